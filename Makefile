@@ -1,0 +1,73 @@
+# `make` lists the targets. Needs Python 3.11 or newer with venv and pip, nothing else.
+
+PYTHON ?= python3
+UV ?= uv
+VENV ?= .venv
+# Extra words for pytest, for example: make pytest PYTEST_ARGS="-k counter -x"
+PYTEST_ARGS ?=
+# Extra words for uv, for example: make lock LOCK_ARGS=--upgrade
+LOCK_ARGS ?=
+
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# Twice quiet: errors only.
+PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
+
+.DEFAULT_GOAL := help
+.PHONY: help test setup lint types pytest format benchmark lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+test: lint types pytest ## Do all that CI does: set up, lint, check types, run the tests
+
+setup: $(STAMP) ## Create .venv and install the pinned requirements and the project
+
+$(STAMP): requirements/development.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "setup: needs Python 3.11 or newer, but $(PYTHON) is $$($(PYTHON) --version 2>/dev/null || echo missing); name another with make PYTHON=..." >&2; exit 1; }
+	@echo "setup: creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+	@echo "setup: installing the pinned requirements"
+	@$(PIP) install --require-hashes --requirement requirements/development.txt
+	@echo "setup: installing the project in editable mode"
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@echo "setup: checking that the pinned versions satisfy the project"
+	@report=$$($(BIN)/python -m pip --disable-pip-version-check check 2>&1) || { echo "$$report" >&2; exit 1; }
+	@touch $@
+
+lint: $(STAMP) ## Check style and formatting
+	@echo "lint: checking the code with ruff"
+	@$(BIN)/ruff check --quiet .
+	@echo "lint: checking the formatting with ruff"
+	@$(BIN)/ruff format --quiet --check . || { echo "lint: make format puts this right" >&2; exit 1; }
+
+types: $(STAMP) ## Check types
+	@echo "types: checking with mypy"
+	@$(BIN)/mypy --no-error-summary
+
+pytest: $(STAMP) ## Run the tests only (PYTEST_ARGS="..." adds to the command)
+	@echo "pytest: running the tests on all cores"
+	@$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+
+format: $(STAMP) ## Format the code, and repair what ruff can
+	@echo "format: repairing what ruff can"
+	@$(BIN)/ruff check --quiet --fix-only .
+	@echo "format: formatting"
+	@$(BIN)/ruff format --quiet .
+
+benchmark: $(STAMP) ## Measure the virtual authenticator
+	@echo "benchmark: measuring the virtual authenticator"
+	@$(BIN)/python -m benchmarks.virtual_authenticator
+
+lock: ## Write requirements/development.txt anew (needs uv; LOCK_ARGS=--upgrade for newer versions)
+	@command -v $(UV) >/dev/null || { echo "lock: needs uv (pip install uv), or name it with make UV=..." >&2; exit 1; }
+	@echo "lock: compiling requirements/development.txt"
+	@$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --custom-compile-command "make lock" --extra dev $(LOCK_ARGS) \
+	  --output-file requirements/development.txt pyproject.toml requirements/development.in
+
+clean: ## Remove .venv, caches and build output
+	@echo "clean: removing $(VENV), caches and build output"
+	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

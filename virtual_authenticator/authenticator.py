@@ -1,0 +1,291 @@
+"""The authenticator that a test holds in its hand: one object for both layers.
+
+    passkey = Authenticator("icloud-keychain")
+    registration = passkey.create(creation_options, "https://example.org")
+    assertion = passkey.get(request_options, "https://example.org")
+
+Several can live in one process and share nothing (unless a `Vault` says so). One may be used by
+several threads: every ceremony and every CTAP command is done under the lock of its store.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .algorithms import PrivateKey, from_pkcs8
+from .ceremonies import Ceremonies, Page
+from .certificates import AttestationAuthority, AttestationIdentity
+from .client_rules import Rule, as_rules
+from .clock import Clock
+from .core import Core, PinState
+from .credentials import Credential, CredentialStore
+from .entropy import Entropy
+from .faults import Fault, as_faults
+from .journal import Journal
+from .person import Person
+from .profile import Profile, profile
+
+if TYPE_CHECKING:
+    from .ctap import VirtualCtapDevice
+
+STATE_VERSION = 1
+_NO_RULES: frozenset[Rule] = frozenset()
+
+
+class Authenticator:
+    """A software authenticator of any shape.
+
+    `shape` is a profile or a profile's name; further keywords change members of it, as in
+    `Authenticator("security-key", transports=["usb", "nfc"], counter=Scripted([7, 7]))`.
+    With a `seed`, keys, ids and signatures are the same on every run.
+    """
+
+    def __init__(
+        self,
+        shape: str | Profile = "security-key",
+        *,
+        seed: str | bytes | int | None = None,
+        clock: Clock | None = None,
+        person: Person | None = None,
+        store: CredentialStore | None = None,
+        identity: AttestationIdentity | None = None,
+        **changes: Any,
+    ) -> None:
+        chosen = shape.with_(**changes) if isinstance(shape, Profile) else profile(shape, **changes)
+        self._open(
+            Core(
+                chosen,
+                entropy=Entropy(seed),
+                clock=clock,
+                store=store,
+                person=person,
+                identity=identity,
+            )
+        )
+
+    def _open(self, core: Core) -> None:
+        self.core = core
+        self._ceremonies = Ceremonies(core)
+        self._pages: dict[str, Page] = {}
+        self._standing_faults: tuple[Fault, ...] = ()
+        self._clones = 0
+        self._device: VirtualCtapDevice | None = None
+
+    def __repr__(self) -> str:
+        return f"<Authenticator {self.profile.name}, {len(self.core.store)} credentials>"
+
+    # ---- what a page calls
+
+    def create(
+        self,
+        options: Mapping[str, Any] | str,
+        origin: str,
+        *,
+        cross_origin: bool | None = None,
+        top_origin: str | None = None,
+        client_data_extra: Mapping[str, Any] | None = None,
+        credential_id: bytes | None = None,
+        private_key: PrivateKey | bytes | None = None,
+        faults: Fault | str | Iterable[Fault | str] = (),
+        ignoring: Iterable[Rule | str] = (),
+    ) -> dict[str, Any]:
+        """Register: PublicKeyCredentialCreationOptionsJSON in, RegistrationResponseJSON out.
+
+        `credential_id` and `private_key` (a key, or PKCS#8) fix what is otherwise random. A failure
+        is a `WebAuthnError`, malformed options are `InvalidOptionsError`.
+        """
+        return self._ceremonies.create(
+            options,
+            self._page(origin, cross_origin, top_origin, client_data_extra),
+            ignoring=as_rules(ignoring) if ignoring else _NO_RULES,
+            faults=self._faults(faults),
+            credential_id=credential_id,
+            private_key=from_pkcs8(private_key) if isinstance(private_key, bytes) else private_key,
+        )
+
+    def get(
+        self,
+        options: Mapping[str, Any] | str,
+        origin: str,
+        *,
+        credential: Credential | bytes | None = None,
+        cross_origin: bool | None = None,
+        top_origin: str | None = None,
+        client_data_extra: Mapping[str, Any] | None = None,
+        faults: Fault | str | Iterable[Fault | str] = (),
+        ignoring: Iterable[Rule | str] = (),
+    ) -> dict[str, Any]:
+        """Assert: PublicKeyCredentialRequestOptionsJSON in, AuthenticationResponseJSON out.
+
+        `credential` (or its id) is the account that the person picks; otherwise it is the first one
+        allowed, or the newest. Failures as with `create`.
+        """
+        return self._ceremonies.get(
+            options,
+            self._page(origin, cross_origin, top_origin, client_data_extra),
+            ignoring=as_rules(ignoring) if ignoring else _NO_RULES,
+            faults=self._faults(faults),
+            credential=self.credential(credential) if isinstance(credential, bytes) else credential,
+        )
+
+    @contextmanager
+    def faulty(self, *faults: Fault | str) -> Iterator[None]:
+        """Every ceremony and CTAP command inside the block has these faults."""
+        before, self._standing_faults = self._standing_faults, as_faults(faults)
+        self.core.ctap_faults = self._standing_faults
+        try:
+            yield
+        finally:
+            self._standing_faults = self.core.ctap_faults = before
+
+    def _faults(self, given: Fault | str | Iterable[Fault | str]) -> tuple[Fault, ...]:
+        return self._standing_faults + as_faults(given) if given else self._standing_faults
+
+    def _page(
+        self,
+        origin: str,
+        cross_origin: bool | None,
+        top_origin: str | None,
+        extra: Mapping[str, Any] | None,
+    ) -> Page:
+        if cross_origin is None and top_origin is None and not extra:
+            page = self._pages.get(origin)
+            if page is None:
+                page = self._pages[origin] = Page(origin)
+            return page
+        framed = top_origin is not None if cross_origin is None else cross_origin
+        return Page(origin, framed, top_origin, extra or {})
+
+    # ---- what a client library talks to
+
+    @property
+    def ctap(self) -> VirtualCtapDevice:
+        """This authenticator as a python-fido2 `CtapDevice`."""
+        if self._device is None:
+            from .ctap import VirtualCtapDevice
+
+            self._device = VirtualCtapDevice(self.core)
+        return self._device
+
+    # ---- what a test looks at and changes
+
+    @property
+    def profile(self) -> Profile:
+        return self.core.profile
+
+    @property
+    def person(self) -> Person:
+        return self.core.person
+
+    @property
+    def clock(self) -> Clock:
+        return self.core.clock
+
+    @property
+    def log(self) -> Journal:
+        """What happened so far."""
+        return self.core.journal
+
+    @property
+    def credentials(self) -> list[Credential]:
+        """All credentials, oldest first."""
+        return list(self.core.store)
+
+    def credential(self, credential_id: bytes) -> Credential:
+        """The credential with this id; KeyError if there is none."""
+        found = self.core.store.get(credential_id)
+        if found is None:
+            raise KeyError(f"no credential {credential_id.hex()} on this authenticator")
+        return found
+
+    def add_credential(self, credential: Credential) -> None:
+        """Put a credential on the device, as if it had been registered before."""
+        self.core.store.add(credential)
+
+    def remove_credential(self, credential_id: bytes) -> None:
+        """Delete a credential; KeyError if there is none."""
+        self.core.store.remove(self.credential(credential_id).id)
+
+    @property
+    def related_origins(self) -> dict[str, Sequence[str]]:
+        """By RP ID, the origins that its well-known document lists (there is no network here)."""
+        return self._ceremonies.related_origins
+
+    @property
+    def attestation_authority(self) -> AttestationAuthority:
+        """The test CA behind this device's attestation; its `root` is the trust anchor."""
+        return self.core.identity.authority
+
+    # ---- copies and states
+
+    def clone(self) -> Authenticator:
+        """A stolen copy: the same keys and counters now, its own life from here on."""
+        with self.core.lock:
+            self._clones += 1
+            twin = self._restored(self.core, self.core.store.copy())
+            twin.core.entropy = self.core.entropy.fork(f"clone {self._clones}")
+            return twin
+
+    def _restored(self, model: Core, store: CredentialStore) -> Authenticator:
+        core = Core(
+            model.profile,
+            entropy=Entropy.from_json(model.entropy.to_json()),
+            clock=model.clock,
+            store=store,
+            identity=model.identity_if_made,
+        )
+        core.pin = PinState.from_json(model.pin.to_json())
+        core.device_count, core.device_shown = model.device_count, model.device_shown
+        twin = Authenticator.__new__(Authenticator)
+        twin._open(core)
+        return twin
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole persistent state, private keys included, as JSON can hold it."""
+        with self.core.lock:
+            return {
+                "version": STATE_VERSION,
+                "profile": self.profile.to_json(),
+                "entropy": self.core.entropy.to_json(),
+                "pin": self.core.pin.to_json(),
+                "device_count": self.core.device_count,
+                "device_shown": self.core.device_shown,
+                "store": self.core.store.to_json(),
+            }
+
+    @classmethod
+    def from_json(cls, state: Mapping[str, Any], *, clock: Clock | None = None) -> Authenticator:
+        """The authenticator that `to_json` described."""
+        version = dict(state).get("version")
+        if version != STATE_VERSION:
+            raise ValueError(f"state version: got {version!r}, expected {STATE_VERSION}")
+        core = Core(
+            Profile.from_json(state["profile"]),
+            entropy=Entropy.from_json(state["entropy"]),
+            clock=clock,
+            store=CredentialStore.from_json(state["store"]),
+        )
+        core.pin = PinState.from_json(state["pin"])
+        core.device_count, core.device_shown = state["device_count"], state["device_shown"]
+        authenticator = cls.__new__(cls)
+        authenticator._open(core)
+        return authenticator
+
+    def save(self, path: str | Path) -> None:
+        """Write the state to a file, readable by its owner only: it holds private keys."""
+        target = Path(path)
+        target.touch(mode=0o600)
+        target.write_text(json.dumps(self.to_json(), indent=1), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path, *, clock: Clock | None = None) -> Authenticator:
+        """The authenticator that `save` wrote."""
+        try:
+            state = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{path}: got no JSON ({error}), expected a saved state") from None
+        return cls.from_json(state, clock=clock)

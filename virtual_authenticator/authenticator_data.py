@@ -1,0 +1,52 @@
+"""The byte layout of authenticator data (WebAuthn Level 3, section 6.1). Knows no key and no RP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntFlag
+
+
+class Flags(IntFlag):
+    """The flags byte; bits 1 and 5 are reserved."""
+
+    UP = 0x01
+    RESERVED_1 = 0x02
+    UV = 0x04
+    BE = 0x08
+    BS = 0x10
+    RESERVED_5 = 0x20
+    AT = 0x40
+    ED = 0x80
+
+
+# Plain integers: arithmetic on IntFlag costs more than the rest of the layout.
+UP, UV, BE, BS, AT, ED = 0x01, 0x04, 0x08, 0x10, 0x40, 0x80
+
+
+def attested_credential_data(aaguid: bytes, credential_id: bytes, public_key: bytes) -> bytes:
+    return aaguid + len(credential_id).to_bytes(2, "big") + credential_id + public_key
+
+
+@dataclass(slots=True)
+class AuthenticatorDataDraft:
+    """Authenticator data before it is bytes, so that faults can change a part of it."""
+
+    rp_id_hash: bytes
+    flags: int
+    sign_count: int
+    aaguid: bytes = b""
+    credential_id: bytes = b""
+    public_key: bytes = b""
+    extensions: bytes = b""
+
+    def encode(self) -> bytes:
+        attested = b""
+        if self.flags & AT:
+            attested = attested_credential_data(self.aaguid, self.credential_id, self.public_key)
+        return (
+            self.rp_id_hash
+            + bytes((self.flags,))
+            + self.sign_count.to_bytes(4, "big")
+            + attested
+            + self.extensions
+        )

@@ -1,0 +1,158 @@
+"""WebAuthn extensions as a client handles them: credProps, prf, credProtect, minPinLength, and the
+hmac-secret inputs of native clients (WebAuthn Level 3, section 10; CTAP 2.1, section 12).
+
+Turns client inputs into what the core is asked, and its outputs into clientExtensionResults. Knows
+nothing of how a ceremony is run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from .core import Core, NewCredential
+from .credentials import Credential
+from .encoding import base64url_encode, shorten
+from .errors import InvalidOptionsError, NotAllowedError
+from .options import base64url_member
+
+_POLICIES = {
+    "userVerificationOptional": 1,
+    "userVerificationOptionalWithCredentialIDList": 2,
+    "userVerificationRequired": 3,
+}
+
+
+def prepare_registration(core: Core, inputs: Mapping[str, Any], wanted: NewCredential) -> None:
+    """Ask the core for what the extensions need."""
+    supported = core.profile.extensions
+    policy = inputs.get("credentialProtectionPolicy")
+    if policy is not None:
+        if policy not in _POLICIES:
+            raise InvalidOptionsError(
+                "extensions.credentialProtectionPolicy",
+                shorten(policy),
+                "one of " + ", ".join(_POLICIES),
+            )
+        if "credProtect" in supported:
+            wanted.protection = _POLICIES[policy]
+        elif inputs.get("enforceCredentialProtectionPolicy") and _POLICIES[policy] > 1:
+            raise NotAllowedError("the authenticator has no credProtect, and it was to be enforced")
+    wants_secret = "prf" in inputs or inputs.get("hmacCreateSecret") is True
+    wanted.hmac_secret = wants_secret and bool({"prf", "hmac-secret"} & set(supported))
+    protect = policy is not None and "credProtect" in supported
+    learns_minimum = (
+        inputs.get("minPinLength") is True
+        and "minPinLength" in supported
+        and wanted.rp_id in core.profile.min_pin_length_rp_ids
+    )
+    if protect or learns_minimum or (wanted.hmac_secret and "hmac-secret" in supported):
+
+        def extend(credential: Credential) -> dict[str, Any]:
+            outputs: dict[str, Any] = {}
+            if protect:
+                outputs["credProtect"] = credential.protection
+            if credential.secrets is not None and "hmac-secret" in supported:
+                outputs["hmac-secret"] = True
+            if learns_minimum:
+                outputs["minPinLength"] = core.pin.minimum_length
+            return outputs
+
+        wanted.extend = extend
+
+
+def registration_results(
+    core: Core, inputs: Mapping[str, Any], credential: Credential, *, verified: bool
+) -> dict[str, Any]:
+    """clientExtensionResults of a registration."""
+    results: dict[str, Any] = {}
+    if inputs.get("credProps") is True:
+        results["credProps"] = {"rk": credential.discoverable}
+    enabled = credential.secrets is not None
+    if "prf" in inputs:
+        results["prf"] = {"enabled": enabled}
+        salts = _prf_salts(inputs, None)
+        at_once = {"prf", "hmac-secret-mc"} & set(core.profile.extensions)
+        if enabled and salts and at_once:
+            results["prf"]["results"] = _named(
+                core.hmac_secret(credential, salts, verified=verified), "first", "second"
+            )
+    if inputs.get("hmacCreateSecret") is True:
+        results["hmacCreateSecret"] = enabled
+    return results
+
+
+def assertion_results(
+    core: Core, inputs: Mapping[str, Any], credential: Credential, *, verified: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """clientExtensionResults of an assertion, and the outputs in the authenticator data."""
+    results: dict[str, Any] = {}
+    salts: bytes | None = None
+    if "prf" in inputs:
+        salts = _prf_salts(inputs, credential.encoded_id)
+        results["prf"] = {}
+        names = ("first", "second")
+    elif "hmacGetSecret" in inputs:
+        salts = _raw_salts(inputs["hmacGetSecret"])
+        names = ("output1", "output2")
+    if not salts or credential.secrets is None:
+        return results, {}
+    secret = core.hmac_secret(credential, salts, verified=verified)
+    results["prf" if "prf" in inputs else "hmacGetSecret"] = (
+        {"results": _named(secret, *names)} if "prf" in inputs else _named(secret, *names)
+    )
+    if "hmac-secret" not in core.profile.extensions:
+        return results, {}
+    # Between client and key the outputs are encrypted under a shared secret that the relying party
+    # never sees; what stays in the signed data is their ciphertext (protocol two: IV and blocks).
+    return results, {"hmac-secret": core.entropy.bytes(16 + len(secret))}
+
+
+def _prf_salts(inputs: Mapping[str, Any], encoded_id: str | None) -> bytes | None:
+    prf = inputs["prf"]
+    if not isinstance(prf, Mapping):
+        raise InvalidOptionsError("extensions.prf", shorten(prf), "an object")
+    values, where = prf.get("eval"), "extensions.prf.eval"
+    by_credential = prf.get("evalByCredential")
+    if by_credential is not None:
+        if not isinstance(by_credential, Mapping):
+            raise InvalidOptionsError(
+                "extensions.prf.evalByCredential", shorten(by_credential), "an object"
+            )
+        if encoded_id in by_credential:
+            values, where = (
+                by_credential[encoded_id],
+                f"extensions.prf.evalByCredential.{encoded_id}",
+            )
+    if values is None:
+        return None
+    if not isinstance(values, Mapping):
+        raise InvalidOptionsError(where, shorten(values), "an object")
+    salts = _prf_salt(base64url_member(values, "first", f"{where}.first"))
+    if values.get("second") is not None:
+        salts += _prf_salt(base64url_member(values, "second", f"{where}.second"))
+    return salts
+
+
+def _prf_salt(value: bytes) -> bytes:
+    return hashlib.sha256(b"WebAuthn PRF\x00" + value).digest()
+
+
+def _raw_salts(given: Any) -> bytes:
+    where = "extensions.hmacGetSecret"
+    if not isinstance(given, Mapping):
+        raise InvalidOptionsError(where, shorten(given), "an object")
+    salts = base64url_member(given, "salt1", f"{where}.salt1")
+    if given.get("salt2") is not None:
+        salts += base64url_member(given, "salt2", f"{where}.salt2")
+    if len(salts) not in (32, 64):
+        raise InvalidOptionsError(where, f"salts of {len(salts)} bytes together", "32 bytes each")
+    return salts
+
+
+def _named(secret: bytes, first: str, second: str) -> dict[str, str]:
+    named = {first: base64url_encode(secret[:32])}
+    if len(secret) > 32:
+        named[second] = base64url_encode(secret[32:])
+    return named

@@ -1,0 +1,142 @@
+"""What a browser checks before it lets a page reach an authenticator: which origin may use which
+RP ID (WebAuthn Level 3, sections 5.1.3, 5.1.4 and 5.11), and the names by which a rule is switched
+off. Knows nothing of authenticators.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from functools import cache, lru_cache
+from urllib.parse import urlsplit
+
+from .errors import SecurityError
+
+MAXIMUM_LABELS = 5
+"""How many registrable labels a client honours in a list of related origins (section 5.11)."""
+
+
+class Rule(StrEnum):
+    """A client rule that a ceremony can be told to ignore."""
+
+    SECURE_CONTEXT = "secure-context"
+    RP_ID = "rp-id"
+    ATTACHMENT = "attachment"
+    RESIDENT_KEY = "resident-key"
+    USER_VERIFICATION = "user-verification"
+    ALGORITHMS = "algorithms"
+    EXCLUDE_CREDENTIALS = "exclude-credentials"
+    ALLOW_CREDENTIALS = "allow-credentials"
+    TIMEOUT = "timeout"
+    ATTESTATION = "attestation"
+    """Off: the statement is let through although the relying party asked for none."""
+
+
+def as_rules(given: Iterable[Rule | str]) -> frozenset[Rule]:
+    """Rules by object or by name; an unknown name is a ValueError."""
+    try:
+        return frozenset(Rule(one) for one in ((given,) if isinstance(given, str) else given))
+    except ValueError:
+        known = ", ".join(Rule)
+        raise ValueError(f"ignoring: got {given!r}, expected names among {known}") from None
+
+
+@lru_cache(maxsize=1024)
+def host_of(origin: str) -> tuple[str, str]:
+    """Scheme and host of an origin; SecurityError when it is none that a page can have."""
+    try:
+        parts = urlsplit(origin)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host or parts.path or parts.query or parts.fragment or "@" in parts.netloc:
+        raise SecurityError(f"origin: got {origin!r}, expected scheme://host or scheme://host:port")
+    return parts.scheme, host
+
+
+def check_secure_context(origin: str) -> None:
+    """Only https, or http on this very machine, may call the API."""
+    scheme, host = host_of(origin)
+    local = host == "localhost" or host.endswith(".localhost")
+    if scheme != "https" and not (scheme == "http" and (local or _is_loopback(host))):
+        raise SecurityError(f"origin: got {origin!r}, expected https, or http on localhost")
+
+
+def effective_rp_id(rp_id: str | None, origin: str) -> str:
+    """The RP ID of a request: as given, or the host of the page."""
+    return rp_id if rp_id is not None else host_of(origin)[1]
+
+
+@lru_cache(maxsize=1024)
+def rp_id_suits(rp_id: str, origin: str) -> bool:
+    """Whether the RP ID is the page's host or a registrable suffix of it."""
+    _, host = host_of(origin)
+    if _is_address(host) or _is_address(rp_id) or not rp_id:
+        return False  # an address is no domain (section 5.1.3, effective domain)
+    if rp_id == host:
+        return True
+    return host.endswith("." + rp_id) and not is_public_suffix(rp_id)
+
+
+def check_rp_id(rp_id: str, origin: str, related: Mapping[str, Sequence[str]]) -> None:
+    """The origin may use the RP ID by itself, or because the RP ID's site lists it."""
+    if rp_id_suits(rp_id, origin) or related_origin_allows(origin, related.get(rp_id, ())):
+        return
+    host = host_of(origin)[1]
+    why = "an address cannot be one" if _is_address(host) else "or a suffix of it that can be owned"
+    raise SecurityError(f"rp id: got {rp_id!r} on {origin!r}, expected {host!r} ({why})")
+
+
+def related_origin_allows(origin: str, listed: Sequence[str]) -> bool:
+    """Section 5.11.1, on the `origins` that the RP ID's well-known document lists."""
+    labels: set[str] = set()
+    for candidate in listed:
+        try:
+            _, host = host_of(candidate)
+        except SecurityError:
+            continue
+        label = _registrable_label(host)
+        if label is None or (label not in labels and len(labels) >= MAXIMUM_LABELS):
+            continue
+        if candidate == origin:
+            return True
+        labels.add(label)
+    return False
+
+
+def is_public_suffix(domain: str) -> bool:
+    """Whether names below this domain belong to different owners (publicsuffix.org)."""
+    suffixes = _suffixes()
+    if f"!{domain}" in suffixes:
+        return False
+    _, _, parent = domain.partition(".")
+    return not parent or domain in suffixes or f"*.{parent}" in suffixes
+
+
+def _registrable_label(host: str) -> str | None:
+    """The owner's own label: `example` of shop.example.co.uk; None for a bare suffix."""
+    labels = host.split(".")
+    for start in range(len(labels)):
+        if is_public_suffix(".".join(labels[start:])):
+            return labels[start - 1] if start else None
+    return None
+
+
+@cache
+def _suffixes() -> frozenset[str]:
+    from fido2.rpid import suffixes  # parses a list of 10 000 lines
+
+    return frozenset(suffixes)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_loopback(host: str) -> bool:
+    return _is_address(host) and ipaddress.ip_address(host).is_loopback

@@ -1,0 +1,320 @@
+"""The authenticator itself, below both layers: makes credentials, signs assertions, counts.
+
+The WebAuthn layer and the CTAP layer decide who may ask and whether a person agreed; what they then
+ask for happens here, in one place. Knows nothing of JSON, of origins, or of CTAP messages.
+
+Whoever calls holds `core.lock`.
+"""
+
+from __future__ import annotations
+
+import hmac
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import cbor
+from .algorithms import BY_NAME, ES256, Algorithm, PrivateKey, algorithm_of
+from .attestation import FORMATS, AttestationInput, Statement
+from .authenticator_data import AT, BE, BS, ED, UP, UV, AuthenticatorDataDraft
+from .certificates import AttestationAuthority, AttestationIdentity
+from .clock import Clock, SystemClock
+from .counters import CounterPolicy
+from .credentials import Credential, CredentialStore
+from .entropy import Entropy
+from .faults import Fault, FaultRun
+from .journal import Journal
+from .person import Person
+from .profile import Profile
+
+PIN_RETRIES = 8
+UV_RETRIES = 5
+
+
+@dataclass
+class PinState:
+    """What survives a power cycle about the PIN and the built-in verification (CTAP 2.1, 6.5.2)."""
+
+    hash: bytes | None = None
+    """LEFT(SHA-256(PIN), 16), or None when no PIN is set."""
+    length: int = 0
+    """In code points, to know whether a raised minimum still admits it."""
+    retries: int = PIN_RETRIES
+    uv_retries: int = UV_RETRIES
+    minimum_length: int = 4
+    force_change: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.__dict__, "hash": self.hash.hex() if self.hash else None}
+
+    @classmethod
+    def from_json(cls, state: dict[str, Any]) -> PinState:
+        return cls(**{**state, "hash": bytes.fromhex(state["hash"]) if state["hash"] else None})
+
+
+@dataclass(slots=True)
+class Registered:
+    """What a registration gives."""
+
+    credential: Credential
+    authenticator_data: bytes
+    public_key: bytes
+    fmt: str
+    statement: Statement
+
+
+@dataclass
+class NewCredential:
+    """What a registration is asked for. The layers fill this in from their own requests."""
+
+    rp_id: str
+    client_data_hash: bytes
+    algorithm: Algorithm = ES256
+    user_id: bytes = b""
+    user_name: str | None = None
+    user_display_name: str | None = None
+    rp_name: str | None = None
+    discoverable: bool = False
+    present: bool = True
+    verified: bool = False
+    attestation: str = "none"
+    """The statement to make: a name in `attestation.FORMATS`."""
+    protection: int = 1
+    hmac_secret: bool = False
+    extend: Callable[[Credential], dict[str, Any]] | None = None
+    """Gives the authenticator extension outputs once the credential is there."""
+    credential_id: bytes | None = None
+    private_key: PrivateKey | None = None
+
+
+class Core:
+    """State and deeds of one authenticator."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        *,
+        entropy: Entropy | None = None,
+        clock: Clock | None = None,
+        store: CredentialStore | None = None,
+        person: Person | None = None,
+        identity: AttestationIdentity | None = None,
+    ) -> None:
+        self.profile = profile
+        self.entropy = entropy or Entropy()
+        self.clock: Clock = clock or SystemClock()
+        self.store = store if store is not None else CredentialStore()
+        self.person = person or Person()
+        self.pin = PinState()
+        self.journal = Journal()
+        self.counter: CounterPolicy = profile.counter
+        self.device_count = 0
+        self.device_shown = 0
+        self.ctap_faults: tuple[Fault, ...] = ()
+        """What the CTAP layer does wrong for now (the WebAuthn layer is told at each call)."""
+        self.identity_if_made = identity
+        self._fault_entropy = self.entropy.fork("faults")
+        self._plain_backup = isinstance(profile.backup_eligible, bool) and isinstance(
+            profile.backup_state, bool
+        )
+
+    @property
+    def lock(self) -> threading.RLock:
+        return self.store.lock
+
+    @property
+    def identity(self) -> AttestationIdentity:
+        """The attestation key and certificates, made on first use from a stream of their own."""
+        if self.identity_if_made is None:
+            authority = AttestationAuthority(self.entropy.fork("attestation"))
+            self.identity_if_made = authority.identity(aaguid=self.profile.aaguid)
+        return self.identity_if_made
+
+    # ---- counters and backup flags
+
+    def count(self, credential: Credential) -> int:
+        """Move the counter and give the value to show."""
+        policy = self.counter
+        if policy.scope == "device":
+            value = policy.following(self.device_count, self.device_shown, self.entropy)
+            self.device_count = value
+            self.device_shown += 1
+        else:
+            value = policy.following(credential.sign_count, credential.shown, self.entropy)
+        credential.sign_count = value
+        credential.shown += 1
+        credential.revision += 1
+        return value
+
+    def _backup_flags(self, credential: Credential) -> int:
+        if not self._plain_backup:
+            use = credential.shown - 1
+            credential.backup_eligible = _scripted(self.profile.backup_eligible, use)
+            credential.backup_state = _scripted(self.profile.backup_state, use)
+        return (BE if credential.backup_eligible else 0) | (BS if credential.backup_state else 0)
+
+    # ---- registration
+
+    def choose_algorithm(self, offered: Sequence[int]) -> Algorithm | None:
+        """The relying party's first choice among those the device has (section 6.3.2)."""
+        mine = {BY_NAME[name].identifier: BY_NAME[name] for name in self.profile.algorithms}
+        return next((mine[identifier] for identifier in offered if identifier in mine), None)
+
+    def register(self, wanted: NewCredential, faults: FaultRun | None = None) -> Registered:
+        """Make, store and attest a credential."""
+        profile = self.profile
+        credential_id = wanted.credential_id
+        if credential_id is None:
+            credential_id = self.entropy.bytes(profile.credential_id_length)
+        key = wanted.private_key or wanted.algorithm.generate(self.entropy)
+        credential = Credential(
+            id=credential_id,
+            rp_id=wanted.rp_id,
+            key=key,
+            user_id=wanted.user_id,
+            user_name=wanted.user_name,
+            user_display_name=wanted.user_display_name,
+            rp_name=wanted.rp_name,
+            discoverable=wanted.discoverable,
+            backup_eligible=_scripted(profile.backup_eligible, 0),
+            backup_state=_scripted(profile.backup_state, 0),
+            protection=wanted.protection,
+            secrets=(self.entropy.bytes(32), self.entropy.bytes(32))
+            if wanted.hmac_secret
+            else None,
+            created=self.clock.now(),
+        )
+        outputs = wanted.extend(credential) if wanted.extend is not None else None
+        draft = AuthenticatorDataDraft(
+            rp_id_hash=credential.rp_id_hash,
+            flags=AT | (UP if wanted.present else 0) | (UV if wanted.verified else 0),
+            sign_count=self.count(credential),
+            aaguid=profile.aaguid,
+            credential_id=credential_id,
+            public_key=credential.public_key_bytes(),
+        )
+        draft.flags |= self._backup_flags(credential)
+        if outputs:
+            draft.flags |= ED
+            draft.extensions = cbor.encode(outputs)
+        public_key = draft.public_key
+        if faults is not None:
+            faults.credential = credential
+        data = self._encode(draft, faults)
+        fmt, statement = FORMATS[wanted.attestation](
+            AttestationInput(
+                credential=credential,
+                authenticator_data=data,
+                client_data_hash=wanted.client_data_hash,
+                sign=lambda key, message: self._sign(key, message, faults),
+                identity=lambda: self._identity_with(faults),
+            )
+        )
+        self.store.add(credential)
+        self.journal.append(
+            (
+                credential.created,
+                "registered",
+                {
+                    "rp_id": wanted.rp_id,
+                    "credential": credential_id,
+                    "algorithm": credential.algorithm.name,
+                    "count": credential.sign_count,
+                    "faults": _names(faults),
+                },
+            )
+        )
+        return Registered(credential, data, public_key, fmt, statement)
+
+    # ---- assertion
+
+    def sign_assertion(
+        self,
+        credential: Credential,
+        client_data_hash: bytes,
+        *,
+        present: bool = True,
+        verified: bool = False,
+        outputs: dict[str, Any] | None = None,
+        faults: FaultRun | None = None,
+    ) -> tuple[bytes, bytes]:
+        """Authenticator data and signature of an assertion."""
+        count = self.count(credential)
+        flags = (UP if present else 0) | (UV if verified else 0) | self._backup_flags(credential)
+        if faults is None and not outputs:  # the way of nearly every call, kept short
+            data = credential.rp_id_hash + bytes((flags,)) + count.to_bytes(4, "big")
+            signature = credential.sign(data + client_data_hash)
+        else:
+            draft = AuthenticatorDataDraft(credential.rp_id_hash, flags, count)
+            if outputs:
+                draft.flags |= ED
+                draft.extensions = cbor.encode(outputs)
+            if faults is not None:
+                faults.credential = credential
+            data = self._encode(draft, faults)
+            signature = self._sign(credential.key, data + client_data_hash, faults)
+        self.journal.append(
+            (
+                self.clock.now(),
+                "asserted",
+                {
+                    "rp_id": credential.rp_id,
+                    "credential": credential.id,
+                    "count": count,
+                    "verified": verified,
+                    "faults": _names(faults),
+                },
+            )
+        )
+        return data, signature
+
+    def hmac_secret(self, credential: Credential, salts: bytes, *, verified: bool) -> bytes:
+        """The hmac-secret outputs for one or two salts of 32 bytes (CTAP 2.1, section 12.5)."""
+        assert credential.secrets is not None
+        secret = credential.secrets[0 if verified else 1]
+        return b"".join(
+            hmac.digest(secret, salts[at : at + 32], "sha256") for at in range(0, len(salts), 32)
+        )
+
+    # ---- where faults step in
+
+    def fault_run(self, faults: tuple[Fault, ...], ceremony: str) -> FaultRun | None:
+        """The run of these faults in one ceremony; their randomness disturbs no other."""
+        return FaultRun(faults, ceremony, self._fault_entropy) if faults else None
+
+    def _encode(self, draft: AuthenticatorDataDraft, faults: FaultRun | None) -> bytes:
+        if faults is None:
+            return draft.encode()
+        for one in faults.at("authenticator_data"):
+            one.authenticator_data(draft, faults)
+        data = draft.encode()
+        for one in faults.at("authenticator_bytes"):
+            data = one.authenticator_bytes(data, faults)
+        return data
+
+    def _sign(self, key: PrivateKey, message: bytes, faults: FaultRun | None) -> bytes:
+        signer = algorithm_of(key).signer(key)
+        if faults is None:
+            return signer(message)
+        for one in faults.at("signer"):
+            signer = one.signer(key, signer, faults)
+        signature = signer(message)
+        for one in faults.at("signature"):
+            signature = one.signature(signature, faults)
+        return signature
+
+    def _identity_with(self, faults: FaultRun | None) -> AttestationIdentity:
+        identity = self.identity
+        if faults is not None:
+            for one in faults.at("identity"):
+                identity = one.identity(identity, faults)
+        return identity
+
+
+def _scripted(value: bool | Sequence[bool], use: int) -> bool:
+    return value if isinstance(value, bool) else value[min(use, len(value) - 1)]
+
+
+def _names(faults: FaultRun | None) -> list[str]:
+    return [one.name for one in faults.faults] if faults is not None else []

@@ -1,0 +1,215 @@
+"""A credential, and the store that holds many of them.
+
+Every look-up is by key, never by search, so that ten thousand credentials cost what one costs.
+Knows nothing of ceremonies.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any
+
+from .algorithms import Algorithm, PrivateKey, Signer, algorithm_of, from_pkcs8, to_pkcs8
+from .encoding import base64url_decode, base64url_encode
+
+
+@dataclass(slots=True)
+class Credential:
+    """One key pair for one account at one relying party."""
+
+    id: bytes
+    rp_id: str
+    key: PrivateKey
+    user_id: bytes = b""
+    user_name: str | None = None
+    user_display_name: str | None = None
+    rp_name: str | None = None
+    discoverable: bool = True
+    sign_count: int = 0
+    """The counter value shown last."""
+    shown: int = 0
+    """How many counter values have been shown, the registration's included."""
+    backup_eligible: bool = False
+    backup_state: bool = False
+    protection: int = 1
+    """credProtect: 1 UV optional, 2 optional with a list of ids, 3 required."""
+    secrets: tuple[bytes, bytes] | None = None
+    """hmac-secret: the secret used with user verification, and the one used without."""
+    large_blob: bytes | None = None
+    created: float = 0.0
+    revision: int = 0
+    """Counts changes, so that two replicas of a vault can tell which one is newer."""
+    algorithm: Algorithm = field(init=False)
+    sign: Signer = field(init=False, repr=False)
+    rp_id_hash: bytes = field(init=False, repr=False)
+    encoded_id: str = field(init=False, repr=False)
+    encoded_user_id: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.algorithm = algorithm_of(self.key)
+        self.sign = self.algorithm.signer(self.key)
+        self.rp_id_hash = sha256(self.rp_id.encode()).digest()
+        self.encoded_id = base64url_encode(self.id)
+        self.encoded_user_id = base64url_encode(self.user_id)
+
+    def copy(self) -> Credential:
+        return replace(self)
+
+    def public_key_bytes(self) -> bytes:
+        """The COSE public key."""
+        return self.algorithm.cose_key(self.key)
+
+    def to_json(self) -> dict[str, Any]:
+        state: dict[str, Any] = {
+            "id": self.encoded_id,
+            "rp_id": self.rp_id,
+            "key": base64url_encode(to_pkcs8(self.key)),
+            "user_id": self.encoded_user_id,
+            "secrets": [base64url_encode(s) for s in self.secrets] if self.secrets else None,
+            "large_blob": base64url_encode(self.large_blob) if self.large_blob else None,
+        }
+        for name in _PLAIN_MEMBERS:
+            state[name] = getattr(self, name)
+        return state
+
+    @classmethod
+    def from_json(cls, state: dict[str, Any]) -> Credential:
+        secrets, blob = state["secrets"], state["large_blob"]
+        return cls(
+            id=base64url_decode(state["id"]),
+            rp_id=state["rp_id"],
+            key=from_pkcs8(base64url_decode(state["key"])),
+            user_id=base64url_decode(state["user_id"]),
+            secrets=(base64url_decode(secrets[0]), base64url_decode(secrets[1]))
+            if secrets
+            else None,
+            large_blob=base64url_decode(blob) if blob else None,
+            **{name: state[name] for name in _PLAIN_MEMBERS},
+        )
+
+
+_PLAIN_MEMBERS = (
+    "user_name",
+    "user_display_name",
+    "rp_name",
+    "discoverable",
+    "sign_count",
+    "shown",
+    "backup_eligible",
+    "backup_state",
+    "protection",
+    "created",
+    "revision",
+)
+
+
+class CredentialStore:
+    """Credentials by id, and the discoverable ones by relying party, oldest first.
+
+    `lock` is held by whoever reads and then writes; devices that share a store share it.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._by_id: dict[bytes, Credential] = {}
+        self._by_rp: dict[str, dict[bytes, Credential]] = {}
+        self._by_account: dict[tuple[str, bytes], bytes] = {}
+        self.removed: dict[bytes, int] = {}
+        """Deleted ids, with the revision they had reached: a replica must not revive them."""
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def __iter__(self) -> Iterator[Credential]:
+        with self.lock:
+            return iter(list(self._by_id.values()))
+
+    def get(self, credential_id: bytes) -> Credential | None:
+        return self._by_id.get(credential_id)
+
+    def discoverable_for(self, rp_id: str) -> list[Credential]:
+        """Newest first, the order in which CTAP returns them."""
+        with self.lock:
+            return list(reversed(self._by_rp.get(rp_id, {}).values()))
+
+    def newest_for(self, rp_id: str) -> Credential | None:
+        with self.lock:
+            found = self._by_rp.get(rp_id)
+            return next(reversed(found.values())) if found else None
+
+    def account(self, rp_id: str, user_id: bytes) -> Credential | None:
+        """The discoverable credential of an account: there is at most one a device."""
+        found = self._by_account.get((rp_id, user_id))
+        return self._by_id.get(found) if found is not None else None
+
+    @property
+    def discoverable_count(self) -> int:
+        return len(self._by_account)
+
+    def relying_parties(self) -> list[str]:
+        """RP IDs that have discoverable credentials, in the order of their first one."""
+        with self.lock:
+            return [rp_id for rp_id, held in self._by_rp.items() if held]
+
+    def add(self, credential: Credential) -> None:
+        """Store a credential; a discoverable one replaces that of the same account."""
+        with self.lock:
+            if credential.id in self._by_id:
+                self._forget(credential.id)
+            if credential.discoverable:
+                held = self.account(credential.rp_id, credential.user_id)
+                if held is not None:
+                    self.remove(held.id)
+                self._by_rp.setdefault(credential.rp_id, {})[credential.id] = credential
+                self._by_account[credential.rp_id, credential.user_id] = credential.id
+            self._by_id[credential.id] = credential
+            self.removed.pop(credential.id, None)
+
+    def remove(self, credential_id: bytes) -> None:
+        """Delete a credential; KeyError if there is none."""
+        with self.lock:
+            credential = self._forget(credential_id)
+            self.removed[credential_id] = credential.revision + 1
+
+    def clear(self) -> None:
+        with self.lock:
+            for credential in list(self._by_id.values()):
+                self.remove(credential.id)
+
+    def _forget(self, credential_id: bytes) -> Credential:
+        credential = self._by_id.pop(credential_id)
+        held = self._by_rp.get(credential.rp_id)
+        if held is not None and held.pop(credential_id, None) is not None:
+            del self._by_account[credential.rp_id, credential.user_id]
+            if not held:
+                del self._by_rp[credential.rp_id]
+        return credential
+
+    def copy(self) -> CredentialStore:
+        """The same credentials, as objects of their own."""
+        with self.lock:
+            twin = CredentialStore()
+            for credential in self._by_id.values():
+                twin.add(credential.copy())
+            twin.removed = dict(self.removed)
+            return twin
+
+    def to_json(self) -> dict[str, Any]:
+        with self.lock:
+            return {
+                "credentials": [credential.to_json() for credential in self._by_id.values()],
+                "removed": [
+                    [base64url_encode(i), revision] for i, revision in self.removed.items()
+                ],
+            }
+
+    @classmethod
+    def from_json(cls, state: dict[str, Any]) -> CredentialStore:
+        store = cls()
+        for credential in state["credentials"]:
+            store.add(Credential.from_json(credential))
+        store.removed = {base64url_decode(i): revision for i, revision in state["removed"]}
+        return store

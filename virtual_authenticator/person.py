@@ -1,0 +1,46 @@
+"""The person in front of the authenticator: what they will do when they are asked next.
+
+Without instructions they approve everything. Knows nothing of protocols: each layer turns a gesture
+into its own language (a DOM exception, a CTAP status).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum
+
+
+class Gesture(Enum):
+    """What a person does when the authenticator asks."""
+
+    APPROVE = "approve"
+    """Touches the key, shows the right finger, types the right PIN."""
+    DECLINE = "decline"
+    """Presses cancel."""
+    IGNORE = "ignore"
+    """Does nothing at all until the request times out."""
+    WRONG_FINGER = "wrong-finger"
+    """Is present but fails verification once, and is then asked again."""
+    REMOVE = "remove"
+    """Takes the key out while it waits."""
+
+
+class Person:
+    """Acts out the gestures lined up with `will`, then approves (or does what `always` says)."""
+
+    def __init__(self, *gestures: Gesture | str) -> None:
+        self.always = Gesture.APPROVE
+        self._next: deque[Gesture] = deque(Gesture(gesture) for gesture in gestures)
+
+    def will(self, *gestures: Gesture | str) -> None:
+        """Line up what to do at the next requests, one gesture each."""
+        self._next.extend(Gesture(gesture) for gesture in gestures)
+
+    @property
+    def willing(self) -> bool:
+        """True when the next gesture is to approve."""
+        return (self._next[0] if self._next else self.always) is Gesture.APPROVE
+
+    def act(self) -> Gesture:
+        """The gesture made now."""
+        return self._next.popleft() if self._next else self.always

@@ -1,0 +1,143 @@
+"""The shape of an authenticator: what kind of device it is, as data.
+
+Named profiles live in `profiles.toml`, each value with its source; any of them can be taken and
+changed. Knows nothing of what an authenticator does with its shape.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from .algorithms import BY_NAME
+from .counters import CounterPolicy, Global, counter_policy
+from .encoding import shorten
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "attachment": ("platform", "cross-platform"),
+    "attestation": ("none", "packed-self", "packed", "fido-u2f"),
+    "ctap": ("u2f", "2.0", "2.1", "2.3"),
+    "user_verification": ("none", "pin", "built-in", "built-in+pin"),
+    "discoverable": ("always", "on-request", "never"),
+}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What kind of authenticator this is. Change one with `with_`, as in a keyword call."""
+
+    name: str = "custom"
+    title: str = ""
+    aaguid: bytes = bytes(16)
+    transports: tuple[str, ...] = ("usb",)
+    attachment: str = "cross-platform"
+    algorithms: tuple[str, ...] = ("ES256",)
+    """By preference; the first one that the relying party offers, in its order, is used."""
+    attestation: str = "packed"
+    """What it gives when the relying party asks for attestation."""
+    ctap: str = "2.1"
+    user_verification: str = "pin"
+    always_verifies: bool = False
+    discoverable: str = "on-request"
+    capacity: int = 0
+    """How many discoverable credentials fit; 0 is without limit."""
+    credential_id_length: int = 32
+    counter: CounterPolicy = field(default_factory=Global)
+    backup_eligible: bool | Sequence[bool] = False
+    """One value for ever, or one a use (the registration first, the last one stays)."""
+    backup_state: bool | Sequence[bool] = False
+    extensions: tuple[str, ...] = ()
+    min_pin_length_rp_ids: tuple[str, ...] = ()
+    """Relying parties that may learn the minimum PIN length (CTAP 2.1, section 12.4)."""
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("transports", "algorithms", "extensions", "min_pin_length_rp_ids"):
+            value = getattr(self, name)
+            if isinstance(value, str) or not all(isinstance(item, str) for item in value):
+                raise ValueError(f"{name}: got {shorten(value)}, expected a list of names")
+            object.__setattr__(self, name, tuple(value))
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"{name}: got {getattr(self, name)!r}, expected one of {', '.join(choices)}"
+                )
+        unknown = [name for name in self.algorithms if name not in BY_NAME]
+        if unknown or not self.algorithms:
+            raise ValueError(f"algorithms: got {unknown}, expected some of {', '.join(BY_NAME)}")
+        if self.attestation == "fido-u2f" and self.algorithms != ("ES256",):
+            raise ValueError("attestation fido-u2f: expected algorithms ['ES256'] with it")
+        object.__setattr__(self, "aaguid", _aaguid(self.aaguid))
+        object.__setattr__(self, "counter", _counter(self.counter))
+
+    def with_(self, **changes: Any) -> Profile:
+        """The same profile with some members changed; an unknown name is a ValueError."""
+        known = {member.name for member in fields(self)}
+        for name in changes:
+            if name not in known:
+                raise ValueError(
+                    f"got {name!r}, expected a member of a profile: {', '.join(known)}"
+                )
+        return replace(self, **changes)
+
+    @property
+    def verifies(self) -> bool:
+        """Whether it can verify its user at all."""
+        return self.user_verification != "none"
+
+    @property
+    def built_in_verification(self) -> bool:
+        return self.user_verification.startswith("built-in")
+
+    @property
+    def has_pin(self) -> bool:
+        return self.user_verification.endswith("pin")
+
+    def to_json(self) -> dict[str, Any]:
+        state = {member.name: getattr(self, member.name) for member in fields(self)}
+        state["aaguid"] = str(uuid.UUID(bytes=self.aaguid))
+        state["counter"] = self.counter.to_json()
+        state["sources"] = dict(self.sources)
+        return state
+
+    @classmethod
+    def from_json(cls, state: Mapping[str, Any]) -> Profile:
+        return cls().with_(**state)
+
+
+def _aaguid(given: bytes | str) -> bytes:
+    try:
+        value = uuid.UUID(given).bytes if isinstance(given, str) else bytes(given)
+    except ValueError:
+        raise ValueError(f"aaguid: got {given!r}, expected a UUID or 16 bytes") from None
+    if len(value) != 16:
+        raise ValueError(f"aaguid: got {len(value)} bytes, expected 16")
+    return value
+
+
+def _counter(given: CounterPolicy | Mapping[str, Any]) -> CounterPolicy:
+    return given if isinstance(given, CounterPolicy) else counter_policy(dict(given))
+
+
+@cache
+def profiles() -> Mapping[str, Profile]:
+    """All named profiles."""
+    import tomllib  # a few milliseconds that only users of names pay
+
+    text = resources.files(__package__).joinpath("profiles.toml").read_text(encoding="utf-8")
+    return {
+        name: Profile.from_json({"name": name, **members})
+        for name, members in tomllib.loads(text).items()
+    }
+
+
+def profile(name: str, **changes: Any) -> Profile:
+    """A named profile, with members changed as given."""
+    known = profiles()
+    if name not in known:
+        raise ValueError(f"profile: got {name!r}, expected one of {', '.join(known)}")
+    return known[name].with_(**changes) if changes else known[name]
