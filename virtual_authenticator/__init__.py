@@ -30,6 +30,7 @@ from .errors import (
 from .faults import Fault, FaultError, fault
 from .person import Gesture, Person
 from .profile import Profile, profile, profiles
+from .vault import SyncedAuthenticator, Vault
 
 __all__ = [
     "AlwaysZero",
@@ -58,7 +59,9 @@ __all__ = [
     "Rule",
     "Scripted",
     "SecurityError",
+    "SyncedAuthenticator",
     "SystemClock",
+    "Vault",
     "WebAuthnError",
     "fault",
     "profile",

@@ -1,6 +1,6 @@
 """The signature algorithms: make a key, load it, sign with it, write its COSE form.
 
-ECDSA signatures use the deterministic nonce of RFC 6979, so that a seed fixes them too. Adding an
+ECDSA can use the deterministic nonce of RFC 6979, so that a seed fixes signatures too. Adding an
 algorithm means adding one entry to `ALGORITHMS`. Knows nothing of credentials or ceremonies.
 """
 
@@ -33,20 +33,20 @@ class Algorithm:
     generate: Callable[[Entropy], PrivateKey]
     from_secret: Callable[[bytes], PrivateKey]
     """The key that a raw secret stands for: the scalar of a curve, the seed of Ed25519."""
-    signer: Callable[[Any], Signer]
+    signer: Callable[[Any, bool], Signer]
+    """Signs with a key; the flag asks for a deterministic nonce where there is a nonce."""
     another_signer: Callable[[Any], Signer]
     """Signs with the same key by another algorithm: what a mix-up of hashes or paddings makes."""
-    public_numbers: Callable[[Any], dict[int, Any]]
+    cose_of: Callable[[Any, bytes], bytes]
+    """COSE_Key (RFC 9052, canonical) of a public key, given with its DER form."""
 
-    def cose_key(self, key: PrivateKey) -> bytes:
-        """The public key as COSE_Key (RFC 9052), canonical."""
-        return cbor.encode(self.public_numbers(key.public_key()))
-
-    def spki(self, key: PrivateKey) -> bytes:
-        """The public key as DER SubjectPublicKeyInfo, as `getPublicKey()` gives it."""
-        return key.public_key().public_bytes(
+    def public_forms(self, key: PrivateKey) -> tuple[bytes, bytes]:
+        """The public key as DER SubjectPublicKeyInfo (what `getPublicKey()` gives) and as COSE."""
+        public = key.public_key()
+        der = public.public_bytes(
             serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
         )
+        return der, self.cose_of(public, der)
 
 
 def to_pkcs8(key: PrivateKey) -> bytes:
@@ -86,7 +86,7 @@ def _elliptic(
     other_digest: hashes.HashAlgorithm,
 ) -> Algorithm:
     width = (curve.key_size + 7) // 8
-    method = ec.ECDSA(digest, deterministic_signing=True)
+    methods = ec.ECDSA(digest), ec.ECDSA(digest, deterministic_signing=True)
     other_method = ec.ECDSA(other_digest, deterministic_signing=True)
 
     def generate(entropy: Entropy) -> ec.EllipticCurvePrivateKey:
@@ -97,28 +97,22 @@ def _elliptic(
     def from_secret(secret: bytes) -> ec.EllipticCurvePrivateKey:
         return ec.derive_private_key(int.from_bytes(secret, "big"), curve)
 
-    def signer(key: ec.EllipticCurvePrivateKey) -> Signer:
-        sign = key.sign
+    def signer(key: ec.EllipticCurvePrivateKey, deterministic: bool) -> Signer:
+        sign, method = key.sign, methods[deterministic]
         return lambda message: sign(message, method)
 
     def another_signer(key: ec.EllipticCurvePrivateKey) -> Signer:
         return lambda message: key.sign(message, other_method)
 
-    def public_numbers(public: ec.EllipticCurvePublicKey) -> dict[int, Any]:
-        point = public.public_bytes(
-            serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint
-        )
-        return {
-            1: 2,
-            3: identifier,
-            -1: cose_curve,
-            -2: point[1 : 1 + width],
-            -3: point[1 + width :],
-        }
+    # All but the coordinates is the same for every key of a curve.
+    blank = cbor.encode({1: 2, 3: identifier, -1: cose_curve, -2: bytes(width), -3: b""})
+    before_x, before_y = blank[: -2 - width], cbor.encode({-3: bytes(width)})[1:-width]
 
-    return Algorithm(
-        name, identifier, generate, from_secret, signer, another_signer, public_numbers
-    )
+    def cose_of(_: ec.EllipticCurvePublicKey, der: bytes) -> bytes:
+        # SubjectPublicKeyInfo of a curve ends with the uncompressed point, x and y.
+        return before_x + der[-2 * width : -width] + before_y + der[-width:]
+
+    return Algorithm(name, identifier, generate, from_secret, signer, another_signer, cose_of)
 
 
 def _eddsa_generate(entropy: Entropy) -> ed25519.Ed25519PrivateKey:
@@ -134,8 +128,8 @@ def _eddsa_another_signer(key: ed25519.Ed25519PrivateKey) -> Signer:
     return sign
 
 
-def _eddsa_public(public: ed25519.Ed25519PublicKey) -> dict[int, Any]:
-    return {1: 1, 3: -8, -1: 6, -2: public.public_bytes_raw()}
+def _eddsa_cose(public: ed25519.Ed25519PublicKey, _: bytes) -> bytes:
+    return cbor.encode({1: 1, 3: -8, -1: 6, -2: public.public_bytes_raw()})
 
 
 def _rsa_generate(entropy: Entropy) -> rsa.RSAPrivateKey:
@@ -191,7 +185,7 @@ def _rsa_from_secret(_: bytes) -> PrivateKey:
     raise ValueError("an RSA key has no raw secret: give it as PKCS#8, or as a key object")
 
 
-def _rsa_signer(key: rsa.RSAPrivateKey) -> Signer:
+def _rsa_signer(key: rsa.RSAPrivateKey, _: bool) -> Signer:
     return lambda message: key.sign(message, padding.PKCS1v15(), hashes.SHA256())
 
 
@@ -199,10 +193,10 @@ def _rsa_another_signer(key: rsa.RSAPrivateKey) -> Signer:
     return lambda message: key.sign(message, padding.PKCS1v15(), hashes.SHA512())
 
 
-def _rsa_public(public: rsa.RSAPublicKey) -> dict[int, Any]:
+def _rsa_cose(public: rsa.RSAPublicKey, _: bytes) -> bytes:
     numbers = public.public_numbers()
     modulus = numbers.n.to_bytes((numbers.n.bit_length() + 7) // 8, "big")
-    return {1: 3, 3: -257, -1: modulus, -2: numbers.e.to_bytes(3, "big")}
+    return cbor.encode({1: 3, 3: -257, -1: modulus, -2: numbers.e.to_bytes(3, "big")})
 
 
 # Orders of the groups: SEC 2, version 2.0, sections 2.4.2, 2.5.1 and 2.6.1.
@@ -226,9 +220,9 @@ EDDSA = Algorithm(
     -8,
     _eddsa_generate,
     ed25519.Ed25519PrivateKey.from_private_bytes,
-    lambda key: key.sign,
+    lambda key, _: key.sign,
     _eddsa_another_signer,
-    _eddsa_public,
+    _eddsa_cose,
 )
 RS256 = Algorithm(
     "RS256",
@@ -237,7 +231,7 @@ RS256 = Algorithm(
     _rsa_from_secret,
     _rsa_signer,
     _rsa_another_signer,
-    _rsa_public,
+    _rsa_cose,
 )
 
 ALGORITHMS: dict[int, Algorithm] = {

@@ -50,8 +50,7 @@ def _packed(given: AttestationInput) -> tuple[str, Statement]:
 
 def u2f_point(credential: Credential) -> bytes:
     """The public key in U2F's form: 0x04, x, y."""
-    numbers = credential.algorithm.public_numbers(credential.key.public_key())
-    return b"\x04" + bytes(numbers[-2]) + bytes(numbers[-3])
+    return credential.algorithm.public_forms(credential.key)[0][-65:]
 
 
 def _fido_u2f(given: AttestationInput) -> tuple[str, Statement]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .algorithms import PrivateKey, from_pkcs8
-from .ceremonies import Ceremonies, Page
+from .ceremonies import Ceremonies, Page, plain_page
 from .certificates import AttestationAuthority, AttestationIdentity
 from .client_rules import Rule, as_rules
 from .clock import Clock
@@ -101,10 +101,10 @@ class Authenticator:
         return self._ceremonies.create(
             options,
             self._page(origin, cross_origin, top_origin, client_data_extra),
-            ignoring=as_rules(ignoring) if ignoring else _NO_RULES,
-            faults=self._faults(faults),
-            credential_id=credential_id,
-            private_key=from_pkcs8(private_key) if isinstance(private_key, bytes) else private_key,
+            as_rules(ignoring) if ignoring else _NO_RULES,
+            self._faults(faults) if faults else self._standing_faults,
+            credential_id,
+            from_pkcs8(private_key) if isinstance(private_key, bytes) else private_key,
         )
 
     def get(
@@ -124,12 +124,15 @@ class Authenticator:
         `credential` (or its id) is the account that the person picks; otherwise it is the first one
         allowed, or the newest. Failures as with `create`.
         """
+        page = self._pages.get(origin)
+        if page is None or cross_origin is not None or top_origin or client_data_extra:
+            page = self._page(origin, cross_origin, top_origin, client_data_extra)
         return self._ceremonies.get(
             options,
-            self._page(origin, cross_origin, top_origin, client_data_extra),
-            ignoring=as_rules(ignoring) if ignoring else _NO_RULES,
-            faults=self._faults(faults),
-            credential=self.credential(credential) if isinstance(credential, bytes) else credential,
+            page,
+            as_rules(ignoring) if ignoring else _NO_RULES,
+            self._faults(faults) if faults else self._standing_faults,
+            self.credential(credential) if isinstance(credential, bytes) else credential,
         )
 
     @contextmanager
@@ -143,7 +146,7 @@ class Authenticator:
             self._standing_faults = self.core.ctap_faults = before
 
     def _faults(self, given: Fault | str | Iterable[Fault | str]) -> tuple[Fault, ...]:
-        return self._standing_faults + as_faults(given) if given else self._standing_faults
+        return self._standing_faults + as_faults(given)
 
     def _page(
         self,
@@ -155,7 +158,7 @@ class Authenticator:
         if cross_origin is None and top_origin is None and not extra:
             page = self._pages.get(origin)
             if page is None:
-                page = self._pages[origin] = Page(origin)
+                page = self._pages[origin] = plain_page(origin)
             return page
         framed = top_origin is not None if cross_origin is None else cross_origin
         return Page(origin, framed, top_origin, extra or {})

@@ -6,8 +6,10 @@ ignored on purpose. What the authenticator itself does is the core's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -15,7 +17,7 @@ from . import cbor, client_extensions
 from .algorithms import BY_NAME, Algorithm, PrivateKey
 from .attestation import attestation_object
 from .client_data import ClientDataDraft, quote
-from .client_rules import Rule, check_rp_id, check_secure_context, effective_rp_id, rp_id_suits
+from .client_rules import Rule, check_rp_id, check_secure_context, effective_rp_id, page_may_use
 from .core import Core, NewCredential, Registered
 from .credentials import Credential
 from .encoding import base64url_encode
@@ -39,6 +41,13 @@ class Page:
     top_origin: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Members added to the client data, which relying parties have to tolerate."""
+    plain_tail: str | None = None
+    """The end of the client data, from the origin on, where nothing in it is special."""
+
+
+def plain_page(origin: str) -> Page:
+    """A page at the top of its tab."""
+    return Page(origin, plain_tail=f'"origin":{quote(origin)},"crossOrigin":false}}')
 
 
 class Ceremonies:
@@ -46,8 +55,11 @@ class Ceremonies:
 
     def __init__(self, core: Core) -> None:
         self.core = core
+        self._verifies = core.profile.verifies
+        self._known = core.store.by_encoded_id
         self.related_origins: dict[str, Sequence[str]] = {}
-        self._last: dict[str, dict[str, Any]] = {}
+        self._previous: dict[str, Callable[[], dict[str, Any]]] = {}
+        """By ceremony, what gives the last response anew: a test may have changed what it got."""
 
     # ---- create
 
@@ -55,7 +67,6 @@ class Ceremonies:
         self,
         given: Any,
         page: Page,
-        *,
         ignoring: frozenset[Rule],
         faults: tuple[Fault, ...],
         credential_id: bytes | None,
@@ -77,7 +88,7 @@ class Ceremonies:
             self._consent(options.timeout, verified, ignoring)
             if Rule.EXCLUDE_CREDENTIALS not in ignoring:
                 for excluded in options.exclude:
-                    held = core.store.get(excluded)
+                    held = core.store.by_encoded_id.get(excluded)
                     if held is not None and held.rp_id == rp_id:
                         raise self._failed(
                             InvalidStateError(
@@ -107,8 +118,8 @@ class Ceremonies:
                 results = client_extensions.registration_results(
                     core, options.extensions, registered.credential, verified=verified
                 )
-            response = self._registration_json(registered, client_data, results, run)
-            return self._deliver(response, "create", run)
+            build = partial(self._registration_json, registered, client_data, results, run)
+            return self._deliver(build, "create", run)
 
     def _discoverable(self, wanted: str, ignoring: frozenset[Rule]) -> bool:
         profile, store = self.core.profile, self.core.store
@@ -170,7 +181,7 @@ class Ceremonies:
                 "clientDataJSON": base64url_encode(client_data),
                 "authenticatorData": base64url_encode(data),
                 "transports": list(self.core.profile.transports),
-                "publicKey": base64url_encode(credential.algorithm.spki(credential.key)),
+                "publicKey": base64url_encode(registered.public_der),
                 "publicKeyAlgorithm": credential.algorithm.identifier,
                 "attestationObject": base64url_encode(attested),
             },
@@ -185,29 +196,41 @@ class Ceremonies:
         self,
         given: Any,
         page: Page,
-        *,
         ignoring: frozenset[Rule],
         faults: tuple[Fault, ...],
         credential: Credential | None,
     ) -> dict[str, Any]:
         core = self.core
-        options = request_options(given)
+        rp_id, challenge, timeout, allow, verification, extensions = request_options(
+            given, self._known
+        )
         with core.lock:
             run = core.fault_run(faults, "get") if faults else None
-            rp_id = self._rp_id(options.rp_id, page.origin, ignoring)
-            verified = self._verification(options.user_verification, ignoring)
-            chosen = credential or self._choose(rp_id, options.allow, verified, ignoring)
-            if credential is not None:
-                self._check_choice(credential, rp_id, options.allow, ignoring)
-            self._consent(options.timeout, verified, ignoring)
+            if rp_id is None or not page_may_use(rp_id, page.origin):
+                rp_id = self._rp_id(rp_id, page.origin, ignoring)
+            verified = bool(verification == "required" and self._verifies and core.pin.retries)
+            if not verified:
+                verified = self._verification(verification, ignoring)
+            chosen = credential
+            if chosen is None:
+                chosen = self._choose(rp_id, allow, verified, ignoring)
+            else:
+                self._check_choice(chosen, rp_id, allow, ignoring)
+            if core.person.planned or core.person.always is not Gesture.APPROVE:
+                self._consent(timeout, verified, ignoring)
             if chosen is None:
                 raise self._refused(f"no credential for {rp_id!r} that the request allows is here")
-            client_data = self._client_data("webauthn.get", options.challenge, page, run)
+            if run is None and page.plain_tail is not None:
+                client_data = (
+                    f'{{"type":"webauthn.get","challenge":"{challenge}",{page.plain_tail}'.encode()
+                )
+            else:
+                client_data = self._client_data("webauthn.get", challenge, page, run)
             results: dict[str, Any] = {}
             outputs: dict[str, Any] | None = None
-            if options.extensions:
+            if extensions is not None:
                 results, outputs = client_extensions.assertion_results(
-                    core, options.extensions, chosen, verified=verified
+                    core, extensions, chosen, verified=verified
                 )
             data, signature = core.sign_assertion(
                 chosen,
@@ -216,30 +239,43 @@ class Ceremonies:
                 outputs=outputs,
                 faults=run,
             )
-            inner = {
-                "clientDataJSON": base64url_encode(client_data),
-                "authenticatorData": base64url_encode(data),
-                "signature": base64url_encode(signature),
-            }
-            if chosen.discoverable:
-                inner["userHandle"] = chosen.encoded_user_id
-            response = {
-                "id": chosen.encoded_id,
-                "rawId": chosen.encoded_id,
-                "response": inner,
-                "authenticatorAttachment": core.profile.attachment,
-                "clientExtensionResults": results,
-                "type": "public-key",
-            }
-            return self._deliver(response, "get", run)
+            build = partial(self._assertion_json, chosen, client_data, data, signature, results)
+            if run is not None:
+                return self._deliver(build, "get", run)
+            self._previous["get"] = build
+            return build()
+
+    def _assertion_json(
+        self,
+        credential: Credential,
+        client_data: bytes,
+        data: bytes,
+        signature: bytes,
+        results: dict[str, Any],
+    ) -> dict[str, Any]:
+        inner = {
+            "clientDataJSON": base64url_encode(client_data),
+            "authenticatorData": base64url_encode(data),
+            "signature": base64url_encode(signature),
+        }
+        if credential.discoverable:
+            inner["userHandle"] = credential.encoded_user_id
+        return {
+            "id": credential.encoded_id,
+            "rawId": credential.encoded_id,
+            "response": inner,
+            "authenticatorAttachment": self.core.profile.attachment,
+            "clientExtensionResults": results,
+            "type": "public-key",
+        }
 
     def _choose(
-        self, rp_id: str, allow: list[bytes], verified: bool, ignoring: frozenset[Rule]
+        self, rp_id: str, allow: list[str] | None, verified: bool, ignoring: frozenset[Rule]
     ) -> Credential | None:
         """The first allowed credential that is here, or the newest discoverable one."""
         store = self.core.store
-        for credential_id in allow:
-            held = store.get(credential_id)
+        for credential_id in allow or ():
+            held = store.by_encoded_id.get(credential_id)
             if held is not None and held.rp_id == rp_id and (verified or held.protection < 3):
                 return held
         if allow and Rule.ALLOW_CREDENTIALS not in ignoring:
@@ -250,12 +286,12 @@ class Ceremonies:
         return next((held for held in store.discoverable_for(rp_id) if held.protection == 1), None)
 
     def _check_choice(
-        self, credential: Credential, rp_id: str, allow: list[bytes], ignoring: frozenset[Rule]
+        self, credential: Credential, rp_id: str, allow: list[str] | None, ignoring: frozenset[Rule]
     ) -> None:
         """A credential that the test picked still has to be one that the page may have."""
         if credential.rp_id != rp_id and Rule.RP_ID not in ignoring:
             raise self._refused(f"the credential is for {credential.rp_id!r}, not for {rp_id!r}")
-        if allow and credential.id not in allow and Rule.ALLOW_CREDENTIALS not in ignoring:
+        if allow and credential.encoded_id not in allow and Rule.ALLOW_CREDENTIALS not in ignoring:
             raise self._refused("the credential is not among allowCredentials")
 
     # ---- what both share
@@ -264,15 +300,14 @@ class Ceremonies:
         if Rule.SECURE_CONTEXT not in ignoring:
             check_secure_context(origin)
         effective = effective_rp_id(rp_id, origin)
-        if Rule.RP_ID not in ignoring and not rp_id_suits(effective, origin):
+        if Rule.RP_ID not in ignoring:
             check_rp_id(effective, origin, self.related_origins)
         return effective
 
     def _verification(self, wanted: str, ignoring: frozenset[Rule]) -> bool:
         """Whether the person will be verified, or an error when that is required and cannot be."""
-        profile = self.core.profile
-        if profile.verifies and self.core.pin.retries:
-            return wanted != "discouraged" or profile.always_verifies
+        if self._verifies and self.core.pin.retries:
+            return wanted != "discouraged" or self.core.profile.always_verifies
         if wanted == "required" and Rule.USER_VERIFICATION not in ignoring:
             raise self._refused("the authenticator cannot verify its user")
         return False
@@ -301,11 +336,6 @@ class Ceremonies:
                 raise self._refused("the authenticator was taken away")
 
     def _client_data(self, kind: str, challenge: str, page: Page, run: FaultRun | None) -> bytes:
-        if run is None and not (page.cross_origin or page.top_origin or page.extra):
-            return (
-                f'{{"type":"{kind}","challenge":"{challenge}",'
-                f'"origin":{quote(page.origin)},"crossOrigin":false}}'
-            ).encode()
         draft = ClientDataDraft(
             kind, challenge, page.origin, page.cross_origin, page.top_origin, dict(page.extra)
         )
@@ -315,15 +345,17 @@ class Ceremonies:
         return draft.encode()
 
     def _deliver(
-        self, response: dict[str, Any], ceremony: str, run: FaultRun | None
+        self, build: Callable[[], dict[str, Any]], ceremony: str, run: FaultRun | None
     ) -> dict[str, Any]:
+        response = build()
         if run is not None:
-            run.previous = self._last.get(ceremony)
+            previous = self._previous.get(ceremony)
+            run.previous = previous() if previous is not None else None
             for one in run.at("response"):
                 response = one.response(response, run)
             run.close()
-        # A copy of its own: a test may change what it was given before it asks for a replay.
-        self._last[ceremony] = {**response, "response": {**response["response"]}}
+            build = partial(deepcopy, deepcopy(response))
+        self._previous[ceremony] = build
         return response
 
     def _refused(self, why: str) -> WebAuthnError:

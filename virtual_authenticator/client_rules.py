@@ -69,6 +69,15 @@ def effective_rp_id(rp_id: str | None, origin: str) -> str:
 
 
 @lru_cache(maxsize=1024)
+def page_may_use(rp_id: str, origin: str) -> bool:
+    """Whether the origin is secure and may use the RP ID by itself."""
+    try:
+        check_secure_context(origin)
+        return rp_id_suits(rp_id, origin)
+    except SecurityError:
+        return False
+
+
 def rp_id_suits(rp_id: str, origin: str) -> bool:
     """Whether the RP ID is the page's host or a registrable suffix of it."""
     _, host = host_of(origin)

@@ -9,7 +9,6 @@ Whoever calls holds `core.lock`.
 from __future__ import annotations
 
 import hmac
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +58,7 @@ class Registered:
 
     credential: Credential
     authenticator_data: bytes
-    public_key: bytes
+    public_der: bytes
     fmt: str
     statement: Statement
 
@@ -103,8 +102,10 @@ class Core:
     ) -> None:
         self.profile = profile
         self.entropy = entropy or Entropy()
+        self._deterministic = self.entropy.seeded
         self.clock: Clock = clock or SystemClock()
         self.store = store if store is not None else CredentialStore()
+        self.lock = self.store.lock
         self.person = person or Person()
         self.pin = PinState()
         self.journal = Journal()
@@ -118,10 +119,6 @@ class Core:
         self._plain_backup = isinstance(profile.backup_eligible, bool) and isinstance(
             profile.backup_state, bool
         )
-
-    @property
-    def lock(self) -> threading.RLock:
-        return self.store.lock
 
     @property
     def identity(self) -> AttestationIdentity:
@@ -185,6 +182,7 @@ class Core:
             else None,
             created=self.clock.now(),
         )
+        public_der, public_key = wanted.algorithm.public_forms(key)
         outputs = wanted.extend(credential) if wanted.extend is not None else None
         draft = AuthenticatorDataDraft(
             rp_id_hash=credential.rp_id_hash,
@@ -192,25 +190,16 @@ class Core:
             sign_count=self.count(credential),
             aaguid=profile.aaguid,
             credential_id=credential_id,
-            public_key=credential.public_key_bytes(),
+            public_key=public_key,
         )
         draft.flags |= self._backup_flags(credential)
         if outputs:
             draft.flags |= ED
             draft.extensions = cbor.encode(outputs)
-        public_key = draft.public_key
         if faults is not None:
             faults.credential = credential
         data = self._encode(draft, faults)
-        fmt, statement = FORMATS[wanted.attestation](
-            AttestationInput(
-                credential=credential,
-                authenticator_data=data,
-                client_data_hash=wanted.client_data_hash,
-                sign=lambda key, message: self._sign(key, message, faults),
-                identity=lambda: self._identity_with(faults),
-            )
-        )
+        fmt, statement = self._attest(wanted, credential, data, faults)
         self.store.add(credential)
         self.journal.append(
             (
@@ -225,7 +214,22 @@ class Core:
                 },
             )
         )
-        return Registered(credential, data, public_key, fmt, statement)
+        return Registered(credential, data, public_der, fmt, statement)
+
+    def _attest(
+        self, wanted: NewCredential, credential: Credential, data: bytes, faults: FaultRun | None
+    ) -> tuple[str, Statement]:
+        if wanted.attestation == "none":
+            return "none", {}
+        return FORMATS[wanted.attestation](
+            AttestationInput(
+                credential=credential,
+                authenticator_data=data,
+                client_data_hash=wanted.client_data_hash,
+                sign=lambda key, message: self._sign(key, message, faults),
+                identity=lambda: self._identity_with(faults),
+            )
+        )
 
     # ---- assertion
 
@@ -241,10 +245,12 @@ class Core:
     ) -> tuple[bytes, bytes]:
         """Authenticator data and signature of an assertion."""
         count = self.count(credential)
-        flags = (UP if present else 0) | (UV if verified else 0) | self._backup_flags(credential)
+        flags = (UP if present else 0) | (UV if verified else 0)
+        if credential.backup_eligible or credential.backup_state or not self._plain_backup:
+            flags |= self._backup_flags(credential)
         if faults is None and not outputs:  # the way of nearly every call, kept short
             data = credential.rp_id_hash + bytes((flags,)) + count.to_bytes(4, "big")
-            signature = credential.sign(data + client_data_hash)
+            signature = credential.signers[self._deterministic](data + client_data_hash)
         else:
             draft = AuthenticatorDataDraft(credential.rp_id_hash, flags, count)
             if outputs:
@@ -258,13 +264,7 @@ class Core:
             (
                 self.clock.now(),
                 "asserted",
-                {
-                    "rp_id": credential.rp_id,
-                    "credential": credential.id,
-                    "count": count,
-                    "verified": verified,
-                    "faults": _names(faults),
-                },
+                (credential.rp_id, credential.id, count, verified, _names(faults)),
             )
         )
         return data, signature
@@ -294,7 +294,7 @@ class Core:
         return data
 
     def _sign(self, key: PrivateKey, message: bytes, faults: FaultRun | None) -> bytes:
-        signer = algorithm_of(key).signer(key)
+        signer = algorithm_of(key).signer(key, self._deterministic)
         if faults is None:
             return signer(message)
         for one in faults.at("signer"):
@@ -316,5 +316,5 @@ def _scripted(value: bool | Sequence[bool], use: int) -> bool:
     return value if isinstance(value, bool) else value[min(use, len(value) - 1)]
 
 
-def _names(faults: FaultRun | None) -> list[str]:
-    return [one.name for one in faults.faults] if faults is not None else []
+def _names(faults: FaultRun | None) -> tuple[str, ...]:
+    return tuple(one.name for one in faults.faults) if faults is not None else ()

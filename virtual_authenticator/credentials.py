@@ -43,15 +43,18 @@ class Credential:
     revision: int = 0
     """Counts changes, so that two replicas of a vault can tell which one is newer."""
     algorithm: Algorithm = field(init=False)
-    sign: Signer = field(init=False, repr=False)
-    rp_id_hash: bytes = field(init=False, repr=False)
+    signers: tuple[Signer, Signer] = field(init=False, repr=False)
+    """With a random nonce, and with that of RFC 6979."""
+    rp_id_hash: bytes = field(default=b"", repr=False)
+    """Given only where the RP ID is unknown (empty): U2F tells an authenticator no more."""
     encoded_id: str = field(init=False, repr=False)
     encoded_user_id: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.algorithm = algorithm_of(self.key)
-        self.sign = self.algorithm.signer(self.key)
-        self.rp_id_hash = sha256(self.rp_id.encode()).digest()
+        self.signers = self.algorithm.signer(self.key, False), self.algorithm.signer(self.key, True)
+        if self.rp_id or not self.rp_id_hash:
+            self.rp_id_hash = sha256(self.rp_id.encode()).digest()
         self.encoded_id = base64url_encode(self.id)
         self.encoded_user_id = base64url_encode(self.user_id)
 
@@ -60,7 +63,7 @@ class Credential:
 
     def public_key_bytes(self) -> bytes:
         """The COSE public key."""
-        return self.algorithm.cose_key(self.key)
+        return self.algorithm.public_forms(self.key)[1]
 
     def to_json(self) -> dict[str, Any]:
         state: dict[str, Any] = {
@@ -73,6 +76,8 @@ class Credential:
         }
         for name in _PLAIN_MEMBERS:
             state[name] = getattr(self, name)
+        if not self.rp_id:
+            state["rp_id_hash"] = base64url_encode(self.rp_id_hash)
         return state
 
     @classmethod
@@ -87,6 +92,7 @@ class Credential:
             if secrets
             else None,
             large_blob=base64url_decode(blob) if blob else None,
+            rp_id_hash=base64url_decode(state.get("rp_id_hash", "")),
             **{name: state[name] for name in _PLAIN_MEMBERS},
         )
 
@@ -115,10 +121,12 @@ class CredentialStore:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self._by_id: dict[bytes, Credential] = {}
+        self.by_encoded_id: dict[str, Credential] = {}
+        """By the base64url form of the id, as options carry it."""
         self._by_rp: dict[str, dict[bytes, Credential]] = {}
         self._by_account: dict[tuple[str, bytes], bytes] = {}
-        self.removed: dict[bytes, int] = {}
-        """Deleted ids, with the revision they had reached: a replica must not revive them."""
+        self.removed: set[bytes] | None = None
+        """Ids that were deleted, where a vault needs to know: a replica must not revive them."""
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -166,13 +174,16 @@ class CredentialStore:
                 self._by_rp.setdefault(credential.rp_id, {})[credential.id] = credential
                 self._by_account[credential.rp_id, credential.user_id] = credential.id
             self._by_id[credential.id] = credential
-            self.removed.pop(credential.id, None)
+            self.by_encoded_id[credential.encoded_id] = credential
+            if self.removed is not None:
+                self.removed.discard(credential.id)
 
     def remove(self, credential_id: bytes) -> None:
         """Delete a credential; KeyError if there is none."""
         with self.lock:
-            credential = self._forget(credential_id)
-            self.removed[credential_id] = credential.revision + 1
+            self._forget(credential_id)
+            if self.removed is not None:
+                self.removed.add(credential_id)
 
     def clear(self) -> None:
         with self.lock:
@@ -181,6 +192,7 @@ class CredentialStore:
 
     def _forget(self, credential_id: bytes) -> Credential:
         credential = self._by_id.pop(credential_id)
+        del self.by_encoded_id[credential.encoded_id]
         held = self._by_rp.get(credential.rp_id)
         if held is not None and held.pop(credential_id, None) is not None:
             del self._by_account[credential.rp_id, credential.user_id]
@@ -194,22 +206,15 @@ class CredentialStore:
             twin = CredentialStore()
             for credential in self._by_id.values():
                 twin.add(credential.copy())
-            twin.removed = dict(self.removed)
             return twin
 
     def to_json(self) -> dict[str, Any]:
         with self.lock:
-            return {
-                "credentials": [credential.to_json() for credential in self._by_id.values()],
-                "removed": [
-                    [base64url_encode(i), revision] for i, revision in self.removed.items()
-                ],
-            }
+            return {"credentials": [credential.to_json() for credential in self._by_id.values()]}
 
     @classmethod
     def from_json(cls, state: dict[str, Any]) -> CredentialStore:
         store = cls()
         for credential in state["credentials"]:
             store.add(Credential.from_json(credential))
-        store.removed = {base64url_decode(i): revision for i, revision in state["removed"]}
         return store

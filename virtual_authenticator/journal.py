@@ -6,7 +6,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-KEPT = 10_000
+KEPT = 1_000
+"""Few enough that writing them does not push the signing tables out of the processor's cache."""
+_ASSERTED = ("rp_id", "credential", "count", "verified", "faults")
 
 
 class Entry(NamedTuple):
@@ -25,21 +27,29 @@ class Entry(NamedTuple):
 
 
 class Journal:
-    """The last entries (10 000 of them), oldest first."""
+    """The last thousand entries, oldest first."""
 
     def __init__(self) -> None:
-        self._entries: deque[tuple[float, str, dict[str, Any]]] = deque(maxlen=KEPT)
+        self._entries: deque[tuple[float, str, Any]] = deque(maxlen=KEPT)
         self.append = self._entries.append
-        """Takes a (time, what, details) tuple."""
+        """Takes a (time, what, details) tuple. The details of "asserted", which is recorded often,
+        are the values alone, to be named on reading."""
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter([Entry(*entry) for entry in list(self._entries)])
+        return iter([_entry(recorded) for recorded in list(self._entries)])
 
     def __getitem__(self, index: int) -> Entry:
-        return Entry(*self._entries[index])
+        return _entry(self._entries[index])
 
     def clear(self) -> None:
         self._entries.clear()
+
+
+def _entry(recorded: tuple[float, str, Any]) -> Entry:
+    time, what, details = recorded
+    return Entry(
+        time, what, dict(zip(_ASSERTED, details, strict=True)) if what == "asserted" else details
+    )

@@ -8,11 +8,11 @@ nothing of origins and authenticators.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
-from .encoding import base64url_decode, base64url_encode, shorten
+from .encoding import base64url_canonical, base64url_decode, is_canonical, shorten
 from .errors import InvalidOptionsError
 
 DEFAULT_TIMEOUT = 300_000
@@ -20,6 +20,7 @@ DEFAULT_TIMEOUT = 300_000
 DEFAULT_ALGORITHMS = (-7, -257)
 """What an empty pubKeyCredParams stands for (section 5.1.3)."""
 _LONGEST_TIMEOUT = 2**32 - 1
+_EMPTY: Mapping[str, Any] = {}
 
 
 @dataclass(slots=True)
@@ -32,7 +33,8 @@ class CreationOptions:
     challenge: str
     algorithms: tuple[int, ...]
     timeout: float
-    exclude: list[bytes]
+    exclude: list[str]
+    """Credential ids, base64url."""
     attachment: str | None
     resident_key: str
     user_verification: str
@@ -40,17 +42,14 @@ class CreationOptions:
     extensions: Mapping[str, Any]
 
 
-@dataclass(slots=True)
-class RequestOptions:
-    rp_id: str | None
-    challenge: str
-    timeout: float
-    allow: list[bytes]
-    user_verification: str
-    extensions: Mapping[str, Any]
+RequestOptions: TypeAlias = tuple[
+    str | None, str, float, list[str] | None, str, Mapping[str, Any] | None
+]
+"""RP ID, challenge, timeout, ids allowed, user verification, extensions."""
 
 
 def creation_options(given: Any) -> CreationOptions:
+    """Read creation options."""
     options = _unwrap(given)
     rp = _object(options, "rp", required=True)
     user = _object(options, "user", required=True)
@@ -73,10 +72,10 @@ def creation_options(given: Any) -> CreationOptions:
         user_id=user_id,
         user_name=_required_text(user, "name", "user.name"),
         user_display_name=_required_text(user, "displayName", "user.displayName"),
-        challenge=_challenge(options),
+        challenge=_base64url_text(options, "challenge", "challenge"),
         algorithms=_algorithms(options),
         timeout=_timeout(options),
-        exclude=_descriptors(options, "excludeCredentials"),
+        exclude=_descriptors(options.get("excludeCredentials") or [], "excludeCredentials", ()),
         attachment=attachment if attachment in ("platform", "cross-platform") else None,
         resident_key=resident_key,
         user_verification=_user_verification(selection, "authenticatorSelection.userVerification"),
@@ -85,25 +84,45 @@ def creation_options(given: Any) -> CreationOptions:
     )
 
 
-def request_options(given: Any) -> RequestOptions:
-    options = _unwrap(given)
-    return RequestOptions(
-        rp_id=_text(options, "rpId", "rpId"),
-        challenge=_challenge(options),
-        timeout=_timeout(options),
-        allow=_descriptors(options, "allowCredentials"),
-        user_verification=_user_verification(options, "userVerification"),
-        extensions=_object(options, "extensions"),
-    )
+def request_options(given: Any, known: Container[str] = ()) -> RequestOptions:
+    """Read request options; ids among `known` need no second look."""
+    # Assertions are made by the thousand: what is plainly right is taken here at once, and only the
+    # rest is looked at closely by the functions below.
+    options = given if type(given) is dict and "challenge" in given else _unwrap(given)
+    find = options.get
+    rp_id = find("rpId")
+    if type(rp_id) is not str:
+        rp_id = _text(options, "rpId", "rpId")
+    challenge = find("challenge")
+    if type(challenge) is not str or not is_canonical(challenge):
+        challenge = _base64url_text(options, "challenge", "challenge")
+    timeout = find("timeout")
+    if type(timeout) is not int or not 0 <= timeout <= _LONGEST_TIMEOUT:
+        timeout = _timeout(options)
+    allow = find("allowCredentials")
+    if allow is not None:
+        allow = _descriptors(allow, "allowCredentials", known)
+    verification = find("userVerification")
+    if verification != "required":
+        verification = _user_verification(options, "userVerification")
+    extensions = find("extensions")
+    if extensions is not None:
+        extensions = _object(options, "extensions")
+    return rp_id, challenge, timeout, allow, verification, extensions
 
 
 def base64url_member(members: Mapping[str, Any], name: str, where: str) -> bytes:
-    """A member that must be there and be base64url."""
+    """The bytes of a member that must be there and be base64url."""
+    return base64url_decode(_base64url_text(members, name, where))
+
+
+def _base64url_text(members: Mapping[str, Any], name: str, where: str) -> str:
+    """The same member as text, in the one form that its bytes have."""
     value = members.get(name)
     if not isinstance(value, str):
         _refuse(where, _kind(members, name), "a base64url string")
     try:
-        return base64url_decode(value)
+        return base64url_canonical(value)
     except ValueError:
         pass
     raise InvalidOptionsError(
@@ -112,6 +131,8 @@ def base64url_member(members: Mapping[str, Any], name: str, where: str) -> bytes
 
 
 def _unwrap(given: Any) -> Mapping[str, Any]:
+    if type(given) is dict and "challenge" in given:
+        return given
     if isinstance(given, (str, bytes)):
         try:
             given = json.loads(given)
@@ -134,14 +155,11 @@ def _kind(members: Mapping[str, Any], name: str) -> str:
     return shorten(members[name]) if name in members else "nothing"
 
 
-_EMPTY: Mapping[str, Any] = {}
-
-
 def _object(members: Mapping[str, Any], name: str, *, required: bool = False) -> Mapping[str, Any]:
     value = members.get(name)
     if value is None and not required:
         return _EMPTY
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         _refuse(name, _kind(members, name), "an object")
     return value
 
@@ -165,11 +183,6 @@ def _boolean(members: Mapping[str, Any], name: str, where: str) -> bool:
     if not isinstance(value, bool):
         _refuse(where, shorten(value), "true or false")
     return value
-
-
-def _challenge(options: Mapping[str, Any]) -> str:
-    """The challenge as client data will carry it: decoded and encoded again."""
-    return base64url_encode(base64url_member(options, "challenge", "challenge"))
 
 
 def _timeout(options: Mapping[str, Any]) -> float:
@@ -196,33 +209,43 @@ def _algorithms(options: Mapping[str, Any]) -> tuple[int, ...]:
         return DEFAULT_ALGORITHMS
     offered = []
     for position, entry in enumerate(params):
-        where = f"pubKeyCredParams[{position}]"
-        if not isinstance(entry, Mapping):
-            _refuse(where, shorten(entry), "an object")
+        if type(entry) is not dict and not isinstance(entry, Mapping):
+            _refuse(f"pubKeyCredParams[{position}]", shorten(entry), "an object")
         identifier = entry.get("alg")
         if isinstance(identifier, bool) or not isinstance(identifier, int):
-            _refuse(f"{where}.alg", _kind(entry, "alg"), "a COSE algorithm number")
-        if _required_text(entry, "type", f"{where}.type") == "public-key":
+            where = f"pubKeyCredParams[{position}].alg"
+            _refuse(where, _kind(entry, "alg"), "a COSE algorithm number")
+        if entry.get("type") == "public-key":
             offered.append(identifier)
     return tuple(offered)
 
 
-def _descriptors(options: Mapping[str, Any], name: str) -> list[bytes]:
-    listed = options.get(name)
-    if listed is None:
-        return []
+def _descriptors(listed: Any, name: str, known: Container[str]) -> list[str]:
     if not isinstance(listed, list):
         _refuse(name, shorten(listed), "a list")
     ids = []
-    for position, entry in enumerate(listed):
-        where = f"{name}[{position}]"
-        if not isinstance(entry, Mapping):
-            _refuse(where, shorten(entry), "an object")
-        kind = _required_text(entry, "type", f"{where}.type")
-        credential_id = base64url_member(entry, "id", f"{where}.id")
-        transports = entry.get("transports")
-        if transports is not None and not isinstance(transports, list):
-            _refuse(f"{where}.transports", shorten(transports), "a list of strings")
-        if kind == "public-key":
-            ids.append(credential_id)
+    for entry in listed:
+        if type(entry) is dict:
+            credential_id, transports = entry.get("id"), entry.get("transports")
+            if (
+                type(credential_id) is str
+                and (credential_id in known or is_canonical(credential_id))
+                and entry.get("type") == "public-key"
+                and (transports is None or type(transports) is list)
+            ):
+                ids.append(credential_id)
+                continue
+        ids.extend(_descriptor(entry, f"{name}[{listed.index(entry)}]"))
     return ids
+
+
+def _descriptor(entry: Any, where: str) -> list[str]:
+    """The id in a descriptor that is not plainly right; none where its type is not ours."""
+    if not isinstance(entry, Mapping):
+        _refuse(where, shorten(entry), "an object")
+    kind = _required_text(entry, "type", f"{where}.type")
+    credential_id = _base64url_text(entry, "id", f"{where}.id")
+    transports = entry.get("transports")
+    if transports is not None and not isinstance(transports, list):
+        _refuse(f"{where}.transports", shorten(transports), "a list of strings")
+    return [credential_id] if kind == "public-key" else []

@@ -30,17 +30,13 @@ class Person:
 
     def __init__(self, *gestures: Gesture | str) -> None:
         self.always = Gesture.APPROVE
-        self._next: deque[Gesture] = deque(Gesture(gesture) for gesture in gestures)
+        self.planned: deque[Gesture] = deque(Gesture(gesture) for gesture in gestures)
+        """What they will do next, in order."""
 
     def will(self, *gestures: Gesture | str) -> None:
         """Line up what to do at the next requests, one gesture each."""
-        self._next.extend(Gesture(gesture) for gesture in gestures)
-
-    @property
-    def willing(self) -> bool:
-        """True when the next gesture is to approve."""
-        return (self._next[0] if self._next else self.always) is Gesture.APPROVE
+        self.planned.extend(Gesture(gesture) for gesture in gestures)
 
     def act(self) -> Gesture:
         """The gesture made now."""
-        return self._next.popleft() if self._next else self.always
+        return self.planned.popleft() if self.planned else self.always

@@ -1,0 +1,269 @@
+"""W3C's Level 3 test vectors, made anew from their inputs.
+
+The inputs follow from one phrase by HKDF (WebAuthn Level 3, section 16): each value takes the next
+salt. The outputs are pinned as digests, so that no file from elsewhere is needed. What is checked is
+the very bytes: authenticator data and assertion signature for every algorithm, and the whole
+attestation object for none, packed (self and with a certificate) and fido-u2f.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from virtual_authenticator import AlwaysZero, AttestationAuthority, Authenticator, Profile
+from virtual_authenticator.algorithms import BY_NAME, PrivateKey, rsa_from_primes
+from virtual_authenticator.encoding import base64url_decode, base64url_encode
+
+PHRASE = b"WebAuthn test vectors"
+ORIGIN = "https://example.org"
+EXTRA = (
+    "clientDataJSON may be extended with additional fields in the future, such as this: {random}"
+)
+
+
+def derive(salt: int, info: str, length: int) -> bytes:
+    return HKDF(hashes.SHA256(), length, bytes([salt]), info.encode()).derive(PHRASE)
+
+
+class Inputs:
+    """The values of one vector, in the order in which they are drawn."""
+
+    def __init__(self, info: str) -> None:
+        self.info = info
+        self._salts: Iterator[int] = iter(range(256))
+
+    def take(self, length: int) -> bytes:
+        return derive(next(self._salts), self.info, length)
+
+
+@dataclass(frozen=True)
+class Vector:
+    info: str
+    algorithm: str
+    attestation: str
+    authenticator_data: str
+    signature: str
+    attestation_object: str
+    key_length: int = 32
+    challenge_length: int = 32
+    credential_id_length: int = 32
+    page: dict[str, Any] = field(default_factory=dict)
+
+
+TOP = {"top_origin": "https://example.com"}
+FRAMED = {"cross_origin": True}
+
+# info, algorithm, attestation, then digests of authenticatorData, signature, attestationObject
+VECTORS = [
+    Vector(
+        "none.ES256",
+        "ES256",
+        "none",
+        "2fa3688ce26520481b38f218e1289f8d",
+        "e6b84e03104e4fc5f59dee5f5bab455b",
+        "c0aa49c57f59765c9f47e6000c04dfe6",
+    ),
+    Vector(
+        "packed-self.ES256",
+        "ES256",
+        "packed-self",
+        "9677cbe5585eb74d7b290a838670c648",
+        "3d937eef718b4b203b5b6946ed87aa57",
+        "69499bf5257be4e618f4462e458666d9",
+    ),
+    Vector(
+        "none.ES256.crossOrigin",
+        "ES256",
+        "none",
+        "e530971bef6ed8ed544a9b6b8ed2e45a",
+        "f5cddf0485f53ec467c0b5207a1bb74e",
+        "967a55ac8209a99f56256db28c4d03cd",
+        page=FRAMED,
+    ),
+    Vector(
+        "none.ES256.topOrigin",
+        "ES256",
+        "none",
+        "e530971bef6ed8ed544a9b6b8ed2e45a",
+        "62363fd190f6effa21867a32faf18fca",
+        "e88a736a22ffaf294316d8b00da95a96",
+        page=TOP,
+    ),
+    Vector(
+        "none.ES256.long-credential-id",
+        "ES256",
+        "none",
+        "9be5db22cd8c08f6307b8e68b41cb0c8",
+        "8a535737a42267202487c63354aeb8e4",
+        "c70087bde55d1a8207667876cfe14924",
+        credential_id_length=1023,
+    ),
+    Vector(
+        "packed.ES256",
+        "ES256",
+        "packed",
+        "9be5db22cd8c08f6307b8e68b41cb0c8",
+        "b0aca0f05fe415d3769bbb8a5ec36adc",
+        "c1bf702bac165f17a6c450e726d549f2",
+    ),
+    Vector(
+        "packed.ES384",
+        "ES384",
+        "packed",
+        "9be5db22cd8c08f6307b8e68b41cb0c8",
+        "2f42cb81fee850922d8268b5514a2732",
+        "14e3d1de4e72192357fad579f7a39ad4",
+        key_length=48,
+    ),
+    Vector(
+        "packed.ES512",
+        "ES512",
+        "packed",
+        "2fa3688ce26520481b38f218e1289f8d",
+        "669827dc3f71149c4d50dd3bce9a7016",
+        "342df2067e760ff21fa7b847c47f3984",
+        key_length=65,
+        challenge_length=128,
+    ),
+    Vector(
+        "packed.RS256",
+        "RS256",
+        "packed",
+        "2fa3688ce26520481b38f218e1289f8d",
+        "5968d9d3a20c517688fe7e7c8d8d8bbc",
+        "55803b9a593a4f965f3fceae108bbf7c",
+    ),
+    Vector(
+        "packed.EdDSA",
+        "EdDSA",
+        "packed",
+        "29880f3e538e63c86450da5c02f32faf",
+        "63cdbd608d9eae1bcbff5a3fcb2e1472",
+        "b4bad136a711231e46696006716a16a0",
+    ),
+    Vector(
+        "fido-u2f.ES256",
+        "ES256",
+        "fido-u2f",
+        "29880f3e538e63c86450da5c02f32faf",
+        "b0608ec74375dbafdf8d75bf0919f58c",
+        "e6e3c76723c5ce4a8a9ae2f0ad103506",
+    ),
+]
+
+
+def client_data_extra(inputs: Inputs) -> dict[str, str]:
+    """Bit 0 of a drawn byte says whether the client data gets a member that nobody knows."""
+    if not inputs.take(1)[0] & 1:
+        return {}
+    return {"extraData": EXTRA.format(random=base64url_encode(inputs.take(16)))}
+
+
+def credential_key(vector: Vector, inputs: Inputs) -> PrivateKey:
+    if vector.algorithm == "RS256":  # the two smallest Mersenne primes of at least 1024 bits
+        return rsa_from_primes(2**1279 - 1, 2**2203 - 1)
+    return BY_NAME[vector.algorithm].from_secret(inputs.take(vector.key_length))
+
+
+def authority() -> AttestationAuthority:
+    return AttestationAuthority(
+        organization="W3C",
+        common_name="WebAuthn test vectors",
+        key=BY_NAME["ES256"].from_secret(derive(0, "Attestation CA", 32)),
+        serial=derive(1, "Attestation CA", 16),
+    )
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def test_the_root_certificate_is_the_published_one():
+    assert digest(authority().root) == "68ff927708f5d229252ffe4a1c6842c1"
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.info)
+def test_outputs_are_the_published_ones(vector: Vector):
+    inputs = Inputs(vector.info)
+    challenge = inputs.take(vector.challenge_length)
+    key = credential_key(vector, inputs)
+    extra = client_data_extra(inputs)
+    aaguid = inputs.take(16)
+    credential_id = inputs.take(vector.credential_id_length)
+    # fido-u2f knows no verification and no backup.
+    flags = inputs.take(1)[0] if vector.attestation != "fido-u2f" else 0
+    identity = None
+    if vector.attestation in ("packed", "fido-u2f"):
+        identity = authority().identity(
+            key=BY_NAME["ES256"].from_secret(inputs.take(32)), serial=inputs.take(16)
+        )
+    second_challenge = inputs.take(vector.challenge_length)
+    second_extra = client_data_extra(inputs)
+    second_flags = inputs.take(1)[0]
+
+    eligible = bool(flags & 0x08)
+    device = Authenticator(
+        Profile(
+            aaguid=aaguid,
+            algorithms=(vector.algorithm,),
+            attestation=vector.attestation,
+            counter=AlwaysZero(),
+            backup_eligible=eligible,
+            backup_state=(eligible and bool(flags & 0x10), eligible and bool(second_flags & 0x10)),
+            # In U2F a touch is all there is: no vector of that kind has UV set.
+            user_verification="none" if vector.attestation == "fido-u2f" else "built-in",
+        ),
+        seed="signatures by RFC 6979",
+        identity=identity,
+    )
+    registration = device.create(
+        {
+            "rp": {"id": "example.org", "name": "Example"},
+            "user": {"id": "dXNlcg", "name": "user", "displayName": "User"},
+            "challenge": base64url_encode(challenge),
+            "pubKeyCredParams": [
+                {"type": "public-key", "alg": BY_NAME[vector.algorithm].identifier}
+            ],
+            "authenticatorSelection": {"userVerification": wanted(flags)},
+            "attestation": "none" if vector.attestation == "none" else "direct",
+        },
+        ORIGIN,
+        credential_id=credential_id,
+        private_key=key,
+        client_data_extra=extra,
+        **vector.page,
+    )
+    assertion = device.get(
+        {
+            "challenge": base64url_encode(second_challenge),
+            "rpId": "example.org",
+            "allowCredentials": [{"type": "public-key", "id": base64url_encode(credential_id)}],
+            "userVerification": wanted(second_flags),
+        },
+        ORIGIN,
+        client_data_extra=second_extra,
+        **vector.page,
+    )
+
+    assert {
+        "authenticatorData": digest(base64url_decode(assertion["response"]["authenticatorData"])),
+        "signature": digest(base64url_decode(assertion["response"]["signature"])),
+        "attestationObject": digest(
+            base64url_decode(registration["response"]["attestationObject"])
+        ),
+    } == {
+        "authenticatorData": vector.authenticator_data,
+        "signature": vector.signature,
+        "attestationObject": vector.attestation_object,
+    }
+
+
+def wanted(flags: int) -> str:
+    return "preferred" if flags & 0x04 else "discouraged"

@@ -1,0 +1,232 @@
+"""The options and credentials of browser automation, read and written: Chrome DevTools Protocol
+(domain WebAuthn) and WebDriver (WebAuthn Level 3, section 11).
+
+Knows no browser: it only translates. What a browser's authenticator cannot express (several
+transports, a counter that stays at zero at registration, ...) is told by `losses`, not dropped in
+silence.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any
+
+from .algorithms import from_pkcs8, to_pkcs8
+from .counters import PerCredential
+from .credentials import Credential
+from .encoding import base64url_decode, base64url_encode, shorten
+from .profile import Profile
+
+_CDP_VERSIONS = {"ctap2_0": "2.0", "ctap2_1": "2.1"}
+_WEBDRIVER_PROTOCOLS = {"ctap1/u2f": "u2f", "ctap2": "2.0", "ctap2_1": "2.1"}
+_TRANSPORTS = ("usb", "nfc", "ble", "smart-card", "hybrid", "internal")
+_BROWSER_AAGUID = bytes.fromhex("01020304050607080102030405060708")
+"""What Chromium's virtual authenticator shows."""
+_BOOLEANS = (
+    "hasResidentKey",
+    "hasUserVerification",
+    "hasLargeBlob",
+    "hasCredBlob",
+    "hasMinPinLength",
+    "hasPrf",
+    "isUserVerified",
+    "isUserConsenting",
+    "automaticPresenceSimulation",
+    "defaultBackupEligibility",
+    "defaultBackupState",
+)
+
+
+def profile_from_options(options: Mapping[str, Any]) -> Profile:
+    """The profile that `WebAuthn.addVirtualAuthenticator` options (or WebDriver's) describe.
+
+    `isUserVerified`, `isUserConsenting` and `automaticPresenceSimulation` describe a person, not a
+    device: give the authenticator a `Person` for them.
+    """
+    protocol = options.get("protocol", "ctap2")
+    if protocol == "u2f":
+        version = "u2f"
+    elif "ctap2Version" in options:
+        version = _choice(options, "ctap2Version", _CDP_VERSIONS)
+    else:
+        version = _choice({"protocol": protocol}, "protocol", _WEBDRIVER_PROTOCOLS)
+    transport = options.get("transport")
+    if transport not in _TRANSPORTS:
+        raise ValueError(
+            f"transport: got {shorten(transport)}, expected one of {', '.join(_TRANSPORTS)}"
+        )
+    for name in _BOOLEANS:
+        if not isinstance(options.get(name, False), bool):
+            raise ValueError(f"{name}: got {shorten(options[name])}, expected true or false")
+    named = options.get("extensions", [])
+    extensions = [
+        extension
+        for extension, cdp_name in (("hmac-secret", "hasPrf"), ("minPinLength", "hasMinPinLength"))
+        if options.get(cdp_name) or extension in named
+    ]
+    if "prf" in named and "hmac-secret" not in extensions:
+        extensions.append("hmac-secret")
+    if "credProtect" in named or version == "2.1":
+        extensions.append("credProtect")
+    internal = transport == "internal"
+    return Profile(
+        name="cdp",
+        title="as described by browser automation options",
+        aaguid=_BROWSER_AAGUID,
+        transports=(transport,),
+        attachment="platform" if internal else "cross-platform",
+        algorithms=("ES256",) if version == "u2f" else ("ES256", "EdDSA", "RS256"),
+        attestation="fido-u2f" if version == "u2f" else "packed",
+        ctap=version,
+        user_verification="built-in" if options.get("hasUserVerification") else "none",
+        discoverable="on-request" if options.get("hasResidentKey") else "never",
+        counter=PerCredential(start=1),
+        backup_eligible=options.get("defaultBackupEligibility", False),
+        backup_state=options.get("defaultBackupState", False),
+        extensions=tuple(extensions),
+    )
+
+
+def cdp_options(profile: Profile) -> dict[str, Any]:
+    """Options for `WebAuthn.addVirtualAuthenticator`; see `losses` for what they cannot say."""
+    options: dict[str, Any] = {
+        "protocol": "u2f" if profile.ctap == "u2f" else "ctap2",
+        "transport": _one_transport(profile),
+        "hasResidentKey": profile.discoverable != "never",
+        "hasUserVerification": profile.verifies,
+        "hasPrf": bool({"prf", "hmac-secret"} & set(profile.extensions)),
+        "hasMinPinLength": "minPinLength" in profile.extensions,
+        "automaticPresenceSimulation": True,
+        "isUserVerified": profile.verifies,
+        "defaultBackupEligibility": profile.backup_eligible is True,
+        "defaultBackupState": profile.backup_state is True,
+    }
+    if profile.ctap != "u2f":
+        options["ctap2Version"] = "ctap2_0" if profile.ctap == "2.0" else "ctap2_1"
+    return options
+
+
+def webdriver_options(profile: Profile) -> dict[str, Any]:
+    """Options for WebDriver's Add Virtual Authenticator."""
+    cdp = cdp_options(profile)
+    names = {"u2f": "ctap1/u2f", "2.0": "ctap2", "2.1": "ctap2_1", "2.3": "ctap2_1"}
+    extensions = [name for name in ("credProtect", "minPinLength") if name in profile.extensions]
+    return {
+        "protocol": names[profile.ctap],
+        "transport": cdp["transport"],
+        "hasResidentKey": cdp["hasResidentKey"],
+        "hasUserVerification": cdp["hasUserVerification"],
+        "isUserConsenting": True,
+        "isUserVerified": cdp["isUserVerified"],
+        "extensions": [*extensions, *(["prf"] if cdp["hasPrf"] else [])],
+        "defaultBackupEligibility": cdp["defaultBackupEligibility"],
+        "defaultBackupState": cdp["defaultBackupState"],
+    }
+
+
+def losses(profile: Profile) -> list[str]:
+    """What a browser's virtual authenticator made from this profile would do differently."""
+    lost = []
+    kept = _one_transport(profile)
+    if profile.transports != (kept,):
+        lost.append(f"transports {list(profile.transports)} become [{kept!r}]")
+    if profile.counter != PerCredential(start=1):
+        lost.append(f"counter {profile.counter.to_json()} becomes one that starts at 1")
+    if profile.ctap == "2.3":
+        lost.append("CTAP 2.3 becomes 2.1")
+    if not isinstance(profile.backup_eligible, bool) or not isinstance(profile.backup_state, bool):
+        lost.append("backup flags that change with time stay as they are")
+    if profile.has_pin:
+        lost.append("a PIN becomes built-in user verification")
+    if profile.aaguid != _BROWSER_AAGUID:
+        lost.append("the AAGUID becomes that of the browser")
+    return lost
+
+
+def _one_transport(profile: Profile) -> str:
+    if profile.attachment == "platform":
+        return "internal"
+    for transport in profile.transports:
+        if transport in _TRANSPORTS:
+            return transport
+    return "usb"
+
+
+def _choice(options: Mapping[str, Any], name: str, choices: Mapping[str, str]) -> str:
+    value = options.get(name)
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}: got {shorten(value)}, expected one of {', '.join(choices)}")
+    return choices[value]
+
+
+# ---- credentials
+
+
+def credential_to_cdp(credential: Credential) -> dict[str, Any]:
+    """A WebAuthn.Credential of CDP: standard base64."""
+    return _credential_json(credential, lambda data: base64.b64encode(data).decode("ascii"))
+
+
+def credential_to_webdriver(credential: Credential) -> dict[str, Any]:
+    """Credential parameters of WebDriver: base64url."""
+    return _credential_json(credential, base64url_encode)
+
+
+def _credential_json(credential: Credential, encode: Any) -> dict[str, Any]:
+    written: dict[str, Any] = {
+        "credentialId": encode(credential.id),
+        "isResidentCredential": credential.discoverable,
+        "rpId": credential.rp_id,
+        "privateKey": encode(to_pkcs8(credential.key)),
+        "signCount": credential.sign_count,
+        "backupEligibility": credential.backup_eligible,
+        "backupState": credential.backup_state,
+    }
+    if credential.user_id:
+        written["userHandle"] = encode(credential.user_id)
+    if credential.user_name is not None:
+        written["userName"] = credential.user_name
+    if credential.user_display_name is not None:
+        written["userDisplayName"] = credential.user_display_name
+    if credential.large_blob is not None:
+        written["largeBlob"] = encode(credential.large_blob)
+    return written
+
+
+def credential_from_json(members: Mapping[str, Any]) -> Credential:
+    """A credential from CDP's or WebDriver's JSON: either alphabet of base64 is read."""
+    try:
+        key = from_pkcs8(_bytes(members, "privateKey"))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"privateKey: got no usable PKCS#8 key ({error})") from None
+    sign_count = members.get("signCount", 0)
+    rp_id = members.get("rpId")
+    if not isinstance(rp_id, str):
+        raise ValueError(f"rpId: got {shorten(rp_id)}, expected a string")
+    return Credential(
+        id=_bytes(members, "credentialId"),
+        rp_id=rp_id,
+        key=key,
+        user_id=_bytes(members, "userHandle") if members.get("userHandle") else b"",
+        user_name=members.get("userName"),
+        user_display_name=members.get("userDisplayName"),
+        discoverable=bool(members.get("isResidentCredential", False)),
+        sign_count=sign_count,
+        # The value is the one shown last, so that the next one follows it.
+        shown=1,
+        backup_eligible=bool(members.get("backupEligibility", False)),
+        backup_state=bool(members.get("backupState", False)),
+        large_blob=_bytes(members, "largeBlob") if members.get("largeBlob") else None,
+    )
+
+
+def _bytes(members: Mapping[str, Any], name: str) -> bytes:
+    value = members.get(name)
+    if not isinstance(value, str):
+        raise ValueError(f"{name}: got {shorten(value)}, expected base64")
+    try:
+        return base64url_decode(value.rstrip("=").replace("+", "-").replace("/", "_"))
+    except (ValueError, binascii.Error):
+        raise ValueError(f"{name}: got {shorten(value)}, expected base64") from None

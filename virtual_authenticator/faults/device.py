@@ -1,0 +1,216 @@
+"""Faults of the authenticator: its keys, its authenticator data, its signatures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .. import cbor
+from ..algorithms import ALGORITHMS, BY_NAME, Algorithm, PrivateKey, Signer, algorithm_of
+from ..authenticator_data import AT, AuthenticatorDataDraft, Flags
+from .base import CREATE, GET, Fault, FaultError, FaultRun, flip
+
+
+@dataclass(frozen=True)
+class OtherAlgorithm(Fault):
+    """Registers a key of an algorithm that was not offered, or signs by another algorithm."""
+
+    name = "other-algorithm"
+    check = "algorithm"
+    section = "7.1, alg is one of pubKeyCredParams; 7.2, signature by the credential's algorithm"
+    value: str | None = None
+
+    def algorithm(self, chosen: Algorithm, run: FaultRun) -> Algorithm:
+        if self.value is not None:
+            return BY_NAME[self.value]
+        for identifier, candidate in ALGORITHMS.items():
+            if identifier not in run.offered and candidate is not chosen:
+                return candidate
+        raise FaultError("other-algorithm: every algorithm was offered, expected one that was not")
+
+    def signer(self, key: PrivateKey, signer: Signer, run: FaultRun) -> Signer:
+        # At registration the key itself is of the other algorithm, and signs as it should.
+        return signer if run.ceremony == "create" else algorithm_of(key).another_signer(key)
+
+
+@dataclass(frozen=True)
+class OffCurveKey(Fault):
+    """Registers a point that is not on its curve."""
+
+    name = "off-curve-key"
+    check = "public key"
+    section = "6.5.1.1 and 7.1, the credential public key is a valid key"
+    ceremonies = CREATE
+
+    def authenticator_data(self, draft: AuthenticatorDataDraft, run: FaultRun) -> None:  # noqa: ARG002
+        members = cbor.decode(draft.public_key)
+        if members[1] == 3:
+            raise FaultError("off-curve-key: got an RSA key, expected one on a curve")
+        coordinate = -3 if members[1] == 2 else -2
+        # For Ed25519 no point has y = 2; on the others a changed y leaves x without its partner.
+        last = (2).to_bytes(32, "little") if coordinate == -2 else flip(members[-3], 0)
+        draft.public_key = cbor.encode({**members, coordinate: last})
+
+
+@dataclass(frozen=True)
+class OversizedKey(Fault):
+    """Registers coordinates (or a modulus) that are longer than the key type has them."""
+
+    name = "oversized-key"
+    check = "public key"
+    section = "6.5.1.1 and 7.1, the credential public key is a valid key"
+    ceremonies = CREATE
+    extra: int = 64
+
+    def authenticator_data(self, draft: AuthenticatorDataDraft, run: FaultRun) -> None:
+        members = cbor.decode(draft.public_key)
+        place = -1 if members[1] == 3 else -2
+        draft.public_key = cbor.encode(
+            {**members, place: members[place] + run.entropy.bytes(self.extra)}
+        )
+
+
+# ---- authenticator data
+
+
+@dataclass(frozen=True)
+class WrongRpIdHash(Fault):
+    """Signs for another relying party."""
+
+    name = "wrong-rp-id-hash"
+    check = "rpIdHash"
+    section = "7.1 and 7.2, rpIdHash is the SHA-256 of the RP ID"
+
+    def authenticator_data(self, draft: AuthenticatorDataDraft, run: FaultRun) -> None:
+        draft.rp_id_hash = run.entropy.bytes(32)
+
+
+@dataclass(frozen=True)
+class FlipFlag(Fault):
+    """Turns one flag over: UP, UV, BE or BS (or a reserved one, see `ReservedBit`)."""
+
+    name = "flip-flag"
+    check = "flags"
+    section = "7.1 and 7.2, UP is set, UV is set when required, BS only with BE, BE never changes"
+    flag: str = "UV"
+
+    def __post_init__(self) -> None:
+        if self.flag not in Flags.__members__:
+            raise ValueError(
+                f"flag: got {self.flag!r}, expected one of {', '.join(Flags.__members__)}"
+            )
+
+    def authenticator_data(self, draft: AuthenticatorDataDraft, run: FaultRun) -> None:  # noqa: ARG002
+        draft.flags ^= Flags[self.flag]
+
+
+@dataclass(frozen=True)
+class ReservedBit(Fault):
+    """Sets a flag bit that means nothing yet (1 or 5)."""
+
+    name = "reserved-bit"
+    check = "none: reserved flags are to be ignored"
+    section = "6.1, bits reserved for future use"
+    bit: int = 1
+
+    def authenticator_data(self, draft: AuthenticatorDataDraft, run: FaultRun) -> None:  # noqa: ARG002
+        draft.flags |= 1 << self.bit
+
+
+@dataclass(frozen=True)
+class WrongCounter(Fault):
+    """Shows this counter value, whatever the policy says."""
+
+    name = "wrong-counter"
+    check = "signCount"
+    section = "7.2, signCount is greater than the stored one unless both are zero"
+    value: int = 0
+
+    def authenticator_data(self, draft: AuthenticatorDataDraft, run: FaultRun) -> None:  # noqa: ARG002
+        draft.sign_count = self.value
+
+
+@dataclass(frozen=True)
+class AttestedDataMissing(Fault):
+    """Registers without attested credential data; with `keep_flag` AT still promises it."""
+
+    name = "attested-data-missing"
+    check = "attested credential data"
+    section = "7.1, the attestation object holds attested credential data"
+    ceremonies = CREATE
+    keep_flag: bool = False
+
+    def authenticator_bytes(self, data: bytes, run: FaultRun) -> bytes:  # noqa: ARG002
+        flags = data[32] if self.keep_flag else data[32] & ~AT
+        return data[:32] + bytes((flags,)) + data[33:37]
+
+
+@dataclass(frozen=True)
+class AttestedDataExtra(Fault):
+    """Asserts with attested credential data, which belongs to registrations."""
+
+    name = "attested-data-extra"
+    check = "none: section 7.2 does not ask a relying party to look"
+    section = "6.1, AT is not set in assertions"
+    ceremonies = GET
+
+    def authenticator_data(self, draft: AuthenticatorDataDraft, run: FaultRun) -> None:
+        assert run.credential is not None
+        draft.flags |= AT
+        draft.aaguid = bytes(16)
+        draft.credential_id = run.credential.id
+        draft.public_key = run.credential.public_key_bytes()
+
+
+@dataclass(frozen=True)
+class Truncated(Fault):
+    """Cuts the last bytes off the authenticator data."""
+
+    name = "truncated"
+    check = "authenticator data layout"
+    section = "6.1, at least 37 bytes, and whole members"
+    count: int = 1
+
+    def authenticator_bytes(self, data: bytes, run: FaultRun) -> bytes:  # noqa: ARG002
+        return data[: -self.count]
+
+
+@dataclass(frozen=True)
+class Trailing(Fault):
+    """Appends bytes to the authenticator data that no flag announces."""
+
+    name = "trailing"
+    check = "authenticator data layout"
+    section = "6.1, nothing follows what the flags announce"
+    data: bytes = b"\x00"
+
+    def authenticator_bytes(self, data: bytes, run: FaultRun) -> bytes:  # noqa: ARG002
+        return data + self.data
+
+
+# ---- signature
+
+
+@dataclass(frozen=True)
+class OtherKey(Fault):
+    """Signs with a key that was never registered."""
+
+    name = "other-key"
+    check = "signature"
+    section = "7.2, the signature verifies with the credential public key; 8.2 and 8.6 likewise"
+
+    def signer(self, key: PrivateKey, signer: Signer, run: FaultRun) -> Signer:  # noqa: ARG002
+        kind = algorithm_of(key)
+        return kind.signer(kind.generate(run.entropy), run.entropy.seeded)
+
+
+@dataclass(frozen=True)
+class SignatureBit(Fault):
+    """Flips one bit of the signature (negative: counted from its end)."""
+
+    name = "signature-bit"
+    check = "signature"
+    section = "7.2, the signature verifies with the credential public key; 8.2 and 8.6 likewise"
+    bit: int = -1
+
+    def signature(self, signature: bytes, run: FaultRun) -> bytes:  # noqa: ARG002
+        return flip(signature, self.bit % (8 * len(signature)))
