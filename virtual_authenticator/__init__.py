@@ -3,8 +3,9 @@
 The whole of it is `Authenticator`; the other names here are what one is shaped with.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from .authenticator import Authenticator
-from .certificates import AttestationAuthority, AttestationIdentity
 from .client_rules import Rule
 from .clock import Clock, ManualClock, SystemClock
 from .counters import (
@@ -27,10 +28,31 @@ from .errors import (
     SecurityError,
     WebAuthnError,
 )
-from .faults import Fault, FaultError, fault
 from .person import Gesture, Person
 from .profile import Profile, profile, profiles
 from .vault import SyncedAuthenticator, Vault
+
+if TYPE_CHECKING:
+    from .certificates import AttestationAuthority, AttestationIdentity
+    from .faults import Fault, FaultError, fault
+
+_LATE = {
+    "AttestationAuthority": "certificates",
+    "AttestationIdentity": "certificates",
+    "Fault": "faults",
+    "FaultError": "faults",
+    "fault": "faults",
+}
+"""Names whose modules are loaded when they are first asked for: most programs never do."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        from importlib import import_module
+
+        return getattr(import_module(f".{_LATE[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "AlwaysZero",

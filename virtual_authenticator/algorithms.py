@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 from cryptography.hazmat.primitives import hashes, serialization
@@ -21,7 +22,6 @@ Signer: TypeAlias = Callable[[bytes], bytes]
 
 _RSA_BITS = 2048
 _RSA_EXPONENT = 65537
-_SMALL_PRIMES = [p for p in range(3, 2000, 2) if all(p % d for d in range(3, int(p**0.5) + 1, 2))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +159,15 @@ def _prime(entropy: Entropy) -> int:
     bits = _RSA_BITS // 2
     while True:
         candidate = int.from_bytes(entropy.bytes(bits // 8), "big") | (3 << (bits - 2)) | 1
-        if any(candidate % small == 0 for small in _SMALL_PRIMES):
+        if any(candidate % small == 0 for small in _small_primes()):
             continue
         if (candidate - 1) % _RSA_EXPONENT and _is_probable_prime(candidate, entropy):
             return candidate
+
+
+@cache
+def _small_primes() -> list[int]:
+    return [p for p in range(3, 2000, 2) if all(p % d for d in range(3, int(p**0.5) + 1, 2))]
 
 
 def _is_probable_prime(candidate: int, entropy: Entropy) -> bool:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import cbor
 from .algorithms import ES256, PrivateKey
-from .certificates import AttestationIdentity
-from .credentials import Credential
+
+if TYPE_CHECKING:
+    from .certificates import AttestationIdentity
+    from .credentials import Credential
 
 Statement = dict[str, Any]
 

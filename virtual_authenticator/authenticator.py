@@ -13,24 +13,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .algorithms import PrivateKey, from_pkcs8
 from .ceremonies import Ceremonies, Page, plain_page
-from .certificates import AttestationAuthority, AttestationIdentity
 from .client_rules import Rule, as_rules
 from .clock import Clock
 from .core import Core, PinState
 from .credentials import Credential, CredentialStore
 from .entropy import Entropy
-from .faults import Fault, as_faults
 from .journal import Journal
 from .person import Person
 from .profile import Profile, profile
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .certificates import AttestationAuthority, AttestationIdentity
     from .ctap import VirtualCtapDevice
+    from .faults import Fault
 
 STATE_VERSION = 1
 _NO_RULES: frozenset[Rule] = frozenset()
@@ -138,7 +139,7 @@ class Authenticator:
     @contextmanager
     def faulty(self, *faults: Fault | str) -> Iterator[None]:
         """Every ceremony and CTAP command inside the block has these faults."""
-        before, self._standing_faults = self._standing_faults, as_faults(faults)
+        before, self._standing_faults = self._standing_faults, self._faults(faults)
         self.core.ctap_faults = self._standing_faults
         try:
             yield
@@ -146,6 +147,8 @@ class Authenticator:
             self._standing_faults = self.core.ctap_faults = before
 
     def _faults(self, given: Fault | str | Iterable[Fault | str]) -> tuple[Fault, ...]:
+        from .faults import as_faults  # loaded by those who use them
+
         return self._standing_faults + as_faults(given)
 
     def _page(
@@ -280,6 +283,8 @@ class Authenticator:
 
     def save(self, path: str | Path) -> None:
         """Write the state to a file, readable by its owner only: it holds private keys."""
+        from pathlib import Path
+
         target = Path(path)
         target.touch(mode=0o600)
         target.write_text(json.dumps(self.to_json(), indent=1), encoding="utf-8")
@@ -287,6 +292,8 @@ class Authenticator:
     @classmethod
     def load(cls, path: str | Path, *, clock: Clock | None = None) -> Authenticator:
         """The authenticator that `save` wrote."""
+        from pathlib import Path
+
         try:
             state = json.loads(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:

@@ -11,9 +11,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import cbor, client_extensions
+from . import cbor
 from .algorithms import BY_NAME, Algorithm, PrivateKey
 from .attestation import attestation_object
 from .client_data import ClientDataDraft, quote
@@ -22,9 +22,11 @@ from .core import Core, NewCredential, Registered
 from .credentials import Credential
 from .encoding import base64url_encode
 from .errors import InvalidStateError, NotAllowedError, NotSupportedError, WebAuthnError
-from .faults import Fault, FaultRun
 from .options import creation_options, request_options
 from .person import Gesture
+
+if TYPE_CHECKING:
+    from .faults import Fault, FaultRun
 
 VERIFICATION_ATTEMPTS = 3
 """How often a client lets a person try again before it gives up."""
@@ -111,6 +113,8 @@ class Ceremonies:
                 private_key=private_key,
             )
             if options.extensions:
+                from . import client_extensions
+
                 client_extensions.prepare_registration(core, options.extensions, wanted)
             registered = core.register(wanted, run)
             results: dict[str, Any] = {}
@@ -229,6 +233,8 @@ class Ceremonies:
             results: dict[str, Any] = {}
             outputs: dict[str, Any] | None = None
             if extensions is not None:
+                from . import client_extensions
+
                 results, outputs = client_extensions.assertion_results(
                     core, extensions, chosen, verified=verified
                 )

@@ -11,21 +11,23 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import cbor
 from .algorithms import BY_NAME, ES256, Algorithm, PrivateKey, algorithm_of
 from .attestation import FORMATS, AttestationInput, Statement
 from .authenticator_data import AT, BE, BS, ED, UP, UV, AuthenticatorDataDraft
-from .certificates import AttestationAuthority, AttestationIdentity
 from .clock import Clock, SystemClock
 from .counters import CounterPolicy
 from .credentials import Credential, CredentialStore
 from .entropy import Entropy
-from .faults import Fault, FaultRun
 from .journal import Journal
 from .person import Person
 from .profile import Profile
+
+if TYPE_CHECKING:
+    from .certificates import AttestationIdentity
+    from .faults import Fault, FaultRun
 
 PIN_RETRIES = 8
 UV_RETRIES = 5
@@ -124,6 +126,8 @@ class Core:
     def identity(self) -> AttestationIdentity:
         """The attestation key and certificates, made on first use from a stream of their own."""
         if self.identity_if_made is None:
+            from .certificates import AttestationAuthority
+
             authority = AttestationAuthority(self.entropy.fork("attestation"))
             self.identity_if_made = authority.identity(aaguid=self.profile.aaguid)
         return self.identity_if_made
@@ -281,7 +285,11 @@ class Core:
 
     def fault_run(self, faults: tuple[Fault, ...], ceremony: str) -> FaultRun | None:
         """The run of these faults in one ceremony; their randomness disturbs no other."""
-        return FaultRun(faults, ceremony, self._fault_entropy) if faults else None
+        if not faults:
+            return None
+        from .faults import FaultRun
+
+        return FaultRun(faults, ceremony, self._fault_entropy)
 
     def _encode(self, draft: AuthenticatorDataDraft, faults: FaultRun | None) -> bytes:
         if faults is None:

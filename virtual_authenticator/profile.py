@@ -6,11 +6,9 @@ changed. Knows nothing of what an authenticator does with its shape.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from .algorithms import BY_NAME
@@ -99,7 +97,8 @@ class Profile:
 
     def to_json(self) -> dict[str, Any]:
         state = {member.name: getattr(self, member.name) for member in fields(self)}
-        state["aaguid"] = str(uuid.UUID(bytes=self.aaguid))
+        text = self.aaguid.hex()
+        state["aaguid"] = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
         state["counter"] = self.counter.to_json()
         state["sources"] = dict(self.sources)
         return state
@@ -111,7 +110,7 @@ class Profile:
 
 def _aaguid(given: bytes | str) -> bytes:
     try:
-        value = uuid.UUID(given).bytes if isinstance(given, str) else bytes(given)
+        value = bytes.fromhex(given.replace("-", "")) if isinstance(given, str) else bytes(given)
     except ValueError:
         raise ValueError(f"aaguid: got {given!r}, expected a UUID or 16 bytes") from None
     if len(value) != 16:
@@ -126,7 +125,8 @@ def _counter(given: CounterPolicy | Mapping[str, Any]) -> CounterPolicy:
 @cache
 def profiles() -> Mapping[str, Profile]:
     """All named profiles."""
-    import tomllib  # a few milliseconds that only users of names pay
+    import tomllib  # here, because loading these two takes longer than loading this package
+    from importlib import resources
 
     text = resources.files(__package__).joinpath("profiles.toml").read_text(encoding="utf-8")
     return {

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..algorithms import Algorithm, PrivateKey, Signer
-from ..authenticator_data import AuthenticatorDataDraft
-from ..certificates import AttestationIdentity
-from ..entropy import Entropy
-
 if TYPE_CHECKING:
+    from ..algorithms import Algorithm, PrivateKey, Signer
+    from ..authenticator_data import AuthenticatorDataDraft
+    from ..certificates import AttestationIdentity
     from ..client_data import ClientDataDraft
     from ..credentials import Credential
+    from ..entropy import Entropy
 
 BOTH = ("create", "get")
 CREATE = ("create",)

@@ -1,4 +1,4 @@
-"""Faults of the client: what it collects before the authenticator signs, and what the page sends."""
+"""Faults of the client: what it collects before the signature, and what the page sends."""
 
 from __future__ import annotations
 

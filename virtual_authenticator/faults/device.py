@@ -71,6 +71,15 @@ class OversizedKey(Fault):
 
 # ---- authenticator data
 
+_FLAG_CHECKS = {
+    "UP": "user presence",
+    "UV": "user verification",
+    "BE": "backup eligibility",
+    "BS": "backup state",
+    "RESERVED_1": "none: reserved flags are to be ignored",
+    "RESERVED_5": "none: reserved flags are to be ignored",
+}
+
 
 @dataclass(frozen=True)
 class WrongRpIdHash(Fault):
@@ -89,9 +98,12 @@ class FlipFlag(Fault):
     """Turns one flag over: UP, UV, BE or BS (or a reserved one, see `ReservedBit`)."""
 
     name = "flip-flag"
-    check = "flags"
     section = "7.1 and 7.2, UP is set, UV is set when required, BS only with BE, BE never changes"
     flag: str = "UV"
+
+    @property
+    def check(self) -> str:  # type: ignore[override]  # it depends on the flag
+        return _FLAG_CHECKS.get(self.flag, "authenticator data layout")
 
     def __post_init__(self) -> None:
         if self.flag not in Flags.__members__:

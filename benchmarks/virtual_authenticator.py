@@ -1,0 +1,179 @@
+"""Figures of the virtual authenticator: medians of one run, its peers beside it.
+
+    python -m benchmarks.virtual_authenticator [--rounds N]
+
+Writes benchmarks/results/virtual_authenticator.md. The peers are installed, pinned, into
+environments of their own under .venv-benchmark/ on the first run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import statistics
+import subprocess
+import sys
+import venv
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+ENVIRONMENTS = ROOT / ".venv-benchmark"
+RESULTS = ROOT / "benchmarks" / "results" / "virtual_authenticator.md"
+PEERS = ("soft-webauthn", "soft-fido2")
+BATCH = 100
+
+TASKS = [
+    ("ours", "raw"),
+    ("ours", "get"),
+    ("ours", "get-10000"),
+    ("soft-webauthn", "get"),
+    ("soft-fido2", "get"),
+    ("ours", "create"),
+    ("ours", "create-10000"),
+    ("soft-webauthn", "create"),
+    ("soft-fido2", "create"),
+]
+
+IMPORT = """
+import sys, time
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+started = time.perf_counter()
+import virtual_authenticator
+print(time.perf_counter() - started)
+"""
+
+
+def environment(peer: str) -> Path:
+    """The interpreter of a peer's environment, made on first use."""
+    folder = ENVIRONMENTS / peer
+    interpreter = folder / "bin" / "python"
+    requirements = ROOT / "requirements" / f"benchmark-{peer}.txt"
+    stamp = folder / ".installed"
+    if not stamp.exists() or stamp.read_text() != requirements.read_text():
+        print(f"benchmark: installing {peer} into {folder.relative_to(ROOT)}")
+        venv.create(folder, with_pip=True, clear=True)
+        pip = [interpreter, "-m", "pip", "--quiet", "--quiet", "--disable-pip-version-check"]
+        subprocess.run(
+            [*pip, "install", "--require-hashes", "--requirement", str(requirements)], check=True
+        )
+        stamp.write_text(requirements.read_text())
+    return interpreter
+
+
+class Worker:
+    """A process that measures on request."""
+
+    def __init__(self, interpreter: str | Path, module: str) -> None:
+        self._process = subprocess.Popen(
+            [interpreter, "-m", f"benchmarks.workers.{module}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+
+    def measure(self, task: str) -> float:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{task} {BATCH}\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"benchmark: a worker ended while it did {task!r}")
+        return float(answer) / BATCH
+
+    def stop(self) -> None:
+        self._process.communicate()
+
+
+def import_seconds() -> float:
+    runs = [
+        float(
+            subprocess.run(
+                [sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True, cwd=ROOT
+            ).stdout
+        )
+        for _ in range(15)
+    ]
+    return statistics.median(runs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=60)
+    rounds = parser.parse_args().rounds
+    workers = {"ours": Worker(sys.executable, "ours")}
+    for peer in PEERS:
+        workers[peer] = Worker(environment(peer), f"{peer.replace('-', '_')}_peer")
+    print(f"benchmark: {rounds} rounds of {BATCH} ceremonies for each of {len(TASKS)} tasks")
+    taken: dict[tuple[str, str], list[float]] = {task: [] for task in TASKS}
+    for number in range(rounds + 3):
+        for owner, task in TASKS:
+            seconds = workers[owner].measure(task)
+            if number >= 3:  # the first rounds warm up
+                taken[owner, task].append(seconds)
+    for worker in workers.values():
+        worker.stop()
+    report = render(taken, import_seconds(), rounds)
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(report, encoding="utf-8")
+    print(report)
+    print(f"benchmark: written to {RESULTS.relative_to(ROOT)}")
+
+
+def render(taken: dict[tuple[str, str], list[float]], imported: float, rounds: int) -> str:
+    def middle(owner: str, task: str) -> float:
+        return statistics.median(taken[owner, task])
+
+    def ratio(task: tuple[str, str], to: tuple[str, str]) -> float:
+        """How many times as fast, as the median over rounds: both were measured side by side."""
+        return statistics.median(
+            slow / fast for slow, fast in zip(taken[to], taken[task], strict=True)
+        )
+
+    raw, get, create = ("ours", "raw"), ("ours", "get"), ("ours", "create")
+    figures = [
+        ("`get` ES256 to the raw signing rate", ratio(get, raw), "at least 0.7"),
+        (
+            "soft-webauthn `get` to the same raw rate",
+            ratio(("soft-webauthn", "get"), raw),
+            "ours is ahead",
+        ),
+        ("`get` to soft-fido2's", ratio(get, ("soft-fido2", "get")), ""),
+        (
+            "`create` (none) to soft-webauthn's",
+            ratio(create, ("soft-webauthn", "create")),
+            "at least 1.7",
+        ),
+        ("`create` (none) to soft-fido2's", ratio(create, ("soft-fido2", "create")), ""),
+        ("`get`, 10 000 credentials to 1", ratio(("ours", "get-10000"), get), "0.9 to 1.1"),
+        (
+            "`create`, 10 000 credentials to 1",
+            ratio(("ours", "create-10000"), create),
+            "0.9 to 1.1",
+        ),
+    ]
+    lines = [
+        "# Figures of the virtual authenticator",
+        "",
+        f"Medians of {rounds} rounds in one run; the libraries take turns, {BATCH} ceremonies "
+        f"each. Python {platform.python_version()}, cryptography {version('cryptography')}, "
+        f"{platform.machine()}. Made by `make benchmark`.",
+        "",
+        "| figure | measured | aim |",
+        "|---|---|---|",
+        *(f"| {name} | {value:.2f} | {aim} |" for name, value, aim in figures),
+        f"| import beyond cryptography | {imported * 1000:.0f} ms | under 60 ms |",
+        "",
+        "| task | microseconds |",
+        "|---|---|",
+        *(f"| {owner} {task} | {middle(owner, task) * 1e6:.1f} |" for owner, task in taken),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

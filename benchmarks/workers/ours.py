@@ -1,0 +1,88 @@
+"""The virtual authenticator, and the raw signing rate of the cryptography library beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from benchmarks.workers import serve
+from virtual_authenticator import Authenticator
+from virtual_authenticator.encoding import base64url_encode
+
+ORIGIN = "https://example.org"
+POOL = 100
+"""Different messages and options that a task goes through, so that nothing is the same twice."""
+
+
+def creation_options() -> dict[str, Any]:
+    return {
+        "rp": {"id": "example.org", "name": "Example"},
+        "user": {"id": base64url_encode(os.urandom(16)), "name": "ada", "displayName": "Ada"},
+        "challenge": base64url_encode(os.urandom(32)),
+        "pubKeyCredParams": [{"type": "public-key", "alg": -7}],
+        "excludeCredentials": [],
+        "attestation": "none",
+        "authenticatorSelection": {"userVerification": "required", "residentKey": "preferred"},
+    }
+
+
+def request_options(credential_id: str) -> dict[str, Any]:
+    return {
+        "challenge": base64url_encode(os.urandom(32)),
+        "rpId": "example.org",
+        "allowCredentials": [{"type": "public-key", "id": credential_id, "transports": ["usb"]}],
+        "userVerification": "required",
+        "timeout": 60000,
+    }
+
+
+def raw() -> Callable[[int], None]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    messages = [os.urandom(69) for _ in range(POOL)]
+
+    def run(count: int) -> None:
+        for at in range(count):
+            key.sign(messages[at % POOL], ec.ECDSA(hashes.SHA256()))
+
+    return run
+
+
+def ceremonies(stored: int) -> tuple[Callable[[int], None], Callable[[int], None]]:
+    device = Authenticator("security-key", capacity=0)
+    ids = [device.create(creation_options(), ORIGIN)["id"] for _ in range(stored)]
+    requests = [request_options(ids[at * 7919 % stored]) for at in range(POOL)]
+
+    def get(count: int) -> None:
+        for at in range(count):
+            device.get(requests[at % POOL], ORIGIN)
+
+    # Each of these accounts has a credential already, which the new one replaces: the size stays.
+    creations = [creation_options() for _ in range(POOL)]
+
+    def create(count: int) -> None:
+        for at in range(count):
+            device.create(creations[at % POOL], ORIGIN)
+
+    return get, create
+
+
+def main() -> None:
+    get, create = ceremonies(1)
+    get_among_many, create_among_many = ceremonies(10_000)
+    serve(
+        {
+            "raw": raw(),
+            "get": get,
+            "create": create,
+            "get-10000": get_among_many,
+            "create-10000": create_among_many,
+        }
+    )
+
+
+if __name__ == "__main__":
+    main()
