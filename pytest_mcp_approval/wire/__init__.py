@@ -1,0 +1,89 @@
+"""JSON-RPC for MCP over stdio, Streamable HTTP and in-process ASGI, in exact bytes.
+
+Knows nothing about approval. Standard library only, since an SDK's client refuses or repairs just
+the messages that a suite must send. `open_session` raises a `WireError`; from then on, whatever a
+server does is a `Reply`.
+"""
+
+from pytest_mcp_approval.wire.clock import Deadline
+from pytest_mcp_approval.wire.eras import (
+    HANDSHAKE_REVISIONS,
+    KNOWN_REVISIONS,
+    SESSIONLESS_REVISIONS,
+    Era,
+)
+from pytest_mcp_approval.wire.errors import (
+    ApplicationFailedError,
+    BadAddressError,
+    CommandFailedError,
+    ListingError,
+    NothingAnsweredError,
+    NotMcpError,
+    RefusedError,
+    RevisionError,
+    UnreachableError,
+    WireError,
+)
+from pytest_mcp_approval.wire.in_process import InProcessTransport
+from pytest_mcp_approval.wire.messages import (
+    Json,
+    RawJson,
+    RequestId,
+    notification_bytes,
+    request_bytes,
+    to_json,
+)
+from pytest_mcp_approval.wire.opening import open_session
+from pytest_mcp_approval.wire.over_http import HttpTransport
+from pytest_mcp_approval.wire.over_stdio import StdioTransport
+from pytest_mcp_approval.wire.race import Race, race, race_replicas
+from pytest_mcp_approval.wire.reply import ErrorObject, Outcome, Reply
+from pytest_mcp_approval.wire.session import Session
+from pytest_mcp_approval.wire.text import first_line, last_lines, neutralise
+from pytest_mcp_approval.wire.transcript import Entry, Excerpt, Transcript
+from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Simultaneity, Transport
+
+__all__ = [
+    "DEFAULT_LIMIT",
+    "HANDSHAKE_REVISIONS",
+    "KNOWN_REVISIONS",
+    "SESSIONLESS_REVISIONS",
+    "ApplicationFailedError",
+    "BadAddressError",
+    "CommandFailedError",
+    "Deadline",
+    "Entry",
+    "Era",
+    "ErrorObject",
+    "Excerpt",
+    "HttpTransport",
+    "InProcessTransport",
+    "Json",
+    "ListingError",
+    "NotMcpError",
+    "NothingAnsweredError",
+    "Outcome",
+    "Outgoing",
+    "Race",
+    "RawJson",
+    "RefusedError",
+    "Reply",
+    "RequestId",
+    "RevisionError",
+    "Session",
+    "Simultaneity",
+    "StdioTransport",
+    "Transcript",
+    "Transport",
+    "UnreachableError",
+    "WireError",
+    "first_line",
+    "last_lines",
+    "neutralise",
+    "notification_bytes",
+    "open_session",
+    "race",
+    "race_replicas",
+    "request_bytes",
+    "to_json",
+]

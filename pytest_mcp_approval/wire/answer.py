@@ -1,0 +1,138 @@
+"""What an HTTP answer, growing piece by piece, says about the request.
+
+Knows nothing of sockets, ASGI or time; both HTTP transports feed it. MCP allows a JSON body or an
+event stream in which other messages may come first.
+"""
+
+from dataclasses import replace
+
+from pytest_mcp_approval.wire.messages import (
+    Message,
+    MessageKind,
+    NotAMessageError,
+    RequestId,
+    parse_message,
+)
+from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply, read_response
+from pytest_mcp_approval.wire.sse import EventReader
+from pytest_mcp_approval.wire.text import first_line
+
+
+class Answer:
+    """Collects one HTTP answer until `reply` is there."""
+
+    def __init__(self, request_id: RequestId | None, limit: int) -> None:
+        self.reply: Reply | None = None
+        self.received = bytearray()
+        """The body, as far as it came."""
+        self._request_id = request_id
+        self._limit = limit
+        self._status: int | None = None
+        self._headers: Headers = ()
+        self._events: EventReader | None = None
+        self._stray: Reply | None = None
+        self._server_requests: list[Message] = []
+
+    def is_decided(self) -> bool:
+        return self.reply is not None
+
+    def begin(self, status: int, headers: Headers, declared_length: int | None = None) -> None:
+        self._status, self._headers = status, headers
+        kind = next((value for name, value in headers if name.lower() == "content-type"), "")
+        if kind.strip().lower().startswith("text/event-stream"):
+            if self._request_id is None:
+                self._decide(Reply(Outcome.ACCEPTED))
+            self._events = EventReader()
+        if declared_length is not None and declared_length > self._limit:
+            self._decide(Reply(Outcome.TOO_LARGE, detail=self._too_large(str(declared_length))))
+
+    def feed(self, data: bytes) -> None:
+        if self.is_decided():
+            return
+        self.received += data
+        if self._events is not None:
+            for event in self._events.feed(data):
+                if event.kind == "message" and not self.is_decided():
+                    self._take_event(event.data)
+        if not self.is_decided() and len(self.received) > self._limit:
+            detail = self._too_large(f"more than {self._limit}")
+            self._decide(Reply(Outcome.TOO_LARGE, bytes(self.received), detail=detail))
+
+    def end(self) -> None:
+        """The body is complete."""
+        if self.reply is not None:
+            return
+        if self._events is not None:
+            ended = Reply(Outcome.CLOSED, detail="the event stream ended without an answer")
+            self._decide(self._stray or ended)
+        elif not self.received:
+            taken = self._request_id is None and self._status in range(200, 300)
+            self._decide(
+                Reply(Outcome.ACCEPTED if taken else Outcome.HTTP_STATUS, detail=self._where())
+            )
+        else:
+            self._decide(self._judge_body())
+
+    def cut(self, outcome: Outcome, detail: str) -> None:
+        """It ended otherwise: no more in time, or closed in the middle."""
+        if self.reply is None:
+            raw = bytes(self.received)
+            self._decide(self._stray or Reply(outcome, raw, detail=detail))
+
+    def take_server_requests(self) -> list[Message]:
+        """Requests of the server's that came in the stream and wait for an answer."""
+        taken, self._server_requests = self._server_requests, []
+        return taken
+
+    def _decide(self, reply: Reply) -> None:
+        self.reply = replace(reply, status=self._status, headers=self._headers)
+
+    def _take_event(self, data: bytes) -> None:
+        if not data.strip():
+            return  # a priming event: an id to resume from, without a message
+        try:
+            message = parse_message(data)
+        except NotAMessageError as problem:
+            self._stray = self._stray or Reply(Outcome.GARBAGE, data, detail=str(problem))
+            return
+        if message.kind is MessageKind.REQUEST:
+            self._server_requests.append(message)
+        elif message.kind is MessageKind.RESPONSE and self._request_id is not None:
+            reply = Reply(**read_response(message, self._request_id))
+            if reply.message is not None:
+                self._decide(reply)
+            else:
+                self._stray = reply
+
+    def _judge_body(self) -> Reply:
+        raw = bytes(self.received)
+        successful = self._status in range(200, 300)
+        try:
+            message = parse_message(raw)
+        except NotAMessageError as problem:
+            if not successful:
+                return Reply(Outcome.HTTP_STATUS, raw, detail=self._where())
+            if self._request_id is None:
+                return Reply(Outcome.ACCEPTED, raw)
+            return Reply(Outcome.GARBAGE, raw, detail=str(problem))
+        if message.kind is not MessageKind.RESPONSE:
+            return Reply(Outcome.GARBAGE, raw, detail=f"a {message.kind.value}, not a response")
+        if self._request_id is not None:
+            return Reply(**read_response(message, self._request_id))
+        if successful and "error" not in message.value:
+            return Reply(Outcome.ACCEPTED, raw)
+        return Reply(
+            Outcome.NULL_ID if message.id is None else Outcome.WRONG_ID, raw, stray=message.value
+        )
+
+    def _where(self) -> str:
+        """Where a redirect points: the address that was meant, as a rule."""
+        place = next((value for name, value in self._headers if name.lower() == "location"), "")
+        return (
+            f"redirected to {first_line(place)}"
+            if place and self._status in range(300, 400)
+            else ""
+        )
+
+    def _too_large(self, size: str) -> str:
+        return f"{size} bytes, at most {self._limit} are read"

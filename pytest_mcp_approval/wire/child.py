@@ -1,0 +1,208 @@
+"""A child process in a group of its own: started, fed, watched, and stopped without leftovers.
+
+Knows nothing of JSON-RPC: lines come out, bytes go in. Waits on locks and pipes only, never on
+`subprocess`'s timeouts, which a frozen clock turns into endless loops.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from pytest_mcp_approval.wire.clock import Deadline
+from pytest_mcp_approval.wire.errors import CommandFailedError
+from pytest_mcp_approval.wire.text import last_lines, neutralise
+
+_PIECE = 64 * 1024
+_KEPT_OF_STDERR = 16 * 1024
+_DISCARDED_AT_MOST = 16
+"""Times the limit: how much of an endless line is thrown away before the child counts as lost."""
+_GENTLE_SECONDS = 1.0
+_WINDOWS = sys.platform == "win32"
+
+
+class Child:
+    """`on_line` gets each line of standard output, `on_too_long` the beginning of one beyond
+    `limit`, and `on_end` is called when there will be no more; all from the reading thread."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None,
+        directory: str | Path | None,
+        limit: int,
+        on_line: Callable[[bytes], None],
+        on_too_long: Callable[[bytes], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        self._limit = limit
+        self._on_line, self._on_too_long, self._on_end = on_line, on_too_long, on_end
+        self._stderr = bytearray()
+        self._exited = threading.Event()
+        self.exit_code: int | None = None
+        """Below zero: the signal that ended it. None while it runs."""
+        shown = neutralise(command[0]) if command else ""
+        try:
+            self._process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                env={**os.environ, **(environment or {})},
+                cwd=directory,
+                start_new_session=True,
+            )
+        except FileNotFoundError as problem:
+            missing = (
+                "no such directory" if problem.filename == str(directory) else "no such command"
+            )
+            raise CommandFailedError(f"{missing}: {neutralise(str(problem.filename))}") from None
+        except (OSError, ValueError, IndexError) as problem:
+            reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+            raise CommandFailedError(f"cannot run {shown!r}: {neutralise(str(reason))}") from None
+        assert self._process.stdin is not None
+        self._input = self._process.stdin.fileno()
+        if not _WINDOWS:
+            os.set_blocking(self._input, False)
+        self._threads = [
+            threading.Thread(
+                target=work, name=f"mcp-approval {name} of {self._process.pid}", daemon=True
+            )
+            for name, work in (
+                ("output", self._read_output),
+                ("errors", self._read_errors),
+                ("exit", self._await_exit),
+            )
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def write(self, data: bytes, deadline: Deadline) -> int:
+        """How many bytes the child took in time. Raises `OSError` when it takes no more at all."""
+        taken = 0
+        while taken < len(data):
+            try:
+                taken += os.write(self._input, data[taken : taken + _PIECE] if taken else data)
+            except BlockingIOError:
+                left = deadline.left()
+                if left <= 0:
+                    break
+                self._await_room(left)
+        return taken
+
+    def explain_exit(self, deadline: Deadline) -> str:
+        """How it ended, in words, with what it said last; waits a moment for an end that is under
+        way."""
+        if not self._exited.wait(min(deadline.left(), _GENTLE_SECONDS)):
+            return self._with_errors("its standard output was closed")
+        # What it printed before it ended may still be on its way.
+        self._threads[1].join(min(deadline.left(), 0.5))
+        code = self.exit_code or 0
+        if code < 0:
+            with contextlib.suppress(ValueError):
+                return self._with_errors(f"command was ended by {signal.Signals(-code).name}")
+        return self._with_errors(f"command exited with {code}")
+
+    @property
+    def stderr_tail(self) -> bytes:
+        return bytes(self._stderr)
+
+    def stop(self) -> None:
+        """Close its input, wait, ask, then end it and everything in its group."""
+        with contextlib.suppress(OSError):
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+        if not self._exited.wait(_GENTLE_SECONDS):
+            self._signal(signal.SIGTERM)
+            self._exited.wait(_GENTLE_SECONDS)
+        # Also when the child is gone: what it started may not be. The child was not reaped yet, so
+        # that its number still stands for this group and no other.
+        self._signal(signal.SIGTERM if _WINDOWS else signal.SIGKILL)
+        if self._exited.wait(5.0):
+            self._process.wait()
+        for thread, stream in zip(
+            self._threads, (self._process.stdout, self._process.stderr), strict=False
+        ):
+            thread.join(_GENTLE_SECONDS)
+            # Somebody who left the group may hold the pipe; then the (daemon) thread keeps it.
+            if not thread.is_alive() and stream is not None:
+                stream.close()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(OSError):
+            if _WINDOWS:
+                self._process.terminate()
+            else:
+                os.killpg(self._process.pid, number)
+
+    def _with_errors(self, line: str) -> str:
+        said = last_lines(self.stderr_tail)
+        return f"{line}: {said}" if said else line
+
+    def _await_room(self, seconds: float) -> None:
+        if hasattr(select, "poll"):
+            poll = select.poll()
+            poll.register(self._input, select.POLLOUT)
+            poll.poll(seconds * 1000)
+
+    def _await_exit(self) -> None:
+        if hasattr(os, "waitid"):
+            # Leaves the child unreaped, see `stop`.
+            ended = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+            if ended is not None:
+                status = ended.si_status
+                self.exit_code = status if ended.si_code == os.CLD_EXITED else -status
+        else:
+            self.exit_code = self._process.wait()
+        self._exited.set()
+
+    def _read_errors(self) -> None:
+        assert self._process.stderr is not None
+        number = self._process.stderr.fileno()
+        with contextlib.suppress(OSError):
+            while piece := os.read(number, _PIECE):
+                self._stderr += piece
+                del self._stderr[:-_KEPT_OF_STDERR]
+
+    def _read_output(self) -> None:
+        try:
+            self._split_lines()
+        finally:
+            self._on_end()
+
+    def _split_lines(self) -> None:
+        assert self._process.stdout is not None
+        number = self._process.stdout.fileno()
+        buffer = bytearray()
+        discarded = 0
+        with contextlib.suppress(OSError):
+            while piece := os.read(number, _PIECE):
+                searched = len(buffer)
+                buffer += piece
+                begin = 0
+                while (end := buffer.find(b"\n", max(begin, searched))) >= 0:
+                    line = bytes(buffer[begin:end]).removesuffix(b"\r")
+                    begin = end + 1
+                    if not discarded:
+                        (self._on_line if len(line) <= self._limit else self._on_too_long)(line)
+                    discarded = 0
+                del buffer[:begin]
+                if len(buffer) > self._limit:
+                    if not discarded:
+                        self._on_too_long(bytes(buffer))
+                    discarded += len(buffer)
+                    buffer.clear()
+                elif discarded:
+                    discarded += len(buffer)
+                    buffer.clear()
+                if discarded > self._limit * _DISCARDED_AT_MOST:
+                    return
+            if buffer and not discarded:
+                self._on_line(bytes(buffer))  # said without an end of line, and then closed

@@ -1,0 +1,186 @@
+"""A TCP or TLS connection on which every operation has a deadline.
+
+Knows nothing of HTTP. A socket's own timeout begins anew with each byte that drips in; here it is
+what is left.
+"""
+
+import contextlib
+import select
+import socket
+import ssl
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from pytest_mcp_approval.wire.clock import Deadline
+from pytest_mcp_approval.wire.errors import BadAddressError
+from pytest_mcp_approval.wire.text import neutralise
+
+_PIECE = 64 * 1024
+_SMALL_PIECE = 4 * 1024
+"""For looking whether anything is there: the buffer is made before it is known."""
+_QUICK_ACKNOWLEDGEMENT: int | None = getattr(socket, "TCP_QUICKACK", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an http or https URL points."""
+
+    url: str
+    secure: bool
+    host: str
+    port: int
+    target: str
+    """Path and query, as they go into the request line."""
+    authority: str
+    """Host and port, as they go into the Host header."""
+
+    @classmethod
+    def parse(cls, url: str) -> "Address":
+        shown = neutralise(url)
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as problem:
+            raise BadAddressError(f"not a URL: {shown} ({problem})") from None
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise BadAddressError(f"not an http or https URL: {shown}")
+        if parts.username is not None or parts.password is not None:
+            host = neutralise(parts.hostname)
+            raise BadAddressError(f"credentials belong into a header, not into the URL of {host}")
+        if not url.isascii() or not url.isprintable() or " " in url:
+            raise BadAddressError(f"a URL must be spelled in ASCII without spaces: {shown}")
+        secure = parts.scheme == "https"
+        default = 443 if secure else 80
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        return cls(
+            url=url,
+            secure=secure,
+            host=parts.hostname,
+            port=default if port is None else port,
+            target=(parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
+            authority=host if port in (None, default) else f"{host}:{port}",
+        )
+
+
+class ConnectFailedError(Exception):
+    """No connection came about; the text says why."""
+
+
+class Connection:
+    """One connected socket. Raises `TimeoutError` at the deadline and `OSError` when it breaks."""
+
+    def __init__(self, raw: socket.socket) -> None:
+        self.socket = raw
+
+    @classmethod
+    def open(
+        cls, address: Address, context: ssl.SSLContext | None, deadline: Deadline
+    ) -> "Connection":
+        plain = _connect(address, deadline)
+        if not address.secure:
+            return cls(plain)
+        try:
+            plain.settimeout(_time_left(deadline))
+            assert context is not None
+            return cls(context.wrap_socket(plain, server_hostname=address.host))
+        except ssl.SSLCertVerificationError as problem:
+            plain.close()
+            raise ConnectFailedError(f"certificate not trusted: {problem.verify_message}") from None
+        except TimeoutError:
+            plain.close()
+            raise ConnectFailedError(f"TLS not agreed upon within {deadline.seconds:g} s") from None
+        except (OSError, ValueError) as problem:
+            plain.close()
+            raise ConnectFailedError(f"TLS failed: {neutralise(str(problem))}") from None
+
+    def send(self, data: bytes, deadline: Deadline) -> int:
+        """One send: how many bytes were taken. If it raises, none were."""
+        self.socket.settimeout(_time_left(deadline))
+        return self.socket.send(data)
+
+    def send_all(self, data: bytes, deadline: Deadline) -> None:
+        self.socket.settimeout(_time_left(deadline))
+        self.socket.sendall(data)
+
+    def receive(self, deadline: Deadline) -> bytes:
+        """The next bytes, or none at the end."""
+        self.socket.settimeout(_time_left(deadline))
+        self.acknowledge_at_once()
+        return self._receive(_PIECE)
+
+    def receive_ready(self) -> bytes | None:
+        """What is there already: None if nothing, no bytes at the end."""
+        self.socket.setblocking(False)
+        try:
+            return self._receive(_SMALL_PIECE)
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return None
+
+    def acknowledge_at_once(self) -> None:
+        """Many servers write head and body apart and wait for the first to be acknowledged, which
+        Linux puts off for 40 ms: on a loopback that is ten times the rest. Holds for one answer."""
+        if _QUICK_ACKNOWLEDGEMENT is not None:
+            with contextlib.suppress(OSError):
+                self.socket.setsockopt(socket.IPPROTO_TCP, _QUICK_ACKNOWLEDGEMENT, 1)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.socket.close()
+
+    def _receive(self, size: int) -> bytes:
+        try:
+            return self.socket.recv(size)
+        except ssl.SSLEOFError:
+            return b""  # closed without TLS's goodbye, as many do
+
+
+def wait_readable(connections: list[Connection], seconds: float) -> list[Connection]:
+    """Those of `connections` that have something to read, waiting at most `seconds` for the
+    first."""
+    if not connections:
+        return []
+    pending = [c for c in connections if isinstance(c.socket, ssl.SSLSocket) and c.socket.pending()]
+    if pending:
+        return pending
+    if not hasattr(select, "poll"):
+        ready, _, _ = select.select([c.socket for c in connections], [], [], seconds)
+        return [c for c in connections if c.socket in ready]
+    poll = select.poll()
+    by_number = {c.socket.fileno(): c for c in connections}
+    for number in by_number:
+        poll.register(number, select.POLLIN)
+    return [by_number[number] for number, _ in poll.poll(seconds * 1000)]
+
+
+def _time_left(deadline: Deadline) -> float:
+    left = deadline.left()
+    if left <= 0:
+        raise TimeoutError  # a timeout of zero would mean "do not wait" to a socket
+    return left
+
+
+def _connect(address: Address, deadline: Deadline) -> socket.socket:
+    """To the first of the host's addresses that takes us, all within one deadline."""
+    place = f"{address.host}:{address.port}"
+    try:
+        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else "not a host name"
+        raise ConnectFailedError(f"no such host as {neutralise(address.host)} ({reason})") from None
+    reason = "no address"
+    for family, kind, protocol, _, where in found:
+        plain = socket.socket(family, kind, protocol)
+        try:
+            plain.settimeout(_time_left(deadline))
+            plain.connect(where)
+            # One request is one send; nothing is gained by waiting for more to put into the packet.
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return plain
+        except ConnectionRefusedError:
+            reason = "connection refused"
+        except TimeoutError:
+            reason = f"no connection within {deadline.seconds:g} s"
+        except OSError as problem:
+            reason = problem.strerror or str(problem)
+        plain.close()
+    raise ConnectFailedError(f"{reason} ({place})")

@@ -1,0 +1,51 @@
+"""Why a conversation could not be opened or a listing not be read, each as one clear line.
+
+Knows nothing of how the line is shown. These are the only exceptions of the wire that a server can
+cause: without a session there is nothing to hand an outcome to.
+"""
+
+from pytest_mcp_approval.wire.reply import Reply
+
+
+class WireError(Exception):
+    """The text is one line, safe to print."""
+
+    def __init__(self, line: str, reply: Reply | None = None) -> None:
+        super().__init__(line)
+        self.reply = reply
+
+
+class BadAddressError(WireError):
+    """The URL or command cannot be meant."""
+
+
+class UnreachableError(WireError):
+    """Nobody is there, or TLS failed."""
+
+
+class CommandFailedError(WireError):
+    """The command could not be run, or ended instead of serving."""
+
+
+class ApplicationFailedError(WireError):
+    """An application in this process did not start up."""
+
+
+class NothingAnsweredError(WireError):
+    """There is somebody, who did not answer in time."""
+
+
+class NotMcpError(WireError):
+    """There is an answer, and it is not one of an MCP server."""
+
+
+class RefusedError(WireError):
+    """An MCP server refused the conversation with a JSON-RPC error."""
+
+
+class RevisionError(WireError):
+    """No protocol revision that both sides speak."""
+
+
+class ListingError(WireError):
+    """A list of tools could not be read to its end."""

@@ -1,0 +1,331 @@
+"""Streamable HTTP: each message a POST, each answer a JSON body or an event stream.
+
+Knows nothing of MCP's methods or revisions: which headers a message carries is the session's part.
+Proxies of the environment are not used: what is tested is the server itself.
+"""
+
+import contextlib
+import ssl
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pytest_mcp_approval.wire.answer import Answer
+from pytest_mcp_approval.wire.clock import Deadline, now
+from pytest_mcp_approval.wire.connection import (
+    Address,
+    ConnectFailedError,
+    Connection,
+    wait_readable,
+)
+from pytest_mcp_approval.wire.http1 import MalformedResponseError, ResponseReader, compose_request
+from pytest_mcp_approval.wire.messages import answer_to
+from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
+from pytest_mcp_approval.wire.transcript import SECRET_HEADERS, Transcript
+from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Simultaneity, Transport
+
+_IDLE_SECONDS = 2.0
+"""Connections that rested longer are not used again: common servers hang up after 5 s, and a
+request that crosses the hanging up in flight could not be told from one that was processed."""
+_KEPT_CONNECTIONS = 4
+_SETTLE_SECONDS = 0.02
+"""Between the bodies and their last bytes: a server needs a moment to accept N connections and read
+them."""
+_SERVER_REQUEST_SECONDS = 2.0
+_DRAINED_PIECES = 8
+"""Reads that are spent on the rest of an event stream before its connection is given up."""
+
+
+@dataclass(slots=True)
+class _Resting:
+    connection: Connection
+    reader: ResponseReader
+    since: float
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """One request on its connection, and the answer as far as it came."""
+
+    transport: "HttpTransport"
+    outgoing: Outgoing
+    connection: Connection | None = None
+    payload: bytes = b""
+    started: float = field(default_factory=now)
+    reader: ResponseReader = field(init=False)
+    answer: Answer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reader = ResponseReader(self.outgoing.http_method)
+        self.answer = Answer(self.outgoing.request_id, self.transport.limit)
+
+    def take(self, data: bytes) -> None:
+        """Bytes came, or none: the peer closed."""
+        began = self.reader.has_head
+        try:
+            if not data:
+                if self.reader.end():
+                    self.answer.end()
+                else:
+                    what = (
+                        "in the middle of its answer"
+                        if self.reader.has_head
+                        else "without an answer"
+                    )
+                    self.answer.cut(Outcome.CLOSED, what)
+                return
+            body = self.reader.feed(data)
+        except MalformedResponseError as problem:
+            self.answer.received += data[:1024]
+            self.answer.cut(Outcome.GARBAGE, str(problem))
+            return
+        if self.reader.status is not None and not began:
+            self.answer.begin(self.reader.status, self.reader.headers, self.reader.declared_length)
+        self.answer.feed(body)
+        if self.reader.done:
+            self.answer.end()
+
+    def run(self, deadline: Deadline) -> None:
+        """Read until there is a reply."""
+        while self.answer.reply is None:
+            assert self.connection is not None
+            try:
+                self.take(self.connection.receive(deadline))
+            except TimeoutError:
+                self.answer.cut(Outcome.NO_ANSWER, _silence(deadline))
+            except OSError as problem:
+                self.answer.cut(Outcome.CLOSED, problem.strerror or "broken")
+            self.transport.answer_server(self, deadline)
+
+    def conclude(self) -> Reply:
+        """Let go of the connection, record, and give the reply."""
+        if self.connection is not None:
+            done_with = self.answer.reply is not None and self.answer.reply.answered
+            self.transport.put_back(self.connection, self.reader, mid_stream=done_with)
+            self.connection = None
+        return self.transport.conclude(self)
+
+
+def _silence(deadline: Deadline) -> str:
+    return f"nothing within {deadline.seconds:g} s"
+
+
+class HttpTransport(Transport):
+    """An MCP endpoint at an http or https URL."""
+
+    simultaneity = Simultaneity.LAST_BYTE
+
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        verify: bool | str | ssl.SSLContext = True,
+        limit: int = DEFAULT_LIMIT,
+        transcript: Transcript | None = None,
+    ) -> None:
+        """`headers` go with every request, and reports do not show them. `verify` is False for any
+        certificate, a file with authorities, or a context of the caller's."""
+        super().__init__(limit=limit, transcript=transcript)
+        self.address = Address.parse(url)
+        self._own_headers: Headers = tuple((headers or {}).items())
+        self._hidden_headers = SECRET_HEADERS.union(name.lower() for name, _ in self._own_headers)
+        self._context = _tls_context(verify) if self.address.secure else None
+        self._resting: list[_Resting] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    @property
+    def place(self) -> str:
+        return self.address.url
+
+    def start(self, deadline: Deadline) -> None:
+        """Nothing to start: the first exchange connects."""
+
+    def exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
+        exchange = self._prepare(outgoing)
+        try:
+            self._send(exchange, deadline)
+        except ConnectFailedError as problem:
+            exchange.answer.cut(Outcome.UNREACHABLE, str(problem))
+        except TimeoutError:
+            exchange.answer.cut(
+                Outcome.NO_ANSWER, f"the request was not taken within {deadline.seconds:g} s"
+            )
+        except OSError:
+            # Closed while we were sending. It may have answered first, which reading will show.
+            pass
+        exchange.run(deadline)
+        return exchange.conclude()
+
+    def exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
+        return last_byte_race([(self, one) for one in outgoing], deadline)
+
+    def end_session(self, outgoing: Outgoing, deadline: Deadline) -> None:
+        self.exchange(replace(outgoing, http_method="DELETE", body=b"", request_id=None), deadline)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            resting, self._resting = self._resting, []
+        for one in resting:
+            one.connection.close()
+
+    def connect(self, deadline: Deadline) -> Connection:
+        return Connection.open(self.address, self._context, deadline)
+
+    def answer_server(self, exchange: _Exchange, deadline: Deadline) -> None:
+        """Answer the server's own requests in the stream, or it would wait for us as we do for
+        it."""
+        for request in exchange.answer.take_server_requests():
+            reply = replace(exchange.outgoing, body=answer_to(request), request_id=None, method="")
+            self._overheard(request, request.raw, "a request of the server's", reply.body)
+            self.exchange(reply, deadline.at_most(_SERVER_REQUEST_SECONDS))
+
+    def put_back(self, connection: Connection, reader: ResponseReader, *, mid_stream: bool) -> None:
+        """Keep a connection whose answer has ended, or (`mid_stream`) may have by the time it is
+        needed again.
+
+        To close a stream is to cancel its request, so that is done at once to those that were given
+        up.
+        """
+        if not reader.keep_alive or reader.surplus or not (reader.done or mid_stream):
+            connection.close()
+            return
+        with self._lock:
+            if not self._closed:
+                self._resting.append(_Resting(connection, reader, now()))
+            surplus = [self._resting.pop(0)] if len(self._resting) > _KEPT_CONNECTIONS else []
+        if self._closed:
+            connection.close()
+        for one in surplus:
+            one.connection.close()
+
+    def conclude(self, exchange: _Exchange) -> Reply:
+        assert exchange.answer.reply is not None
+        reply, received = exchange.answer.reply, exchange.answer.received
+        return self._conclude(exchange.outgoing, reply, exchange.started, received)
+
+    def _prepare(self, outgoing: Outgoing) -> _Exchange:
+        given = {name.lower() for name, _ in outgoing.headers}
+        usual = (
+            ("Host", self.address.authority),
+            ("User-Agent", "pytest-mcp-approval"),
+            ("Accept", "application/json, text/event-stream"),
+            ("Content-Type", "application/json"),
+            *self._own_headers,
+        )
+        headers = tuple(pair for pair in usual if pair[0].lower() not in given) + outgoing.headers
+        # An empty value given by the caller means: without this header.
+        outgoing = replace(outgoing, headers=tuple(pair for pair in headers if pair[1]))
+        payload = compose_request(
+            outgoing.http_method, self.address.target, outgoing.headers, outgoing.body
+        )
+        return _Exchange(self, outgoing, payload=payload)
+
+    def _send(self, exchange: _Exchange, deadline: Deadline) -> None:
+        connection = exchange.connection = self._take_resting()
+        if connection is not None:
+            try:
+                taken = connection.send(exchange.payload, deadline)
+            except TimeoutError:
+                raise
+            except OSError:
+                # Nothing of the request left this machine, so that sending it again cannot run it
+                # twice.
+                connection.close()
+                connection = exchange.connection = None
+        if connection is None:
+            connection = exchange.connection = self.connect(deadline)
+            taken = connection.send(exchange.payload, deadline)
+        if taken < len(exchange.payload):
+            connection.send_all(exchange.payload[taken:], deadline)
+
+    def _take_resting(self) -> Connection | None:
+        """A connection that is still open and quiet."""
+        while True:
+            with self._lock:
+                if not self._resting:
+                    return None
+                resting = self._resting.pop()
+            if now() - resting.since < _IDLE_SECONDS and _is_quiet(resting):
+                return resting.connection
+            resting.connection.close()
+
+
+def last_byte_race(
+    runners: Sequence[tuple[HttpTransport, Outgoing]], deadline: Deadline
+) -> list[Reply]:
+    """Everything but the last byte of each request on a connection of its own, then the last bytes
+    back to back.
+
+    The transports may be different ones: replicas of one service.
+    """
+    exchanges = [transport._prepare(outgoing) for transport, outgoing in runners]
+    for exchange in exchanges:
+        try:
+            exchange.connection = exchange.transport.connect(deadline)
+            exchange.connection.send_all(exchange.payload[:-1], deadline)
+        except ConnectFailedError as problem:
+            exchange.answer.cut(Outcome.UNREACHABLE, str(problem))
+        except TimeoutError:
+            exchange.answer.cut(Outcome.NO_ANSWER, "the request was not taken in time")
+        except OSError:
+            pass  # reading shows whether it was answered before it was closed
+    waiting = {
+        e.connection: e for e in exchanges if e.connection is not None and e.answer.reply is None
+    }
+    # Ends early if a server answers before it has read all.
+    wait_readable(list(waiting), min(_SETTLE_SECONDS, deadline.left()))
+    last_bytes = [(exchange.connection, exchange.payload[-1:]) for exchange in waiting.values()]
+    for connection, _ in last_bytes:
+        assert connection is not None
+        connection.socket.setblocking(False)  # not between the bytes, where it would take time
+    for connection, byte in last_bytes:
+        assert connection is not None
+        with contextlib.suppress(OSError):
+            connection.socket.send(byte)
+    for connection in waiting:
+        connection.acknowledge_at_once()
+    while waiting and not deadline.passed:
+        for connection in wait_readable(list(waiting), deadline.left()):
+            exchange = waiting[connection]
+            try:
+                data = connection.receive_ready()
+            except OSError as problem:
+                exchange.answer.cut(Outcome.CLOSED, problem.strerror or "broken")
+                data = None
+            if data is not None:
+                exchange.take(data)
+            exchange.transport.answer_server(exchange, deadline)
+            if exchange.answer.reply is not None:
+                del waiting[connection]
+    for exchange in waiting.values():
+        exchange.answer.cut(Outcome.NO_ANSWER, _silence(deadline))
+    return [exchange.conclude() for exchange in exchanges]
+
+
+def _is_quiet(resting: _Resting) -> bool:
+    """Whether the last answer has ended and the server has neither closed nor said anything
+    since."""
+    try:
+        for _ in range(_DRAINED_PIECES):
+            data = resting.connection.receive_ready()
+            if data is None:
+                return resting.reader.done and not resting.reader.surplus
+            if not data or resting.reader.done:
+                return False
+            resting.reader.feed(data)
+    except (OSError, MalformedResponseError):
+        pass
+    return False
+
+
+def _tls_context(verify: bool | str | ssl.SSLContext) -> ssl.SSLContext:
+    if isinstance(verify, ssl.SSLContext):
+        return verify
+    context = ssl.create_default_context(cafile=verify if isinstance(verify, str) else None)
+    if verify is False:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

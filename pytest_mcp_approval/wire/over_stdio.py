@@ -1,0 +1,264 @@
+"""Standard input and output of a child process: each message one line.
+
+Knows nothing of MCP's methods or revisions. Answers are routed by their id, so that several
+requests can be under way; what comes unasked goes into the transcript.
+"""
+
+import shlex
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_mcp_approval.wire.child import Child
+from pytest_mcp_approval.wire.clock import Deadline, now
+from pytest_mcp_approval.wire.errors import BadAddressError
+from pytest_mcp_approval.wire.messages import (
+    Message,
+    MessageKind,
+    NotAMessageError,
+    RequestId,
+    answer_to,
+    parse_message,
+)
+from pytest_mcp_approval.wire.reply import Outcome, Reply, read_response
+from pytest_mcp_approval.wire.text import neutralise
+from pytest_mcp_approval.wire.transcript import Transcript
+from pytest_mcp_approval.wire.transport import (
+    DEFAULT_LIMIT,
+    Outgoing,
+    Simultaneity,
+    Transport,
+    accepted,
+)
+
+
+class _Waiting:
+    """A request that waits for its answer."""
+
+    __slots__ = ("_done", "outgoing", "reply", "started", "stray")
+
+    def __init__(self, outgoing: Outgoing) -> None:
+        self.outgoing = outgoing
+        self.started = now()
+        self.reply: Reply | None = None
+        self.stray: Reply | None = None
+        """What came meanwhile and is no answer; all there is to tell if no answer comes."""
+        self._done = (
+            threading.Lock()
+        )  # a bare lock, held until there is a reply, wakes faster than an Event
+        self._done.acquire()
+
+    def settle(self, reply: Reply) -> None:
+        if self.reply is None:
+            self.reply = reply
+            self._done.release()
+
+    def wait(self, deadline: Deadline) -> bool:
+        return self._done.acquire(timeout=deadline.left())
+
+
+class StdioTransport(Transport):
+    """A command that speaks MCP on its standard input and output."""
+
+    simultaneity = Simultaneity.ONE_WRITE
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        directory: str | Path | None = None,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        transcript: Transcript | None = None,
+    ) -> None:
+        """`environment` is added to our own."""
+        super().__init__(limit=limit, transcript=transcript)
+        if not command:
+            raise BadAddressError("a command is needed")
+        self._command = list(command)
+        self._environment, self._directory = environment, directory
+        self._child: Child | None = None
+        self._ended = False
+        self._lock = threading.Lock()
+        self._waiting: dict[RequestId, _Waiting] = {}
+        self._asked: set[RequestId] = set()
+        self._outbox: deque[bytes] = deque()
+        self._writing = threading.Lock()
+
+    @property
+    def place(self) -> str:
+        return neutralise(shlex.join(self._command), 80)
+
+    @property
+    def stderr_tail(self) -> bytes:
+        """The last that the command wrote to standard error."""
+        return self._child.stderr_tail if self._child is not None else b""
+
+    def start(self, deadline: Deadline) -> None:
+        del deadline  # starting does not wait; the first exchange does
+        if self._child is None:
+            self._ended = False
+            self._child = Child(
+                self._command,
+                environment=self._environment,
+                directory=self._directory,
+                limit=self.limit,
+                on_line=self._take_line,
+                on_too_long=self._take_too_long,
+                on_end=self._take_end,
+            )
+
+    def restart(self, deadline: Deadline) -> bool:
+        self.close()
+        self.start(deadline)
+        return True
+
+    def close(self) -> None:
+        child, self._child = self._child, None
+        if child is not None:
+            child.stop()
+            self._outbox.clear()
+            self._asked.clear()
+
+    def exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
+        return self.exchange_together([outgoing], deadline)[0]
+
+    def exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
+        waiting = [_Waiting(one) for one in outgoing]
+        asking = [one for one in waiting if one.outgoing.request_id is not None]
+        by_id = {
+            one.outgoing.request_id: one for one in asking if one.outgoing.request_id is not None
+        }
+        with self._lock:
+            if len(by_id) < len(asking) or not self._waiting.keys().isdisjoint(by_id):
+                raise ValueError("two requests cannot wait for answers under one id")
+            self._waiting.update(by_id)
+            self._asked.update(by_id)
+        written = self._write(b"".join(one.outgoing.body + b"\n" for one in waiting), deadline)
+        for one in waiting:
+            if one.outgoing.request_id is None and written:
+                one.settle(accepted())
+            elif written:
+                one.wait(deadline)
+        with self._lock:
+            for request_id in by_id:
+                del self._waiting[request_id]  # from here on nobody else settles it
+        return [self._end(one, written, deadline) for one in waiting]
+
+    def _end(self, one: _Waiting, written: bool, deadline: Deadline) -> Reply:
+        reply = one.reply
+        if reply is None and self._ended:
+            reply = Reply(Outcome.CLOSED)
+        if reply is None and not written:
+            silence = f"it read nothing from its standard input for {deadline.seconds:g} s"
+            reply = Reply(Outcome.NO_ANSWER, detail=silence)
+        if reply is None:
+            reply = one.stray or Reply(
+                Outcome.NO_ANSWER, detail=f"nothing within {deadline.seconds:g} s"
+            )
+        if reply.outcome is Outcome.CLOSED:
+            child = self._child
+            why = child.explain_exit(deadline) if child is not None else "not started, or stopped"
+            reply = replace(
+                one.stray or reply, detail=f"{one.stray.detail}; {why}" if one.stray else why
+            )
+        return self._conclude(one.outgoing, reply, one.started)
+
+    def _write(self, data: bytes, deadline: Deadline) -> bool:
+        """Queue and write; says whether all of it left in time."""
+        self._outbox.append(data)
+        while self._outbox:
+            if not self._writing.acquire(timeout=deadline.left()):
+                return False
+            try:
+                if not self._write_outbox(deadline):
+                    return False
+            finally:
+                self._writing.release()
+        return True
+
+    def _write_outbox(self, deadline: Deadline) -> bool:
+        child = self._child
+        if child is None or self._ended:
+            self._ended = True
+            self._outbox.clear()
+            return False
+        while self._outbox:
+            data = self._outbox[0]
+            try:
+                taken = child.write(data, deadline)
+            except OSError:
+                self._outbox.clear()
+                self._ended = True  # nobody reads any more; what was said before is still taken
+                return False
+            if taken < len(data):
+                # The rest goes out first next time, or the next message would begin in the middle
+                # of this one.
+                self._outbox[0] = data[taken:]
+                return False
+            self._outbox.popleft()
+        return True
+
+    # What follows runs in the child's reading thread.
+
+    def _take_line(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            message = parse_message(line)
+        except NotAMessageError as problem:
+            # A server that prints to its standard output is untidy, not lost: the answer may still
+            # come.
+            self._overheard(None, line, f"no message: {problem}")
+            self._stray(Reply(Outcome.GARBAGE, line, detail=str(problem)), alone=False)
+            return
+        match message.kind:
+            case MessageKind.RESPONSE:
+                self._take_response(message)
+            case MessageKind.REQUEST:
+                answer = answer_to(message)
+                self._overheard(message, line, "a request of the server's", answer)
+                self._write(answer + b"\n", Deadline(0))
+            case MessageKind.NOTIFICATION:
+                self._overheard(message, line, "a notification")
+
+    def _take_response(self, message: Message) -> None:
+        key = message.id if type(message.id) in (int, str) else None
+        with self._lock:
+            one = self._waiting.get(key) if key is not None else None
+            if one is not None:
+                assert one.outgoing.request_id is not None
+                one.settle(Reply(**read_response(message, one.outgoing.request_id)))
+                return
+            late = key is not None and key in self._asked
+        self._overheard(
+            message, message.raw, "a late or second answer" if late else "an answer to nothing"
+        )
+        if not late:
+            unaddressed = message.id is None and "error" in message.value
+            outcome = Outcome.NULL_ID if unaddressed else Outcome.WRONG_ID
+            self._stray(Reply(outcome, message.raw, stray=message.value), alone=True)
+
+    def _stray(self, reply: Reply, *, alone: bool) -> None:
+        """Something came that is no answer. If but one request waits (`alone`), it is meant for
+        that one."""
+        with self._lock:
+            waiting = list(self._waiting.values())
+            for one in waiting:
+                one.stray = one.stray or reply
+                if alone and len(waiting) == 1:
+                    one.settle(reply)
+
+    def _take_too_long(self, beginning: bytes) -> None:
+        detail = f"more than {self.limit} bytes in one line"
+        with self._lock:
+            for one in self._waiting.values():
+                one.settle(Reply(Outcome.TOO_LARGE, beginning, detail=detail))
+
+    def _take_end(self) -> None:
+        with self._lock:
+            self._ended = True
+            for one in self._waiting.values():
+                one.settle(Reply(Outcome.CLOSED))

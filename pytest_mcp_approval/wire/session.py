@@ -1,0 +1,208 @@
+"""A conversation with an MCP server over a transport, in either era.
+
+Knows nothing of what the methods do. Finding out the era, opening and its failures are in
+`opening`.
+"""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_mcp_approval.wire import eras
+from pytest_mcp_approval.wire.clock import Deadline
+from pytest_mcp_approval.wire.eras import Era
+from pytest_mcp_approval.wire.errors import ListingError
+from pytest_mcp_approval.wire.messages import Json, RequestId, notification_bytes, request_bytes
+from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
+from pytest_mcp_approval.wire.transcript import Transcript
+from pytest_mcp_approval.wire.transport import Outgoing, Transport
+
+DEFAULT_DEADLINE = 10.0
+_GOODBYE_SECONDS = 1.0
+_MOST_PAGES = 100
+_MOST_TOOLS = 10_000
+
+ExtraHeaders = Mapping[str, str | None]
+"""Headers of the caller's; they replace ours of the same name, and None leaves ours out."""
+
+
+@dataclass(slots=True)
+class Terms:
+    """What was agreed upon when the conversation was opened."""
+
+    revision: str
+    session_id: str | None = None
+    capabilities: dict[str, Json] = field(default_factory=dict)
+    server_info: dict[str, Json] = field(default_factory=dict)
+    instructions: str = ""
+
+
+class Session:
+    """An open conversation. `open_session` makes one; closing it leaves the transport open."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        terms: Terms,
+        *,
+        client_info: Mapping[str, str],
+        client_capabilities: Mapping[str, object],
+        deadline: float = DEFAULT_DEADLINE,
+        label: str = "",
+        ids: "itertools.count[int] | None" = None,
+    ) -> None:
+        self.transport = transport
+        self.terms = terms
+        self.deadline = deadline
+        self.label = label
+        self._ids = itertools.count(1) if ids is None else ids
+        self._closed = False
+        self._envelope: dict[str, object] = {
+            eras.PROTOCOL_VERSION_KEY: terms.revision,
+            eras.CLIENT_INFO_KEY: dict(client_info),
+            eras.CLIENT_CAPABILITIES_KEY: dict(client_capabilities),
+        }
+
+    @property
+    def revision(self) -> str:
+        return self.terms.revision
+
+    @property
+    def era(self) -> Era:
+        return eras.era_of(self.terms.revision)
+
+    @property
+    def session_id(self) -> str | None:
+        return self.terms.session_id
+
+    @property
+    def capabilities(self) -> dict[str, Json]:
+        return self.terms.capabilities
+
+    @property
+    def server_info(self) -> dict[str, Json]:
+        return self.terms.server_info
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.transport.transcript
+
+    def next_id(self) -> int:
+        """An id that this session has not used yet."""
+        return next(self._ids)
+
+    def prepare(
+        self, method: str, params: object = None, *, headers: ExtraHeaders | None = None
+    ) -> Outgoing:
+        """The request that `call` would send, not sent yet: for races, or to be changed."""
+        request_id = self.next_id()
+        body = request_bytes(request_id, method, self.complete(params))
+        return self.prepare_bytes(
+            body, request_id, method, subject=eras.subject_of(method, params), headers=headers
+        )
+
+    def prepare_bytes(
+        self,
+        body: bytes,
+        request_id: RequestId | None,
+        method: str,
+        *,
+        subject: str | None = None,
+        headers: ExtraHeaders | None = None,
+    ) -> Outgoing:
+        """Exact bytes with the headers that belong to them. `subject` is the tool's name, for
+        tools/call."""
+        if self.era is Era.SESSIONLESS:
+            usual = eras.sessionless_headers(self.revision, method, subject)
+        else:
+            usual = eras.handshake_headers(self.revision, self.session_id)
+        return Outgoing(body, request_id, method, merge_headers(usual, headers), self.label)
+
+    def complete(self, params: object) -> object:
+        """`params` with what this era adds to each request."""
+        return eras.with_envelope(params, self._envelope) if self.era is Era.SESSIONLESS else params
+
+    def exchange(self, outgoing: Outgoing, deadline: float | None = None) -> Reply:
+        """Send what was prepared."""
+        return self.transport.exchange(outgoing, self._deadline(deadline))
+
+    def call(
+        self,
+        method: str,
+        params: object = None,
+        *,
+        deadline: float | None = None,
+        headers: ExtraHeaders | None = None,
+    ) -> Reply:
+        """A request and what came of it. Params may hold `RawJson` at any depth."""
+        return self.exchange(self.prepare(method, params, headers=headers), deadline)
+
+    def send(
+        self,
+        body: bytes,
+        request_id: RequestId | None,
+        method: str,
+        *,
+        subject: str | None = None,
+        deadline: float | None = None,
+        headers: ExtraHeaders | None = None,
+    ) -> Reply:
+        """Exact bytes, whatever they are; the answer is awaited under `request_id`."""
+        return self.exchange(
+            self.prepare_bytes(body, request_id, method, subject=subject, headers=headers), deadline
+        )
+
+    def notify(self, method: str, params: object = None, *, deadline: float | None = None) -> Reply:
+        return self.send(notification_bytes(method, params), None, method, deadline=deadline)
+
+    def list_tools(self, *, deadline: float | None = None) -> list[dict[str, Json]]:
+        """All tools, page by page. Raises `ListingError` if the list does not end or is none."""
+        limit = self._deadline(deadline)
+        tools: list[dict[str, Json]] = []
+        params: dict[str, Any] | None = None
+        seen: set[str] = set()
+        for _ in range(_MOST_PAGES):
+            reply = self.call("tools/list", params, deadline=limit.left())
+            page = reply.result.get("tools") if isinstance(reply.result, dict) else None
+            if reply.outcome is not Outcome.RESULT or not isinstance(page, list):
+                raise ListingError(f"tools/list: {reply.describe()}", reply)
+            tools += [tool for tool in page if isinstance(tool, dict)]
+            cursor = reply.result.get("nextCursor")
+            if not isinstance(cursor, str):
+                return tools
+            if cursor in seen or len(tools) > _MOST_TOOLS:
+                break
+            seen.add(cursor)
+            params = {"cursor": cursor}
+        raise ListingError(
+            f"tools/list: no end after {len(seen) + 1} pages and {len(tools)} tools", reply
+        )
+
+    def close(self) -> None:
+        """Say goodbye, where the transport has a way to. A second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        if self.session_id is not None:
+            goodbye = self.prepare_bytes(b"", None, "")
+            self.transport.end_session(goodbye, Deadline(_GOODBYE_SECONDS))
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _deadline(self, seconds: float | None) -> Deadline:
+        return Deadline(self.deadline if seconds is None else seconds)
+
+
+def merge_headers(usual: Headers, extra: ExtraHeaders | None) -> Headers:
+    if not extra:
+        return usual
+    replaced = {name.lower() for name in extra}
+    kept = tuple(pair for pair in usual if pair[0].lower() not in replaced)
+    # Transports take an empty value as "without this header", since they have usual headers of
+    # their own.
+    return kept + tuple((name, value or "") for name, value in extra.items())

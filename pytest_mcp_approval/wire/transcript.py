@@ -1,0 +1,99 @@
+"""The record of everything that was sent and received, for reports.
+
+Knows nothing of what the messages mean. Bounded in every direction, since a server decides how much
+there is.
+"""
+
+import threading
+from collections import deque
+from dataclasses import dataclass
+
+from pytest_mcp_approval.wire.reply import Headers, Outcome
+
+KEPT_OF_A_BODY = 64 * 1024
+KEPT_OF_A_HEADER = 1024
+KEPT_HEADERS = 100
+KEPT_ENTRIES = 20_000
+KEPT_IN_ALL = 64 * 1024 * 1024
+
+HIDDEN = "<hidden>"
+SECRET_HEADERS = frozenset(
+    {"authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The beginning of some bytes, and how many there were."""
+
+    head: bytes
+    length: int
+
+    @classmethod
+    def of(cls, data: bytes | bytearray) -> "Excerpt":
+        return cls(bytes(data[:KEPT_OF_A_BODY]), len(data))
+
+    @property
+    def complete(self) -> bool:
+        return len(self.head) == self.length
+
+
+def without_secrets(headers: Headers, hidden: frozenset[str] = SECRET_HEADERS) -> Headers:
+    """`headers` as a report may show them: those in `hidden` without value, all of bounded size."""
+    return tuple(
+        (name[:KEPT_OF_A_HEADER], HIDDEN if name.lower() in hidden else value[:KEPT_OF_A_HEADER])
+        for name, value in headers[:KEPT_HEADERS]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One exchange, or one message that came of the server's own accord (`outcome` is then
+    None)."""
+
+    session: str
+    method: str
+    sent: Excerpt
+    received: Excerpt
+    outcome: Outcome | None
+    detail: str
+    status: int | None
+    request_headers: Headers
+    response_headers: Headers
+    started: float
+    """On the clock of `pytest_mcp_approval.wire.clock`."""
+    seconds: float
+
+
+class Transcript:
+    """Entries in the order in which they ended. The oldest go when there are too many."""
+
+    def __init__(self) -> None:
+        self._entries: deque[Entry] = deque()
+        self._lock = threading.Lock()
+        self._bytes = 0
+        self.dropped = 0
+
+    def add(self, entry: Entry) -> None:
+        with self._lock:
+            self._entries.append(entry)
+            self._bytes += len(entry.sent.head) + len(entry.received.head)
+            while len(self._entries) > KEPT_ENTRIES or self._bytes > KEPT_IN_ALL:
+                oldest = self._entries.popleft()
+                self._bytes -= len(oldest.sent.head) + len(oldest.received.head)
+                self.dropped += 1
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        with self._lock:
+            return tuple(self._entries)
+
+    def since(self, mark: int) -> tuple[Entry, ...]:
+        """The entries added after `mark` was taken."""
+        with self._lock:
+            return tuple(self._entries)[max(0, mark - self.dropped) :]
+
+    def mark(self) -> int:
+        """A point to which `since` refers: how many entries there have ever been."""
+        with self._lock:
+            return self.dropped + len(self._entries)

@@ -1,0 +1,156 @@
+"""What every transport offers, and the part of it that is the same for all.
+
+Knows nothing of MCP: a transport carries the bytes it is given and tells what came back.
+"""
+
+import abc
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Self
+
+from pytest_mcp_approval.wire.clock import Deadline, now
+from pytest_mcp_approval.wire.messages import Message, RequestId
+from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
+from pytest_mcp_approval.wire.transcript import (
+    SECRET_HEADERS,
+    Entry,
+    Excerpt,
+    Transcript,
+    without_secrets,
+)
+
+DEFAULT_LIMIT = 8 * 1024 * 1024
+"""Bytes of one answer that are read before it counts as too large."""
+
+
+class Simultaneity(enum.Enum):
+    """How close together a transport can bring requests, hence what a race that found nothing is
+    worth."""
+
+    LAST_BYTE = "last-byte"
+    """Each request but its last byte was with the server before any was complete."""
+    ONE_WRITE = "one-write"
+    """All lines in one write; a server that reads line by line may still take them one by one."""
+    GATHERED = "gathered"
+    """All tasks on one event loop, their bodies completed in the same turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message that is ready to be sent."""
+
+    body: bytes
+    request_id: RequestId | None
+    """The id under which an answer is awaited; None for what gets no answer."""
+    method: str = ""
+    headers: Headers = ()
+    session: str = ""
+    http_method: str = "POST"
+
+
+class Transport(abc.ABC):
+    """A way to a server. May be used by several threads at once, and by several sessions in
+    turn."""
+
+    simultaneity: Simultaneity
+
+    def __init__(self, *, limit: int = DEFAULT_LIMIT, transcript: Transcript | None = None) -> None:
+        self.limit = limit
+        self.transcript = Transcript() if transcript is None else transcript
+        self._hidden_headers = SECRET_HEADERS
+
+    @property
+    @abc.abstractmethod
+    def place(self) -> str:
+        """Where the server is, for messages."""
+
+    @abc.abstractmethod
+    def start(self, deadline: Deadline) -> None:
+        """Be ready to exchange; a second time does nothing. Raises a `WireError` if that cannot
+        be."""
+
+    @abc.abstractmethod
+    def exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
+        """Send, and tell what came of it. Never raises for anything that the server does."""
+
+    @abc.abstractmethod
+    def exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
+        """Send all as nearly at once as `simultaneity` says; the replies are in the order of the
+        requests."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Leave nothing behind. A second time does nothing."""
+
+    def end_session(self, outgoing: Outgoing, deadline: Deadline) -> None:
+        """Tell the server that a session is over, where the transport has a way to say so."""
+        del outgoing, deadline
+
+    def restart(self, deadline: Deadline) -> bool:
+        """Begin anew with a fresh server, if this transport owns it; says whether it did."""
+        del deadline
+        return False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _conclude(
+        self,
+        outgoing: Outgoing,
+        reply: Reply,
+        started: float,
+        received: bytes | bytearray | None = None,
+    ) -> Reply:
+        """Stamp the time, enter the exchange into the transcript, hand the reply on."""
+        reply = replace(reply, seconds=now() - started)
+        self.transcript.add(
+            Entry(
+                session=outgoing.session,
+                method=outgoing.method,
+                sent=Excerpt.of(outgoing.body),
+                received=Excerpt.of(reply.raw if received is None else received),
+                outcome=reply.outcome,
+                detail=reply.detail,
+                status=reply.status,
+                request_headers=without_secrets(outgoing.headers, self._hidden_headers),
+                response_headers=without_secrets(reply.headers, self._hidden_headers),
+                started=started,
+                seconds=reply.seconds,
+            )
+        )
+        return reply
+
+    def _overheard(
+        self, message: Message | None, raw: bytes, detail: str, answer: bytes = b""
+    ) -> None:
+        """Enter what the server said of its own accord, and what it was told, into the
+        transcript."""
+        self.transcript.add(
+            Entry(
+                session="",
+                method=message.method if message is not None else "",
+                sent=Excerpt.of(answer),
+                received=Excerpt.of(raw),
+                outcome=None,
+                detail=detail,
+                status=None,
+                request_headers=(),
+                response_headers=(),
+                started=now(),
+                seconds=0.0,
+            )
+        )
+
+
+def accepted() -> Reply:
+    return Reply(Outcome.ACCEPTED)

@@ -1,0 +1,76 @@
+"""Servers for the tests of the wire, each started once for a worker and stopped at its end."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_mcp_approval.wire import (
+    HttpTransport,
+    InProcessTransport,
+    Session,
+    StdioTransport,
+    Transport,
+    open_session,
+)
+from tests.wire.sample_server import build
+
+SAMPLE_SERVER = str(Path(__file__).with_name("sample_server.py"))
+TRANSPORTS = ("stdio", "http", "http-json", "in-process")
+
+
+def serve(mode: str) -> Iterator[str]:
+    process = subprocess.Popen([sys.executable, SAMPLE_SERVER, mode], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="session")
+def sample_url() -> Iterator[str]:
+    """A sample server that answers the handshake era in event streams, as is the SDK's way."""
+    yield from serve("http")
+
+
+@pytest.fixture(scope="session")
+def sample_json_url() -> Iterator[str]:
+    yield from serve("http-json")
+
+
+def make_transport(kind: str, request: pytest.FixtureRequest) -> Transport:
+    match kind:
+        case "stdio":
+            return StdioTransport([sys.executable, SAMPLE_SERVER, "stdio"])
+        case "http":
+            return HttpTransport(request.getfixturevalue("sample_url"))
+        case "http-json":
+            return HttpTransport(request.getfixturevalue("sample_json_url"))
+        case _:
+            return InProcessTransport(build().streamable_http_app())
+
+
+@pytest.fixture(params=TRANSPORTS)
+def transport(request: pytest.FixtureRequest) -> Iterator[Transport]:
+    """A way to a sample server, of each kind, over which nothing was said yet."""
+    with make_transport(request.param, request) as made:
+        yield made
+
+
+@pytest.fixture(scope="session", params=TRANSPORTS)
+def shared_transport(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="session", params=["2025-11-25", "2026-07-28"])
+def session(request: pytest.FixtureRequest, shared_transport: str) -> Iterator[Session]:
+    """A conversation with a sample server, of each kind and era. Shared: starting takes long."""
+    with (
+        make_transport(shared_transport, request) as made,
+        open_session(made, request.param, deadline=20) as opened,
+    ):
+        yield opened
