@@ -1,0 +1,17 @@
+"""The requirements as data: what each rule is called, where it stands, and what became of it."""
+
+from .requirements import Catalogue, Requirement, UnknownRequirementError, catalogue, families
+from .verdicts import Finding, NotApplicable, NotVerified, Verdict, requirement
+
+__all__ = [
+    "Catalogue",
+    "Finding",
+    "NotApplicable",
+    "NotVerified",
+    "Requirement",
+    "UnknownRequirementError",
+    "Verdict",
+    "catalogue",
+    "families",
+    "requirement",
+]

@@ -1,0 +1,58 @@
+"""What can become of a rule, and the ways in which a scenario says so.
+
+A scenario that returns has passed. `Finding` is what it raises when the target breaks the rule:
+what was sent, what was expected, what came. `NotVerified` and `NotApplicable` say why nothing could
+be judged. Anything else that escapes from a scenario is an error of the suite, never a verdict on
+the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import TypeVar
+
+import pytest
+from _pytest.outcomes import Skipped  # what pytest.skip raises; it has no public name
+
+Test = TypeVar("Test", bound=Callable[..., object])
+
+
+class Verdict(StrEnum):
+    """In the order in which the worst of several decides."""
+
+    PASSED = "passed"
+    NOT_APPLICABLE = "not applicable"
+    NOT_VERIFIED = "not verified"
+    WARNING = "warning"
+    FAILED = "failed"
+    HARNESS_ERROR = "harness error"
+
+
+class Finding(AssertionError):  # noqa: N818  # a finding is no error of ours
+    """The target breaks the rule."""
+
+    def __init__(self, *, sent: str, expected: str, got: str) -> None:
+        super().__init__(f"sent {sent}; expected {expected}; got {got}")
+        self.sent = sent
+        self.expected = expected
+        self.got = got
+
+
+class NotVerified(Skipped):
+    """The target offers no way to look; the message says what to configure."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, _use_item_location=True)
+
+
+class NotApplicable(Skipped):
+    """The rule does not concern this target."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, _use_item_location=True)
+
+
+def requirement(*full_ids: str, needs: Sequence[str] | None = None) -> Callable[[Test], Test]:
+    """Ties a scenario to the rules that it judges; `needs` replaces what those rules need."""
+    return pytest.mark.mcp_approval_requirement(*full_ids, needs=needs)

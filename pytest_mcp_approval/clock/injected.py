@@ -1,0 +1,32 @@
+"""A clock object that a server in this process was given: the reference server's."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Protocol
+
+from .base import ClockControl
+
+
+class SettableClock(Protocol):
+    def now(self) -> datetime.datetime: ...
+
+    def move_to(self, instant: datetime.datetime) -> None: ...
+
+
+class InjectedClock(ClockControl):
+    """Moves the clock that the server holds."""
+
+    kind = "injected"
+
+    def __init__(self, clock: SettableClock) -> None:
+        self._clock = clock
+
+    def now(self) -> datetime.datetime:
+        return self._clock.now()
+
+    def move_to(self, instant: datetime.datetime) -> None:
+        self._clock.move_to(instant)
+
+    def release(self) -> None:
+        self._clock.move_to(datetime.datetime.now(datetime.UTC))

@@ -1,0 +1,75 @@
+"""Brings the packaged scenarios into a pytest session, wherever the user's own tests are.
+
+Their node ids begin with `mcp-approval/`, whatever folder they are installed in. Knows nothing of
+targets and verdicts.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from .catalogue.requirements import scenarios_folder
+
+ROOT = "mcp-approval"
+
+
+class ScenarioFolder(pytest.Collector):
+    """The scenarios of one family."""
+
+    def __init__(self, *, family: str, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.family = family
+        self.folder = scenarios_folder() / family
+
+    def collect(self) -> Iterator[pytest.Module]:
+        for path in sorted(self.folder.glob("test_*.py")):
+            yield pytest.Module.from_parent(
+                self, path=path, nodeid=f"{ROOT}/{self.family}/{path.name}", name=path.name
+            )
+
+
+def take_scenario_ids(config: pytest.Config) -> tuple[str, ...]:
+    """Move scenario ids out of pytest's arguments, which would look for files of that name.
+
+    Without any path of the user's, the scenarios are all there is to collect.
+    """
+    named = tuple(argument for argument in config.args if argument.startswith(f"{ROOT}/"))
+    named += tuple(getattr(config.option, "mcp_approval_ids", ()))
+    config.option.mcp_approval_ids = list(named)
+    config.args[:] = [argument for argument in config.args if argument not in named]
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args[:] = []
+    return named
+
+
+def collect_scenarios(
+    session: pytest.Session, families: Sequence[str], ids: Iterable[str]
+) -> Iterator[pytest.Item]:
+    """The scenarios of these families; with ids, those alone."""
+    ids = tuple(ids)
+    for family in families:
+        folder = ScenarioFolder.from_parent(
+            session, family=family, name=f"{ROOT}/{family}", nodeid=f"{ROOT}/{family}"
+        )
+        _offer_fixtures(session, folder)
+        for item in session.genitems(folder):
+            if not ids or any(_names(one, item.nodeid) for one in ids):
+                yield item
+
+
+def _names(given: str, nodeid: str) -> bool:
+    return nodeid == given or nodeid.startswith((f"{given}[", f"{given}::", f"{given}/"))
+
+
+def _offer_fixtures(session: pytest.Session, folder: ScenarioFolder) -> None:
+    """Fixtures of a family under plain names, for its scenarios only."""
+    module = importlib.import_module(f"pytest_mcp_approval.families.{folder.family}.fixtures")
+    manager = session._fixturemanager
+    try:
+        manager.parsefactories(holder=module, node=folder)
+    except TypeError:  # pytest before 9.1 knows the older way only
+        manager.parsefactories(module, folder.nodeid)

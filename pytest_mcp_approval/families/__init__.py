@@ -1,0 +1,1 @@
+"""The specifications of human approval, one package a family."""

@@ -1,0 +1,266 @@
+"""What the scenarios of SEP-2672 are written with: honest ceremonies, faulty ones, expectations.
+
+An expectation that is not met raises a `Finding`: what was sent, what was expected, what came. What
+cannot be judged, because an honest step fails or the target lacks something, is `NotVerified`: a
+refusal proves nothing where the honest call is refused too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from virtual_authenticator import Authenticator, Profile
+from virtual_authenticator.faults import Fault
+
+from ...catalogue import Finding, NotApplicable, NotVerified
+from ...clock import ClockControl
+from ...settings import PREFIX
+from ...target import Target
+from ...wire import Outcome, Reply, Session
+from . import vocabulary as words
+from .driver import Approval, CallOutcome, Challenge, DriverError, ListedTool, Passkey
+from .vocabulary import AuthenticatorClass, Reason
+
+NOT_GIVEN: Any = object()
+
+
+class Ceremony:
+    """One scenario's view of the target: a gated tool, a passkey, and what to expect."""
+
+    def __init__(self, approval: Approval, warn: Callable[[str], None]) -> None:
+        self.approval = approval
+        self.warn = warn
+        """Notes a warning: something that a reading allows, but that the document would rather not
+        have. The verdict of the rule becomes "warning"."""
+        self._passkey: Passkey | None = None
+
+    @property
+    def target(self) -> Target:
+        return self.approval.target
+
+    @property
+    def session(self) -> Session:
+        return self.approval.session
+
+    @property
+    def clock(self) -> ClockControl:
+        if not self.target.clock.movable:
+            raise NotVerified(f"needs a clock that can be moved: {self.target.clock.why_not}")
+        return self.target.clock
+
+    # ---- tools
+
+    def gated_tools(self) -> list[ListedTool]:
+        """Gated tools that may be run here, with their safe arguments."""
+        return [tool for tool in self.approval.tools() if tool.gated and tool.arguments is not None]
+
+    def tool_of_class(
+        self, wanted: AuthenticatorClass | None = None, *, given: bool | None = None
+    ) -> ListedTool:
+        """A gated tool of this class that may be run; `given` asks whether the class is named."""
+        for tool in self.gated_tools():
+            assert tool.annotation is not None
+            if wanted is not None and tool.annotation.authenticator_class is not wanted:
+                continue
+            if given is not None and tool.annotation.class_is_given is not given:
+                continue
+            return tool
+        what = "gated tool" if wanted is None else f"gated tool of class {wanted}"
+        if given is False:
+            what = "gated tool without authenticatorClass"
+        raise NotVerified(f"needs a {what} that may be run: {PREFIX}tool NAME=JSON")
+
+    @property
+    def tool(self) -> ListedTool:
+        """The gated tool that most scenarios use."""
+        return self.tool_of_class()
+
+    def second_tool(self) -> ListedTool:
+        """Another gated tool, of the same class if there is one."""
+        first = self.tool
+        others = [tool for tool in self.gated_tools() if tool.name != first.name]
+        if not others:
+            raise NotVerified(f"needs a second gated tool: {PREFIX}tool NAME=JSON")
+        assert first.annotation is not None
+        same = first.annotation.authenticator_class
+        return next(
+            (t for t in others if t.annotation and t.annotation.authenticator_class is same),
+            others[0],
+        )
+
+    def plain_tool(self) -> ListedTool:
+        """An ungated tool that may be run."""
+        probe = (self.target.settings.effects or self.target.default_effects or "").partition(":")[
+            2
+        ]
+        for tool in self.approval.tools():
+            if words.META_KEY in (tool.listing.get("_meta") or {}) or tool.name == probe:
+                continue
+            if tool.arguments is not None:
+                return tool
+        for tool in self.approval.tools():
+            # A tool that says it only reads, and asks for nothing, is safe to call.
+            hints = tool.listing.get("annotations") or {}
+            required = (tool.listing.get("inputSchema") or {}).get("required")
+            if (
+                words.META_KEY not in (tool.listing.get("_meta") or {})
+                and hints.get("readOnlyHint")
+                and not required
+            ):
+                return ListedTool(tool.name, tool.listing, None, {})
+        raise NotVerified(f"needs an ungated tool that may be run: {PREFIX}tool NAME=JSON")
+
+    # ---- honest steps: what fails here makes the rest void
+
+    @property
+    def passkey(self) -> Passkey:
+        """A security key that was enrolled for this scenario."""
+        if self._passkey is None:
+            self._passkey = self.enrol()
+        return self._passkey
+
+    def enrol(
+        self, shape: str | Profile | Authenticator = "security-key", **changes: Any
+    ) -> Passkey:
+        try:
+            return self.approval.enrol(shape, **changes)
+        except DriverError as error:
+            raise NotVerified(str(error)) from error
+
+    def challenge(
+        self, tool: ListedTool | str | None = None, arguments: Any = NOT_GIVEN, **more: Any
+    ) -> Challenge:
+        """A challenge for the tool (or the usual one) with its safe arguments, or others."""
+        _ = self.passkey
+        chosen = self.tool if tool is None else tool
+        if isinstance(chosen, str):
+            chosen = self.approval.tool(chosen)
+        call = chosen.arguments if arguments is NOT_GIVEN else arguments
+        try:
+            return self.approval.challenge(chosen.name, call, **more)
+        except DriverError as error:
+            raise NotVerified(f"an honest challenge was refused: {error}") from error
+
+    def evidence(
+        self,
+        challenge: Challenge,
+        passkey: Passkey | None = None,
+        *,
+        faults: Fault | str | Iterable[Fault | str] = (),
+        ignoring: Iterable[str] = (),
+        origin: str | None = None,
+        **members: Any,
+    ) -> dict[str, Any]:
+        """Evidence for a challenge; `members` replace method, challengeId or response (None stays
+        null, `NOT_GIVEN` leaves the member out)."""
+        signed = (passkey or self.passkey).sign(
+            challenge, faults=faults, ignoring=ignoring, origin=origin
+        )
+        changed = {**signed, **members}
+        return {name: value for name, value in changed.items() if value is not NOT_GIVEN}
+
+    def honest(
+        self, tool: ListedTool | None = None, passkey: Passkey | None = None, **more: Any
+    ) -> CallOutcome:
+        """The positive twin: a whole honest approval. If it fails, nothing here can be judged."""
+        if passkey is not None:
+            self._passkey = self._passkey or passkey
+        challenge = self.challenge(tool, **more)
+        outcome = self.approval.call(challenge, self.evidence(challenge, passkey))
+        if not outcome.executed or not outcome.answered_with_result:
+            raise NotVerified(f"the honest call failed, so nothing follows: {outcome.describe()}")
+        return outcome
+
+    # ---- calls and expectations
+
+    def call(self, challenge: Challenge, evidence: Any = NOT_GIVEN, **more: Any) -> CallOutcome:
+        """Submit a call; see `Approval.call` for the further words."""
+        if evidence is NOT_GIVEN:
+            return self.approval.call(challenge, **more)
+        return self.approval.call(challenge, evidence, **more)
+
+    def expect_refusal(
+        self,
+        outcome: CallOutcome,
+        *reasons: Reason | str,
+        sent: str,
+        tolerated: Mapping[Reason | str, str] | None = None,
+    ) -> None:
+        """The call was refused for one of these reasons, in the form of section 4.10, and the tool
+        did not run. A tolerated reason is a warning, with the reading that allows it."""
+        wanted = " or ".join(str(reason) for reason in reasons)
+        expected = f"{words.ERROR_CODE} {wanted}, tool not run"
+        got = outcome.describe()
+        if outcome.executed:
+            raise Finding(sent=sent, expected=expected, got=got)
+        self._expect_reason(outcome.reply, reasons, tolerated or {}, sent, expected, got)
+
+    def expect_error(
+        self,
+        reply: Reply,
+        *reasons: Reason | str,
+        sent: str,
+        tolerated: Mapping[Reason | str, str] | None = None,
+    ) -> None:
+        """The same for the three methods, which run nothing."""
+        wanted = " or ".join(str(reason) for reason in reasons)
+        expected = f"{words.ERROR_CODE} {wanted}"
+        self._expect_reason(reply, reasons, tolerated or {}, sent, expected, reply.describe())
+
+    def _expect_reason(
+        self,
+        reply: Reply,
+        reasons: tuple[Reason | str, ...],
+        tolerated: Mapping[Reason | str, str],
+        sent: str,
+        expected: str,
+        got: str,
+    ) -> None:
+        data = reply.error.data if reply.error is not None else None
+        reason = data.get("reason") if isinstance(data, dict) else None
+        if reply.error is None or reply.error.code != words.ERROR_CODE:
+            raise Finding(sent=sent, expected=expected, got=got)
+        if reason in reasons:
+            return
+        if isinstance(reason, str) and reason in tolerated:
+            self.warn(f"{sent}: {got}; {tolerated[reason]}")
+            return
+        raise Finding(sent=sent, expected=expected, got=got)
+
+    def expect_run(self, outcome: CallOutcome, *, sent: str, runs: int = 1) -> None:
+        """The call was approved: a result, and the tool ran that often."""
+        counted = outcome.runs in (None, runs)
+        if not (outcome.executed and outcome.answered_with_result and counted):
+            raise Finding(sent=sent, expected="a result, tool run once", got=outcome.describe())
+
+    def expect(self, holds: bool, *, sent: str, expected: str, got: str) -> None:
+        """Any other expectation, in the same four lines."""
+        if not holds:
+            raise Finding(sent=sent, expected=expected, got=got)
+
+    def still_serves(self, challenge: Challenge, passkey: Passkey | None = None) -> None:
+        """The very same challenge still serves the honest call (section 4.8, step 13)."""
+        outcome = self.call(challenge, self.evidence(challenge, passkey))
+        self.expect_run(
+            outcome, sent="the honest call on the same challenge, after a refused attempt on it"
+        )
+
+    # ---- what a target may lack
+
+    def twin(self) -> Approval:
+        """Another, independent instance of the target."""
+        other = self.target.twin()
+        if other is None:
+            raise NotVerified("needs a second instance of the target")
+        return Approval(other)
+
+    def need_effects(self) -> None:
+        if self.approval.effects is None:
+            raise NotVerified(f"needs to see what ran: {PREFIX}effects URL|tool:NAME")
+
+    def not_applicable(self, why: str) -> None:
+        raise NotApplicable(why)
+
+
+__all__ = ["NOT_GIVEN", "Ceremony", "Outcome"]

@@ -1,0 +1,395 @@
+"""Speaks SEP-2672 to a target: enrol, challenge, sign, call; as a client does, or an attacker.
+
+    passkey = approval.enrol("icloud-keychain")
+    request = approval.challenge("place_trade", {"symbol": "AAPL", "quantity": 10})
+    evidence = passkey.sign(request)
+    assert approval.call(request, evidence).executed
+
+Knows no verdicts: it does what it is told and says what came. What a server refuses is an outcome;
+only what the driver itself needs and does not get is a `DriverError`.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from virtual_authenticator import Authenticator, Profile, WebAuthnError
+from virtual_authenticator.faults import Fault
+
+from ...target import Effects, EffectsProbe, Target
+from ...target.arguments import example_arguments
+from ...wire import Outcome, RawJson, Reply, Session
+from . import vocabulary as words
+from .vocabulary import Annotation, AnnotationError, Reason, annotation_of
+
+_NOT_GIVEN: Any = object()
+
+
+class DriverError(Exception):
+    """The target did not give what the next step needs; one line says what came instead."""
+
+    def __init__(self, line: str, reply: Reply | None = None) -> None:
+        super().__init__(line)
+        self.reply = reply
+
+
+@dataclass(frozen=True)
+class ListedTool:
+    """A tool as the target lists it."""
+
+    name: str
+    listing: Mapping[str, Any]
+    annotation: Annotation | None
+    arguments: Mapping[str, Any] | None = None
+    """Arguments that are safe to run it with, where they are known."""
+
+    @property
+    def gated(self) -> bool:
+        return self.annotation is not None
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """An approval request: a call, and the envelope that the target issued for it."""
+
+    tool: str
+    arguments: Any
+    envelope: Mapping[str, Any]
+    reply: Reply = field(repr=False)
+
+    @property
+    def id(self) -> str:
+        return str(self.envelope.get("challengeId"))
+
+    @property
+    def display_text(self) -> str:
+        return str(self.envelope.get("displayText"))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The requestOptions, as a client hands them to `navigator.credentials.get`."""
+        return dict(self.envelope["requestOptions"])
+
+    @property
+    def expires_at(self) -> datetime.datetime:
+        return parse_instant(self.envelope.get("expiresAt"))
+
+    @property
+    def wire_challenge(self) -> bytes:
+        return words.base64url_decode(self.options["challenge"])
+
+    @property
+    def nonce(self) -> bytes:
+        return self.wire_challenge[: words.NONCE_BYTES]
+
+    @property
+    def action_hash(self) -> bytes:
+        return self.wire_challenge[words.NONCE_BYTES :]
+
+    def with_arguments(self, arguments: Any) -> Challenge:
+        """The same approval on a call with other arguments."""
+        return replace(self, arguments=arguments)
+
+    def with_tool(self, tool: str) -> Challenge:
+        """The same approval on a call of another tool."""
+        return replace(self, tool=tool)
+
+
+def parse_instant(value: Any) -> datetime.datetime:
+    """An ISO 8601 instant with a time zone; ValueError for anything else."""
+    if not isinstance(value, str):
+        raise ValueError(f"instant: got {value!r}, expected ISO 8601 text")
+    instant = datetime.datetime.fromisoformat(value)
+    if instant.tzinfo is None:
+        raise ValueError(f"instant: got {value!r} without a time zone")
+    return instant
+
+
+@dataclass(frozen=True)
+class CallOutcome:
+    """What came of a tools/call."""
+
+    reply: Reply
+    runs: int | None
+    """How often the tool ran, by the effects probe; None if there is none or it cannot count."""
+    probed: bool
+
+    @property
+    def answered_with_result(self) -> bool:
+        result = self.reply.result
+        return (
+            self.reply.outcome is Outcome.RESULT
+            and isinstance(result, dict)
+            and result.get("isError") is not True
+        )
+
+    @property
+    def executed(self) -> bool:
+        """Whether the tool ran: by its effect where that shows, else by the answer's word."""
+        if self.probed:
+            return self.runs is None or self.runs > 0
+        return self.answered_with_result
+
+    @property
+    def reason(self) -> str | None:
+        """`error.data.reason`, if there is an error with one."""
+        data = self.reply.error.data if self.reply.error is not None else None
+        found = data.get("reason") if isinstance(data, dict) else None
+        return found if isinstance(found, str) else None
+
+    @property
+    def refused(self) -> bool:
+        """Refused in the words of section 4.10, and the tool did not run."""
+        return (
+            self.reply.error is not None
+            and self.reply.error.code == words.ERROR_CODE
+            and self.reason in set(Reason)
+            and not self.executed
+        )
+
+    def refused_because(self, reason: Reason | str) -> bool:
+        return self.refused and self.reason == reason
+
+    def describe(self) -> str:
+        """One line for a report."""
+        if not self.probed:
+            return self.reply.describe()
+        ran = {0: "tool not run", 1: "tool run", None: "tool run (its effect changed)"}.get(
+            self.runs, f"tool run {self.runs} times"
+        )
+        return f"{self.reply.describe()}, {ran}"
+
+
+class Passkey:
+    """An enrolled credential on an authenticator of the suite's."""
+
+    def __init__(
+        self, authenticator: Authenticator, origin: str, registration: Mapping[str, Any]
+    ) -> None:
+        self.authenticator = authenticator
+        self.origin = origin
+        self.registration = registration
+
+    @property
+    def id(self) -> str:
+        """The credential id, base64url."""
+        return str(self.registration["id"])
+
+    def sign(
+        self,
+        challenge: Challenge,
+        *,
+        faults: Fault | str | Iterable[Fault | str] = (),
+        ignoring: Iterable[str] = (),
+        origin: str | None = None,
+    ) -> dict[str, Any]:
+        """Evidence for the call of this challenge: what goes into `_meta` (section 4.5)."""
+        credential = self.authenticator.credential(words.base64url_decode(self.id))
+        response = self.authenticator.get(
+            challenge.options,
+            origin or self.origin,
+            credential=credential,
+            faults=faults,
+            ignoring=ignoring,
+        )
+        return {"method": words.WEBAUTHN, "challengeId": challenge.id, "response": response}
+
+
+class Approval:
+    """The ceremonies of SEP-2672 with one target."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self._tools: list[ListedTool] | None = None
+        self._probe: EffectsProbe | None = None
+        self._probe_known = False
+        self._effects: Effects | None = None
+        self._origin = target.settings.origin or target.default_origin
+
+    @property
+    def session(self) -> Session:
+        return self.target.session()
+
+    # ---- what there is
+
+    def tools(self) -> list[ListedTool]:
+        """All tools, as listed once; a listing that breaks section 4.2 has no annotation here."""
+        if self._tools is None:
+            self._tools = [
+                ListedTool(
+                    str(entry.get("name")), entry, _annotation(entry), self._safe_arguments(entry)
+                )
+                for entry in self.session.list_tools()
+            ]
+        return self._tools
+
+    def _safe_arguments(self, entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """What the user says is safe; made up only where they asked for that."""
+        name = str(entry.get("name"))
+        known = {**self.target.known_arguments, **self.target.settings.tools}
+        if name in known or not self.target.settings.generate_arguments:
+            return known.get(name)
+        return example_arguments(entry.get("inputSchema"))
+
+    def tool(self, name: str) -> ListedTool:
+        for tool in self.tools():
+            if tool.name == name:
+                return tool
+        raise DriverError(f"the target lists no tool {name!r}")
+
+    @property
+    def effects(self) -> EffectsProbe | None:
+        if not self._probe_known:
+            self._probe, self._probe_known = self.target.effects(), True
+        return self._probe
+
+    def forget(self) -> None:
+        """After a reset or restart: what was seen before says nothing about now."""
+        self._effects = None
+
+    # ---- section 4.4: enrolment
+
+    def begin(self, params: Any = _NOT_GIVEN, *, session: Session | None = None) -> Reply:
+        given = None if params is _NOT_GIVEN else params
+        return (session or self.session).call(words.ENROLL_BEGIN, given)
+
+    def begin_options(self, *, session: Session | None = None) -> dict[str, Any]:
+        """The creation options of a new enrolment."""
+        reply = self.begin(session=session)
+        options = reply.result.get("options") if isinstance(reply.result, dict) else None
+        if not isinstance(options, dict):
+            raise DriverError(f"{words.ENROLL_BEGIN}: {reply.describe()}", reply)
+        return options
+
+    def finish(self, response: Any, *, session: Session | None = None) -> Reply:
+        return (session or self.session).call(words.ENROLL_FINISH, {"response": response})
+
+    def origin_for(self, options: Mapping[str, Any]) -> str:
+        """The page that users enrol on: as configured, or what the RP ID suggests."""
+        if self._origin is None:
+            rp = options.get("rp")
+            rp_id = rp.get("id") if isinstance(rp, dict) else None
+            host = rp_id if isinstance(rp_id, str) else "localhost"
+            scheme = "http" if host == "localhost" or host.endswith(".localhost") else "https"
+            self._origin = f"{scheme}://{host}"
+        return self._origin
+
+    def register(
+        self,
+        shape: str | Profile | Authenticator = "security-key",
+        options: Mapping[str, Any] | None = None,
+        *,
+        origin: str | None = None,
+        **create: Any,
+    ) -> tuple[Authenticator, str, dict[str, Any]]:
+        """The client's half of an enrolment: an authenticator, its origin, and its response."""
+        options = self.begin_options() if options is None else options
+        page = origin or self.origin_for(options)
+        device = shape if isinstance(shape, Authenticator) else Authenticator(shape)
+        try:
+            return device, page, device.create(options, page, **create)
+        except (WebAuthnError, ValueError) as error:
+            raise DriverError(f"the creation options cannot be used: {error}") from error
+
+    def enrol(
+        self, shape: str | Profile | Authenticator = "security-key", **changes: Any
+    ) -> Passkey:
+        """Enrol a passkey of this shape; further words change members of its profile."""
+        if changes and not isinstance(shape, Authenticator):
+            shape = Authenticator(shape, **changes)
+        device, page, response = self.register(shape)
+        reply = self.finish(response)
+        if not (isinstance(reply.result, dict) and reply.result.get("success") is True):
+            raise DriverError(f"an honest enrolment was refused: {reply.describe()}", reply)
+        return Passkey(device, page, response)
+
+    # ---- section 4.4.3: challenges
+
+    def request_challenge(
+        self, tool: Any, arguments: Any, *, session: Session | None = None
+    ) -> Reply:
+        params = {"toolName": tool, "arguments": arguments}
+        return (session or self.session).call(words.CHALLENGE_CREATE, params)
+
+    def challenge(
+        self, tool: str, arguments: Any = None, *, session: Session | None = None
+    ) -> Challenge:
+        """A challenge for this call; `RawJson` spells arguments exactly."""
+        arguments = {} if arguments is None else arguments
+        reply = self.request_challenge(tool, arguments, session=session)
+        envelope = reply.result
+        if not isinstance(envelope, dict) or not isinstance(envelope.get("requestOptions"), dict):
+            raise DriverError(f"{words.CHALLENGE_CREATE} for {tool}: {reply.describe()}", reply)
+        return Challenge(tool, arguments, envelope, reply)
+
+    # ---- section 4.5: calls
+
+    def call_params(
+        self, challenge: Challenge, evidence: Any = _NOT_GIVEN, *, meta: Any = _NOT_GIVEN
+    ) -> dict[str, Any]:
+        """The params of the tools/call; no evidence and no meta: no `_meta` of ours at all."""
+        params: dict[str, Any] = {"name": challenge.tool, "arguments": challenge.arguments}
+        if meta is not _NOT_GIVEN:
+            params["_meta"] = meta
+        elif evidence is not _NOT_GIVEN:
+            params["_meta"] = {words.META_KEY: evidence}
+        return params
+
+    def call(
+        self,
+        challenge: Challenge,
+        evidence: Any = _NOT_GIVEN,
+        *,
+        meta: Any = _NOT_GIVEN,
+        session: Session | None = None,
+        headers: Mapping[str, str | None] | None = None,
+    ) -> CallOutcome:
+        """Call the tool of the challenge with its arguments and this evidence, and look."""
+        params = self.call_params(challenge, evidence, meta=meta)
+        return self.observe(
+            lambda: (session or self.session).call("tools/call", params, headers=headers)
+        )
+
+    def call_without_evidence(self, tool: str, arguments: Any, **meta: Any) -> CallOutcome:
+        params = {"name": tool, "arguments": arguments, **meta}
+        return self.observe(lambda: self.session.call("tools/call", params))
+
+    def observe(self, act: Any) -> CallOutcome:
+        """Do something that gives a reply, and look at the effects before and after it."""
+        if self.effects is None:
+            return CallOutcome(act(), None, probed=False)
+        before = self._effects or self.effects.look()
+        reply = act()
+        self._effects = self.effects.look()
+        return CallOutcome(reply, self._effects.runs_since(before), probed=True)
+
+    def runs_during(self, act: Any) -> tuple[Any, int | None]:
+        """What `act` gives, and how often a tool ran meanwhile (None: there is no telling)."""
+        if self.effects is None:
+            return act(), None
+        before = self._effects or self.effects.look()
+        given = act()
+        self._effects = self.effects.look()
+        return given, self._effects.runs_since(before)
+
+
+def _annotation(entry: Mapping[str, Any]) -> Annotation | None:
+    try:
+        return annotation_of(entry)
+    except AnnotationError:
+        return None
+
+
+__all__ = [
+    "Approval",
+    "CallOutcome",
+    "Challenge",
+    "DriverError",
+    "ListedTool",
+    "Passkey",
+    "RawJson",
+    "parse_instant",
+]

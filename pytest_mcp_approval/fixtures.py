@@ -1,0 +1,73 @@
+"""What a test author uses. Each fixture imports what it needs when it is asked for.
+
+def test_a_synced_passkey_approves_once(approval):
+    passkey = approval.enrol("icloud-keychain")
+    request = approval.challenge("place_trade", {"symbol": "AAPL", "quantity": 10})
+    evidence = passkey.sign(request)
+
+    assert approval.call(request, evidence).executed
+    assert approval.call(request, evidence).refused_because("challenge_consumed")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from .clock import ClockControl
+    from .families.sep2672.driver import Approval, Passkey
+    from .target import Target
+    from .wire import Session
+
+__all__ = [
+    "approval",
+    "approval_clock",
+    "approval_passkey",
+    "approval_session",
+    "approval_target",
+]
+
+
+@pytest.fixture(scope="session")
+def approval_target(request: pytest.FixtureRequest) -> Iterator[Target]:
+    """The server under test, started when it is first used."""
+    run = request.config.pluginmanager.getplugin("mcp-approval-run")
+    if run is None:
+        pytest.skip("no server to test: pytest --mcp-approval-target=<server>")
+    from .run import opened_target
+
+    with opened_target(request.config, run.settings) as target:
+        yield target
+
+
+@pytest.fixture
+def approval(approval_target: Target, request: pytest.FixtureRequest) -> Iterator[Approval]:
+    """The ceremonies of SEP-2672 with the server: enrol, challenge, sign, call."""
+    from .run import exclusive_use
+
+    with exclusive_use(request.config, approval_target) as driver:
+        yield driver
+
+
+@pytest.fixture
+def approval_session(approval: Approval) -> Session:
+    """The MCP conversation with the server, for messages of your own."""
+    return approval.session
+
+
+@pytest.fixture
+def approval_passkey(approval: Approval) -> Passkey:
+    """An enrolled security key."""
+    return approval.enrol("security-key")
+
+
+@pytest.fixture
+def approval_clock(approval: Approval) -> ClockControl:
+    """The server's clock. A test that needs it is skipped where it cannot be moved."""
+    clock = approval.target.clock
+    if not clock.movable:
+        pytest.skip(f"the server's clock cannot be moved: {clock.why_not}")
+    return clock

@@ -1,0 +1,54 @@
+"""The pytest plugin's door: options, and nothing else until a target is named.
+
+Loaded by every pytest run of every environment that has this package, so it imports pytest and the
+standard library only. With a target, `run` takes over.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .catalogue_marker import MARKER
+from .fixtures import *  # noqa: F403  # pytest finds fixtures in the namespace of a plugin
+from .settings import OPTIONS, PREFIX, SettingsError, files_mention_a_target, read_settings
+
+IDS = "mcp_approval_ids"
+"""Where scenario ids from the command line are kept; xdist hands options on to its workers."""
+ROOT = "mcp-approval"
+"""The first part of every scenario's node id."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("mcp-approval", "conformance of human approval (MCP servers)")
+    for option in OPTIONS:
+        keywords: dict[str, Any] = {"dest": option.destination, "help": option.help}
+        if option.flag:
+            keywords["action"] = "store_true"
+        else:
+            keywords["metavar"] = option.metavar
+            keywords["action"] = "append" if option.repeatable else "store"
+        group.addoption(f"{PREFIX}{option.name}", default=None, **keywords)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", f"{MARKER}(*ids, needs=None): ties a scenario to the rules that it judges"
+    )
+    given = {option.name: config.getoption(option.destination) for option in OPTIONS}
+    if given["target"] is None and not files_mention_a_target(config.rootpath):
+        if any(value for value in given.values()):
+            name = next(name for name, value in given.items() if value)
+            raise pytest.UsageError(f"{PREFIX}{name} needs {PREFIX}target=<server>")
+        return
+    try:
+        settings = read_settings(given, config.rootpath, config.invocation_params.dir)
+        if not settings.targets:
+            return
+        from .run import Run
+
+        config.pluginmanager.register(Run(config, settings), "mcp-approval-run")
+    except SettingsError as error:
+        raise pytest.UsageError(str(error)) from None

@@ -1,0 +1,109 @@
+"""The lines that a run prints: before the first verdict, for each finding, and at the end.
+
+Text that came from a target has been neutralised where it was taken in. Knows no files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..catalogue import Requirement, Verdict
+from .results import Results, finding_lines
+
+if TYPE_CHECKING:
+    from ..preflight import Preflight
+
+_MARKS = {
+    Verdict.PASSED: "●",
+    Verdict.FAILED: "✗",
+    Verdict.WARNING: "!",
+    Verdict.NOT_VERIFIED: "○",
+    Verdict.NOT_APPLICABLE: "-",
+    Verdict.HARNESS_ERROR: "?",
+}
+_NAMES = {
+    Verdict.PASSED: "passed",
+    Verdict.FAILED: "failed",
+    Verdict.WARNING: "warning",
+    Verdict.NOT_VERIFIED: "not verified",
+    Verdict.NOT_APPLICABLE: "not applicable",
+    Verdict.HARNESS_ERROR: "harness error",
+}
+_WIDTH = 100
+
+
+def header_lines(found: Preflight) -> list[str]:
+    """What is about to be judged, and what cannot be."""
+    lines: list[str] = []
+    for name, value in found.lines:
+        lead = "mcp-approval  " if not lines else " " * 14
+        lines.append(f"{lead}{name:<9}{value}")
+    return lines
+
+
+def summary_lines(results: Results, rules: Sequence[Requirement]) -> list[str]:
+    """Every finding, then a mark for each rule by section, then the counts."""
+    lines = [""]
+    for rule in rules:
+        for verdict in (Verdict.FAILED, Verdict.WARNING):
+            for one in results.of(rule.id, verdict)[:3]:
+                lines += [*finding_lines(one, rule), ""]
+            hidden = len(results.of(rule.id, verdict)) - 3
+            if hidden > 0:
+                lines += [f"  … and {hidden} more scenarios of {rule.id}", ""]
+    lines += _not_verified(results, rules)
+    for family in dict.fromkeys(rule.family for rule in rules):
+        lines += _score(results, [rule for rule in rules if rule.family == family], family)
+    return lines
+
+
+def _not_verified(results: Results, rules: Sequence[Requirement]) -> list[str]:
+    """What was not judged, grouped by what would have to be configured."""
+    reasons: dict[str, list[str]] = {}
+    for rule in rules:
+        for one in results.of(rule.id, Verdict.NOT_VERIFIED):
+            held = reasons.setdefault(one.why, [])
+            if rule.name not in held:
+                held.append(rule.name)
+    lines = []
+    for why, names in reasons.items():
+        shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+        lines += [f"not verified  {why}", f"              {shown}"]
+    return [*lines, ""] if lines else []
+
+
+def _score(results: Results, rules: Sequence[Requirement], family: str) -> list[str]:
+    sections: dict[str, str] = {}
+    counts: Counter[Verdict] = Counter()
+    for rule in rules:
+        verdict = results.verdict_of(rule.id)
+        if verdict is not None:
+            counts[verdict] += 1
+            sections[rule.section] = sections.get(rule.section, "") + _MARKS[verdict]
+    if not counts:
+        return []
+    lead = f"{family:<10}"
+    lines, line = [], lead
+    for section, marks in sections.items():
+        part = f"§{section} {marks}   "
+        if len(line) + len(part) > _WIDTH and line.strip():
+            lines.append(line.rstrip())
+            line = " " * len(lead)
+        line += part
+    lines.append(line.rstrip())
+    words = [
+        f"{counts[verdict]} {_NAMES[verdict]}{_level(verdict)}"
+        for verdict in _MARKS
+        if counts[verdict]
+    ]
+    checks = sum(1 for one in results if any(rule.startswith(f"{family}/") for rule in one.rules))
+    lines.append(
+        " " * len(lead) + " · ".join(words) + f"      {checks} checks in {results.seconds:.1f} s"
+    )
+    return lines
+
+
+def _level(verdict: Verdict) -> str:
+    return {Verdict.FAILED: " (MUST)", Verdict.WARNING: " (SHOULD)"}.get(verdict, "")

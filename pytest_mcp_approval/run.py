@@ -1,0 +1,252 @@
+"""A run with a target: what the plugin's hooks do once there is something to judge.
+
+Collects the packaged scenarios beside whatever paths the user gave, turns what became of them into
+verdicts, and hands those to the report. Knows no family.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .catalogue import (
+    Finding,
+    NotApplicable,
+    NotVerified,
+    Requirement,
+    UnknownRequirementError,
+    Verdict,
+    catalogue,
+    families,
+)
+from .catalogue.requirements import selected
+from .catalogue_marker import MARKER
+from .collection import collect_scenarios, take_scenario_ids
+from .families.sep2672.driver import Approval, DriverError
+from .report.results import Results, ScenarioResult
+from .report.terminal import header_lines, summary_lines
+from .settings import PREFIX, Settings, SettingsError
+from .target import EffectsError, Target, TargetError, open_target, parse_target
+from .wire import Outcome, WireError
+
+PREFLIGHT_FAILED = 10
+"""pytest's exit code when the target cannot be judged at all: nothing was."""
+
+_LETTERS = {
+    Verdict.WARNING: ("warnings by rule", "w", ("WARNING", {"yellow": True})),
+    Verdict.NOT_VERIFIED: ("not verified", "n", ("NOT VERIFIED", {"yellow": True})),
+    Verdict.NOT_APPLICABLE: ("not applicable", "-", ("NOT APPLICABLE", {"cyan": True})),
+}
+
+
+class Run:
+    """The hooks of one run."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config = config
+        self.settings = settings
+        self.results = Results(strict=settings.strict)
+        self.preflight_lines: list[str] = []
+        for text in settings.targets:
+            parse_target(text)
+        for family in settings.families:
+            if family not in families():
+                raise SettingsError(
+                    f"{PREFIX}family: got {family!r}, expected one of {', '.join(families())}"
+                )
+        chosen = [rule for rule in self.rules() if selected(rule.id, settings.select)]
+        if not chosen:
+            raise SettingsError(
+                f"{PREFIX}select: got {', '.join(settings.select)}, which is no rule's id; "
+                "ids look like sep2672/4.8-11-counter, and * stands for anything"
+            )
+        self.ids = take_scenario_ids(config)
+
+    def rules(self) -> list[Requirement]:
+        """The rules of the chosen families that bind a server."""
+        chosen = self.settings.families or families()
+        return [rule for name in chosen for rule in catalogue(name) if rule.party == "server"]
+
+    @property
+    def is_worker(self) -> bool:
+        return hasattr(self.config, "workerinput")
+
+    # ---- before the first verdict
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        if self.is_worker or self.config.option.collectonly:
+            return
+        from .preflight import PreflightError, preflight
+
+        try:
+            self.preflight_lines = header_lines(preflight(self.settings))
+        except PreflightError as error:
+            pytest.exit(str(error), returncode=PREFLIGHT_FAILED)
+
+    def pytest_report_header(self) -> list[str]:
+        return self.preflight_lines
+
+    # ---- collection
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> None:
+        wanted = self.settings.families or families()
+        for item in collect_scenarios(session, wanted, self.ids):
+            rules = rules_of(item)
+            if any(selected(rule.id, self.settings.select) for rule in rules):
+                for rule in rules:
+                    item.user_properties.append((MARKER, rule.id))
+                items.append(item)
+
+    # ---- verdicts
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        rules = rules_of(item)
+        judged = judge(rules, call, report, item) if rules else None
+        if judged is None:
+            return report
+        worst_level = "MUST" if any(rule.level == "MUST" for rule in rules) else rules[0].level
+        if judged.verdict is Verdict.FAILED and worst_level != "MUST" and not self.settings.strict:
+            judged = judged.as_warning()
+        if judged.verdict is Verdict.WARNING:
+            report.outcome, report.longrepr = "passed", None
+        elif judged.evidence is not None:
+            report.longrepr = judged.as_text(rules[0])
+        report.mcp_approval = judged.to_json()  # type: ignore[attr-defined]  # xdist ships it
+        # On the item, so that JUnit's XML, which is written at teardown, has it too.
+        item.user_properties.append(("mcp_approval_verdict", str(judged.verdict)))
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
+        found = getattr(report, "mcp_approval", None)
+        if found is None or report.when not in ("call", "setup"):
+            return None
+        return _LETTERS.get(Verdict(found["verdict"]))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        found = getattr(report, "mcp_approval", None)
+        if found is not None:
+            self.results.add(ScenarioResult.from_json(found))
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self.results:
+            for line in summary_lines(self.results, self.rules()):
+                terminalreporter.write_line(line)
+
+
+def rules_of(item: pytest.Item) -> list[Requirement]:
+    """The rules that a scenario is tied to, by its markers."""
+    found = []
+    for marker in item.iter_markers(MARKER):
+        for full_id in marker.args:
+            try:
+                found.append(catalogue(full_id.partition("/")[0])[full_id])
+            except UnknownRequirementError as error:
+                raise pytest.UsageError(f"{item.nodeid}: {error}") from None
+    return found
+
+
+def judge(
+    rules: list[Requirement],
+    call: pytest.CallInfo[Any],
+    report: pytest.TestReport,
+    item: pytest.Item,
+) -> ScenarioResult | None:
+    """What a phase of a scenario says about its rules; None for a phase that says nothing."""
+    warnings = item.stash.setdefault(WARNINGS, [])
+    result = ScenarioResult(
+        rules=tuple(rule.id for rule in rules),
+        scenario=item.nodeid,
+        verdict=Verdict.PASSED,
+        seconds=call.duration,
+    )
+    if call.excinfo is None:
+        if report.when != "call":
+            return None
+        if warnings:
+            return result.with_verdict(Verdict.WARNING, "; ".join(warnings))
+        return result
+    error = call.excinfo.value
+    if isinstance(error, Finding):
+        return result.with_finding(error)
+    if isinstance(error, NotApplicable):
+        return result.with_verdict(Verdict.NOT_APPLICABLE, str(error.msg))
+    if isinstance(error, NotVerified):
+        return result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
+    if isinstance(error, pytest.skip.Exception):
+        return result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
+    if isinstance(error, (DriverError, EffectsError)):
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), 0, f"Skipped: {error}")
+        return result.with_verdict(Verdict.NOT_VERIFIED, str(error))
+    if isinstance(error, (WireError, TargetError)):
+        report.longrepr = f"the target is gone: {error}"
+    return result.with_verdict(Verdict.HARNESS_ERROR, f"{type(error).__name__}: {error}")
+
+
+WARNINGS: pytest.StashKey[list[str]] = pytest.StashKey()
+"""What a scenario noted that is no failure."""
+
+
+@contextlib.contextmanager
+def opened_target(config: pytest.Config, settings: Settings) -> Iterator[Target]:
+    """The first target; the others are its replicas."""
+    del config
+    target = open_target(settings.targets[0], settings)
+    try:
+        yield target
+    finally:
+        target.close()
+
+
+@contextlib.contextmanager
+def exclusive_use(config: pytest.Config, target: Target) -> Iterator[Approval]:
+    """The driver for one test: a fresh target where that is possible, and nobody else meanwhile."""
+    with _lock(config, target):
+        if target.can_reset or target.settings.reset:
+            target.reset()
+        driver = Approval(target)
+        try:
+            yield driver
+        finally:
+            target.clock.release()
+            if _went_silent(target):
+                # The next test meets a server that was started or reached anew.
+                target.stop()
+
+
+def _went_silent(target: Target) -> bool:
+    entries = target.transport.transcript.entries if target._session is not None else ()
+    last = entries[-1].outcome if entries else None
+    return last in (Outcome.CLOSED, Outcome.UNREACHABLE, Outcome.NO_ANSWER)
+
+
+@contextlib.contextmanager
+def _lock(config: pytest.Config, target: Target) -> Iterator[None]:
+    """Workers of one run take turns on a server that they share."""
+    worker = getattr(config, "workerinput", None)
+    if worker is None or target.spec.kind != "http":
+        yield
+        return
+    import fcntl
+
+    path = Path(tempfile.gettempdir()) / f"mcp-approval-{worker['testrunuid']}.lock"
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)

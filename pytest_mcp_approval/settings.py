@@ -1,0 +1,234 @@
+"""What the user asked for: the command line first, then `mcp-approval.toml`, then pyproject.toml.
+
+Every option is known here once, with its place on the command line, its key in the files and the
+one line that says what is wrong with a value. Standard library only: the plugin loads this when it
+is loaded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+PREFIX = "--mcp-approval-"
+FILE = "mcp-approval.toml"
+TABLE = "mcp-approval"
+
+
+class SettingsError(Exception):
+    """One line: what is wrong, and what to do."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option, on the command line `--mcp-approval-<name>`, in a file `<name>`."""
+
+    name: str
+    help: str
+    metavar: str | None = None
+    repeatable: bool = False
+    flag: bool = False
+
+    @property
+    def destination(self) -> str:
+        return f"mcp_approval_{self.name.replace('-', '_')}"
+
+
+OPTIONS = (
+    Option(
+        "target",
+        "the server to judge: reference, http(s)://..., stdio:<command line> or "
+        "python:<module>:<factory>; several are replicas of one service",
+        "SERVER",
+        repeatable=True,
+    ),
+    Option("origin", "the page that users approve on (default: http://<rp.id>)", "URL"),
+    Option("header", "a header for every HTTP request; redacted in reports", "NAME: VALUE", True),
+    Option(
+        "tool",
+        "a gated tool, and arguments that are safe to run it with; repeatable",
+        "NAME=JSON",
+        repeatable=True,
+    ),
+    Option(
+        "generate-arguments",
+        "let the suite make arguments from inputSchema and RUN the gated tools with them",
+        flag=True,
+    ),
+    Option(
+        "effects",
+        "what shows whether a gated tool ran: a URL, or tool:NAME of a read-only tool",
+        "URL|tool:NAME",
+    ),
+    Option("reset", "how to make the target fresh: restart, or a command to run", "HOW"),
+    Option("server-id", "the serverId in the target's action hashes (SEP-2672 section 4.6)", "ID"),
+    Option("protocol", "the MCP revision to speak (default: auto)", "auto|REVISION"),
+    Option("family", "judge only this family; repeatable", "FAMILY", repeatable=True),
+    Option("select", "judge only rules like this, e.g. sep2672/4.8*; repeatable", "PATTERN", True),
+    Option("strict", "a SHOULD that is not met fails the run", flag=True),
+    Option("timeout", "seconds that the target gets for one answer (default: 10)", "SECONDS"),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options, read and checked as far as that goes without a target."""
+
+    targets: tuple[str, ...] = ()
+    origin: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    tools: Mapping[str, Any] = field(default_factory=dict)
+    generate_arguments: bool = False
+    effects: str | None = None
+    reset: str | None = None
+    server_id: str | None = None
+    protocol: str = "auto"
+    families: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    strict: bool = False
+    timeout: float = 10.0
+    directory: Path = Path()
+    """Where the user started: target commands run here."""
+
+
+def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Settings:
+    """The settings of a run; `given` is what the command line says, by option name."""
+    values = {
+        **_file_values(root),
+        **{k: v for k, v in given.items() if v not in (None, [], False)},
+    }
+
+    def one(name: str) -> str | None:
+        value = values.get(name)
+        if value is not None and not isinstance(value, str):
+            raise SettingsError(f"{name}: got {value!r}, expected text")
+        return value
+
+    return Settings(
+        targets=_texts(values, "target"),
+        origin=_origin(one("origin")),
+        headers=_headers(values.get("header", ())),
+        tools=_tools(values.get("tool", ())),
+        generate_arguments=_truth(values, "generate-arguments"),
+        effects=_effects(one("effects")),
+        reset=one("reset"),
+        server_id=one("server-id"),
+        protocol=one("protocol") or "auto",
+        families=_texts(values, "family"),
+        select=_texts(values, "select"),
+        strict=_truth(values, "strict"),
+        timeout=_timeout(values.get("timeout", 10.0)),
+        directory=directory,
+    )
+
+
+def files_mention_a_target(root: Path) -> bool:
+    """Whether a file could name a target: a look at its text, cheap enough for every pytest run."""
+    if (root / FILE).is_file():
+        return True
+    shared = root / "pyproject.toml"
+    return shared.is_file() and f"[tool.{TABLE}]" in shared.read_text(
+        encoding="utf-8", errors="replace"
+    )
+
+
+def _file_values(root: Path) -> dict[str, Any]:
+    own, shared = root / FILE, root / "pyproject.toml"
+    found: dict[str, Any] = {}
+    if own.is_file():
+        found, source = _load(own), own.name
+    elif shared.is_file():
+        found = _load(shared).get("tool", {}).get(TABLE, {})
+        source = f"[tool.{TABLE}] of {shared.name}"
+    known = {option.name for option in OPTIONS}
+    for name in found:
+        if name not in known:
+            raise SettingsError(
+                f"{source}: got {name!r}, expected one of {', '.join(sorted(known))}"
+            )
+    return found
+
+
+def _load(path: Path) -> dict[str, Any]:
+    import tomllib  # here: a run without a target never reads a file
+
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path.name}: no TOML: {error}") from None
+
+
+def _texts(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = values.get(name, ())
+    listed = (value,) if isinstance(value, str) else value
+    if not isinstance(listed, Sequence) or not all(isinstance(item, str) for item in listed):
+        raise SettingsError(f"{name}: got {value!r}, expected text or a list of texts")
+    return tuple(listed)
+
+
+def _truth(values: Mapping[str, Any], name: str) -> bool:
+    value = values.get(name, False)
+    if not isinstance(value, bool):
+        raise SettingsError(f"{name}: got {value!r}, expected true or false")
+    return value
+
+
+def _origin(value: str | None) -> str | None:
+    if value is not None and not value.startswith(("https://", "http://")):
+        raise SettingsError(f"{PREFIX}origin: got {value!r}, expected https://host or http://host")
+    return value.rstrip("/") if value else None
+
+
+def _headers(given: Any) -> dict[str, str]:
+    if isinstance(given, Mapping):
+        return {str(name): str(value) for name, value in given.items()}
+    headers = {}
+    for text in (given,) if isinstance(given, str) else given:
+        name, colon, value = str(text).partition(":")
+        if not colon or not name.strip():
+            # The value may be a secret, so it is not shown.
+            raise SettingsError(
+                f"{PREFIX}header: got no 'NAME: VALUE', expected one, e.g. "
+                "'Authorization: Bearer ...'"
+            )
+        headers[name.strip()] = value.strip()
+    return headers
+
+
+def _tools(given: Any) -> dict[str, Any]:
+    if isinstance(given, Mapping):
+        return dict(given)
+    tools = {}
+    for text in (given,) if isinstance(given, str) else given:
+        name, equals, arguments = str(text).partition("=")
+        try:
+            if not equals or not name:
+                raise ValueError
+            tools[name] = json.loads(arguments)
+            if not isinstance(tools[name], dict):
+                raise ValueError
+        except ValueError:
+            raise SettingsError(
+                f"{PREFIX}tool: got {text!r}, expected NAME=JSON object, "
+                'e.g. delete_resource={"resourceId": "test-1"}'
+            ) from None
+    return tools
+
+
+def _effects(value: str | None) -> str | None:
+    if value is not None and not value.startswith(("http://", "https://", "tool:")):
+        raise SettingsError(f"{PREFIX}effects: got {value!r}, expected a URL or tool:NAME")
+    return value
+
+
+def _timeout(value: Any) -> float:
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        seconds = -1.0
+    if not 0 < seconds <= 3600:
+        raise SettingsError(f"{PREFIX}timeout: got {value!r}, expected seconds, up to 3600")
+    return seconds

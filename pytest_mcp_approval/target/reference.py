@@ -1,0 +1,221 @@
+"""The reference server as a target: embedded in this process, or as a command of its own.
+
+What it is asked for beyond the wire (a clock, a twin, a replica, a restart that keeps state) it can
+all do, so that every rule can be judged on it. Knows no family but by what the server builds.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from ..clock import FileClockControl, InjectedClock
+from ..reference_server.clock import SettableClock
+from ..reference_server.server import ReferenceServer, build
+from ..reference_server.stores.interface import Store
+from ..reference_server.stores.memory import MemoryStore
+from ..settings import Settings
+from ..wire import HttpTransport, InProcessTransport, StdioTransport, Transport
+from .grammar import TargetSpec
+from .targets import StdioTarget, Target, TargetError
+
+SAFE_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "place_trade": {"symbol": "ACME", "quantity": 1, "side": "buy"},
+    "transfer_funds": {"account": "test-account", "amount": 1},
+    "wipe_cache": {},
+    "delete_resource": {"resourceId": "test-1"},
+    "restart_service": {"service": "test"},
+}
+ORIGIN = "http://localhost"
+EFFECTS = "tool:list_effects"
+_START_SECONDS = 10.0
+
+
+class ReferenceTarget(Target):
+    """In this process, called directly or over HTTP on loopback. `build` may make a broken one."""
+
+    can_reset = True
+    can_restart = True
+    default_effects = EFFECTS
+    default_origin = ORIGIN
+    known_arguments = SAFE_ARGUMENTS
+
+    def __init__(
+        self,
+        spec: TargetSpec,
+        settings: Settings,
+        *,
+        build: Callable[..., ReferenceServer] = build,
+        capability: bool = True,
+        store: Store | None = None,
+        store_path: Path | None = None,
+    ) -> None:
+        super().__init__(spec, settings)
+        self._build = build
+        self._capability = capability
+        self._holder: tempfile.TemporaryDirectory[str] | None = None
+        self._store_path = store_path
+        self._given_store = store
+        self._store = store
+        self._moved = SettableClock()
+        self.clock = InjectedClock(self._moved)
+        self._server: ReferenceServer | None = None
+        self._uvicorn: _UvicornThread | None = None
+
+    @property
+    def server(self) -> ReferenceServer:
+        """The server object itself, for tests of the suite."""
+        _ = self.transport
+        assert self._server is not None
+        return self._server
+
+    def make_transport(self) -> Transport:
+        if self._store is None:
+            self._store = self._open_store()
+        self._server = self._build(
+            store=self._store, clock=self._moved, declare_capability=self._capability
+        )
+        self.known_server_id = self._server.gate.server_id
+        app = self._server.asgi_app()
+        if self.spec.transport == "in-process":
+            return InProcessTransport(app)
+        self._uvicorn = _UvicornThread(app)
+        return HttpTransport(self._uvicorn.url)
+
+    def _open_store(self) -> Store:
+        if self.spec.store == "memory":
+            return MemoryStore()
+        from ..reference_server.stores.sql import SqlStore
+
+        if self._store_path is None:
+            self._holder = tempfile.TemporaryDirectory(prefix="mcp-approval-")
+            self._store_path = Path(self._holder.name) / "store.db"
+        return SqlStore(f"sqlite:///{self._store_path}")
+
+    def reset(self) -> None:
+        self.clock.release()
+        if self._server is not None:
+            self._server.reset()
+
+    def restart(self) -> None:
+        """A new server over what the old one had stored; a file is closed and opened again."""
+        self.stop()
+        if self.spec.store == "sqlite" and self._given_store is None and self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def _another(self, **changes: Any) -> ReferenceTarget:
+        return ReferenceTarget(self.spec, self.settings, build=self._build, **changes)
+
+    def twin(self) -> Target | None:
+        return self._another()
+
+    def replica(self) -> Target | None:
+        _ = self.transport  # so that there is a store to share
+        if self.spec.store == "sqlite":
+            other = self._another(store_path=self._store_path)
+        else:
+            other = self._another(store=self._store)
+        other._moved = self._moved
+        other.clock = self.clock
+        return other
+
+    def undeclared(self) -> Target | None:
+        return self._another(capability=False)
+
+    def stop(self) -> None:
+        super().stop()
+        if self._uvicorn is not None:
+            self._uvicorn.stop()
+            self._uvicorn = None
+        self._server = None
+
+    def close(self) -> None:
+        super().close()
+        if self._store is not None and self._given_store is None:
+            self._store.close()
+            self._store = None
+        if self._holder is not None:
+            self._holder.cleanup()
+            self._holder = None
+
+
+class ReferenceStdioTarget(StdioTarget):
+    """As a process of its own; its clock reads a file."""
+
+    default_effects = EFFECTS
+    default_origin = ORIGIN
+    known_arguments = SAFE_ARGUMENTS
+
+    def __init__(
+        self,
+        spec: TargetSpec,
+        settings: Settings,
+        *,
+        capability: bool = True,
+        shared: Path | None = None,
+    ) -> None:
+        super().__init__(spec, settings)
+        self._holder = tempfile.TemporaryDirectory(prefix="mcp-approval-")
+        self._own = Path(self._holder.name)
+        self._shared = shared or self._own
+        self._capability = capability
+        self.clock = FileClockControl(self._shared / "clock")
+
+    def make_transport(self) -> Transport:
+        command = [sys.executable, "-m", "pytest_mcp_approval.reference_server", "--stdio"]
+        command += ["--clock-file", str(self._shared / "clock")]
+        if self.spec.store == "sqlite":
+            command += ["--store", f"sqlite:{self._shared / 'store.db'}"]
+        if not self._capability:
+            command.append("--without-capability")
+        return StdioTransport(command, None, self.settings.directory)
+
+    def twin(self) -> Target | None:
+        return ReferenceStdioTarget(self.spec, self.settings)
+
+    def replica(self) -> Target | None:
+        if self.spec.store == "memory":
+            return None
+        other = ReferenceStdioTarget(self.spec, self.settings, shared=self._shared)
+        other.clock = self.clock
+        return other
+
+    def undeclared(self) -> Target | None:
+        return ReferenceStdioTarget(self.spec, self.settings, capability=False)
+
+    def close(self) -> None:
+        super().close()
+        self._holder.cleanup()
+
+
+class _UvicornThread:
+    """An ASGI application on a free loopback port, in a thread of its own."""
+
+    def __init__(self, app: Any) -> None:
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        self.url = f"http://localhost:{listener.getsockname()[1]}/mcp"
+        config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=2)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [listener]}, daemon=True
+        )
+        self._thread.start()
+        give_up = time.monotonic() + _START_SECONDS
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > give_up:
+                raise TargetError("the reference server did not start over HTTP")
+            time.sleep(0.002)
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(_START_SECONDS)
