@@ -21,6 +21,7 @@ from .client_rules import Rule, as_rules
 from .clock import Clock
 from .core import Core, PinState
 from .credentials import Credential, CredentialStore
+from .encoding import shorten
 from .entropy import Entropy
 from .journal import Journal
 from .person import Person
@@ -242,7 +243,7 @@ class Authenticator:
             entropy=Entropy.from_json(model.entropy.to_json()),
             clock=model.clock,
             store=store,
-            identity=model.identity_if_made,
+            identity=model.identity_to_keep(),
         )
         core.pin = PinState.from_json(model.pin.to_json())
         core.device_count, core.device_shown = model.device_count, model.device_shown
@@ -253,6 +254,7 @@ class Authenticator:
     def to_json(self) -> dict[str, Any]:
         """The whole persistent state, private keys included, as JSON can hold it."""
         with self.core.lock:
+            identity = self.core.identity_to_keep()
             return {
                 "version": STATE_VERSION,
                 "profile": self.profile.to_json(),
@@ -261,6 +263,7 @@ class Authenticator:
                 "device_count": self.core.device_count,
                 "device_shown": self.core.device_shown,
                 "store": self.core.store.to_json(),
+                "attestation": identity.to_json() if identity is not None else None,
             }
 
     @classmethod
@@ -269,11 +272,17 @@ class Authenticator:
         version = dict(state).get("version")
         if version != STATE_VERSION:
             raise ValueError(f"state version: got {version!r}, expected {STATE_VERSION}")
+        identity = None
+        if state.get("attestation") is not None:
+            from .certificates import AttestationIdentity
+
+            identity = AttestationIdentity.from_json(state["attestation"])
         core = Core(
             Profile.from_json(state["profile"]),
             entropy=Entropy.from_json(state["entropy"]),
             clock=clock,
             store=CredentialStore.from_json(state["store"]),
+            identity=identity,
         )
         core.pin = PinState.from_json(state["pin"])
         core.device_count, core.device_shown = state["device_count"], state["device_shown"]
@@ -287,6 +296,7 @@ class Authenticator:
 
         target = Path(path)
         target.touch(mode=0o600)
+        target.chmod(0o600)  # it may have been there before
         target.write_text(json.dumps(self.to_json(), indent=1), encoding="utf-8")
 
     @classmethod
@@ -298,4 +308,6 @@ class Authenticator:
             state = json.loads(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"{path}: got no JSON ({error}), expected a saved state") from None
+        if not isinstance(state, dict):
+            raise ValueError(f"{path}: got {shorten(state)}, expected a saved state")
         return cls.from_json(state, clock=clock)

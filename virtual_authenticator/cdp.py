@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from .algorithms import from_pkcs8, to_pkcs8
-from .counters import PerCredential
+from .counters import LIMIT, PerCredential
 from .credentials import Credential
 from .encoding import base64url_decode, base64url_encode, shorten
 from .profile import Profile
 
 _CDP_VERSIONS = {"ctap2_0": "2.0", "ctap2_1": "2.1"}
-_WEBDRIVER_PROTOCOLS = {"ctap1/u2f": "u2f", "ctap2": "2.0", "ctap2_1": "2.1"}
+_PROTOCOLS = {"u2f": "u2f", "ctap1/u2f": "u2f", "ctap2": "2.0", "ctap2_1": "2.1"}
+"""The first name is CDP's, the second and the last are WebDriver's."""
 _TRANSPORTS = ("usb", "nfc", "ble", "smart-card", "hybrid", "internal")
 _BROWSER_AAGUID = bytes.fromhex("01020304050607080102030405060708")
 """What Chromium's virtual authenticator shows."""
@@ -45,22 +46,19 @@ def profile_from_options(options: Mapping[str, Any]) -> Profile:
     `isUserVerified`, `isUserConsenting` and `automaticPresenceSimulation` describe a person, not a
     device: give the authenticator a `Person` for them.
     """
-    protocol = options.get("protocol", "ctap2")
-    if protocol == "u2f":
-        version = "u2f"
-    elif "ctap2Version" in options:
+    version = _choice({"protocol": "ctap2", **options}, "protocol", _PROTOCOLS)
+    if version != "u2f" and "ctap2Version" in options:
         version = _choice(options, "ctap2Version", _CDP_VERSIONS)
-    else:
-        version = _choice({"protocol": protocol}, "protocol", _WEBDRIVER_PROTOCOLS)
     transport = options.get("transport")
     if transport not in _TRANSPORTS:
         raise ValueError(
             f"transport: got {shorten(transport)}, expected one of {', '.join(_TRANSPORTS)}"
         )
     for name in _BOOLEANS:
-        if not isinstance(options.get(name, False), bool):
-            raise ValueError(f"{name}: got {shorten(options[name])}, expected true or false")
+        _boolean(options, name)
     named = options.get("extensions", [])
+    if not isinstance(named, list):
+        raise ValueError(f"extensions: got {shorten(named)}, expected a list of names")
     extensions = [
         extension
         for extension, cdp_name in (("hmac-secret", "hasPrf"), ("minPinLength", "hasMinPinLength"))
@@ -74,7 +72,7 @@ def profile_from_options(options: Mapping[str, Any]) -> Profile:
     return Profile(
         name="cdp",
         title="as described by browser automation options",
-        aaguid=_BROWSER_AAGUID,
+        aaguid=bytes(16) if version == "u2f" else _BROWSER_AAGUID,  # U2F knows of no model
         transports=(transport,),
         attachment="platform" if internal else "cross-platform",
         algorithms=("ES256",) if version == "u2f" else ("ES256", "EdDSA", "RS256"),
@@ -83,8 +81,8 @@ def profile_from_options(options: Mapping[str, Any]) -> Profile:
         user_verification="built-in" if options.get("hasUserVerification") else "none",
         discoverable="on-request" if options.get("hasResidentKey") else "never",
         counter=PerCredential(start=1),
-        backup_eligible=options.get("defaultBackupEligibility", False),
-        backup_state=options.get("defaultBackupState", False),
+        backup_eligible=_boolean(options, "defaultBackupEligibility"),
+        backup_state=_boolean(options, "defaultBackupState"),
         extensions=tuple(extensions),
     )
 
@@ -128,20 +126,39 @@ def webdriver_options(profile: Profile) -> dict[str, Any]:
 
 def losses(profile: Profile) -> list[str]:
     """What a browser's virtual authenticator made from this profile would do differently."""
+    made = profile_from_options(cdp_options(profile))
     lost = []
-    kept = _one_transport(profile)
-    if profile.transports != (kept,):
-        lost.append(f"transports {list(profile.transports)} become [{kept!r}]")
-    if profile.counter != PerCredential(start=1):
+    if profile.transports != made.transports:
+        lost.append(f"transports {list(profile.transports)} become {list(made.transports)}")
+    if profile.counter != made.counter:
         lost.append(f"counter {profile.counter.to_json()} becomes one that starts at 1")
-    if profile.ctap == "2.3":
-        lost.append("CTAP 2.3 becomes 2.1")
-    if not isinstance(profile.backup_eligible, bool) or not isinstance(profile.backup_state, bool):
+    if profile.ctap != made.ctap:
+        lost.append(f"CTAP {profile.ctap} becomes {made.ctap}")
+    if (profile.backup_eligible, profile.backup_state) != (made.backup_eligible, made.backup_state):
         lost.append("backup flags that change with time stay as they are")
     if profile.has_pin:
         lost.append("a PIN becomes built-in user verification")
-    if profile.aaguid != _BROWSER_AAGUID:
+    if profile.always_verifies:
+        lost.append("a device that always verifies its user does so on request")
+    if profile.aaguid != made.aaguid:
         lost.append("the AAGUID becomes that of the browser")
+    if profile.algorithms != made.algorithms:
+        lost.append(f"algorithms {list(profile.algorithms)} become {list(made.algorithms)}")
+    if profile.attestation != made.attestation:
+        lost.append(f"attestation {profile.attestation} becomes {made.attestation}")
+    if profile.discoverable != made.discoverable:
+        lost.append("discoverable credentials are made on request, not always")
+    if profile.capacity:
+        lost.append(f"the capacity of {profile.capacity} credentials becomes unlimited")
+    if profile.credential_id_length != made.credential_id_length:
+        lengths = f"{profile.credential_id_length} bytes become {made.credential_id_length}"
+        lost.append(f"credential ids of {lengths}")
+    # To a page, prf is the same whichever way a device has it.
+    mine = sorted({"hmac-secret" if name == "prf" else name for name in profile.extensions})
+    if mine != sorted(made.extensions):
+        lost.append(f"extensions {mine} become {sorted(made.extensions)}")
+    if profile.min_pin_length_rp_ids:
+        lost.append("no relying party may learn the minimum PIN length")
     return lost
 
 
@@ -200,26 +217,45 @@ def credential_from_json(members: Mapping[str, Any]) -> Credential:
     try:
         key = from_pkcs8(_bytes(members, "privateKey"))
     except (ValueError, TypeError) as error:
-        raise ValueError(f"privateKey: got no usable PKCS#8 key ({error})") from None
+        raise ValueError(f"privateKey: got no usable key ({error}), expected PKCS#8") from None
     sign_count = members.get("signCount", 0)
-    rp_id = members.get("rpId")
-    if not isinstance(rp_id, str):
-        raise ValueError(f"rpId: got {shorten(rp_id)}, expected a string")
+    if type(sign_count) is not int or not 0 <= sign_count < LIMIT:
+        raise ValueError(f"signCount: got {shorten(sign_count)}, expected 0 to 2^32-1")
+    rp_id = _text(members, "rpId")
+    if rp_id is None:
+        raise ValueError("rpId: got nothing, expected a string")
+    credential_id = _bytes(members, "credentialId")
+    if not credential_id:
+        raise ValueError("credentialId: got no bytes, expected at least one")
     return Credential(
-        id=_bytes(members, "credentialId"),
+        id=credential_id,
         rp_id=rp_id,
         key=key,
-        user_id=_bytes(members, "userHandle") if members.get("userHandle") else b"",
-        user_name=members.get("userName"),
-        user_display_name=members.get("userDisplayName"),
-        discoverable=bool(members.get("isResidentCredential", False)),
+        user_id=_bytes(members, "userHandle") if members.get("userHandle") is not None else b"",
+        user_name=_text(members, "userName"),
+        user_display_name=_text(members, "userDisplayName"),
+        discoverable=_boolean(members, "isResidentCredential"),
         sign_count=sign_count,
         # The value is the one shown last, so that the next one follows it.
         shown=1,
-        backup_eligible=bool(members.get("backupEligibility", False)),
-        backup_state=bool(members.get("backupState", False)),
-        large_blob=_bytes(members, "largeBlob") if members.get("largeBlob") else None,
+        backup_eligible=_boolean(members, "backupEligibility"),
+        backup_state=_boolean(members, "backupState"),
+        large_blob=_bytes(members, "largeBlob") if members.get("largeBlob") is not None else None,
     )
+
+
+def _text(members: Mapping[str, Any], name: str) -> str | None:
+    value = members.get(name)
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{name}: got {shorten(value)}, expected a string")
+    return value
+
+
+def _boolean(members: Mapping[str, Any], name: str) -> bool:
+    value = members.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise ValueError(f"{name}: got {shorten(value)}, expected true or false")
+    return bool(value)
 
 
 def _bytes(members: Mapping[str, Any], name: str) -> bytes:

@@ -14,13 +14,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from . import cbor
-from .algorithms import BY_NAME, Algorithm, PrivateKey
+from .algorithms import BY_NAME, Algorithm, PrivateKey, algorithm_of
 from .attestation import attestation_object
 from .client_data import ClientDataDraft, quote
 from .client_rules import Rule, check_rp_id, check_secure_context, effective_rp_id, page_may_use
 from .core import Core, NewCredential, Registered
 from .credentials import Credential
-from .encoding import base64url_encode
+from .encoding import base64url_encode, shorten
 from .errors import InvalidStateError, NotAllowedError, NotSupportedError, WebAuthnError
 from .options import creation_options, request_options
 from .person import Gesture
@@ -58,6 +58,8 @@ class Ceremonies:
     def __init__(self, core: Core) -> None:
         self.core = core
         self._verifies = core.profile.verifies
+        # Section 5.2.1: unique, in lexicographical order.
+        self._transports = sorted(set(core.profile.transports))
         self._known = core.store.by_encoded_id
         self.related_origins: dict[str, Sequence[str]] = {}
         self._previous: dict[str, Callable[[], dict[str, Any]]] = {}
@@ -84,14 +86,20 @@ class Ceremonies:
                 and Rule.ATTACHMENT not in ignoring
             ):
                 raise self._refused(f"no {options.attachment} authenticator is here")
-            discoverable = self._discoverable(options.resident_key, ignoring)
+            replaces = core.store.account(rp_id, options.user_id) is not None
+            discoverable = self._discoverable(options.resident_key, replaces, ignoring)
             verified = self._verification(options.user_verification, ignoring)
-            algorithm = self._algorithm(options.algorithms, ignoring, run)
+            algorithm = self._algorithm(options.algorithms, private_key, ignoring, run)
             self._consent(options.timeout, verified, ignoring)
             if Rule.EXCLUDE_CREDENTIALS not in ignoring:
                 for excluded in options.exclude:
                     held = core.store.by_encoded_id.get(excluded)
-                    if held is not None and held.rp_id == rp_id:
+                    # CTAP 2.1, section 6.1.2, step 12: credProtect hides from the unverified.
+                    if (
+                        held is not None
+                        and held.belongs_to(rp_id)
+                        and (verified or held.protection < 3)
+                    ):
                         raise self._failed(
                             InvalidStateError(
                                 "the authenticator holds a credential that is excluded"
@@ -115,7 +123,10 @@ class Ceremonies:
             if options.extensions:
                 from . import client_extensions
 
-                client_extensions.prepare_registration(core, options.extensions, wanted)
+                try:
+                    client_extensions.prepare_registration(core, options.extensions, wanted)
+                except (NotAllowedError, NotSupportedError) as error:
+                    raise self._failed(error) from None
             registered = core.register(wanted, run)
             results: dict[str, Any] = {}
             if options.extensions:
@@ -125,32 +136,40 @@ class Ceremonies:
             build = partial(self._registration_json, registered, client_data, results, run)
             return self._deliver(build, "create", run)
 
-    def _discoverable(self, wanted: str, ignoring: frozenset[Rule]) -> bool:
+    def _discoverable(self, wanted: str, replaces: bool, ignoring: frozenset[Rule]) -> bool:
         profile, store = self.core.profile, self.core.store
         able = profile.discoverable != "never"
         if wanted == "required" and not able and Rule.RESIDENT_KEY not in ignoring:
             raise self._refused("the authenticator makes no discoverable credentials")
         if not able or (wanted == "discouraged" and profile.discoverable != "always"):
             return False
-        if profile.capacity and store.discoverable_count >= profile.capacity:
-            if wanted == "required":
+        if profile.capacity and store.discoverable_count >= profile.capacity and not replaces:
+            if wanted == "required" and Rule.RESIDENT_KEY not in ignoring:
                 raise self._refused(f"the authenticator is full ({profile.capacity} credentials)")
             return False
         return True
 
     def _algorithm(
-        self, offered: tuple[int, ...], ignoring: frozenset[Rule], run: FaultRun | None
+        self,
+        offered: tuple[int, ...],
+        key: PrivateKey | None,
+        ignoring: frozenset[Rule],
+        run: FaultRun | None,
     ) -> Algorithm:
-        chosen = self.core.choose_algorithm(offered)
+        own = algorithm_of(key) if key is not None else None
+        chosen = self.core.choose_algorithm(
+            offered if own is None else [one for one in offered if one == own.identifier]
+        )
         if chosen is None:
             if Rule.ALGORITHMS not in ignoring:
                 mine = ", ".join(self.core.profile.algorithms)
                 raise self._failed(
                     NotSupportedError(
-                        f"got pubKeyCredParams {list(offered)}, expected one of {mine}"
+                        f"got pubKeyCredParams {shorten(list(offered))}, expected one of {mine}"
+                        + (f" (the key given is for {own.name})" if own is not None else "")
                     )
                 )
-            chosen = BY_NAME[self.core.profile.algorithms[0]]
+            chosen = own or BY_NAME[self.core.profile.algorithms[0]]
         if run is not None:
             run.offered = offered
             for one in run.at("algorithm"):
@@ -159,10 +178,12 @@ class Ceremonies:
 
     def _attestation(self, asked: str, ignoring: frozenset[Rule]) -> str:
         # Section 5.1.3: under "none" the client drops what could identify the device. The AAGUID
-        # stays, as Level 3 has it.
-        if asked == "none" and Rule.ATTESTATION not in ignoring:
+        # stays, as Level 3 has it, and so does a self attestation that names no model.
+        profile = self.core.profile
+        harmless = profile.attestation == "packed-self" and not any(profile.aaguid)
+        if asked == "none" and not harmless and Rule.ATTESTATION not in ignoring:
             return "none"
-        return self.core.profile.attestation
+        return profile.attestation
 
     def _registration_json(
         self,
@@ -184,7 +205,7 @@ class Ceremonies:
             "response": {
                 "clientDataJSON": base64url_encode(client_data),
                 "authenticatorData": base64url_encode(data),
-                "transports": list(self.core.profile.transports),
+                "transports": list(self._transports),
                 "publicKey": base64url_encode(registered.public_der),
                 "publicKeyAlgorithm": credential.algorithm.identifier,
                 "attestationObject": base64url_encode(attested),
@@ -219,7 +240,7 @@ class Ceremonies:
             if chosen is None:
                 chosen = self._choose(rp_id, allow, verified, ignoring)
             else:
-                self._check_choice(chosen, rp_id, allow, ignoring)
+                self._check_choice(chosen, rp_id, allow, verified, ignoring)
             if core.person.planned or core.person.always is not Gesture.APPROVE:
                 self._consent(timeout, verified, ignoring)
             if chosen is None:
@@ -235,9 +256,12 @@ class Ceremonies:
             if extensions is not None:
                 from . import client_extensions
 
-                results, outputs = client_extensions.assertion_results(
-                    core, extensions, chosen, verified=verified
-                )
+                try:
+                    results, outputs = client_extensions.assertion_results(
+                        core, extensions, chosen, allow, verified=verified
+                    )
+                except NotSupportedError as error:
+                    raise self._failed(error) from None
             data, signature = core.sign_assertion(
                 chosen,
                 sha256(client_data).digest(),
@@ -282,7 +306,7 @@ class Ceremonies:
         store = self.core.store
         for credential_id in allow or ():
             held = store.by_encoded_id.get(credential_id)
-            if held is not None and held.rp_id == rp_id and (verified or held.protection < 3):
+            if held is not None and held.belongs_to(rp_id) and (verified or held.protection < 3):
                 return held
         if allow and Rule.ALLOW_CREDENTIALS not in ignoring:
             return None
@@ -292,22 +316,36 @@ class Ceremonies:
         return next((held for held in store.discoverable_for(rp_id) if held.protection == 1), None)
 
     def _check_choice(
-        self, credential: Credential, rp_id: str, allow: list[str] | None, ignoring: frozenset[Rule]
+        self,
+        credential: Credential,
+        rp_id: str,
+        allow: list[str] | None,
+        verified: bool,
+        ignoring: frozenset[Rule],
     ) -> None:
         """A credential that the test picked still has to be one that the page may have."""
-        if credential.rp_id != rp_id and Rule.RP_ID not in ignoring:
+        if not credential.belongs_to(rp_id) and Rule.RP_ID not in ignoring:
             raise self._refused(f"the credential is for {credential.rp_id!r}, not for {rp_id!r}")
-        if allow and credential.encoded_id not in allow and Rule.ALLOW_CREDENTIALS not in ignoring:
+        if not verified and credential.protection > (2 if allow else 1):
+            raise self._refused("the credential's protection asks for user verification")
+        if Rule.ALLOW_CREDENTIALS in ignoring:
+            return
+        if allow and credential.encoded_id not in allow:
             raise self._refused("the credential is not among allowCredentials")
+        if not allow and not credential.discoverable:
+            raise self._refused("the credential is not discoverable: allowCredentials must name it")
 
     # ---- what both share
 
     def _rp_id(self, rp_id: str | None, origin: str, ignoring: frozenset[Rule]) -> str:
-        if Rule.SECURE_CONTEXT not in ignoring:
-            check_secure_context(origin)
-        effective = effective_rp_id(rp_id, origin)
-        if Rule.RP_ID not in ignoring:
-            check_rp_id(effective, origin, self.related_origins)
+        try:
+            if Rule.SECURE_CONTEXT not in ignoring:
+                check_secure_context(origin)
+            effective = effective_rp_id(rp_id, origin)
+            if Rule.RP_ID not in ignoring:
+                check_rp_id(effective, origin, self.related_origins)
+        except WebAuthnError as error:
+            raise self._failed(error) from None
         return effective
 
     def _verification(self, wanted: str, ignoring: frozenset[Rule]) -> bool:
@@ -336,6 +374,8 @@ class Ceremonies:
                 self.core.clock.skip(timeout / 1000)
                 if Rule.TIMEOUT not in ignoring:
                     raise self._refused(f"nobody acted for {timeout:g} ms")
+                if not person.planned and person.always is Gesture.IGNORE:
+                    return  # else it would wait for ever
             elif gesture is Gesture.DECLINE:
                 raise self._refused("the user declined")
             else:

@@ -8,12 +8,15 @@ of attestation statements.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from .algorithms import ES256
+from .algorithms import ES256, from_pkcs8, to_pkcs8
+from .encoding import base64url_decode, base64url_encode
 from .entropy import Entropy
 
 NOT_BEFORE = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
@@ -28,6 +31,21 @@ class AttestationIdentity:
     key: ec.EllipticCurvePrivateKey
     certificates: tuple[bytes, ...]
     authority: AttestationAuthority
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "key": base64url_encode(to_pkcs8(self.key)),
+            "certificates": [base64url_encode(one) for one in self.certificates],
+            "authority": self.authority.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, state: Mapping[str, Any]) -> AttestationIdentity:
+        return cls(
+            _read_key(state["key"]),
+            tuple(base64url_decode(one) for one in state["certificates"]),
+            AttestationAuthority.from_json(state["authority"]),
+        )
 
 
 class AttestationAuthority:
@@ -49,6 +67,26 @@ class AttestationAuthority:
         self._serial = serial or self._new_serial()
         self.root = self._certificate(self._key, self._serial, authority=True)
         """The root certificate, DER."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "organization": self._organization,
+            "common_name": self._common_name,
+            "key": base64url_encode(to_pkcs8(self._key)),
+            "serial": base64url_encode(self._serial),
+            "entropy": self._entropy.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, state: Mapping[str, Any]) -> AttestationAuthority:
+        """The same authority, down to the bytes of its root."""
+        return cls(
+            Entropy.from_json(state["entropy"]),
+            organization=state["organization"],
+            common_name=state["common_name"],
+            key=_read_key(state["key"]),
+            serial=base64url_decode(state["serial"]),
+        )
 
     @property
     def root_pem(self) -> bytes:
@@ -143,6 +181,12 @@ class AttestationAuthority:
             builder = builder.add_extension(value, critical=False)
         certificate = builder.sign(self._key, hashes.SHA256(), ecdsa_deterministic=True)
         return certificate.public_bytes(serialization.Encoding.DER)
+
+
+def _read_key(text: str) -> ec.EllipticCurvePrivateKey:
+    key = from_pkcs8(base64url_decode(text))
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    return key
 
 
 def _new_key(entropy: Entropy) -> ec.EllipticCurvePrivateKey:

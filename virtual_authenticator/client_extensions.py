@@ -13,8 +13,8 @@ from typing import Any
 
 from .core import Core, NewCredential
 from .credentials import Credential
-from .encoding import base64url_encode, shorten
-from .errors import InvalidOptionsError, NotAllowedError
+from .encoding import base64url_canonical, base64url_encode, shorten
+from .errors import InvalidOptionsError, NotAllowedError, NotSupportedError
 from .options import base64url_member
 
 _POLICIES = {
@@ -29,7 +29,7 @@ def prepare_registration(core: Core, inputs: Mapping[str, Any], wanted: NewCrede
     supported = core.profile.extensions
     policy = inputs.get("credentialProtectionPolicy")
     if policy is not None:
-        if policy not in _POLICIES:
+        if not isinstance(policy, str) or policy not in _POLICIES:
             raise InvalidOptionsError(
                 "extensions.credentialProtectionPolicy",
                 shorten(policy),
@@ -39,6 +39,10 @@ def prepare_registration(core: Core, inputs: Mapping[str, Any], wanted: NewCrede
             wanted.protection = _POLICIES[policy]
         elif inputs.get("enforceCredentialProtectionPolicy") and _POLICIES[policy] > 1:
             raise NotAllowedError("the authenticator has no credProtect, and it was to be enforced")
+    if "prf" in inputs:
+        _prf_salts(inputs, None)  # what is malformed is refused before anything is made
+        if inputs["prf"].get("evalByCredential") is not None:
+            raise NotSupportedError("extensions.prf.evalByCredential is for assertions only")
     wants_secret = "prf" in inputs or inputs.get("hmacCreateSecret") is True
     wanted.hmac_secret = wants_secret and bool({"prf", "hmac-secret"} & set(supported))
     protect = policy is not None and "credProtect" in supported
@@ -84,13 +88,19 @@ def registration_results(
 
 
 def assertion_results(
-    core: Core, inputs: Mapping[str, Any], credential: Credential, *, verified: bool
+    core: Core,
+    inputs: Mapping[str, Any],
+    credential: Credential,
+    allow: list[str] | None,
+    *,
+    verified: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """clientExtensionResults of an assertion, and the outputs in the authenticator data."""
     results: dict[str, Any] = {}
     salts: bytes | None = None
     if "prf" in inputs:
         salts = _prf_salts(inputs, credential.encoded_id)
+        _check_by_credential(inputs["prf"].get("evalByCredential"), allow)
         results["prf"] = {}
         names = ("first", "second")
     elif "hmacGetSecret" in inputs:
@@ -107,6 +117,24 @@ def assertion_results(
     # Between client and key the outputs are encrypted under a shared secret that the relying party
     # never sees; what stays in the signed data is their ciphertext (protocol two: IV and blocks).
     return results, {"hmac-secret": core.entropy.bytes(16 + len(secret))}
+
+
+def _check_by_credential(given: Mapping[str, Any] | None, allow: list[str] | None) -> None:
+    """Section 10.1.4: every input is for a credential that the request lists."""
+    if not given:
+        return
+    where = "extensions.prf.evalByCredential"
+    if not allow:
+        raise NotSupportedError(f"{where} needs allowCredentials")
+    for key in given:
+        try:
+            listed = base64url_canonical(key) in allow
+        except ValueError:
+            listed = False
+        if not key or not listed:
+            raise InvalidOptionsError(
+                where, shorten(key), "ids among allowCredentials", name="SyntaxError"
+            )
 
 
 def _prf_salts(inputs: Mapping[str, Any], encoded_id: str | None) -> bytes | None:
@@ -143,11 +171,13 @@ def _raw_salts(given: Any) -> bytes:
     where = "extensions.hmacGetSecret"
     if not isinstance(given, Mapping):
         raise InvalidOptionsError(where, shorten(given), "an object")
-    salts = base64url_member(given, "salt1", f"{where}.salt1")
-    if given.get("salt2") is not None:
-        salts += base64url_member(given, "salt2", f"{where}.salt2")
-    if len(salts) not in (32, 64):
-        raise InvalidOptionsError(where, f"salts of {len(salts)} bytes together", "32 bytes each")
+    salts = b""
+    for name in ("salt1", "salt2"):
+        if name == "salt1" or given.get(name) is not None:
+            salt = base64url_member(given, name, f"{where}.{name}")
+            if len(salt) != 32:
+                raise InvalidOptionsError(f"{where}.{name}", f"{len(salt)} bytes", "32 bytes")
+            salts += salt
     return salts
 
 

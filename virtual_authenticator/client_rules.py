@@ -9,12 +9,14 @@ import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache, lru_cache
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
-from .errors import SecurityError
+from .encoding import shorten
+from .errors import NotAllowedError, SecurityError, WebAuthnError
 
 MAXIMUM_LABELS = 5
 """How many registrable labels a client honours in a list of related origins (section 5.11)."""
+_DEFAULT_PORTS = {"https": 443, "http": 80}
 
 
 class Rule(StrEnum):
@@ -45,14 +47,25 @@ def as_rules(given: Iterable[Rule | str]) -> frozenset[Rule]:
 @lru_cache(maxsize=1024)
 def host_of(origin: str) -> tuple[str, str]:
     """Scheme and host of an origin; SecurityError when it is none that a page can have."""
+    if origin == "null":  # the one origin that has no host, and an error of its own
+        raise NotAllowedError("origin: got an opaque one ('null'), expected scheme://host")
+    parts = _split(origin)
+    # Rebuilt, so that nothing passes that parsing forgives: blanks, an empty query, capitals.
+    if parts is None or "@" in parts.netloc or f"{parts.scheme}://{parts.netloc.lower()}" != origin:
+        raise SecurityError(
+            f"origin: got {shorten(origin)}, expected scheme://host or scheme://host:port"
+        )
+    return parts.scheme, parts.hostname or ""
+
+
+def _split(url: str) -> SplitResult | None:
+    """The parts of a URL that has a host; None for anything else."""
     try:
-        parts = urlsplit(origin)
+        parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        host = None
-    if not host or parts.path or parts.query or parts.fragment or "@" in parts.netloc:
-        raise SecurityError(f"origin: got {origin!r}, expected scheme://host or scheme://host:port")
-    return parts.scheme, host
+        return None
+    return parts if host and parts.netloc.isprintable() and " " not in parts.netloc else None
 
 
 def check_secure_context(origin: str) -> None:
@@ -60,7 +73,7 @@ def check_secure_context(origin: str) -> None:
     scheme, host = host_of(origin)
     local = host == "localhost" or host.endswith(".localhost")
     if scheme != "https" and not (scheme == "http" and (local or _is_loopback(host))):
-        raise SecurityError(f"origin: got {origin!r}, expected https, or http on localhost")
+        raise SecurityError(f"origin: got {shorten(origin)}, expected https, or http on localhost")
 
 
 def effective_rp_id(rp_id: str | None, origin: str) -> str:
@@ -74,7 +87,7 @@ def page_may_use(rp_id: str, origin: str) -> bool:
     try:
         check_secure_context(origin)
         return rp_id_suits(rp_id, origin)
-    except SecurityError:
+    except WebAuthnError:
         return False
 
 
@@ -85,33 +98,43 @@ def rp_id_suits(rp_id: str, origin: str) -> bool:
         return False  # an address is no domain (section 5.1.3, effective domain)
     if rp_id == host:
         return True
-    return host.endswith("." + rp_id) and not is_public_suffix(rp_id)
+    owned = _registrable_domain(host)
+    return owned is not None and host.endswith("." + rp_id) and f".{rp_id}".endswith("." + owned)
 
 
 def check_rp_id(rp_id: str, origin: str, related: Mapping[str, Sequence[str]]) -> None:
     """The origin may use the RP ID by itself, or because the RP ID's site lists it."""
-    if rp_id_suits(rp_id, origin) or related_origin_allows(origin, related.get(rp_id, ())):
+    if rp_id_suits(rp_id, origin):
         return
     host = host_of(origin)[1]
+    if not _is_address(host) and related_origin_allows(origin, related.get(rp_id, ())):
+        return
     why = "an address cannot be one" if _is_address(host) else "or a suffix of it that can be owned"
-    raise SecurityError(f"rp id: got {rp_id!r} on {origin!r}, expected {host!r} ({why})")
+    raise SecurityError(
+        f"rp id: got {shorten(rp_id)} on {shorten(origin)}, expected {shorten(host)} ({why})"
+    )
 
 
 def related_origin_allows(origin: str, listed: Sequence[str]) -> bool:
     """Section 5.11.1, on the `origins` that the RP ID's well-known document lists."""
+    caller = _origin_tuple(urlsplit(origin))
     labels: set[str] = set()
     for candidate in listed:
-        try:
-            _, host = host_of(candidate)
-        except SecurityError:
+        parts = _split(candidate)  # a URL, of which only the origin counts
+        owned = _registrable_domain(parts.hostname or "") if parts is not None else None
+        if parts is None or owned is None:
             continue
-        label = _registrable_label(host)
-        if label is None or (label not in labels and len(labels) >= MAXIMUM_LABELS):
+        label = owned.partition(".")[0]
+        if label not in labels and len(labels) >= MAXIMUM_LABELS:
             continue
-        if candidate == origin:
+        if _origin_tuple(parts) == caller:
             return True
         labels.add(label)
     return False
+
+
+def _origin_tuple(parts: SplitResult) -> tuple[str, str | None, int | None]:
+    return parts.scheme, parts.hostname, parts.port or _DEFAULT_PORTS.get(parts.scheme)
 
 
 def is_public_suffix(domain: str) -> bool:
@@ -123,12 +146,12 @@ def is_public_suffix(domain: str) -> bool:
     return not parent or domain in suffixes or f"*.{parent}" in suffixes
 
 
-def _registrable_label(host: str) -> str | None:
-    """The owner's own label: `example` of shop.example.co.uk; None for a bare suffix."""
+def _registrable_domain(host: str) -> str | None:
+    """What can be owned: `example.co.uk` of shop.example.co.uk; None for a bare suffix."""
     labels = host.split(".")
     for start in range(len(labels)):
         if is_public_suffix(".".join(labels[start:])):
-            return labels[start - 1] if start else None
+            return ".".join(labels[start - 1 :]) if start else None
     return None
 
 

@@ -132,6 +132,12 @@ class Core:
             self.identity_if_made = authority.identity(aaguid=self.profile.aaguid)
         return self.identity_if_made
 
+    def identity_to_keep(self) -> AttestationIdentity | None:
+        """What a copy of this device has to attest with: a device leaves the factory with it, so
+        it is made now if it ever would be."""
+        certified = self.profile.attestation in ("packed", "fido-u2f")
+        return self.identity if certified else self.identity_if_made
+
     # ---- counters and backup flags
 
     def count(self, credential: Credential) -> int:

@@ -83,6 +83,12 @@ class RandomStep(CounterPolicy):
     low: int = 1
     high: int = 16
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.low <= self.high:
+            raise ValueError(
+                f"random-step: got low {self.low} and high {self.high}, expected 0 <= low <= high"
+            )
+
     def following(self, last: int, shown: int, entropy: Entropy) -> int:
         if not shown:
             return self.start % LIMIT
@@ -117,7 +123,8 @@ class Rollback(CounterPolicy):
     def following(self, last: int, shown: int, entropy: Entropy) -> int:  # noqa: ARG002
         if not shown:
             return self.start % LIMIT
-        return (last - self.by if shown == self.after else last + 1) % LIMIT
+        # Not below zero: that would wrap into a leap forward.
+        return max(0, last - self.by) if shown == self.after else (last + 1) % LIMIT
 
 
 @dataclass(frozen=True)

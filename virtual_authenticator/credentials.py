@@ -58,6 +58,12 @@ class Credential:
         self.encoded_id = base64url_encode(self.id)
         self.encoded_user_id = base64url_encode(self.user_id)
 
+    def belongs_to(self, rp_id: str) -> bool:
+        """Whether it was made for this relying party; one made by U2F knows the hash only."""
+        return self.rp_id == rp_id or (
+            not self.rp_id and self.rp_id_hash == sha256(rp_id.encode()).digest()
+        )
+
     def copy(self) -> Credential:
         return replace(self)
 

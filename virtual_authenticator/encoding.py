@@ -46,5 +46,8 @@ def base64url_canonical(text: str) -> str:
 
 def shorten(value: object, limit: int = 60) -> str:
     """A value as it may stand in a message: its representation, cut to a bounded size."""
-    text = repr(value) if not isinstance(value, (bytes, bytearray)) else f"h'{value.hex()}'"
+    try:
+        text = repr(value) if not isinstance(value, (bytes, bytearray)) else f"h'{value.hex()}'"
+    except (ValueError, RecursionError):  # a number of thousands of digits, endless nesting
+        text = f"a {type(value).__name__} too large to be shown"
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} more characters)"

@@ -41,7 +41,8 @@ class NotSupportedError(WebAuthnError):
 class InvalidOptionsError(WebAuthnError, ValueError):
     """The options are malformed. The message says where, what was got and what was expected.
 
-    A page sees a TypeError (or, for broken base64url, an EncodingError): `name` says which.
+    A page sees a TypeError (for broken base64url an EncodingError, for prf inputs that are for no
+    listed credential a SyntaxError): `name` says which.
     """
 
     name = "TypeError"

@@ -20,6 +20,8 @@ DEFAULT_TIMEOUT = 300_000
 DEFAULT_ALGORITHMS = (-7, -257)
 """What an empty pubKeyCredParams stands for (section 5.1.3)."""
 _LONGEST_TIMEOUT = 2**32 - 1
+_NO_ID = ""
+"""No credential has it."""
 _EMPTY: Mapping[str, Any] = {}
 
 
@@ -75,7 +77,7 @@ def creation_options(given: Any) -> CreationOptions:
         challenge=_base64url_text(options, "challenge", "challenge"),
         algorithms=_algorithms(options),
         timeout=_timeout(options),
-        exclude=_descriptors(options.get("excludeCredentials") or [], "excludeCredentials", ()),
+        exclude=_exclude(options),
         attachment=attachment if attachment in ("platform", "cross-platform") else None,
         resident_key=resident_key,
         user_verification=_user_verification(selection, "authenticatorSelection.userVerification"),
@@ -101,7 +103,9 @@ def request_options(given: Any, known: Container[str] = ()) -> RequestOptions:
         timeout = _timeout(options)
     allow = find("allowCredentials")
     if allow is not None:
-        allow = _descriptors(allow, "allowCredentials", known)
+        listed, allow = allow, _descriptors(allow, "allowCredentials", known)
+        if listed and not allow:  # section 5.5: all of unknown types is not an empty list
+            allow = [_NO_ID]
     verification = find("userVerification")
     if verification != "required":
         verification = _user_verification(options, "userVerification")
@@ -136,7 +140,7 @@ def _unwrap(given: Any) -> Mapping[str, Any]:
     if isinstance(given, (str, bytes)):
         try:
             given = json.loads(given)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InvalidOptionsError("options", shorten(given), "a JSON object") from None
     if isinstance(given, Mapping):
         inner = given.get("publicKey")  # many servers send the argument of credentials.create()
@@ -179,10 +183,10 @@ def _required_text(members: Mapping[str, Any], name: str, where: str) -> str:
 
 
 def _boolean(members: Mapping[str, Any], name: str, where: str) -> bool:
-    value = members.get(name, False)
-    if not isinstance(value, bool):
+    value = members.get(name)
+    if value is not None and not isinstance(value, bool):
         _refuse(where, shorten(value), "true or false")
-    return value
+    return bool(value)
 
 
 def _timeout(options: Mapping[str, Any]) -> float:
@@ -215,9 +219,14 @@ def _algorithms(options: Mapping[str, Any]) -> tuple[int, ...]:
         if isinstance(identifier, bool) or not isinstance(identifier, int):
             where = f"pubKeyCredParams[{position}].alg"
             _refuse(where, _kind(entry, "alg"), "a COSE algorithm number")
-        if entry.get("type") == "public-key":
+        if _required_text(entry, "type", f"pubKeyCredParams[{position}].type") == "public-key":
             offered.append(identifier)
     return tuple(offered)
+
+
+def _exclude(options: Mapping[str, Any]) -> list[str]:
+    listed = options.get("excludeCredentials")
+    return _descriptors(listed, "excludeCredentials", ()) if listed is not None else []
 
 
 def _descriptors(listed: Any, name: str, known: Container[str]) -> list[str]:

@@ -69,6 +69,13 @@ class Profile:
             raise ValueError(f"algorithms: got {unknown}, expected some of {', '.join(BY_NAME)}")
         if self.attestation == "fido-u2f" and self.algorithms != ("ES256",):
             raise ValueError("attestation fido-u2f: expected algorithms ['ES256'] with it")
+        for name in ("backup_eligible", "backup_state"):
+            object.__setattr__(self, name, _script(name, getattr(self, name)))
+        for name, least, most in (("capacity", 0, None), ("credential_id_length", 1, 0xFFFF)):
+            value = getattr(self, name)
+            if type(value) is not int or value < least or (most is not None and value > most):
+                limits = f"{least} to {most}" if most is not None else f"{least} or more"
+                raise ValueError(f"{name}: got {shorten(value)}, expected {limits}")
         object.__setattr__(self, "aaguid", _aaguid(self.aaguid))
         object.__setattr__(self, "counter", _counter(self.counter))
 
@@ -78,7 +85,7 @@ class Profile:
         for name in changes:
             if name not in known:
                 raise ValueError(
-                    f"got {name!r}, expected a member of a profile: {', '.join(known)}"
+                    f"got {name!r}, expected a member of a profile: {', '.join(sorted(known))}"
                 )
         return replace(self, **changes)
 
@@ -116,6 +123,14 @@ def _aaguid(given: bytes | str) -> bytes:
     if len(value) != 16:
         raise ValueError(f"aaguid: got {len(value)} bytes, expected 16")
     return value
+
+
+def _script(name: str, given: bool | Sequence[bool]) -> bool | tuple[bool, ...]:
+    if isinstance(given, bool):
+        return given
+    if not isinstance(given, (list, tuple)) or not given or not all(type(v) is bool for v in given):
+        raise ValueError(f"{name}: got {shorten(given)}, expected true, false, or a list of them")
+    return tuple(given)
 
 
 def _counter(given: CounterPolicy | Mapping[str, Any]) -> CounterPolicy:

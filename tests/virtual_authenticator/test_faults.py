@@ -1,4 +1,4 @@
-"""Every fault, before two independent relying parties: who notices it, and why nobody does if so."""
+"""Every fault before two independent relying parties: who notices it, or why nobody does."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_who_notices(case: Case):
 
 def test_every_fault_has_its_case_in_each_of_its_ceremonies():
     covered = {(case.fault.name, case.ceremony) for case in CASES}
-    owed = {(name, ceremony) for name, kind in faults.FAULTS.items() for ceremony in kind.ceremonies}
+    owed = {(name, one) for name, kind in faults.FAULTS.items() for one in kind.ceremonies}
     assert covered == owed
 
 

@@ -1,8 +1,8 @@
 """W3C's Level 3 test vectors, made anew from their inputs.
 
 The inputs follow from one phrase by HKDF (WebAuthn Level 3, section 16): each value takes the next
-salt. The outputs are pinned as digests, so that no file from elsewhere is needed. What is checked is
-the very bytes: authenticator data and assertion signature for every algorithm, and the whole
+salt. The outputs are pinned as digests, so that no file from elsewhere is needed. What is checked
+is the very bytes: authenticator data and assertion signature for every algorithm, and the whole
 attestation object for none, packed (self and with a certificate) and fido-u2f.
 """
 

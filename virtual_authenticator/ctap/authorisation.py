@@ -1,0 +1,96 @@
+"""Who may: pinUvAuthParam, the token behind it, and the built-in verification.
+
+The steps that MakeCredential, GetAssertion and CredentialManagement share. Knows nothing of what is
+then done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..core import UV_RETRIES
+from .interaction import Interaction
+from .parameters import Parameters
+from .pin_protocols import PinProtocol
+from .session import Session
+from .status import CtapFailure, Status
+from .token import Permission
+
+INTERNAL_ATTEMPTS = 3
+"""Fingers tried within one MakeCredential or GetAssertion (maxUvAttemptsForInternalRetries)."""
+
+
+@dataclass
+class PinUvAuth:
+    """A pinUvAuthParam, with the protocol that it was made under."""
+
+    signature: bytes
+    protocol: PinProtocol
+
+
+def probe(session: Session, signature: bytes | None, interaction: Interaction) -> None:
+    """A pinUvAuthParam of no length: the platform only wants to know which key is touched, and
+    whether it has a PIN (CTAP 2.1, sections 6.1.2 and 6.2.2, step 1)."""
+    features = session.features
+    if signature == b"" and (features.pin or features.tokens):
+        interaction.presence()
+        has_pin = session.core.pin.hash is not None
+        raise CtapFailure(Status.PIN_INVALID if has_pin else Status.PIN_NOT_SET)
+
+
+def pin_uv_auth(
+    session: Session, parameters: Parameters, param_key: int, protocol_key: int
+) -> PinUvAuth | None:
+    """Step 2 of the same sections: the protocol must be named and known."""
+    signature = parameters.get(param_key, bytes)
+    if signature is None:
+        return None
+    version = parameters.require(protocol_key, int)
+    return PinUvAuth(signature, session.protocol(version))
+
+
+def check_token(
+    session: Session, auth: PinUvAuth, message: bytes, permission: Permission, rp_id: str
+) -> None:
+    """Sections 6.1.2 step 11.1 and 6.2.2 step 6.1; whatever does not hold is PIN_AUTH_INVALID."""
+    token = session.token
+    if not (
+        token.verify(auth.protocol, message, auth.signature)
+        and permission in token.permissions
+        and token.rp_id in (None, rp_id)
+        and token.user_verified
+    ):
+        raise CtapFailure(Status.PIN_AUTH_INVALID)
+    token.bind(rp_id)
+
+
+def verify_built_in(session: Session, interaction: Interaction, attempts: int) -> bool:
+    """performBuiltInUv (section 6.5.3.1): up to so many fingers, as long as retries are left."""
+    pin = session.core.pin
+    while attempts and pin.uv_retries:
+        if interaction.verification():
+            pin.uv_retries = UV_RETRIES
+            return True
+        pin.uv_retries -= 1
+        attempts -= 1
+    return False
+
+
+def verify_within_command(session: Session, interaction: Interaction) -> None:
+    """The `uv` option of MakeCredential (step 11.2) and GetAssertion (step 6.2)."""
+    if not verify_built_in(session, interaction, INTERNAL_ATTEMPTS):
+        has_pin = session.core.pin.hash is not None
+        raise CtapFailure(Status.PUAT_REQUIRED if has_pin else Status.OPERATION_DENIED)
+
+
+def obtain_presence(
+    session: Session, interaction: Interaction, auth: PinUvAuth | None, *, touched: bool
+) -> None:
+    """The person's touch, after which a token is spent (sections 6.1.2 step 14, 6.2.2 step 9).
+
+    `touched`: the built-in verification within this very command was a touch already. A token that
+    such a verification earned can carry the touch too.
+    """
+    if not touched and not (auth is not None and session.token.user_present):
+        interaction.presence()
+    session.token.spend()

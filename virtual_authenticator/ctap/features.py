@@ -1,0 +1,107 @@
+"""What an authenticator of a given profile offers over CTAP: versions, options, extensions.
+
+Only what never changes in a device's life; knows nothing of its state.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ..algorithms import BY_NAME, ES256
+from ..profile import Profile
+from .token import Permission
+
+MAXIMUM_MESSAGE = 1536
+MAXIMUM_LIST = 8
+MINIMUM_ID_LIMIT = 128
+U2F_HANDLE_LIMIT = 255
+"""U2F writes the length of a key handle into one byte."""
+_WIRED = {"usb", "nfc", "ble"}
+_EXTENSIONS = ("credProtect", "hmac-secret", "hmac-secret-mc", "minPinLength")
+
+
+class Features:
+    """One profile as CTAP sees it."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.ctap2 = profile.ctap != "u2f"
+        self.since_2_1 = profile.ctap in ("2.1", "2.3")
+        self.since_2_3 = profile.ctap == "2.3"
+        self.built_in = profile.built_in_verification
+        self.pin = profile.has_pin
+        self.tokens = self.since_2_1 and profile.verifies
+        """pinUvAuthToken: tokens with permissions."""
+        self.resident_keys = profile.discoverable != "never"
+        self.always_uv = self.since_2_1 and profile.always_verifies
+        self.make_credential_uv_not_required = self.since_2_1 and not profile.always_verifies
+        self.credential_management = self.tokens and self.resident_keys
+        self.list_limit = MAXIMUM_LIST if self.since_2_1 else None
+        self.id_limit = max(MINIMUM_ID_LIMIT, profile.credential_id_length)
+
+    @cached_property
+    def u2f(self) -> bool:
+        """Whether it speaks U2F: a security key that can sign what U2F can say.
+
+        U2F has no place for user verification, for BE and BS, or for handles over 255 bytes.
+        """
+        profile = self.profile
+        if profile.ctap == "u2f":
+            return True
+        return (
+            profile.attachment == "cross-platform"
+            and bool(_WIRED & set(profile.transports))
+            and not profile.always_verifies
+            and profile.backup_eligible is False
+            and ES256.name in profile.algorithms
+            and profile.credential_id_length <= U2F_HANDLE_LIMIT
+        )
+
+    @cached_property
+    def versions(self) -> list[str]:
+        # FIDO_2_2 is never among them: no profile is one of CTAP 2.2, and 2.3 does not imply it.
+        return [
+            *(["U2F_V2"] if self.u2f else []),
+            "FIDO_2_0",
+            *(["FIDO_2_1"] if self.since_2_1 else []),
+            *(["FIDO_2_3"] if self.since_2_3 else []),
+        ]
+
+    @cached_property
+    def extensions(self) -> list[str]:
+        """CTAP's names. A profile that offers prf to pages offers it here as hmac-secret, which is
+        what prf is between a client and an authenticator (WebAuthn Level 3, section 10.1.4)."""
+        named = set(self.profile.extensions)
+        if "prf" in named:
+            named.add("hmac-secret")
+        if not self.since_2_3:
+            named.discard("hmac-secret-mc")
+        return [name for name in _EXTENSIONS if name in named]
+
+    @cached_property
+    def pin_protocols(self) -> list[int]:
+        """By preference; hmac-secret needs a key agreement even where there is no PIN."""
+        if not (self.pin or self.tokens or "hmac-secret" in self.extensions):
+            return []
+        return [2, 1] if self.since_2_1 else [1]
+
+    @cached_property
+    def permissions(self) -> Permission:
+        """What tokens can be asked to allow."""
+        allowed = Permission.MAKE_CREDENTIAL | Permission.GET_ASSERTION
+        if self.credential_management:
+            allowed |= Permission.CREDENTIAL_MANAGEMENT
+        return allowed
+
+    @cached_property
+    def algorithms(self) -> list[dict[str, object]]:
+        return [
+            {"alg": BY_NAME[name].identifier, "type": "public-key"}
+            for name in self.profile.algorithms
+        ]
+
+    @cached_property
+    def attestation_formats(self) -> list[str]:
+        """WebAuthn's names for what MakeCredential can answer with."""
+        own = self.profile.attestation.removesuffix("-self")
+        return [own] if own == "none" else [own, "none"]

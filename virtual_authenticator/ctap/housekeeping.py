@@ -1,0 +1,40 @@
+"""Reset and Selection (CTAP 2.1, sections 6.6 and 6.9): the two commands that only need a touch.
+
+Knows nothing of credentials but that a reset ends them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core import PinState
+from .interaction import Interaction
+from .parameters import Parameters
+from .session import Session
+from .status import CtapFailure, Status
+
+
+def reset(
+    session: Session,
+    parameters: Parameters,  # noqa: ARG001
+    interaction: Interaction,
+) -> dict[int, Any]:
+    if not session.resettable:
+        raise CtapFailure(Status.NOT_ALLOWED)
+    interaction.presence()
+    session.core.store.clear()
+    session.core.pin = PinState()
+    # As after a power-up, but the window does not start again: that takes a real one.
+    powered_up = session.powered_up
+    session.power_up()
+    session.powered_up = powered_up
+    return {}
+
+
+def selection(
+    session: Session,  # noqa: ARG001
+    parameters: Parameters,  # noqa: ARG001
+    interaction: Interaction,
+) -> dict[int, Any]:
+    interaction.presence()
+    return {}
