@@ -1,0 +1,281 @@
+"""The command line of the reference server: options in, a running server out.
+
+What is wrong with an option is one line and exit code 2. Knows no rule of any specification.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from . import missing_extra
+
+if TYPE_CHECKING:
+    from .server import ReferenceServer
+    from .stores.interface import Store
+
+PROGRAM = "python -m pytest_mcp_approval.reference_server"
+_WILDCARDS = ("0.0.0.0", "::", "")
+
+
+class UsageError(ValueError):
+    """An option that cannot be followed."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to listen."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        host, separator, port = text.rpartition(":")
+        if not separator or not port.isdigit() or int(port) > 65535:
+            raise UsageError(f"--http: got {text!r}, expected HOST:PORT, such as localhost:8000")
+        return cls(host.strip("[]"), int(port))
+
+    @property
+    def is_wildcard(self) -> bool:
+        return self.host in _WILDCARDS
+
+    def url(self, port: int) -> str:
+        host = "localhost" if self.is_wildcard else self.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}/mcp"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def parser() -> argparse.ArgumentParser:
+    options = _Parser(
+        prog=PROGRAM,
+        description="An MCP server whose tools need approval by passkey (SEP-2672), to try it on.",
+    )
+    transport = options.add_mutually_exclusive_group()
+    transport.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        help="Streamable HTTP (default: localhost:8000); port 0 takes a free one",
+    )
+    transport.add_argument("--stdio", action="store_true", help="standard input and output")
+    options.add_argument(
+        "--store",
+        default="memory",
+        metavar="STORE",
+        help="memory (default), sqlite:PATH, or an SQLAlchemy URL",
+    )
+    options.add_argument(
+        "--rp-id", default="localhost", help="the relying party's id (default: localhost)"
+    )
+    options.add_argument(
+        "--origin",
+        action="append",
+        help="a page that users approve on; repeatable "
+        "(default: http://localhost, and that with the port)",
+    )
+    options.add_argument("--server-id", help="instead of the random one that the store keeps")
+    options.add_argument(
+        "--challenge-ttl",
+        type=float,
+        default=60,
+        metavar="SECONDS",
+        help="how long a challenge is good (default: 60)",
+    )
+    options.add_argument(
+        "--enrolment-ttl",
+        type=float,
+        default=300,
+        metavar="SECONDS",
+        help="how long a registration challenge is good (default: 300)",
+    )
+    options.add_argument(
+        "--clock-file",
+        metavar="PATH",
+        help="take the time from this file: +61 shifts it, an instant stops it",
+    )
+    options.add_argument(
+        "--user-header", metavar="NAME", help="the HTTP header that names the user; for trials only"
+    )
+    options.add_argument(
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="serve under this host name too; repeatable (default: loopback names only)",
+    )
+    options.add_argument(
+        "--json-response", action="store_true", help="answer with JSON instead of event streams"
+    )
+    options.add_argument(
+        "--with-schema-default",
+        action="store_true",
+        help="add a gated tool whose schema has a default, which section 8.3.3 warns of",
+    )
+    options.add_argument(
+        "--without-capability",
+        action="store_true",
+        help="neither declare the capability nor list gated tools",
+    )
+    return options
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code: 0 after a clean end, 2 for what cannot be started."""
+    try:
+        options = parser().parse_args(arguments)
+        if options.stdio:
+            return _serve_stdio(options)
+        return _serve_http(options, Address.parse(options.http or "localhost:8000"))
+    except UsageError as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+    except ModuleNotFoundError as error:
+        print(f"{PROGRAM}: {missing_extra(error)}", file=sys.stderr)
+    return 2
+
+
+def _build(options: argparse.Namespace, origins: Sequence[str]) -> ReferenceServer:
+    from .clock import FileClock, SystemClock
+    from .relying_party import RelyingParty
+    from .server import build
+    from .tools import DEMONSTRATION_TOOLS, RESTART_SERVICE
+
+    for name in ("challenge_ttl", "enrolment_ttl"):
+        seconds = getattr(options, name)
+        if not 0 < seconds <= 86400:
+            raise UsageError(
+                f"--{name.replace('_', '-')}: got {seconds}, expected seconds up to 86400"
+            )
+    for origin in origins:
+        if not origin.startswith(("http://", "https://")) or origin.rstrip("/") != origin:
+            raise UsageError(f"--origin: got {origin!r}, expected one such as https://example.org")
+    extra = (RESTART_SERVICE,) if options.with_schema_default else ()
+    clock = FileClock(options.clock_file) if options.clock_file else SystemClock()
+    try:
+        clock.now()
+    except (ValueError, OSError) as error:
+        raise UsageError(f"--clock-file: {error}") from None
+    return build(
+        store=open_store(options.store),
+        clock=clock,
+        relying_party=RelyingParty(options.rp_id, origins=origins),
+        tools=(*DEMONSTRATION_TOOLS, *extra),
+        declare_capability=not options.without_capability,
+        user_header=options.user_header,
+        server_id=options.server_id,
+        challenge_ttl=options.challenge_ttl,
+        enrolment_ttl=options.enrolment_ttl,
+    )
+
+
+def open_store(name: str) -> Store:
+    """`memory`, `sqlite:PATH` or an SQLAlchemy URL; `UsageError` for what cannot be opened."""
+    if name == "memory":
+        from .stores.memory import MemoryStore
+
+        return MemoryStore()
+    import sqlalchemy
+
+    from .stores.sql import SqlStore
+
+    url = name
+    if name.startswith("sqlite:") and not name.startswith("sqlite://"):
+        url = f"sqlite:///{name.removeprefix('sqlite:')}"
+    if url in ("sqlite://", "sqlite:///", "sqlite:///:memory:"):
+        raise UsageError(f"--store: got {name!r}, expected a file; for none say memory")
+    try:
+        return SqlStore(url)
+    except ModuleNotFoundError as error:
+        raise UsageError(f"--store: {name!r} needs the module {error.name}") from None
+    except sqlalchemy.exc.ArgumentError:
+        raise UsageError(
+            f"--store: got {name!r}, expected memory, sqlite:PATH or an SQLAlchemy URL"
+        ) from None
+    except sqlalchemy.exc.SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        raise UsageError(f"--store: cannot open {name!r}: {reason}") from None
+
+
+def _serve_stdio(options: argparse.Namespace) -> int:
+    server = _build(options, options.origin or ["http://localhost"])
+    try:
+        server.run_stdio()
+    finally:
+        server.close()
+    return 0
+
+
+def _serve_http(options: argparse.Namespace, address: Address) -> int:
+    import uvicorn
+
+    listener = _listen(address)
+    try:
+        port = listener.getsockname()[1]
+        origins = options.origin or ["http://localhost", f"http://localhost:{port}"]
+        server = _build(options, origins)
+    except BaseException:
+        listener.close()
+        raise
+    hosts = [*options.allowed_host, *([] if address.is_wildcard else [address.host])]
+    app = server.asgi_app(
+        allowed_hosts=hosts, allowed_origins=origins, json_response=options.json_response
+    )
+    runner = _Announcing(
+        uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=3), address.url(port)
+    )
+    # uvicorn ends in good order on SIGTERM, and then raises the signal once more.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        runner.run(sockets=[listener])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.close()
+    return 0
+
+
+def _Announcing(config: Any, url: str) -> Any:  # noqa: N802 - makes a class once uvicorn is there
+    import uvicorn
+
+    class Announcing(uvicorn.Server):
+        """Says once, in one line, that it can be reached."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                print(f"ready: {url}", flush=True)
+
+    return Announcing(config)
+
+
+def _listen(address: Address) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(
+            address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        # localhost may mean ::1 or 127.0.0.1: clients try both, IPv4 is there everywhere.
+        family, kind, protocol, _, where = sorted(found, key=lambda one: one[0] != socket.AF_INET)[
+            0
+        ]
+        listener = socket.socket(family, kind, protocol)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "no host name"
+        raise UsageError(f"--http: cannot listen on {address.host}: {reason}") from None
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(where)
+        listener.listen(512)
+    except OSError as error:
+        listener.close()
+        raise UsageError(
+            f"--http: cannot listen on {address.host}:{address.port}: {error.strerror}"
+        ) from None
+    return listener

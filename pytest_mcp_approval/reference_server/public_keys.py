@@ -1,0 +1,63 @@
+"""Whether a credential's public key is a key at all, before anything is verified with it.
+
+Loading a key does not say so for every kind: a point of Ed25519 is taken as it comes. Knows no
+ceremony. Parsing and cryptography are py_webauthn's and cryptography's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from webauthn.helpers import decode_credential_public_key, decoded_public_key_to_cryptography
+from webauthn.helpers.decode_credential_public_key import (
+    DecodedEC2PublicKey,
+    DecodedOKPPublicKey,
+    DecodedRSAPublicKey,
+)
+
+ES256, EDDSA, RS256 = -7, -8, -257
+ALGORITHMS = (ES256, EDDSA, RS256)
+"""What is offered at registration, by preference."""
+
+_P = 2**255 - 19
+_D = -121665 * pow(121666, -1, _P) % _P
+
+
+def algorithm_of(cose_key: bytes) -> int:
+    """The COSE algorithm that a key names."""
+    return int(decode_credential_public_key(cose_key).alg)
+
+
+def load(cose_key: bytes) -> Any:
+    """The key, for `webauthn.helpers.verify_signature`; ValueError for what is no key."""
+    decoded = decode_credential_public_key(cose_key)
+    key = decoded_public_key_to_cryptography(decoded)
+    match decoded, key:
+        case DecodedEC2PublicKey(alg=-7), EllipticCurvePublicKey(curve=SECP256R1()):
+            # Loading has checked that the point is on the curve.
+            for name, coordinate in (("x", decoded.x), ("y", decoded.y)):
+                if len(coordinate) != 32:
+                    raise ValueError(f"{name}: got {len(coordinate)} bytes, expected 32")
+        case DecodedOKPPublicKey(alg=-8), _:
+            _check_edwards_point(decoded.x)
+        case DecodedRSAPublicKey(alg=-257), RSAPublicKey(key_size=bits):
+            if bits < 2048 or not decoded.n[-1] & 1:
+                raise ValueError(
+                    f"RSA modulus: got {bits} bits, expected an odd one of 2048 or more"
+                )
+        case _:
+            raise ValueError(f"key: got algorithm {decoded.alg} with another type of key or curve")
+    return key
+
+
+def _check_edwards_point(encoded: bytes) -> None:
+    """RFC 8032, section 5.1.3: there must be an x to this y."""
+    y = int.from_bytes(encoded, "little") & (2**255 - 1)
+    if y >= _P:
+        raise ValueError("Ed25519 point: got y beyond the field, expected a reduced one")
+    x_squared = (y * y - 1) * pow(_D * y * y + 1, -1, _P) % _P
+    # Euler's criterion: a square, or zero.
+    if pow(x_squared, (_P - 1) // 2, _P) not in (0, 1):
+        raise ValueError("Ed25519 point: got a y without an x, expected a point of the curve")

@@ -1,0 +1,401 @@
+"""The gate of SEP-2672: enrols passkeys, issues challenges, and lets a call pass or refuses it.
+
+A server author puts it before their own tools, whatever carries the messages:
+
+    gate = ApprovalGate(
+        store=SqlStore("sqlite:///approvals.db"),
+        relying_party=RelyingParty("example.org", origins=["https://example.org"]),
+    )
+
+    @gate.guards("wipe", describe=lambda arguments: f"Wipe {arguments.get('disk')}")
+    def wipe(arguments): ...
+
+    gate.handle(user, method, params)     # answers the three approval/* methods
+    wipe(user, arguments, meta)           # verifies params._meta of the call, then runs the tool
+
+`user` is whoever the connection was authenticated as, `arguments` the value as it was parsed,
+before any schema touched it, and `meta` the `_meta` of the request. What is refused is an
+`ApprovalRefusal` (bad params: `InvalidParamsError`), whose `to_error()` is the error of the answer.
+
+Knows the rules and their order (`steps`, one method each). Does not know a transport, a database,
+or WebAuthn's own checks (`relying_party`); it never runs a tool except through `guards`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hmac
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+from ...families.sep2672 import vocabulary as words
+from ...families.sep2672.vocabulary import AuthenticatorClass, Reason
+from ..clock import Clock, SystemClock
+from ..display import visible
+from ..relying_party import RelyingParty, StoredKey, VerificationError
+from ..stores.interface import Store
+from .enrolment import RETENTION, Enrolment
+from .records import Approval, Attempt, ChallengeRecord, CredentialRecord, Describe, GatedTool
+from .refusals import ApprovalRefusal, InvalidParamsError
+from .times import iso_8601, whole_milliseconds
+
+Result = TypeVar("Result")
+Guarded = Callable[[str, Any, Any], Result]
+
+ROAMING_TRANSPORTS = frozenset(("hybrid", "usb", "nfc", "ble"))
+
+
+class ApprovalGate(Enrolment):
+    """See the module. `server_id` is the store's own, random and persistent, unless it is given."""
+
+    steps: ClassVar[tuple[str, ...]] = (
+        "step_01_evidence_present",
+        "step_02_evidence_well_formed",
+        "step_03_method",
+        "step_04_challenge_known",
+        "step_05_challenge_unconsumed",
+        "step_06_challenge_unexpired",
+        "step_07_challenge_tool",
+        "step_08_credential_enrolled",
+        "step_09_authenticator_class",
+        "step_10_signature",
+        "step_11_counter",
+        "step_12_argument_hash",
+        "step_13_consume",
+        "step_14_update_counter",
+    )
+    """Section 4.8, in its order."""
+
+    def __init__(
+        self,
+        *,
+        tools: Iterable[GatedTool] = (),
+        store: Store,
+        clock: Clock | None = None,
+        relying_party: RelyingParty | None = None,
+        server_id: str | None = None,
+        challenge_ttl: float = 60,
+        enrolment_ttl: float = 300,
+    ) -> None:
+        self.tools = {tool.name: tool for tool in tools}
+        self.store = store
+        self.clock = clock or SystemClock()
+        self.relying_party = relying_party or RelyingParty()
+        self.server_id = server_id or store.server_id()
+        self.challenge_ttl = datetime.timedelta(seconds=challenge_ttl)
+        self.enrolment_ttl = datetime.timedelta(seconds=enrolment_ttl)
+
+    # ---- for a server author
+
+    def guards(
+        self,
+        name: str,
+        *,
+        describe: Describe,
+        authenticator_class: AuthenticatorClass | None = None,
+    ) -> Callable[[Callable[[Any], Result]], Guarded[Result]]:
+        """Decorate a tool of one argument; call it as (user, arguments, meta)."""
+        self.tools[name] = GatedTool(name, describe, authenticator_class)
+
+        def decorate(run: Callable[[Any], Result]) -> Guarded[Result]:
+            def guarded(user: str, arguments: Any, meta: Any) -> Result:
+                self.verify(user, name, arguments, meta)
+                return run(arguments)
+
+            return guarded
+
+        return decorate
+
+    def handle(self, user: str, method: str, params: Any) -> dict[str, Any]:
+        """Answer one of the three approval methods (section 4.4)."""
+        if method == words.ENROLL_BEGIN:
+            return self.begin_enrolment(user)  # params, if present, are ignored
+        if not isinstance(params, Mapping):
+            raise InvalidParamsError(f"params: got {_kind(params)}, expected an object")
+        if method == words.ENROLL_FINISH:
+            return self.finish_enrolment(user, _member(params, "response", Mapping, "an object"))
+        if method == words.CHALLENGE_CREATE:
+            name = _member(params, "toolName", str, "text")
+            arguments = _member(params, "arguments", Mapping, "an object")
+            return self.create_challenge(user, name, arguments)
+        raise ValueError(f"method: got {method!r}, expected one of {', '.join(words.METHODS)}")
+
+    # ---- section 4.4.3: approval/challenge/create
+
+    def create_challenge(self, user: str, tool: str, arguments: Any) -> dict[str, Any]:
+        """The envelope of a challenge for one call."""
+        gated = self.gated_tool(tool)
+        try:
+            canonical = words.canonical_arguments(arguments)
+            action_hash = self.hash_of(tool, arguments, self.server_id)
+        except words.NotCanonicalError as error:
+            raise InvalidParamsError(str(error)) from error
+        eligible = self.eligible_credentials(user, gated)
+        now = self.clock.now()
+        self.store.forget_expired(now - RETENTION)
+        record = ChallengeRecord(
+            challenge_id=secrets.token_urlsafe(24),
+            user=user,
+            tool=tool,
+            canonical_arguments=canonical,
+            server_id=self.server_id,
+            action_hash=action_hash,
+            wire_challenge=self.wire_challenge_of(self.make_nonce(), action_hash),
+            expires_at=whole_milliseconds(now + self.challenge_ttl),
+        )
+        self.store.add_challenge(record)
+        return self.envelope(record, self.display_text(gated, arguments), eligible)
+
+    def gated_tool(self, name: str) -> GatedTool:
+        if name not in self.tools:
+            raise ApprovalRefusal(
+                Reason.TOOL_NOT_APPROVED_REQUIRED,
+                f"tool: got {visible(name)[:80]!r}, expected one that requires approval",
+            )
+        return self.tools[name]
+
+    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
+        """Section 4.6, for challenge and call alike: the arguments as they were received."""
+        return words.action_hash(tool, arguments, server_id)
+
+    def make_nonce(self) -> bytes:
+        return secrets.token_bytes(words.NONCE_BYTES)
+
+    def wire_challenge_of(self, nonce: bytes, action_hash: bytes) -> bytes:
+        return words.wire_challenge(nonce, action_hash)
+
+    def eligible_credentials(self, user: str, tool: GatedTool) -> list[CredentialRecord]:
+        """The user's credentials that pass the tool's class (section 4.7); at least one."""
+        found = [
+            credential
+            for credential in self.store.credentials(user)
+            if self.satisfies_class(credential, self.class_of(tool))
+        ]
+        if not found:
+            raise ApprovalRefusal(
+                Reason.NO_ELIGIBLE_CREDENTIAL,
+                f"credentials: got none of class {self.class_of(tool)}, expected one",
+            )
+        return found
+
+    def class_of(self, tool: GatedTool) -> AuthenticatorClass:
+        return tool.annotation.authenticator_class
+
+    def satisfies_class(self, credential: CredentialRecord, wanted: AuthenticatorClass) -> bool:
+        if wanted is AuthenticatorClass.PLATFORM:
+            return True
+        return not ROAMING_TRANSPORTS.isdisjoint(credential.transports)
+
+    def display_text(self, tool: GatedTool, arguments: Any) -> str:
+        """The author's sentence, then the call itself, so that nothing signed goes unseen."""
+        try:
+            sentence = tool.describe(arguments)
+        except Exception:  # arguments that the author did not think of
+            sentence = f"Run {tool.name}"
+        exactly = words.canonical_arguments(arguments).decode("utf-8")
+        return visible(f"{sentence}. Exactly: {tool.name} {exactly}")
+
+    def envelope(
+        self, record: ChallengeRecord, display_text: str, eligible: list[CredentialRecord]
+    ) -> dict[str, Any]:
+        return {
+            "challengeId": record.challenge_id,
+            "displayText": display_text,
+            "expiresAt": iso_8601(record.expires_at),
+            "requestOptions": {
+                "challenge": words.base64url_encode(record.wire_challenge),
+                "rpId": self.relying_party.id,
+                "allowCredentials": [self.descriptor(credential) for credential in eligible],
+                "userVerification": "required",
+                "timeout": int(self.challenge_ttl.total_seconds() * 1000),
+            },
+        }
+
+    # ---- section 4.8: tools/call
+
+    def verify(self, user: str, tool: str, arguments: Any, meta: Any) -> Approval:
+        """Return only if this very call is approved; else `ApprovalRefusal`."""
+        attempt = Attempt(user, self.gated_tool(tool), arguments, meta)
+        for step in self.steps:
+            getattr(self, step)(attempt)
+        return Approval(
+            user=user,
+            tool=tool,
+            challenge_id=self.challenge_of(attempt).challenge_id,
+            credential_id=self.credential_of(attempt).credential_id,
+            counter=attempt.counter,
+        )
+
+    def step_01_evidence_present(self, attempt: Attempt) -> None:
+        # 1. There is evidence under the key of params._meta.
+        meta = attempt.meta if isinstance(attempt.meta, Mapping) else {}
+        attempt.evidence = meta.get(words.META_KEY)
+        if attempt.evidence is None:
+            raise ApprovalRefusal(
+                Reason.MISSING_EVIDENCE, f"_meta: got nothing under {words.META_KEY}"
+            )
+
+    def step_02_evidence_well_formed(self, attempt: Attempt) -> None:
+        # 2. It is an object with method, challengeId and response.
+        if not isinstance(attempt.evidence, Mapping):
+            raise ApprovalRefusal(
+                Reason.MISSING_EVIDENCE,
+                f"evidence: got {_kind(attempt.evidence)}, expected an object",
+            )
+        for name, kind in (("method", str), ("challengeId", str), ("response", Mapping)):
+            if not isinstance(attempt.evidence.get(name), kind):
+                raise ApprovalRefusal(
+                    Reason.MISSING_EVIDENCE,
+                    f"evidence.{name}: got {_kind(attempt.evidence.get(name))}, "
+                    f"expected {'text' if kind is str else 'an object'}",
+                )
+
+    def step_03_method(self, attempt: Attempt) -> None:
+        # 3. Its method is webauthn, to the letter.
+        if attempt.evidence.get("method") != words.WEBAUTHN:
+            raise ApprovalRefusal(
+                Reason.UNSUPPORTED_METHOD,
+                f"evidence.method: got another one, expected {words.WEBAUTHN!r}",
+            )
+
+    def step_04_challenge_known(self, attempt: Attempt) -> None:
+        # 4. Its challenge was issued here, to this user.
+        self.challenge_of(attempt)
+
+    def step_05_challenge_unconsumed(self, attempt: Attempt) -> None:
+        # 5. The challenge was not used before.
+        if self.challenge_of(attempt).consumed_at is not None:
+            raise ApprovalRefusal(
+                Reason.CHALLENGE_CONSUMED, "challenge: got a used one, expected an unused one"
+            )
+
+    def step_06_challenge_unexpired(self, attempt: Attempt) -> None:
+        # 6. It has not expired: now < expiresAt, without grace.
+        expires_at = self.challenge_of(attempt).expires_at
+        if not self.clock.now() < expires_at:
+            raise ApprovalRefusal(
+                Reason.CHALLENGE_EXPIRED, f"challenge: got one that expired {iso_8601(expires_at)}"
+            )
+
+    def step_07_challenge_tool(self, attempt: Attempt) -> None:
+        # 7. It was issued for the tool that is called.
+        issued_for = self.challenge_of(attempt).tool
+        if issued_for != attempt.tool.name:
+            raise ApprovalRefusal(
+                Reason.CHALLENGE_WRONG_TOOL,
+                f"challenge: got one for {issued_for}, expected one for {attempt.tool.name}",
+            )
+
+    def step_08_credential_enrolled(self, attempt: Attempt) -> None:
+        # 8. The credential that signed is enrolled, by this user.
+        self.credential_of(attempt)
+
+    def step_09_authenticator_class(self, attempt: Attempt) -> None:
+        # 9. Its transports, as they were at enrolment, pass the tool's class (section 4.7).
+        wanted = self.class_of(attempt.tool)
+        if not self.satisfies_class(self.credential_of(attempt), wanted):
+            raise ApprovalRefusal(
+                Reason.AUTHENTICATOR_CLASS_MISMATCH,
+                f"credential: got one of another class, expected {wanted}",
+            )
+
+    def step_10_signature(self, attempt: Attempt) -> None:
+        # 10. The assertion verifies with the stored key, over the very challenge that was issued.
+        credential = self.credential_of(attempt)
+        try:
+            assertion = self.relying_party.verify_assertion(
+                attempt.evidence.get("response"),
+                self.challenge_of(attempt).wire_challenge,
+                StoredKey(
+                    credential_id=credential.credential_id,
+                    public_key=credential.public_key,
+                    user_handle=credential.user_handle,
+                    backup_eligible=credential.backup_eligible,
+                ),
+            )
+        except VerificationError as error:
+            raise ApprovalRefusal(Reason.SIGNATURE_VERIFICATION_FAILED, str(error)) from error
+        attempt.counter = assertion.counter
+
+    def step_11_counter(self, attempt: Attempt) -> None:
+        # 11. The counter is higher than the stored one, unless the stored one is zero.
+        stored = self.credential_of(attempt).counter
+        if stored > 0 and not attempt.counter > stored:
+            raise ApprovalRefusal(
+                Reason.SIGNATURE_COUNTER_REGRESSION,
+                f"signCount: got {attempt.counter}, expected more than the one before",
+            )
+
+    def step_12_argument_hash(self, attempt: Attempt) -> None:
+        # 12. The hash of this call is the one that was signed.
+        try:
+            action_hash = self.hash_of(attempt.tool.name, attempt.arguments, self.server_id)
+        except words.NotCanonicalError:
+            action_hash = b""
+        if not hmac.compare_digest(action_hash, self.challenge_of(attempt).action_hash):
+            raise ApprovalRefusal(
+                Reason.ARGUMENT_HASH_MISMATCH,
+                "arguments: got others than those that were approved",
+            )
+
+    def step_13_consume(self, attempt: Attempt) -> None:
+        # 13. The challenge is consumed; of several who come together, the store lets one.
+        challenge_id = self.challenge_of(attempt).challenge_id
+        if not self.store.consume_challenge(challenge_id, self.clock.now()):
+            raise ApprovalRefusal(
+                Reason.CHALLENGE_CONSUMED, "challenge: got a used one, expected an unused one"
+            )
+
+    def step_14_update_counter(self, attempt: Attempt) -> None:
+        # 14. The counter is kept. Another call may have raised it since step 11: then this one has
+        # regressed after all, and nothing runs.
+        credential_id = self.credential_of(attempt).credential_id
+        if not self.store.advance_counter(credential_id, attempt.counter):
+            raise ApprovalRefusal(
+                Reason.SIGNATURE_COUNTER_REGRESSION,
+                f"signCount: got {attempt.counter}, expected more than the one before",
+            )
+
+    # What steps 4 and 8 look for, and later steps look at: found once a call, or refused.
+
+    def challenge_of(self, attempt: Attempt) -> ChallengeRecord:
+        if attempt.challenge is None:
+            claimed = str(attempt.evidence.get("challengeId"))
+            # No database is asked for text that it could not even hold.
+            issuable = claimed.isascii() and claimed.isprintable()
+            record = self.store.challenge(claimed) if issuable else None
+            if record is None or record.user != attempt.user:
+                raise ApprovalRefusal(
+                    Reason.CHALLENGE_UNKNOWN,
+                    "challengeId: got one that was not issued to this user",
+                )
+            attempt.challenge = record
+        return attempt.challenge
+
+    def credential_of(self, attempt: Attempt) -> CredentialRecord:
+        if attempt.credential is None:
+            response = attempt.evidence.get("response")
+            try:
+                claimed = words.base64url_decode(dict(response or {}).get("id"))
+            except ValueError:
+                claimed = b""
+            record = self.store.credential(claimed)
+            if record is None or record.user != attempt.user:
+                raise ApprovalRefusal(
+                    Reason.UNKNOWN_CREDENTIAL,
+                    "response.id: got one that this user has not enrolled",
+                )
+            attempt.credential = record
+        return attempt.credential
+
+
+def _member(params: Mapping[str, Any], name: str, kind: type[Any], expected: str) -> Any:
+    value = params.get(name)
+    if not isinstance(value, kind):
+        raise InvalidParamsError(f"{name}: got {_kind(value)}, expected {expected}")
+    return value
+
+
+def _kind(value: Any) -> str:
+    return "nothing" if value is None else f"a value of type {type(value).__name__}"

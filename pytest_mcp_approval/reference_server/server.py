@@ -1,0 +1,266 @@
+"""The reference server: the gate behind MCP, in both eras, over Streamable HTTP and stdio.
+
+Everything that a broken server could get wrong between the wire and the gate is a small method:
+what is declared, what is listed, whether a tool is gated, how a refusal is written. The rules of
+SEP-2672 are the gate's and strict JSON is the door's; this file knows only MCP.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import anyio
+from mcp.server.context import CallNext, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, ListToolsResult
+from pydantic import BaseModel, ConfigDict
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from .. import __version__
+from ..families.sep2672 import vocabulary as words
+from .clock import Clock, SystemClock
+from .door_http import HttpDoor
+from .effects import Effects
+from .relying_party import RelyingParty
+from .sep2672.gate import ApprovalGate
+from .sep2672.refusals import INVALID_PARAMS, ApprovalRefusal, InvalidParamsError
+from .stores.interface import Store
+from .stores.memory import MemoryStore
+from .tools import DEMONSTRATION_TOOLS, InvalidArgumentsError, Tool
+
+INTERNAL_ERROR = -32603
+DEFAULT_USER = "demonstration user"
+LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+
+Context = ServerRequestContext[Any, Any]
+Handler = Callable[[Context, Any], Awaitable[dict[str, Any]]]
+logger = logging.getLogger(__name__)
+
+
+class AnyParams(BaseModel):
+    """Takes every object: the gate looks at the params as they came (`ctx.params`)."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class ReferenceServer:
+    """An MCP server with some tools, of which some are behind a gate."""
+
+    def __init__(
+        self,
+        gate: ApprovalGate,
+        tools: Iterable[Tool] = DEMONSTRATION_TOOLS,
+        *,
+        declare_capability: bool = True,
+        user_header: str | None = None,
+        name: str = "reference-server",
+    ) -> None:
+        self.gate = gate
+        self.declare_capability = declare_capability
+        self.user_header = user_header
+        # Without the capability no gated tool may be listed (section 4.3).
+        self.tools = {
+            tool.name: tool for tool in tools if declare_capability or not self.is_gated(tool)
+        }
+        self.effects = Effects()
+        self.mcp: Server[Any] = Server(
+            name, version=__version__, get_tool_input_schema=self.input_schema
+        )
+        self.mcp.middleware.append(self.middleware)
+        self.mcp.add_request_handler("tools/list", AnyParams, self.on_list_tools)
+        self.mcp.add_request_handler("tools/call", AnyParams, self.on_call_tool)
+        for method, handler in self.approval_methods().items():
+            self.mcp.add_request_handler(method, AnyParams, handler)
+
+    @property
+    def clock(self) -> Clock:
+        return self.gate.clock
+
+    def reset(self) -> None:
+        """As if newly started, but with the same server id."""
+        self.gate.store.reset()
+        self.effects.clear()
+
+    def close(self) -> None:
+        self.gate.store.close()
+
+    # ---- section 4.3: the capability
+
+    def declare(self, capabilities: dict[str, Any]) -> dict[str, Any]:
+        """The capabilities of `initialize` and `server/discover`, as they go out."""
+        if not self.declare_capability:
+            return capabilities
+        extensions = {**capabilities.get("extensions", {}), words.CAPABILITY_KEY: {}}
+        return {**capabilities, "extensions": extensions}
+
+    async def middleware(self, ctx: Context, call_next: CallNext) -> Any:
+        """Around every request: declare, and let the gate see a call that the SDK would refuse."""
+        params = ctx.params
+        if params is not None and not isinstance(params.get("_meta", {}), Mapping):
+            # A _meta that is no object holds no evidence: step 1 is to say so, not the SDK.
+            ctx = replace(ctx, params={k: v for k, v in params.items() if k != "_meta"})
+        result = await call_next(ctx)
+        if ctx.method in ("initialize", "server/discover") and isinstance(result, dict):
+            return {**result, "capabilities": self.declare(result.get("capabilities", {}))}
+        return result
+
+    # ---- section 4.4: the three methods
+
+    def approval_methods(self) -> dict[str, Handler]:
+        """A server that does not declare the capability does not know them: -32601."""
+        if not self.declare_capability:
+            return {}
+        return dict.fromkeys(words.METHODS, self.on_approval)
+
+    async def on_approval(self, ctx: Context, params: AnyParams) -> dict[str, Any]:  # noqa: ARG002
+        work = partial(self.gate.handle, self.user_of(ctx), ctx.method, ctx.params)
+        return await self.answer(work)
+
+    # ---- tools
+
+    def is_gated(self, tool: Tool) -> bool:
+        return tool.gate is not None
+
+    def listing(self, tool: Tool) -> dict[str, Any]:
+        return tool.listing()
+
+    def input_schema(self, name: str) -> Mapping[str, Any] | None:
+        tool = self.tools.get(name)
+        return None if tool is None else self.listing(tool)["inputSchema"]
+
+    async def on_list_tools(self, ctx: Context, params: AnyParams) -> ListToolsResult:  # noqa: ARG002
+        listed = [self.listing(tool) for tool in self.tools.values()]
+        return ListToolsResult.model_validate({"tools": listed})
+
+    async def on_call_tool(self, ctx: Context, params: AnyParams) -> CallToolResult:  # noqa: ARG002
+        call = ctx.params or {}
+        tool = self.tools.get(call.get("name", ""))
+        if tool is None:
+            raise MCPError(
+                INVALID_PARAMS, f"tool: got {ascii(call.get('name'))[:80]}, unknown here"
+            )
+        arguments = call.get("arguments", {})
+        user, meta = self.user_of(ctx), call.get("_meta")
+        result = await self.answer(partial(self.call_tool, user, tool, arguments, meta))
+        return CallToolResult.model_validate(result)
+
+    def call_tool(self, user: str, tool: Tool, arguments: Any, meta: Any) -> dict[str, Any]:
+        """Verification first, then execution, and never the one without the other."""
+        if self.is_gated(tool):
+            self.gate.verify(user, tool.name, arguments, meta)
+        return self.execute(tool, arguments)
+
+    def execute(self, tool: Tool, arguments: Any) -> dict[str, Any]:
+        result = dict(tool.run({} if arguments is None else arguments, self.effects))
+        return {
+            "content": [{"type": "text", "text": json.dumps(result)}],
+            "structuredContent": result,
+            "isError": False,
+        }
+
+    # ---- answers
+
+    async def answer(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Do the work in a thread (stores wait, calls race) and write its refusal, if any."""
+        try:
+            return await anyio.to_thread.run_sync(work)
+        except ApprovalRefusal as refusal:
+            return self.refuse(refusal)
+        except (InvalidParamsError, InvalidArgumentsError) as error:
+            raise MCPError(INVALID_PARAMS, str(error)) from error
+        except MCPError:
+            raise
+        except Exception as error:
+            # Never expected, so never told to the client.
+            logger.exception("a request failed")
+            raise MCPError(INTERNAL_ERROR, "Internal error") from error
+
+    def refuse(self, refusal: ApprovalRefusal) -> dict[str, Any]:
+        """Section 4.10: a JSON-RPC error, never a result."""
+        error = refusal.to_error()
+        raise MCPError(error["code"], error["message"], error["data"])
+
+    def user_of(self, ctx: Context) -> str:
+        """Who is calling. A demonstration: real servers ask their authentication (section 4.11)."""
+        if self.user_header is not None and isinstance(ctx.request, Request):
+            return ctx.request.headers.get(self.user_header, DEFAULT_USER)
+        return DEFAULT_USER
+
+    # ---- transports
+
+    def asgi_app(
+        self,
+        *,
+        path: str = "/mcp",
+        allowed_hosts: Sequence[str] = (),
+        allowed_origins: Sequence[str] = (),
+        json_response: bool = False,
+    ) -> HttpDoor:
+        """One application for both eras, and `GET /effects`. Make a new one for every start.
+
+        Requests are served only under a loopback name or one of `allowed_hosts`, and from a page
+        only of a loopback origin or one of `allowed_origins`: DNS rebinding gets nowhere.
+        """
+        security = _security(allowed_hosts, allowed_origins)
+
+        async def effects(request: Request) -> Response:
+            refusal = await TransportSecurityMiddleware(security).validate_request(request)
+            return refusal or JSONResponse(self.effects.to_json())
+
+        app = self.mcp.streamable_http_app(
+            streamable_http_path=path,
+            json_response=json_response,
+            transport_security=security,
+            custom_starlette_routes=[Route("/effects", effects, methods=["GET"])],
+        )
+        return HttpDoor(app, path)
+
+    def run_stdio(self) -> None:
+        """Serve standard input and output until input ends or SIGTERM comes."""
+        from .stdio import run
+
+        run(self.mcp)
+
+
+def _security(hosts: Sequence[str], origins: Sequence[str]) -> TransportSecuritySettings:
+    names = [*LOOPBACK_HOSTS, *hosts]
+    pages = [f"http://{host}" for host in LOOPBACK_HOSTS]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[pattern for name in names for pattern in (name, f"{name}:*")],
+        allowed_origins=[pattern for page in pages for pattern in (page, f"{page}:*")]
+        + list(origins),
+    )
+
+
+def build(
+    *,
+    gate_class: type[ApprovalGate] = ApprovalGate,
+    server_class: type[ReferenceServer] = ReferenceServer,
+    store: Store | None = None,
+    clock: Clock | None = None,
+    relying_party: RelyingParty | None = None,
+    tools: Iterable[Tool] = DEMONSTRATION_TOOLS,
+    declare_capability: bool = True,
+    user_header: str | None = None,
+    **gate_options: Any,
+) -> ReferenceServer:
+    """A reference server; `gate_options` are those of the gate, such as `challenge_ttl`."""
+    tools = tuple(tools)
+    gate = gate_class(
+        tools=[tool.gate for tool in tools if tool.gate is not None],
+        store=MemoryStore() if store is None else store,
+        clock=SystemClock() if clock is None else clock,
+        relying_party=relying_party or RelyingParty(),
+        **gate_options,
+    )
+    return server_class(gate, tools, declare_capability=declare_capability, user_header=user_header)
