@@ -14,10 +14,16 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup lint types pytest format benchmark lock clean
+.PHONY: help demo test setup lint types pytest format docs benchmark lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: $(STAMP) ## Judge the embedded reference server, and leave an HTML report
+	@echo "demo: judging the reference server by every rule of SEP-2672"
+	@$(BIN)/python -m pytest --mcp-approval-target=reference --mcp-approval-report=mcp-approval-report.html -p no:cacheprovider
+	@echo "demo: open mcp-approval-report.html; judge your own server with"
+	@echo "      $(BIN)/pytest --mcp-approval-target=http://localhost:3000/mcp (or stdio:<command>)"
 
 test: lint types pytest ## Do all that CI does: set up, lint, check types, run the tests
 
@@ -56,9 +62,14 @@ format: $(STAMP) ## Format the code, and repair what ruff can
 	@echo "format: formatting"
 	@$(BIN)/ruff format --quiet .
 
-benchmark: $(STAMP) ## Measure the virtual authenticator
+docs: $(STAMP) ## Write the pages that follow from data
+	@$(BIN)/python -m docs.make_pages
+
+benchmark: $(STAMP) ## Measure the virtual authenticator and the suite
 	@echo "benchmark: measuring the virtual authenticator"
 	@$(BIN)/python -m benchmarks.virtual_authenticator
+	@echo "benchmark: measuring the suite"
+	@$(BIN)/python -m benchmarks.suite
 
 lock: ## Write requirements/development.txt anew (needs uv; LOCK_ARGS=--upgrade for newer versions)
 	@command -v $(UV) >/dev/null || { echo "lock: needs uv (pip install uv), or name it with make UV=..." >&2; exit 1; }

@@ -7,8 +7,10 @@ verdicts, and hands those to the report. Knows no family.
 from __future__ import annotations
 
 import contextlib
+import shlex
 import tempfile
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +30,10 @@ from .catalogue.requirements import selected
 from .catalogue_marker import MARKER
 from .collection import collect_scenarios, take_scenario_ids
 from .families.sep2672.driver import Approval, DriverError
+from .report.html import render_html
 from .report.results import Results, ScenarioResult
 from .report.terminal import header_lines, summary_lines
-from .settings import PREFIX, Settings, SettingsError
+from .settings import OPTIONS, PREFIX, Settings, SettingsError
 from .target import EffectsError, Target, TargetError, open_target, parse_target
 from .wire import Outcome, WireError
 
@@ -38,7 +41,7 @@ PREFLIGHT_FAILED = 10
 """pytest's exit code when the target cannot be judged at all: nothing was."""
 
 _LETTERS = {
-    Verdict.WARNING: ("warnings by rule", "w", ("WARNING", {"yellow": True})),
+    Verdict.WARNING: ("warned", "w", ("WARNING", {"yellow": True})),
     Verdict.NOT_VERIFIED: ("not verified", "n", ("NOT VERIFIED", {"yellow": True})),
     Verdict.NOT_APPLICABLE: ("not applicable", "-", ("NOT APPLICABLE", {"cyan": True})),
 }
@@ -51,7 +54,7 @@ class Run:
         self.config = config
         self.settings = settings
         self.results = Results(strict=settings.strict)
-        self.preflight_lines: list[str] = []
+        self.header: list[tuple[str, str]] = []
         for text in settings.targets:
             parse_target(text)
         for family in settings.families:
@@ -66,6 +69,7 @@ class Run:
                 "ids look like sep2672/4.8-11-counter, and * stands for anything"
             )
         self.ids = take_scenario_ids(config)
+        self.command = _own_options(config)
 
     def rules(self) -> list[Requirement]:
         """The rules of the chosen families that bind a server."""
@@ -85,12 +89,12 @@ class Run:
         from .preflight import PreflightError, preflight
 
         try:
-            self.preflight_lines = header_lines(preflight(self.settings))
+            self.header = preflight(self.settings).lines
         except PreflightError as error:
             pytest.exit(str(error), returncode=PREFLIGHT_FAILED)
 
     def pytest_report_header(self) -> list[str]:
-        return self.preflight_lines
+        return header_lines(self.header)
 
     # ---- collection
 
@@ -99,12 +103,14 @@ class Run:
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
         wanted = self.settings.families or families()
+        left_out: list[pytest.Item] = []
         for item in collect_scenarios(session, wanted, self.ids):
             rules = rules_of(item)
-            if any(selected(rule.id, self.settings.select) for rule in rules):
-                for rule in rules:
-                    item.user_properties.append((MARKER, rule.id))
-                items.append(item)
+            item.user_properties += [(MARKER, rule.id) for rule in rules]
+            chosen = any(selected(rule.id, self.settings.select) for rule in rules)
+            (items if chosen else left_out).append(item)
+        if left_out:
+            self.config.hook.pytest_deselected(items=left_out)
 
     # ---- verdicts
 
@@ -117,6 +123,7 @@ class Run:
         judged = judge(rules, call, report, item) if rules else None
         if judged is None:
             return report
+        judged = replace(judged, again=f"{self.command} {shlex.quote(item.nodeid)}")
         worst_level = "MUST" if any(rule.level == "MUST" for rule in rules) else rules[0].level
         if judged.verdict is Verdict.FAILED and worst_level != "MUST" and not self.settings.strict:
             judged = judged.as_warning()
@@ -143,8 +150,34 @@ class Run:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self.results:
-            for line in summary_lines(self.results, self.rules()):
+            # pytest has shown the failures already, unless it was told not to.
+            unseen = self.config.option.tbstyle == "no"
+            for line in summary_lines(self.results, self.rules(), with_failures=unseen):
                 terminalreporter.write_line(line)
+            if self.settings.report is not None:
+                terminalreporter.write_line(f"report    {self.settings.report}")
+
+    def pytest_sessionfinish(self) -> None:
+        if self.settings.report is not None and self.results and not self.is_worker:
+            page = render_html(self.results, self.rules(), self.header)
+            self.settings.report.write_text(page, encoding="utf-8")
+
+
+def _own_options(config: pytest.Config) -> str:
+    """pytest with the options of this run that are ours, without what narrows it or is secret."""
+    kept = []
+    given = iter(str(argument) for argument in config.invocation_params.args)
+    for argument in given:
+        if not argument.startswith(PREFIX):
+            continue
+        name, equals, _ = argument.removeprefix(PREFIX).partition("=")
+        flag = any(option.name == name and option.flag for option in OPTIONS)
+        words = [argument] if equals or flag else [argument, next(given, "")]
+        if name == "header":
+            words = [f"{PREFIX}header=NAME: VALUE"]
+        if name not in ("select", "report"):
+            kept += words
+    return shlex.join(["pytest", *kept])
 
 
 def rules_of(item: pytest.Item) -> list[Requirement]:

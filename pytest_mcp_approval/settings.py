@@ -68,6 +68,7 @@ OPTIONS = (
     Option("protocol", "the MCP revision to speak (default: auto)", "auto|REVISION"),
     Option("family", "judge only this family; repeatable", "FAMILY", repeatable=True),
     Option("select", "judge only rules like this, e.g. sep2672/4.8*; repeatable", "PATTERN", True),
+    Option("report", "write a report to this file (.html)", "PATH"),
     Option("strict", "a SHOULD that is not met fails the run", flag=True),
     Option("timeout", "seconds that the target gets for one answer (default: 10)", "SECONDS"),
 )
@@ -88,6 +89,7 @@ class Settings:
     protocol: str = "auto"
     families: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
+    report: Path | None = None
     strict: bool = False
     timeout: float = 10.0
     directory: Path = Path()
@@ -119,6 +121,7 @@ def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Sett
         protocol=one("protocol") or "auto",
         families=_texts(values, "family"),
         select=_texts(values, "select"),
+        report=_report(one("report"), directory),
         strict=_truth(values, "strict"),
         timeout=_timeout(values.get("timeout", 10.0)),
         directory=directory,
@@ -222,6 +225,17 @@ def _effects(value: str | None) -> str | None:
     if value is not None and not value.startswith(("http://", "https://", "tool:")):
         raise SettingsError(f"{PREFIX}effects: got {value!r}, expected a URL or tool:NAME")
     return value
+
+
+def _report(value: str | None, directory: Path) -> Path | None:
+    if value is None:
+        return None
+    path = directory / value
+    if path.suffix != ".html":
+        raise SettingsError(f"{PREFIX}report: got {value!r}, expected a file that ends in .html")
+    if not path.parent.is_dir():
+        raise SettingsError(f"{PREFIX}report: there is no folder {str(Path(value).parent)!r}")
+    return path
 
 
 def _timeout(value: Any) -> float:

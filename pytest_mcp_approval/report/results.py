@@ -45,6 +45,8 @@ class ScenarioResult:
     seconds: float = 0.0
     why: str = ""
     evidence: Evidence | None = None
+    again: str = ""
+    """The command that runs this scenario alone."""
 
     def with_verdict(self, verdict: Verdict, why: str) -> ScenarioResult:
         return replace(self, verdict=verdict, why=why)
@@ -73,6 +75,7 @@ class ScenarioResult:
             seconds=data["seconds"],
             why=data["why"],
             evidence=Evidence(**evidence) if evidence else None,
+            again=data["again"],
         )
 
 
@@ -90,7 +93,7 @@ def finding_lines(result: ScenarioResult, rule: Requirement) -> list[str]:
         ]
     else:
         lines += [f"  rule      {rule.rule}", f"  got       {result.why}"]
-    return [*lines, f"  again     pytest {result.scenario!r} and the options of this run"]
+    return [*lines, f"  again     {result.again}"]
 
 
 @dataclass

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ..catalogue import Requirement, Verdict
 from .results import Results, finding_lines
-
-if TYPE_CHECKING:
-    from ..preflight import Preflight
 
 _MARKS = {
     Verdict.PASSED: "●",
@@ -34,20 +30,23 @@ _NAMES = {
 _WIDTH = 100
 
 
-def header_lines(found: Preflight) -> list[str]:
+def header_lines(found: Sequence[tuple[str, str]]) -> list[str]:
     """What is about to be judged, and what cannot be."""
     lines: list[str] = []
-    for name, value in found.lines:
+    for name, value in found:
         lead = "mcp-approval  " if not lines else " " * 14
         lines.append(f"{lead}{name:<9}{value}")
     return lines
 
 
-def summary_lines(results: Results, rules: Sequence[Requirement]) -> list[str]:
-    """Every finding, then a mark for each rule by section, then the counts."""
+def summary_lines(
+    results: Results, rules: Sequence[Requirement], *, with_failures: bool = True
+) -> list[str]:
+    """Every finding, then what was not judged, a mark for each rule by section, and the counts."""
     lines = [""]
+    shown = (Verdict.FAILED, Verdict.WARNING) if with_failures else (Verdict.WARNING,)
     for rule in rules:
-        for verdict in (Verdict.FAILED, Verdict.WARNING):
+        for verdict in shown:
             for one in results.of(rule.id, verdict)[:3]:
                 lines += [*finding_lines(one, rule), ""]
             hidden = len(results.of(rule.id, verdict)) - 3
@@ -106,4 +105,4 @@ def _score(results: Results, rules: Sequence[Requirement], family: str) -> list[
 
 
 def _level(verdict: Verdict) -> str:
-    return {Verdict.FAILED: " (MUST)", Verdict.WARNING: " (SHOULD)"}.get(verdict, "")
+    return " (MUST)" if verdict is Verdict.FAILED else ""

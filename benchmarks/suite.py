@@ -1,0 +1,140 @@
+"""Figures of the suite: what loading it costs, how its time is spent, what its wire adds.
+
+    python -m benchmarks.suite
+
+Writes benchmarks/results/suite.md. Ratios are medians of one run in which both sides take turns.
+"""
+
+from __future__ import annotations
+
+import http.client
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pytest_mcp_approval.wire import HttpTransport, open_session
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results" / "suite.md"
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+
+
+def seconds(command: list[str], folder: str | Path) -> tuple[float, str]:
+    started = time.perf_counter()
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    taken = time.perf_counter() - started
+    if done.returncode:
+        raise SystemExit(f"benchmark: {' '.join(command)}\n{done.stdout}{done.stderr}")
+    return taken, done.stdout
+
+
+def loading(rounds: int = 25) -> float:
+    """pytest on an empty test file, with the plugin and without it."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "test_empty.py").write_text("def test_nothing(): pass\n")
+        ratios = []
+        for _ in range(rounds):
+            without, _ = seconds([*PYTEST, "-p", "no:mcp-approval"], folder)
+            loaded, _ = seconds(PYTEST, folder)
+            ratios.append(loaded / without)
+    return statistics.median(ratios)
+
+
+def family() -> dict[str, float]:
+    """The whole family on the reference server over HTTP, alone and by two workers."""
+    command = [*PYTEST, "-p", "benchmarks.waiting", "--mcp-approval-target=reference:http"]
+    alone, output = seconds(command, ROOT)
+    judged = re.search(r"([0-9]+) checks in ([0-9.]+) s", output)
+    waited = re.search(r"waited ([0-9.]+) s in ([0-9]+) calls", output)
+    assert judged is not None
+    assert waited is not None
+    by_two, _ = seconds([*command, "-n", "2"], ROOT)
+    in_checks = float(judged[2])
+    return {
+        "checks": int(judged[1]),
+        "calls": int(waited[2]),
+        "checks per second": int(judged[1]) / in_checks,
+        "waiting": float(waited[1]) / in_checks,
+        "alone": alone,
+        "by two": by_two,
+        "speed-up": alone / by_two,
+    }
+
+
+def overhead(rounds: int = 300) -> float:
+    """A call through the wire, over the bare round trip of the same bytes on one connection."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "pytest_mcp_approval.reference_server", "--http", "localhost:0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    try:
+        assert server.stdout is not None
+        url = server.stdout.readline().removeprefix("ready: ").strip()
+        with HttpTransport(url) as transport, open_session(transport, "2026-07-28") as session:
+            parts = urlsplit(url)
+            bare = http.client.HTTPConnection(parts.hostname or "", parts.port or 80)
+            prepared = session.prepare("tools/list")
+            headers = {
+                "Content-Type": "application/json",
+                "Accept": "application/json, text/event-stream",
+                **dict(prepared.headers),
+            }
+            ratios = []
+            for _ in range(rounds):
+                started = time.perf_counter()
+                bare.request("POST", parts.path, prepared.body, headers)
+                bare.getresponse().read()
+                middle = time.perf_counter()
+                session.call("tools/list")
+                ratios.append((time.perf_counter() - middle) / (middle - started))
+            bare.close()
+        return statistics.median(ratios)
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def main() -> None:
+    print("benchmark: loading the plugin")
+    loaded = loading()
+    print("benchmark: the whole family over HTTP, alone and by two workers")
+    run = family()
+    print("benchmark: the wire's overhead")
+    added = overhead()
+    rows = [
+        ("pytest with the plugin, unused, to pytest without it", f"{loaded:.3f}", "at most 1.02"),
+        ("checks of sep2672 over HTTP", f"{run['checks']:.0f}", "at least 300"),
+        ("checks per second", f"{run['checks per second']:.0f}", ""),
+        ("share of the time that is waiting for the target", f"{run['waiting']:.2f}", ">= 0.5"),
+        ("-n 2 to one process, whole command", f"{run['speed-up']:.2f}", "at least 1.5"),
+        ("a call to the bare round trip of the same bytes", f"{added:.2f}", "at most 1.5"),
+    ]
+    report = "\n".join(
+        [
+            "# Figures of the suite",
+            "",
+            f"One run; Python {platform.python_version()}, {platform.machine()}. "
+            f"Alone {run['alone']:.1f} s, by two workers {run['by two']:.1f} s, "
+            f"{run['calls']:.0f} calls. Made by `make benchmark`.",
+            "",
+            "| figure | measured | aim |",
+            "|---|---|---|",
+            *(f"| {name} | {value} | {aim} |" for name, value, aim in rows),
+            "",
+        ]
+    )
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(report, encoding="utf-8")
+    print(report)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Writes the pages that follow from data: the rules with their readings, and the kill matrix.
+
+    python -m docs.make_pages
+
+A test compares the pages with what this would write, so that they stay true.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from pytest_mcp_approval.catalogue import catalogue, families
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parent
+NOTE = "<!-- Written by docs/make_pages.py from the catalogue; change that, not this page. -->"
+
+
+def rules_page(family: str) -> str:
+    """Every rule of a family, and how its document is read where it is unclear."""
+    rules = catalogue(family)
+    lines = [
+        f"# {rules.document}: the rules, and how they are read",
+        NOTE,
+        "",
+        f"{len(rules)} rules, of which {sum(r.party == 'server' for r in rules)} bind a server and "
+        "are judged; those that bind a client wait for the client's turn.",
+        "",
+        "## Readings",
+        "",
+        "Where the document is silent or contradicts itself, the suite takes the reading that is "
+        "fair to a server author who read it differently in good faith.",
+        "",
+        *(f"{number}. {text}" for number, text in enumerate(rules.readings, 1)),
+        "",
+        "## Rules",
+        "",
+        "| id | level | binds | rule | what a scenario does and sees | needs |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| `{rule.name}` | {rule.level} | {rule.party} | {cell(rule.rule)} | {cell(rule.watch)} | "
+        f"{', '.join(rule.needs)} |"
+        for rule in rules
+    ]
+    return "\n".join([*lines, ""])
+
+
+def kill_matrix_page() -> str:
+    """Which broken server is found out by which rule."""
+    for path in sorted((ROOT / "tests" / "mutants").glob("*_*.py")):
+        if not path.stem.startswith("test_"):
+            importlib.import_module(f"tests.mutants.{path.stem}")
+    from tests.mutants.registry import MUTANTS
+
+    lines = [
+        "# The kill matrix",
+        NOTE,
+        "",
+        f"{len(MUTANTS)} broken servers, each the healthy reference with one defect. For each of "
+        "them the scenarios of its rule must fail, and must say why in the words on the right "
+        "(`tests/mutants/test_kill_matrix.py`); on the healthy reference everything passes.",
+        "",
+        "| rule | broken server | its defect | found by |",
+        "|---|---|---|---|",
+    ]
+    for family in families():
+        for rule in catalogue(family):
+            for one in MUTANTS.values():
+                if one.kills == rule.id:
+                    fault = " ".join(one.fault.split())
+                    lines.append(
+                        f"| `{rule.id}` | {one.name} | {cell(fault)} | `{cell(one.because)}` |"
+                    )
+    return "\n".join([*lines, ""])
+
+
+def cell(text: str) -> str:
+    """Text as a table's cell can hold it."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def pages() -> dict[Path, str]:
+    """What each page should say."""
+    written = {FOLDER / "kill-matrix.md": kill_matrix_page()}
+    for family in families():
+        written[FOLDER / f"rules-{family}.md"] = rules_page(family)
+    return written
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+        print(f"docs: wrote {path.relative_to(ROOT)}")

@@ -1,0 +1,178 @@
+"""Before the first verdict: targets that are not there, are no servers, or are configured wrongly.
+
+Each is told in a line, in bounded time, under an exit code of its own, and never with a traceback.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+import time
+
+import pytest
+
+PREFLIGHT_FAILED = 10
+
+
+def said(result: pytest.RunResult) -> str:
+    text = result.stdout.str() + result.stderr.str()
+    assert "Traceback" not in text
+    assert "INTERNALERROR" not in text
+    return text
+
+
+@pytest.fixture
+def http_server():
+    """Answers every connection with given bytes, or keeps silent."""
+    listeners = []
+
+    def start(answer: bytes | None) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        listeners.append(listener)
+        held = []
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                held.append(connection)
+                if answer is not None:
+                    connection.recv(65536)
+                    connection.sendall(answer)
+                    connection.close()
+
+        threading.Thread(target=serve, daemon=True).start()
+        return f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+
+    yield start
+    for listener in listeners:
+        listener.close()
+
+
+def http(body: bytes, kind: bytes = b"application/json", status: bytes = b"200 OK") -> bytes:
+    head = b"HTTP/1.1 %b\r\nContent-Type: %b\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
+    return head % (status, kind, len(body)) + body
+
+
+def test_nobody_is_there(suite):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    result = suite.run(target=f"http://127.0.0.1:{port}/mcp")
+    assert result.ret == PREFLIGHT_FAILED
+    assert "cannot speak to the target" in said(result)
+    assert "Is the server running" in said(result)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (http(b"<html><body>hello</body></html>", b"text/html"), "no MCP server: answered HTML"),
+        (http(b"not json at all"), "no MCP server"),
+        (http(b'{"jsonrpc":"2.0","id":987654,"result":{}}'), "an answer under another id"),
+        (http(b"", status=b"500 Internal Server Error"), "HTTP 500"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{", "no MCP server"),
+        (None, "nothing within 1 s"),
+    ],
+    ids=["html", "garbage", "another-id", "500", "cut-short", "silence"],
+)
+def test_what_answers_is_no_mcp_server(suite, http_server, answer, words):
+    started = time.monotonic()
+    result = suite.run("--mcp-approval-timeout=1", target=http_server(answer))
+    assert result.ret == PREFLIGHT_FAILED
+    assert words in said(result)
+    assert time.monotonic() - started < 20, "it did not wait for what will not come"
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("import sys; sys.exit('no database here')", "no database here"),
+        ("import time; time.sleep(60)", "nothing within 1 s"),
+        ("print('hello, I am a shell')\nimport time; time.sleep(60)", "hello, I am a shell"),
+    ],
+    ids=["exits", "never-answers", "chats"],
+)
+def test_a_command_that_does_not_serve(suite, program, words):
+    script = suite.pytester.makepyfile(server=program)
+    target = f"stdio:{sys.executable} {script}"
+    result = suite.run("--mcp-approval-timeout=1", target=target)
+    assert result.ret == PREFLIGHT_FAILED
+    assert words in said(result)
+
+
+def test_a_command_that_is_not_there(suite):
+    result = suite.run(target="stdio:no-such-command-anywhere --serve")
+    assert result.ret == PREFLIGHT_FAILED
+    assert "no-such-command-anywhere" in said(result)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "words"),
+    [
+        (None, "app", "no module 'missing_server'"),
+        ("x = 1", "app", "has no 'app'"),
+        ("def app(): raise RuntimeError('not today')", "app", "not today"),
+        ("1 / 0", "app", "ZeroDivisionError"),
+    ],
+    ids=["no-module", "no-factory", "factory-raises", "import-raises"],
+)
+def test_a_factory_that_gives_no_server(suite, text, name, words):
+    if text is not None:
+        suite.pytester.makepyfile(missing_server=text)
+    result = suite.run_apart(target=f"python:missing_server:{name}")
+    assert result.ret == PREFLIGHT_FAILED
+    assert words in said(result)
+
+
+def test_a_wrong_origin_is_diagnosed_as_such(suite):
+    result = suite.run("--mcp-approval-origin=http://localhost:5173")
+    assert result.ret == PREFLIGHT_FAILED
+    text = said(result)
+    assert "most likely the origin: the suite signed as http://localhost:5173" in text
+    assert "rp.id is localhost" in text
+    assert "--mcp-approval-origin=" in text
+
+
+def test_a_server_that_gates_nothing_is_no_target(suite):
+    script = suite.pytester.makepyfile(
+        plain="""
+        from pytest_mcp_approval.reference_server.server import build
+
+        build(declare_capability=False).run_stdio()
+        """
+    )
+    result = suite.run(target=f"stdio:{sys.executable} {script}")
+    assert result.ret == PREFLIGHT_FAILED
+    assert "asks for no approval" in said(result)
+
+
+def test_the_header_says_what_is_judged_and_with_what(suite):
+    result = suite.run("--mcp-approval-select=sep2672/4.8-03-method")
+    result.stdout.fnmatch_lines(
+        [
+            "mcp-approval  target   reference  (sessionless era, 2026-07-28; reference-server *",
+            "*gated *place_trade (cross-platform)*wipe_cache (platform)*",
+            "*enrol *a security key, on the page http://localhost",
+            "*clock *injected, moves (checked +3600 s)",
+            "*approve *place_trade, run once*",
+            "*effects *tool list_effects",
+        ]
+    )
+
+
+def test_the_handshake_era_can_be_asked_for(suite):
+    result = suite.run(
+        "--mcp-approval-select=sep2672/4.8-03-method", "--mcp-approval-protocol=2025-11-25"
+    )
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*(handshake era, 2025-11-25; *"])
+
+
+def test_an_effects_probe_that_shows_nothing_is_noticed(suite):
+    result = suite.run(
+        "--mcp-approval-select=sep2672/4.8-03-method", "--mcp-approval-effects=tool:get_nothing"
+    )
+    assert "effects by tool get_nothing" in said(result)

@@ -1,0 +1,175 @@
+"""Each kind of target: reached, restarted, doubled, and what its effects show."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+
+import pytest
+
+from pytest_mcp_approval.clock import ClockError
+from pytest_mcp_approval.families.sep2672.driver import Approval
+from pytest_mcp_approval.settings import Settings
+from pytest_mcp_approval.target import Effects, EffectsError, EffectsProbe, TargetError, open_target
+
+EMBEDDED = ["reference", "reference:http", "reference:http+sqlite", "reference:sqlite"]
+EVERY = [*EMBEDDED, "reference:stdio", "reference:stdio+sqlite"]
+
+
+@pytest.fixture
+def opened():
+    targets = []
+
+    def open_one(text, **settings):
+        target = open_target(text, Settings(targets=(text,), **settings))
+        targets.append(target)
+        return target
+
+    yield open_one
+    for target in targets:
+        target.close()
+
+
+def approved_call(approval):
+    passkey = approval.enrol("icloud-keychain")
+    request = approval.challenge("wipe_cache")
+    return request, passkey.sign(request)
+
+
+@pytest.mark.parametrize("text", EVERY)
+def test_a_call_is_approved_once_and_its_effect_counted(opened, text):
+    approval = Approval(opened(text))
+    request, evidence = approved_call(approval)
+    first, second = approval.call(request, evidence), approval.call(request, evidence)
+    assert (first.executed, first.runs) == (True, 1)
+    assert second.refused_because("challenge_consumed")
+    assert second.runs == 0
+
+
+@pytest.mark.parametrize("text", EVERY)
+def test_the_clock_stops_where_it_is_put(opened, text):
+    approval = Approval(opened(text))
+    request, evidence = approved_call(approval)
+    clock = approval.target.clock
+    clock.move_to(request.expires_at)
+    assert approval.call(request, evidence).refused_because("challenge_expired")
+    clock.move_to(request.expires_at - datetime.timedelta(milliseconds=1))
+    assert approval.call(request, evidence).executed
+
+
+@pytest.mark.parametrize("text", ["reference", "reference:http+sqlite", "reference:stdio+sqlite"])
+def test_a_restart_keeps_what_was_stored(opened, text):
+    target = opened(text)
+    approval = Approval(target)
+    request, evidence = approved_call(approval)
+    assert approval.call(request, evidence).executed
+    target.restart()
+    approval.forget()
+    assert approval.call(request, evidence).refused_because("challenge_consumed")
+
+
+@pytest.mark.parametrize("text", EVERY)
+def test_a_twin_knows_nothing_of_its_sibling(opened, text):
+    target = opened(text)
+    request, evidence = approved_call(Approval(target))
+    other = target.twin()
+    try:
+        outcome = Approval(other).call(request, evidence)
+        assert outcome.refused_because("challenge_unknown")
+    finally:
+        other.close()
+
+
+@pytest.mark.parametrize("text", [*EMBEDDED, "reference:stdio+sqlite"])
+def test_a_replica_shares_the_state(opened, text):
+    target = opened(text)
+    approval = Approval(target)
+    request, evidence = approved_call(approval)
+    other = target.replica()
+    try:
+        assert Approval(other).call(request, evidence).executed
+        assert approval.call(request, evidence).refused_because("challenge_consumed")
+    finally:
+        other.close()
+
+
+def test_a_reset_forgets_everything(opened):
+    target = opened("reference")
+    approval = Approval(target)
+    request, evidence = approved_call(approval)
+    target.reset()
+    approval.forget()
+    assert approval.call(request, evidence).refused_because("challenge_unknown")
+    assert approval.effects.look().count == 0
+
+
+def test_a_users_factory_runs_under_freezegun(opened, tmp_path):
+    (tmp_path / "own_server.py").write_text(
+        "from pytest_mcp_approval.reference_server.server import build\n"
+        "def make():\n    return build().asgi_app()\n"
+    )
+    target = opened(
+        "python:own_server:make",
+        directory=tmp_path,
+        tools={"wipe_cache": {}},
+        effects="tool:list_effects",
+        origin="http://localhost",
+    )
+    try:
+        approval = Approval(target)
+        request, evidence = approved_call(approval)
+        target.clock.move_to(request.expires_at)
+        assert approval.call(request, evidence).refused_because("challenge_expired")
+        target.clock.advance(-1)
+        assert approval.call(request, evidence).executed
+    finally:
+        sys.modules.pop("own_server", None)
+        sys.path.remove(str(tmp_path))
+
+
+def test_a_command_of_the_users(opened):
+    command = f"stdio:{sys.executable} -m pytest_mcp_approval.reference_server --stdio"
+    target = opened(command, tools={"wipe_cache": {}}, origin="http://localhost")
+    outcome = Approval(target).call(*approved_call(Approval(target)))
+    assert outcome.executed
+    assert not outcome.probed, "without a probe the answer is taken at its word"
+    assert not target.clock.movable
+    with pytest.raises(ClockError, match="cannot be moved"):
+        target.clock.advance(1)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("no-such-command-here", "No such file"),
+        (f"{sys.executable} -c 'import sys; sys.exit(\"broken\")'", "exit code 1 broken"),
+    ],
+)
+def test_a_reset_command_that_fails_is_told(opened, how, words):
+    command = f"stdio:{sys.executable} -m pytest_mcp_approval.reference_server --stdio"
+    with pytest.raises(TargetError, match=words):
+        opened(command, reset=how).reset()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "runs"),
+    [
+        ([], [1], 1),
+        ([1], [1], 0),
+        (3, 5, 2),
+        ({"done": [1]}, {"done": [1, 2, 3]}, 2),
+        ("a", "b", None),
+    ],
+)
+def test_effects_are_counted_where_they_can_be(before, after, runs):
+    shown = iter([before, after])
+    probe = EffectsProbe("a probe", lambda: next(shown))
+    earlier = probe.look()
+    assert probe.look().runs_since(earlier) == runs
+
+
+def test_a_probe_that_cannot_be_read_is_told():
+    probe = EffectsProbe.of_url("http://127.0.0.1:9/effects", {}, 1.0)
+    with pytest.raises(EffectsError, match=r"effects at http://127\.0\.0\.1:9/effects: "):
+        probe.look()
+    assert Effects(1, "x").runs_since(Effects(None, "y")) is None
