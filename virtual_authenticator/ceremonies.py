@@ -20,7 +20,7 @@ from .client_data import ClientDataDraft, quote
 from .client_rules import Rule, check_rp_id, check_secure_context, effective_rp_id, page_may_use
 from .core import Core, NewCredential, Registered
 from .credentials import Credential
-from .encoding import base64url_encode, shorten
+from .encoding import base64url_encode, base64url_encode_three, shorten
 from .errors import InvalidStateError, NotAllowedError, NotSupportedError, WebAuthnError
 from .options import creation_options, request_options
 from .person import Gesture
@@ -58,6 +58,7 @@ class Ceremonies:
     def __init__(self, core: Core) -> None:
         self.core = core
         self._verifies = core.profile.verifies
+        self._attachment = core.profile.attachment
         # Section 5.2.1: unique, in lexicographical order.
         self._transports = sorted(set(core.profile.transports))
         self._known = core.store.by_encoded_id
@@ -283,18 +284,20 @@ class Ceremonies:
         signature: bytes,
         results: dict[str, Any],
     ) -> dict[str, Any]:
+        collected, authenticated, signed = base64url_encode_three(client_data, data, signature)
         inner = {
-            "clientDataJSON": base64url_encode(client_data),
-            "authenticatorData": base64url_encode(data),
-            "signature": base64url_encode(signature),
+            "clientDataJSON": collected,
+            "authenticatorData": authenticated,
+            "signature": signed,
         }
         if credential.discoverable:
             inner["userHandle"] = credential.encoded_user_id
+        encoded_id = credential.encoded_id
         return {
-            "id": credential.encoded_id,
-            "rawId": credential.encoded_id,
+            "id": encoded_id,
+            "rawId": encoded_id,
             "response": inner,
-            "authenticatorAttachment": self.core.profile.attachment,
+            "authenticatorAttachment": self._attachment,
             "clientExtensionResults": results,
             "type": "public-key",
         }
@@ -306,7 +309,9 @@ class Ceremonies:
         store = self.core.store
         for credential_id in allow or ():
             held = store.by_encoded_id.get(credential_id)
-            if held is not None and held.belongs_to(rp_id) and (verified or held.protection < 3):
+            if held is None or (held.rp_id != rp_id and not held.belongs_to(rp_id)):
+                continue
+            if verified or held.protection < 3:
                 return held
         if allow and Rule.ALLOW_CREDENTIALS not in ignoring:
             return None

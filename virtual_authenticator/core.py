@@ -174,7 +174,11 @@ class Core:
         credential_id = wanted.credential_id
         if credential_id is None:
             credential_id = self.entropy.bytes(profile.credential_id_length)
-        key = wanted.private_key or wanted.algorithm.generate(self.entropy)
+        algorithm, key = wanted.algorithm, wanted.private_key
+        if key is None:
+            key = algorithm.generate(self.entropy)
+        else:
+            algorithm = algorithm_of(key)
         credential = Credential(
             id=credential_id,
             rp_id=wanted.rp_id,
@@ -191,8 +195,9 @@ class Core:
             if wanted.hmac_secret
             else None,
             created=self.clock.now(),
+            algorithm=algorithm,
         )
-        public_der, public_key = wanted.algorithm.public_forms(key)
+        public_der, public_key = algorithm.public_forms(key)
         outputs = wanted.extend(credential) if wanted.extend is not None else None
         draft = AuthenticatorDataDraft(
             rp_id_hash=credential.rp_id_hash,

@@ -16,6 +16,10 @@ from .algorithms import Algorithm, PrivateKey, Signer, algorithm_of, from_pkcs8,
 from .encoding import base64url_decode, base64url_encode
 
 
+_BY_KEY: Any = None
+"""The key tells its algorithm, unless somebody knows it already."""
+
+
 @dataclass(slots=True)
 class Credential:
     """One key pair for one account at one relying party."""
@@ -42,7 +46,7 @@ class Credential:
     created: float = 0.0
     revision: int = 0
     """Counts changes, so that two replicas of a vault can tell which one is newer."""
-    algorithm: Algorithm = field(init=False)
+    algorithm: Algorithm = _BY_KEY
     signers: tuple[Signer, Signer] = field(init=False, repr=False)
     """With a random nonce, and with that of RFC 6979."""
     rp_id_hash: bytes = field(default=b"", repr=False)
@@ -51,7 +55,8 @@ class Credential:
     encoded_user_id: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.algorithm = algorithm_of(self.key)
+        if self.algorithm is _BY_KEY:
+            self.algorithm = algorithm_of(self.key)
         self.signers = self.algorithm.signer(self.key, False), self.algorithm.signer(self.key, True)
         if self.rp_id or not self.rp_id_hash:
             self.rp_id_hash = sha256(self.rp_id.encode()).digest()

@@ -12,12 +12,28 @@ _FROM_URL = bytes.maketrans(b"-_", b"+/")
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 # By the characters over from whole groups of four: the last ones whose unused bits are zero.
 _LAST = ("", "", "AQgw", "AEIMQUYcgkosw048")
+_ZEROS = (b"", b"\x00", b"\x00\x00")
 _PADDING = (b"", b"", b"==", b"=")
 
 
 def base64url_encode(data: bytes) -> str:
     """Encode as base64url without padding."""
     return binascii.b2a_base64(data, newline=False).translate(_TO_URL).rstrip(b"=").decode("ascii")
+
+
+def base64url_encode_three(first: bytes, second: bytes, third: bytes) -> tuple[str, str, str]:
+    """Three values in one go, for the many assertions: each is padded with zeros to whole groups,
+    so that its own characters come first in its part of the text."""
+    sizes = len(first), len(second), len(third)
+    starts = (sizes[0] + 2) // 3 * 4, (sizes[1] + 2) // 3 * 4
+    data = first + _ZEROS[-sizes[0] % 3] + second + _ZEROS[-sizes[1] % 3] + third
+    text = binascii.b2a_base64(data, newline=False).translate(_TO_URL).decode("ascii")
+    at = starts[0] + starts[1]
+    return (
+        text[: (sizes[0] * 4 + 2) // 3],
+        text[starts[0] : starts[0] + (sizes[1] * 4 + 2) // 3],
+        text[at : at + (sizes[2] * 4 + 2) // 3],
+    )
 
 
 def base64url_decode(text: str) -> bytes:
