@@ -35,7 +35,7 @@ from .report.results import Results, ScenarioResult
 from .report.terminal import header_lines, summary_lines
 from .settings import OPTIONS, PREFIX, Settings, SettingsError
 from .target import EffectsError, Target, TargetError, open_target, parse_target
-from .wire import Outcome, WireError
+from .wire import ListingError, Outcome, WireError
 
 PREFLIGHT_FAILED = 10
 """pytest's exit code when the target cannot be judged at all: nothing was."""
@@ -104,7 +104,7 @@ class Run:
     ) -> None:
         wanted = self.settings.families or families()
         left_out: list[pytest.Item] = []
-        for item in collect_scenarios(session, wanted, self.ids):
+        for item in collect_scenarios(session, wanted, self.ids, self.settings.select):
             rules = rules_of(item)
             item.user_properties += [(MARKER, rule.id) for rule in rules]
             chosen = any(selected(rule.id, self.settings.select) for rule in rules)
@@ -221,7 +221,7 @@ def judge(
         return result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
     if isinstance(error, pytest.skip.Exception):
         return result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
-    if isinstance(error, (DriverError, EffectsError)):
+    if isinstance(error, (DriverError, EffectsError, ListingError)):
         report.outcome = "skipped"
         report.longrepr = (str(item.path), 0, f"Skipped: {error}")
         return result.with_verdict(Verdict.NOT_VERIFIED, str(error))

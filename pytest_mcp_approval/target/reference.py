@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ SAFE_ARGUMENTS: dict[str, dict[str, Any]] = {
     "wipe_cache": {},
     "delete_resource": {"resourceId": "test-1"},
     "restart_service": {"service": "test"},
+    "get_quote": {"symbol": "ACME"},
 }
 ORIGIN = "http://localhost"
 EFFECTS = "tool:list_effects"
@@ -161,18 +163,21 @@ class ReferenceStdioTarget(StdioTarget):
         settings: Settings,
         *,
         capability: bool = True,
-        shared: Path | None = None,
+        sibling: ReferenceStdioTarget | None = None,
     ) -> None:
         super().__init__(spec, settings)
+        # Told to the server, so that the suite knows it; a sibling over the same store shares it.
+        self.known_server_id = sibling.known_server_id if sibling else str(uuid.uuid4())
         self._holder = tempfile.TemporaryDirectory(prefix="mcp-approval-")
         self._own = Path(self._holder.name)
-        self._shared = shared or self._own
+        self._shared: Path = sibling._shared if sibling else self._own
         self._capability = capability
         self.clock = FileClockControl(self._shared / "clock")
 
     def make_transport(self) -> Transport:
         command = [sys.executable, "-m", "pytest_mcp_approval.reference_server", "--stdio"]
         command += ["--clock-file", str(self._shared / "clock")]
+        command += ["--server-id", str(self.known_server_id)]
         if self.spec.store == "sqlite":
             command += ["--store", f"sqlite:{self._shared / 'store.db'}"]
         if not self._capability:
@@ -185,7 +190,7 @@ class ReferenceStdioTarget(StdioTarget):
     def replica(self) -> Target | None:
         if self.spec.store == "memory":
             return None
-        other = ReferenceStdioTarget(self.spec, self.settings, shared=self._shared)
+        other = ReferenceStdioTarget(self.spec, self.settings, sibling=self)
         other.clock = self.clock
         return other
 

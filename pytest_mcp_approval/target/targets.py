@@ -48,6 +48,8 @@ class Target(ABC):
         self.spec = spec
         self.settings = settings
         self.clock: ClockControl = NoClock("no clock can be moved in this kind of target")
+        self.remembered: dict[str, Any] = {}
+        """What a driver has learned of the server and need not ask again while it runs."""
         self._transport: Transport | None = None
         self._session: Session | None = None
 
@@ -133,6 +135,7 @@ class Target(ABC):
 
     def stop(self) -> None:
         """End the server if it is ours; speaking to it again starts it again."""
+        self.remembered.clear()
         self.clock.release()
         if self._session is not None:
             self._session.close()

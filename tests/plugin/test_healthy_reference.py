@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict, catalogue
+from tests.inner_runs import Verdicts
 
 SERVER_RULES = {rule.id for rule in catalogue("sep2672") if rule.party == "server"}
-
-
-class Verdicts:
-    """Sits in an inner pytest run and listens."""
-
-    def __init__(self) -> None:
-        self.found: list[dict[str, Any]] = []
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        result = getattr(report, "mcp_approval", None)
-        if result is not None:
-            self.found.append(result)
 
 
 @pytest.mark.parametrize("protocol", ["2026-07-28", "2025-11-25"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from virtual_authenticator import Authenticator, Profile
+from virtual_authenticator import Authenticator, Profile, WebAuthnError
 from virtual_authenticator.faults import Fault
 
 from ...catalogue import Finding, NotApplicable, NotVerified
@@ -115,9 +115,17 @@ class Ceremony:
 
     @property
     def passkey(self) -> Passkey:
-        """A security key that was enrolled for this scenario."""
+        """A security key that was enrolled for this scenario.
+
+        On a target that keeps everything, one serves all scenarios that ask for no other: a
+        thousand credentials would make every challenge a thousand entries long.
+        """
         if self._passkey is None:
-            self._passkey = self.enrol()
+            if self.target.can_reset or self.target.settings.reset:
+                self._passkey = self.enrol()
+            else:
+                self._passkey = self.target.remembered.get("passkey") or self.enrol()
+                self.target.remembered["passkey"] = self._passkey
         return self._passkey
 
     def enrol(
@@ -154,9 +162,12 @@ class Ceremony:
     ) -> dict[str, Any]:
         """Evidence for a challenge; `members` replace method, challengeId or response (None stays
         null, `NOT_GIVEN` leaves the member out)."""
-        signed = (passkey or self.passkey).sign(
-            challenge, faults=faults, ignoring=ignoring, origin=origin
-        )
+        try:
+            signed = (passkey or self.passkey).sign(
+                challenge, faults=faults, ignoring=ignoring, origin=origin
+            )
+        except WebAuthnError as error:
+            raise NotVerified(f"a browser could not answer the requestOptions: {error}") from error
         changed = {**signed, **members}
         return {name: value for name, value in changed.items() if value is not NOT_GIVEN}
 
@@ -168,6 +179,12 @@ class Ceremony:
             self._passkey = self._passkey or passkey
         challenge = self.challenge(tool, **more)
         outcome = self.approval.call(challenge, self.evidence(challenge, passkey))
+        if not outcome.executed and passkey is None and "passkey" in self.target.remembered:
+            # Something has spoilt the shared passkey (its counter, say): a new one has a chance.
+            self.target.remembered.pop("passkey")
+            self._passkey = None
+            challenge = self.challenge(tool, **more)
+            outcome = self.approval.call(challenge, self.evidence(challenge))
         if not outcome.executed or not outcome.answered_with_result:
             raise NotVerified(f"the honest call failed, so nothing follows: {outcome.describe()}")
         return outcome

@@ -89,6 +89,15 @@ class Challenge:
     def action_hash(self) -> bytes:
         return self.wire_challenge[words.NONCE_BYTES :]
 
+    @property
+    def offered(self) -> dict[str, Any]:
+        """The transports in allowCredentials by credential id, None for one that has none."""
+        listed = self.options.get("allowCredentials")
+        entries = listed if isinstance(listed, list) else []
+        return {
+            str(one.get("id")): one.get("transports") for one in entries if isinstance(one, dict)
+        }
+
     def with_arguments(self, arguments: Any) -> Challenge:
         """The same approval on a call with other arguments."""
         return replace(self, arguments=arguments)
@@ -155,12 +164,13 @@ class CallOutcome:
 
     def describe(self) -> str:
         """One line for a report."""
+        said = "a result" if self.answered_with_result else self.reply.describe()
         if not self.probed:
-            return self.reply.describe()
+            return said
         ran = {0: "tool not run", 1: "tool run", None: "tool run (its effect changed)"}.get(
             self.runs, f"tool run {self.runs} times"
         )
-        return f"{self.reply.describe()}, {ran}"
+        return f"{said}, {ran}"
 
 
 class Passkey:
@@ -203,7 +213,6 @@ class Approval:
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        self._tools: list[ListedTool] | None = None
         self._probe: EffectsProbe | None = None
         self._probe_known = False
         self._effects: Effects | None = None
@@ -217,20 +226,23 @@ class Approval:
 
     def tools(self) -> list[ListedTool]:
         """All tools, as listed once; a listing that breaks section 4.2 has no annotation here."""
-        if self._tools is None:
-            self._tools = [
+        known: list[ListedTool] | None = self.target.remembered.get("tools")
+        if known is None:
+            known = [
                 ListedTool(
                     str(entry.get("name")), entry, _annotation(entry), self._safe_arguments(entry)
                 )
                 for entry in self.session.list_tools()
             ]
-        return self._tools
+            self.target.remembered["tools"] = known
+        return known
 
     def _safe_arguments(self, entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """What the user says is safe; made up only where they asked for that."""
         name = str(entry.get("name"))
         known = {**self.target.known_arguments, **self.target.settings.tools}
-        if name in known or not self.target.settings.generate_arguments:
+        marked = words.META_KEY in (entry.get("_meta") or {})
+        if name in known or not (marked and self.target.settings.generate_arguments):
             return known.get(name)
         return example_arguments(entry.get("inputSchema"))
 

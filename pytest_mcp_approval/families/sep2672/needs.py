@@ -27,6 +27,7 @@ def _restart(ceremony: Ceremony) -> str | None:
 
 def _server_id(ceremony: Ceremony) -> str | None:
     target = ceremony.target
+    target.session()  # an embedded server's id is known once it runs
     known = target.settings.server_id or target.known_server_id
     return None if known else f"needs the target's serverId: {PREFIX}server-id ID"
 

@@ -1,0 +1,311 @@
+"""Calls that break chosen checks of section 4.8, alone or several at once.
+
+`FAULTS` holds at least one fault for each of the checks 1 to 12: a function that changes the draft
+of an honest call. Which faults can meet in one call is computed (`possible_pairs`), and why others
+cannot is said (`Fault.excludes`). Knows no verdicts: a draft is submitted, and its outcome judged
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from virtual_authenticator.faults import Fault as DeviceFault
+from virtual_authenticator.faults import SignatureBit, WrongCounter, WrongOrigin
+
+from ...catalogue import NotVerified
+from .ceremony import NOT_GIVEN, Ceremony
+from .driver import CallOutcome, Challenge, ListedTool, Passkey
+from .vocabulary import AuthenticatorClass, Reason
+
+_INVALID_PARAMS = -32602
+
+
+@dataclass
+class Draft:
+    """A call that is honest until faults have changed it."""
+
+    ceremony: Ceremony
+    called: ListedTool
+    issued_for: ListedTool
+    """The tool that the challenge is asked for; the one that is called, unless step 7 is broken."""
+    signer: Passkey
+    arguments: Any
+    """What the call says; the challenge is always for the safe arguments."""
+    evidence_left_out: bool = False
+    used: bool = False
+    expired: bool = False
+    device_faults: list[DeviceFault] = field(default_factory=list)
+    members: dict[str, Any] = field(default_factory=dict)
+    """Members of the evidence that are replaced, or left out (`NOT_GIVEN`)."""
+    unissued_id: bool = False
+    challenge: Challenge | None = None
+    """The challenge that `submit` used."""
+
+    def submit(self) -> CallOutcome:
+        """Do what the draft says, up to and including the call."""
+        call, evidence = self.prepare()
+        return self.ceremony.call(call, evidence)
+
+    def prepare(self) -> tuple[Challenge, Any]:
+        """All that comes before the call: gives the call, and the evidence that goes with it."""
+        ceremony = self.ceremony
+        challenge = self.challenge = ceremony.challenge(self.issued_for)
+        if self.used:
+            first = ceremony.call(challenge, ceremony.evidence(challenge))
+            if not first.executed:
+                raise NotVerified(f"the honest call failed, so nothing follows: {first.describe()}")
+        members = dict(self.members)
+        if self.unissued_id:
+            members["challengeId"] = unissued(challenge.id)
+        evidence = ceremony.evidence(
+            challenge,
+            self.signer,
+            faults=self.device_faults,
+            ignoring=["allow-credentials"],
+            **members,
+        )
+        if self.expired:
+            ceremony.clock.move_to(expiry_of(challenge))
+        call = replace(challenge, tool=self.called.name, arguments=self.arguments)
+        return call, NOT_GIVEN if self.evidence_left_out else evidence
+
+    def refused_by_the_schema(self, outcome: CallOutcome) -> bool:
+        """Whether the server found fault with changed arguments themselves, before any approval.
+
+        The SEP does not say whether a tool's schema is looked at before or after section 4.8.
+        """
+        error = outcome.reply.error
+        changed = self.arguments != self.called.arguments
+        return (
+            changed and not outcome.executed and error is not None and error.code == _INVALID_PARAMS
+        )
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One way to break one check of section 4.8."""
+
+    step: int
+    name: str
+    """A few words for ids and reports: "the call is made with ..."."""
+    reason: Reason
+    apply: Callable[[Draft], None]
+    excludes: Mapping[int | str, str] = field(default_factory=dict)
+    """Later checks (or single faults, by name) that the same call cannot break too, and why."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.step:02}-{self.name.replace(' ', '-')}"
+
+
+# ---- the faults, in the order of the checks
+
+
+def _no_evidence(draft: Draft) -> None:
+    draft.evidence_left_out = True
+
+
+def _without(member: str) -> Callable[[Draft], None]:
+    def leave_out(draft: Draft) -> None:
+        draft.members[member] = NOT_GIVEN
+
+    return leave_out
+
+
+def _other_method(draft: Draft) -> None:
+    draft.members["method"] = "totp"
+
+
+def _unissued_challenge(draft: Draft) -> None:
+    draft.unissued_id = True
+
+
+def _used_challenge(draft: Draft) -> None:
+    draft.used = True
+
+
+def _expired_challenge(draft: Draft) -> None:
+    _ = draft.ceremony.clock  # without one there is nothing to begin with
+    draft.expired = True
+
+
+def _other_tool(draft: Draft) -> None:
+    draft.issued_for = another_tool(draft.ceremony, draft.called)
+
+
+def _stranger(draft: Draft) -> None:
+    draft.signer = never_enrolled(draft.ceremony)
+
+
+def _same_device_only(draft: Draft) -> None:
+    # Any class will do for the challenge; the tool that is called decides.
+    draft.called = draft.ceremony.tool_of_class(AuthenticatorClass.CROSS_PLATFORM)
+    draft.issued_for, draft.arguments = draft.called, draft.called.arguments
+    draft.signer = draft.ceremony.enrol("security-key", transports=["internal"])
+
+
+def _broken_signature(draft: Draft) -> None:
+    draft.device_faults.append(SignatureBit())
+
+
+def _foreign_page(draft: Draft) -> None:
+    draft.device_faults.append(WrongOrigin())
+
+
+def _old_counter(draft: Draft) -> None:
+    # An enrolled security key begins at 1, and has approved an honest call since.
+    draft.device_faults.append(WrongCounter(1))
+
+
+def _other_arguments(draft: Draft) -> None:
+    if draft.issued_for is draft.called:  # else the hash is another one already, by the tool
+        draft.arguments = other_arguments(draft.called)
+
+
+_NO_CHALLENGE = "no challenge is named, so there is none that could be wrong"
+_NO_RECORD = "a challenge that was never issued has no state, no tool and no hash"
+_NO_RESPONSE = "without a response there is no credential, no signature and no counter"
+_NO_CREDENTIAL = "a credential that was never enrolled has no transports, key or counter on record"
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        1,
+        "no evidence",
+        Reason.MISSING_EVIDENCE,
+        _no_evidence,
+        dict.fromkeys(range(2, 13), "without evidence there is nothing else to be wrong"),
+    ),
+    Fault(
+        2,
+        "no method",
+        Reason.MISSING_EVIDENCE,
+        _without("method"),
+        {3: "a method that is absent is not another one"},
+    ),
+    Fault(
+        2,
+        "no challengeId",
+        Reason.MISSING_EVIDENCE,
+        _without("challengeId"),
+        dict.fromkeys((4, 5, 6, 7, 12), _NO_CHALLENGE),
+    ),
+    Fault(
+        2,
+        "no response",
+        Reason.MISSING_EVIDENCE,
+        _without("response"),
+        dict.fromkeys((8, 9, 10, 11), _NO_RESPONSE),
+    ),
+    Fault(3, "another method", Reason.UNSUPPORTED_METHOD, _other_method),
+    Fault(
+        4,
+        "an unissued challengeId",
+        Reason.CHALLENGE_UNKNOWN,
+        _unissued_challenge,
+        dict.fromkeys((5, 6, 7, 12), _NO_RECORD),
+    ),
+    Fault(5, "a used challenge", Reason.CHALLENGE_CONSUMED, _used_challenge),
+    Fault(6, "an expired challenge", Reason.CHALLENGE_EXPIRED, _expired_challenge),
+    Fault(7, "another tool's challenge", Reason.CHALLENGE_WRONG_TOOL, _other_tool),
+    Fault(
+        8,
+        "a credential never enrolled",
+        Reason.UNKNOWN_CREDENTIAL,
+        _stranger,
+        {9: _NO_CREDENTIAL, 11: _NO_CREDENTIAL, "a broken signature": _NO_CREDENTIAL},
+    ),
+    Fault(9, "a same-device credential", Reason.AUTHENTICATOR_CLASS_MISMATCH, _same_device_only),
+    Fault(10, "a broken signature", Reason.SIGNATURE_VERIFICATION_FAILED, _broken_signature),
+    # The signature is whole here, so that a server can notice before it has looked up any key.
+    Fault(10, "a foreign page", Reason.SIGNATURE_VERIFICATION_FAILED, _foreign_page),
+    Fault(11, "an old counter", Reason.SIGNATURE_COUNTER_REGRESSION, _old_counter),
+    Fault(12, "other arguments", Reason.ARGUMENT_HASH_MISMATCH, _other_arguments),
+)
+
+
+def why_not_together(first: Fault, second: Fault) -> str | None:
+    """Why one call cannot break both checks; None if it can."""
+    return first.excludes.get(second.step) or first.excludes.get(second.name)
+
+
+def possible_pairs() -> list[tuple[Fault, Fault]]:
+    """Every two faults of different checks that one call can have, the earlier check first."""
+    return [
+        (first, second)
+        for first, second in itertools.combinations(FAULTS, 2)
+        if first.step < second.step and why_not_together(first, second) is None
+    ]
+
+
+def draft(ceremony: Ceremony, *faults: Fault) -> Draft:
+    """A call with these faults, everything else about it honest."""
+    made = Draft(ceremony, ceremony.tool, ceremony.tool, ceremony.passkey, ceremony.tool.arguments)
+    # Step 9 chooses the tool, so the faults that depend on the tool come after it.
+    for fault in sorted(faults, key=lambda fault: (fault.step != 9, fault.step)):
+        fault.apply(made)
+    return made
+
+
+# ---- what faults are made from
+
+
+def expiry_of(challenge: Challenge) -> Any:
+    """`expiresAt`, without which nothing about expiry can be judged."""
+    try:
+        return challenge.expires_at
+    except ValueError as error:
+        raise NotVerified(f"expiresAt cannot be read: {error}") from None
+
+
+def unissued(challenge_id: str) -> str:
+    """An id that looks like one of the server's and is none."""
+    # Digits and the letters of hexadecimal turn among themselves: a UUID stays one in shape.
+    turned = str.maketrans("0123456789abcdefABCDEF", "1234567890bcdefaBCDEFA")
+    other = challenge_id.translate(turned)
+    return other if other != challenge_id else f"{challenge_id}-"
+
+
+def another_tool(ceremony: Ceremony, tool: ListedTool) -> ListedTool:
+    """A gated tool that may be run and is not this one, of its class if there is one."""
+    if tool.name == ceremony.tool.name:
+        return ceremony.second_tool()
+    return ceremony.tool
+
+
+def never_enrolled(ceremony: Ceremony) -> Passkey:
+    """A passkey that was made for this server and never sent to it."""
+    device, page, response = ceremony.approval.register("security-key")
+    return Passkey(device, page, response)
+
+
+def other_arguments(tool: ListedTool) -> dict[str, Any]:
+    """Arguments that differ in one value and still fit the tool's schema, where that can be."""
+    safe = dict(tool.arguments or {})
+    schema = tool.listing.get("inputSchema")
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    properties = properties if isinstance(properties, Mapping) else {}
+    for name, value in safe.items():
+        described = properties.get(name)
+        for other in _other_values(value, described if isinstance(described, Mapping) else {}):
+            return {**safe, name: other}
+    return {**safe, "added": "by somebody else"}
+
+
+def _other_values(value: Any, schema: Mapping[str, Any]) -> list[Any]:
+    choices = schema.get("enum")
+    if isinstance(choices, list):
+        return [choice for choice in choices if choice != value]
+    if schema.keys() & {"const", "pattern", "format"}:
+        return []
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        top = schema.get("maximum")
+        return [value + 1] if not isinstance(top, (int, float)) or value < top else [value - 1]
+    if isinstance(value, str) and value:
+        return [value[:-1] + ("x" if value[-1] != "x" else "y")]
+    return []

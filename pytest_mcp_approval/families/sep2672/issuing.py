@@ -1,0 +1,309 @@
+"""Questions to approval/challenge/create: what is offered, what is hashed, what is refused.
+
+The method runs nothing, so it may be asked about any arguments. A server may refuse arguments that
+do not fit its tool; then another tool or another place in the arguments is tried, and what is
+refused everywhere is `NotVerified`, never a finding.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...catalogue import Finding, NotVerified
+from ...wire import Outcome, RawJson, Reply
+from . import vocabulary as words
+from .ceremony import Ceremony
+from .driver import Approval, Challenge, ListedTool
+
+EXTRA_MEMBER = "mcpApprovalProbe"
+"""A name that no tool's schema knows."""
+
+_DEAD = (Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.UNREACHABLE)
+_BASE_LAYER = (Outcome.ERROR, Outcome.NULL_ID, Outcome.HTTP_STATUS)
+
+
+# ---- asking
+
+
+def tools_to_ask(ceremony: Ceremony) -> list[ListedTool]:
+    """Gated tools to ask challenges for: first those with known arguments, then the others."""
+    gated = [tool for tool in ceremony.approval.tools() if tool.gated]
+    if not gated:
+        raise NotVerified("needs a gated tool in tools/list")
+    return sorted(gated, key=lambda tool: tool.arguments is None)
+
+
+def safe_arguments(tool: ListedTool) -> dict[str, Any]:
+    return dict(tool.arguments or {})
+
+
+def ask(
+    ceremony: Ceremony, tool: ListedTool, arguments: Any, *, approval: Approval | None = None
+) -> tuple[Challenge | None, Reply]:
+    """A challenge, or None where the server refuses these arguments. A server that does not answer
+    at all is a finding, since nothing that is asked here gives a reason for it."""
+    reply = (approval or ceremony.approval).request_challenge(tool.name, arguments)
+    if reply.outcome in _DEAD:
+        raise Finding(
+            sent=f"approval/challenge/create for {tool.name}, {shown(arguments)}",
+            expected="a challenge or an error",
+            got=reply.describe(),
+        )
+    envelope = reply.result
+    if isinstance(envelope, dict) and isinstance(envelope.get("requestOptions"), dict):
+        return Challenge(tool.name, arguments, envelope, reply), reply
+    return None, reply
+
+
+def issued(
+    ceremony: Ceremony,
+    tool: ListedTool,
+    arguments: Any = None,
+    *,
+    approval: Approval | None = None,
+) -> Challenge:
+    """A challenge, with the tool's own safe arguments if no others are given."""
+    chosen = safe_arguments(tool) if arguments is None else arguments
+    challenge, reply = ask(ceremony, tool, chosen, approval=approval)
+    if challenge is None:
+        raise NotVerified(f"no challenge for {tool.name}: {reply.describe()}")
+    return challenge
+
+
+def any_challenge(ceremony: Ceremony) -> Challenge:
+    """A challenge for a gated tool, also where none may be run."""
+    _ = ceremony.passkey
+    return issued(ceremony, tools_to_ask(ceremony)[0])
+
+
+def cross_platform_tool(ceremony: Ceremony, *, named: bool) -> ListedTool:
+    """A tool of that class that may be run, and whose listing names the class or leaves it out. A
+    server that lists tools of the other kind only has nothing to show."""
+    kinds = {
+        tool.annotation.class_is_given
+        for tool in ceremony.approval.tools()
+        if tool.annotation and tool.annotation.authenticator_class is words.DEFAULT_CLASS
+    }
+    if kinds == {not named}:
+        ceremony.not_applicable(
+            f"no cross-platform tool {'names its' if named else 'leaves out the'} class here"
+        )
+    return ceremony.tool_of_class(words.DEFAULT_CLASS, given=named)
+
+
+def issued_for_each(ceremony: Ceremony) -> list[tuple[ListedTool, Challenge]]:
+    """A challenge for every gated tool. One that refuses to be called without arguments, where the
+    suite knows none, is passed over."""
+    _ = ceremony.passkey
+    found = []
+    for tool in tools_to_ask(ceremony):
+        challenge, reply = ask(ceremony, tool, safe_arguments(tool))
+        if challenge is not None:
+            found.append((tool, challenge))
+        elif tool.arguments is not None or not found:
+            raise NotVerified(f"no challenge for {tool.name}: {reply.describe()}")
+    return found
+
+
+def shown(arguments: Any) -> str:
+    """Arguments for a report: on one line, as they were spelled."""
+    if isinstance(arguments, RawJson):
+        text = arguments.text
+        return ascii(text).strip("'")[:160] if isinstance(text, str) else repr(text[:80])
+    if isinstance(arguments, Mapping) and any(isinstance(v, RawJson) for v in arguments.values()):
+        members = (f"{ascii(name)[1:-1]}: {shown(value)}" for name, value in arguments.items())
+        return f"{{{', '.join(members)}}}"
+    return json.dumps(arguments)[:160]
+
+
+# ---- what a challenge says
+
+
+def halves(challenge: Challenge) -> tuple[bytes, bytes]:
+    """Nonce and action hash; what cannot be read is the matter of other rules."""
+    try:
+        return words.split_wire_challenge(challenge.wire_challenge)
+    except (KeyError, ValueError) as error:
+        raise NotVerified(f"requestOptions.challenge cannot be read: {error}") from None
+
+
+def action_hash_of(challenge: Challenge) -> bytes:
+    return halves(challenge)[1]
+
+
+def offered(challenge: Challenge | None) -> dict[str, Mapping[str, Any]]:
+    """`allowCredentials` by id; nothing for a challenge that was not issued."""
+    listed = challenge.options.get("allowCredentials") if challenge is not None else None
+    return {
+        str(entry.get("id")): entry
+        for entry in (listed if isinstance(listed, list) else ())
+        if isinstance(entry, dict)
+    }
+
+
+# ---- arguments of any spelling
+
+
+@dataclass(frozen=True)
+class Place:
+    """A tool, and where in its arguments a value can be put."""
+
+    tool: ListedTool
+    member: str | None
+    """None: the value is the whole of the arguments."""
+
+    def arguments(self, text: str | None) -> Any:
+        """The arguments with the value spelled like that; None leaves the member out."""
+        if self.member is None:
+            return RawJson(text or "{}")
+        members: dict[str, Any] = safe_arguments(self.tool)
+        members.pop(self.member, None)
+        return members if text is None else {**members, self.member: RawJson(text)}
+
+    def canonical(self, text: str) -> str:
+        """The same as RFC 8785 writes it, for a value that is given as RFC 8785 writes it."""
+        if self.member is None:
+            return text
+        members = {
+            name: words.canonical_arguments(value).decode()
+            for name, value in safe_arguments(self.tool).items()
+        }
+        members[self.member] = text
+        ordered = sorted(members.items(), key=lambda member: member[0].encode("utf-16-be"))
+        spelled = (f"{words.canonical_arguments(name).decode()}:{v}" for name, v in ordered)
+        return f"{{{','.join(spelled)}}}"
+
+
+def _properties(tool: ListedTool) -> Mapping[str, Any]:
+    """What the tool's schema says of its arguments, by name."""
+    schema = tool.listing.get("inputSchema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return properties if isinstance(properties, dict) else {}
+
+
+def _places(ceremony: Ceremony) -> Iterator[Place]:
+    tools = tools_to_ask(ceremony)
+    for tool in tools:
+        yield Place(tool, EXTRA_MEMBER)
+    for tool in tools:
+        for member in dict.fromkeys((*_properties(tool), *safe_arguments(tool))):
+            yield Place(tool, member)
+    for tool in tools:
+        yield Place(tool, None)
+
+
+def ask_all(ceremony: Ceremony, texts: Sequence[str | None]) -> tuple[Place, list[Challenge]]:
+    """Challenges for the same call with each of these values, at a place where all are issued."""
+    _ = ceremony.passkey
+    refused: Reply | None = None
+    for place in _places(ceremony):
+        whole = place.member is None
+        if whole and not all(text and text.lstrip().startswith("{") for text in texts):
+            continue
+        challenges = []
+        for text in texts:
+            challenge, reply = ask(ceremony, place.tool, place.arguments(text))
+            if challenge is None:
+                refused = refused or reply
+                break
+            challenges.append(challenge)
+        else:
+            return place, challenges
+    got = "" if refused is None else f": {refused.describe()}"
+    raise NotVerified(f"no gated tool gets a challenge for arguments of such a kind{got}")
+
+
+def respelled(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """The same arguments in other words: texts that RFC 8785 writes alike, by what is unusual."""
+    members = list(arguments.items())
+    escaped = {_escaped(name): value for name, value in members}
+    found = {
+        "white space": _object(members, _plain, comma=" ,\t", colon=" : ", ends=("{ ", "\t}")),
+        "line breaks": _object(members, _plain, comma=",\r\n  ", ends=("{\n  ", "\n}")),
+        "members in reverse": _object(members[::-1], _plain),
+        "escapes in names": "{" + ",".join(f"{n}:{_plain(v)}" for n, v in escaped.items()) + "}",
+        "escapes in texts": _object(members, _escaped_texts),
+        "numbers with a fraction": _object(members, lambda v: _numbers(v, ".0")),
+        "numbers with an exponent": _object(members, lambda v: _numbers(v, "e0")),
+    }
+    usual = _object(members, _plain)
+    return {name: text for name, text in found.items() if text != usual}
+
+
+def _object(
+    members: Sequence[tuple[str, Any]],
+    write: Any,
+    *,
+    comma: str = ",",
+    colon: str = ":",
+    ends: tuple[str, str] = ("{", "}"),
+) -> str:
+    inner = comma.join(f"{_plain(name)}{colon}{write(value)}" for name, value in members)
+    return f"{ends[0]}{inner}{ends[1]}"
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _escaped(text: str) -> str:
+    units = text.encode("utf-16-be")
+    return (
+        '"' + "".join(f"\\u{units[i]:02x}{units[i + 1]:02X}" for i in range(0, len(units), 2)) + '"'
+    )
+
+
+def _escaped_texts(value: Any) -> str:
+    return _escaped(value) if isinstance(value, str) else _plain(value)
+
+
+def _numbers(value: Any, ending: str) -> str:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return f"{value}{ending}" if whole else _plain(value)
+
+
+def variations(tool: ListedTool) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The tool's safe arguments with one of them changed, within its schema as far as that can be
+    seen: the name of the changed one, and all of them."""
+    safe = safe_arguments(tool)
+    properties = _properties(tool)
+    for name, value in safe.items():
+        described = properties.get(name)
+        choices = described.get("enum") if isinstance(described, dict) else None
+        others = [one for one in choices if one != value] if isinstance(choices, list) else []
+        if others:
+            yield name, {**safe, name: others[0]}
+        elif isinstance(value, bool):
+            yield name, {**safe, name: not value}
+        elif isinstance(value, int | float):
+            yield name, {**safe, name: value + 1}
+        elif isinstance(value, str):
+            yield name, {**safe, name: f"{value}x"}
+
+
+# ---- what is refused, and what comes after
+
+
+def expect_some_error(ceremony: Ceremony, reply: Reply, *, sent: str) -> None:
+    """Bad params: some error. An internal one is a warning, silence or a result a finding."""
+    answered = reply.outcome in _BASE_LAYER
+    ceremony.expect(answered, sent=sent, expected="an error", got=reply.describe())
+    error = reply.error or reply.stray_error
+    internal = error is not None and error.code == -32603
+    if internal or (reply.status or 0) >= 500:
+        ceremony.warn(f"{sent}: {reply.describe()}; the request is at fault, not the server")
+
+
+def expect_still_issues(ceremony: Ceremony, *, after: str) -> None:
+    """An honest challenge is still to be had; there was one before."""
+    tool = tools_to_ask(ceremony)[0]
+    reply = ceremony.approval.request_challenge(tool.name, safe_arguments(tool))
+    ceremony.expect(
+        reply.outcome is Outcome.RESULT,
+        sent=f"an honest approval/challenge/create after {after}",
+        expected="a challenge, as before",
+        got=reply.describe(),
+    )

@@ -1,0 +1,129 @@
+"""Steps of an enrolment that several scenarios share: begin, answer, finish, and what is enrolled.
+
+Knows no fault and no rule; what the target does not give where it should is `NotVerified`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from virtual_authenticator import Authenticator, Profile
+
+from ...catalogue import Finding, NotVerified
+from ...wire import Outcome, Reply
+from .ceremony import Ceremony
+from .driver import DriverError
+from .vocabulary import Reason
+
+_INTERNAL_ERROR = -32603
+_FIRST_SERVER_STATUS = 500
+
+
+def begin(ceremony: Ceremony) -> dict[str, Any]:
+    """The creation options of a new enrolment."""
+    try:
+        return ceremony.approval.begin_options()
+    except DriverError as error:
+        raise NotVerified(str(error)) from error
+
+
+def answer(
+    ceremony: Ceremony,
+    shape: str | Profile | Authenticator = "security-key",
+    options: Mapping[str, Any] | None = None,
+    **create: Any,
+) -> tuple[Authenticator, dict[str, Any]]:
+    """What an authenticator says to the options (or to new ones); not sent yet."""
+    given = begin(ceremony) if options is None else options
+    try:
+        device, _, response = ceremony.approval.register(shape, given, **create)
+    except DriverError as error:
+        raise NotVerified(str(error)) from error
+    return device, response
+
+
+def succeeded(reply: Reply) -> bool:
+    """Whether a finish was answered with the confirmation of section 4.4.2."""
+    return isinstance(reply.result, dict) and reply.result.get("success") is True
+
+
+def reason_of(reply: Reply) -> str | None:
+    """`error.data.reason`, if there is an error with one."""
+    data = reply.error.data if reply.error is not None else None
+    found = data.get("reason") if isinstance(data, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def enrolled_ids(ceremony: Ceremony) -> list[str]:
+    """The ids that a new enrolment excludes: all that the user has enrolled (section 4.4.1)."""
+    listed = begin(ceremony).get("excludeCredentials")
+    if not isinstance(listed, list):
+        raise NotVerified("excludeCredentials is no list, so what is enrolled cannot be seen")
+    return [str(one.get("id")) for one in listed if isinstance(one, dict)]
+
+
+def expect_not_enrolled(ceremony: Ceremony, credential_id: str, *, sent: str) -> None:
+    """A refused registration left nothing behind."""
+    ceremony.expect(
+        credential_id not in enrolled_ids(ceremony),
+        sent=f"{sent}; then a new begin",
+        expected="a refused credential is not enrolled",
+        got="its id among excludeCredentials",
+    )
+
+
+def expect_registration_refused(
+    ceremony: Ceremony,
+    response: Mapping[str, Any],
+    *reasons: Reason | str,
+    sent: str,
+    tolerated: Mapping[Reason | str, str] | None = None,
+) -> None:
+    """The registration is refused for one of these reasons, left nothing behind and did no harm."""
+    reply = ceremony.approval.finish(response)
+    ceremony.expect_error(reply, *reasons, sent=sent, tolerated=tolerated)
+    expect_not_enrolled(ceremony, str(response["id"]), sent=sent)
+    expect_still_enrols(ceremony, sent=sent)
+
+
+def expect_still_enrols(ceremony: Ceremony, *, sent: str) -> None:
+    """Whatever came before: an honest enrolment works afterwards."""
+    _, response = answer(ceremony)
+    reply = ceremony.approval.finish(response)
+    ceremony.expect(
+        succeeded(reply),
+        sent=f"an honest enrolment, after {sent}",
+        expected="success",
+        got=reply.describe(),
+    )
+
+
+def expect_some_error(ceremony: Ceremony, reply: Reply, *, sent: str) -> None:
+    """Bad params (reading): any error will do; an internal one is a warning, silence a failure."""
+    expect_an_answer(ceremony, reply, sent=sent)
+    if reply.outcome is Outcome.RESULT:
+        raise Finding(sent=sent, expected="an error", got=reply.describe())
+
+
+def expect_an_answer(ceremony: Ceremony, reply: Reply, *, sent: str) -> None:
+    """Either way is fine, as long as the server answers and does not break down over it."""
+    if reply.outcome in (Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.UNREACHABLE, Outcome.GARBAGE):
+        raise Finding(sent=sent, expected="an answer", got=reply.describe())
+    broke = reply.status is not None and reply.status >= _FIRST_SERVER_STATUS
+    if broke or (reply.error is not None and reply.error.code == _INTERNAL_ERROR):
+        ceremony.warn(f"{sent}: {reply.describe()}; bad params are no internal error (reading)")
+
+
+_BASE64URL = re.compile(r"[A-Za-z0-9_-]*")
+
+
+def is_base64url(value: Any) -> bool:
+    """Text as WebAuthn's JSON writes bytes: base64url without padding, at least one byte."""
+    return (
+        isinstance(value, str)
+        and len(value) >= 2
+        and len(value) % 4 != 1
+        and _BASE64URL.fullmatch(value) is not None
+    )

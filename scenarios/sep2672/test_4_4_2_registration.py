@@ -1,0 +1,279 @@
+"""SEP-2672 section 4.4.2: approval/enroll/finish, how a registration is verified."""
+
+import pytest
+
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.families.sep2672.issuing import ask, safe_arguments, tools_to_ask
+from pytest_mcp_approval.families.sep2672.registrations import (
+    answer,
+    begin,
+    expect_not_enrolled,
+    expect_registration_refused,
+    expect_still_enrols,
+    succeeded,
+)
+from pytest_mcp_approval.families.sep2672.vocabulary import Reason
+from virtual_authenticator import Authenticator
+from virtual_authenticator.faults import (
+    AttestedDataMissing,
+    BrokenX5c,
+    CrossOrigin,
+    DuplicateKeyCbor,
+    FlipFlag,
+    OffCurveKey,
+    OtherAlgorithm,
+    OtherKey,
+    OversizedKey,
+    SignatureBit,
+    TopOrigin,
+    Trailing,
+    Truncated,
+    WrongChallenge,
+    WrongCredentialId,
+    WrongOrigin,
+    WrongRpIdHash,
+    WrongType,
+)
+
+LOOKED_UP = {
+    Reason.NO_PENDING_ENROLLMENT: "a server that looks the challenge up may find none (reading)"
+}
+"""Section 4.4.2 does not say whether a wrong challenge fails to verify or is not found."""
+
+
+# ---- the challenge
+
+
+def other_challenges(issued):
+    """Challenges that are not the one that was issued, and how a comparison might miss that."""
+    raw = words.base64url_decode(issued)
+    return {
+        "random": None,
+        "one-bit-off": words.base64url_encode(raw[:-1] + bytes([raw[-1] ^ 1])),
+        "a-beginning-of-it": words.base64url_encode(raw[: len(raw) // 2]),
+        "more-behind-it": words.base64url_encode(raw + b"\x00"),
+        "other-letter-case": issued.swapcase(),
+        "one-byte": "AA",
+    }
+
+
+@requirement("sep2672/4.4.2-challenge-must-match")
+@pytest.mark.parametrize("which", other_challenges("AAAA"))
+def test_another_challenge_is_refused(ceremony, which):
+    """A response over any other challenge than the pending one does not verify."""
+    ceremony.enrol()
+    options = begin(ceremony)
+    value = other_challenges(options["challenge"])[which]
+    _, response = answer(ceremony, options=options, faults=WrongChallenge(value))
+    expect_registration_refused(
+        ceremony,
+        response,
+        Reason.VERIFICATION_FAILED,
+        sent=f"{words.ENROLL_FINISH}, signed over another challenge ({which})",
+        tolerated=LOOKED_UP,
+    )
+
+
+@requirement("sep2672/4.4.2-challenge-must-match")
+def test_the_challenge_of_a_call_enrols_nothing(ceremony):
+    """A challenge of approval/challenge/create is not one for registrations."""
+    ceremony.enrol()
+    tool = tools_to_ask(ceremony)[0]  # nothing runs, so any arguments will do
+    request, reply = ask(ceremony, tool, safe_arguments(tool))
+    if request is None:
+        raise NotApplicable(f"no challenge to be had for {tool.name}: {reply.describe()}")
+    foreign = request.options["challenge"]
+    _, response = answer(ceremony, faults=WrongChallenge(foreign))
+    expect_registration_refused(
+        ceremony,
+        response,
+        Reason.VERIFICATION_FAILED,
+        sent=f"{words.ENROLL_FINISH}, signed over the challenge of a tool call",
+        tolerated=LOOKED_UP,
+    )
+
+
+# ---- user verification
+
+STATEMENTS = ("none", "packed-self", "packed")
+
+
+def attesting(kind):
+    """A security key, and how it is asked, so that it sends this attestation statement though
+    'none' was asked for."""
+    if kind == "none":
+        return Authenticator("security-key"), {}
+    return Authenticator("security-key", attestation=kind), {"ignoring": ["attestation"]}
+
+
+def honest_statement(ceremony, kind):
+    """The positive twin of a broken statement: the same one, whole."""
+    device, create = attesting(kind)
+    _, response = answer(ceremony, device, **create)
+    reply = ceremony.approval.finish(response)
+    if succeeded(reply):
+        return
+    if kind == "none":
+        raise NotVerified(f"an honest enrolment was refused: {reply.describe()}")
+    raise NotApplicable(f"the server takes no {kind} attestation at all: {reply.describe()}")
+
+
+@requirement("sep2672/4.4.2-uv-asserted")
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_a_registration_without_user_verification_is_refused(ceremony, statement):
+    """The UV flag is clear, everything else is whole: whoever holds the key could have been it."""
+    honest_statement(ceremony, statement)
+    device, create = attesting(statement)
+    _, response = answer(ceremony, device, faults=FlipFlag("UV"), **create)
+    expect_registration_refused(
+        ceremony,
+        response,
+        Reason.VERIFICATION_FAILED,
+        sent=f"{words.ENROLL_FINISH}, attestation {statement}, flag UV clear",
+    )
+
+
+@requirement("sep2672/4.4.2-uv-asserted")
+def test_an_authenticator_that_cannot_verify_is_refused(ceremony):
+    """A plain U2F key, through a client that ignored what the options ask for."""
+    ceremony.enrol()
+    _, response = answer(ceremony, "u2f-key", ignoring=["user-verification", "resident-key"])
+    expect_registration_refused(
+        ceremony,
+        response,
+        Reason.VERIFICATION_FAILED,
+        sent=f"{words.ENROLL_FINISH}, by a U2F key that cannot verify its user",
+    )
+
+
+# ---- the rest of the response
+
+FAULTS = {
+    "rp-id-hash": WrongRpIdHash(),
+    "type-of-a-sign-in": WrongType(),
+    "type-in-capitals": WrongType("WEBAUTHN.CREATE"),
+    "type-empty": WrongType(""),
+    "user-not-present": FlipFlag("UP"),
+    "no-attested-data": AttestedDataMissing(),
+    "attested-data-announced-and-missing": AttestedDataMissing(keep_flag=True),
+    "authenticator-data-cut-by-1": Truncated(1),
+    "authenticator-data-cut-by-40": Truncated(40),
+    "authenticator-data-of-hardly-any-byte": Truncated(160),
+    "key-off-its-curve": OffCurveKey(),
+    "algorithm-not-offered": OtherAlgorithm(),
+}
+
+
+@requirement("sep2672/4.4.2-response-verified")
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_faulty_registration_is_refused(ceremony, fault):
+    """One thing is wrong and all else is whole, also where no attestation is signed."""
+    ceremony.enrol()
+    _, response = answer(ceremony, faults=fault)
+    expect_registration_refused(
+        ceremony,
+        response,
+        Reason.VERIFICATION_FAILED,
+        sent=f"{words.ENROLL_FINISH}, attestation none, fault {fault.name} ({fault.check})",
+    )
+
+
+ORIGINS = {
+    "attacker": "https://attacker.example",
+    "ours-as-a-label-of-theirs": "{page}.attacker.example",
+    "ours-as-their-path": "https://attacker.example/{page}",
+    "ours-as-their-user": "{page}@attacker.example",
+    "ours-as-their-ending": "https://attacker-{host}",
+    "null": "null",
+    "empty": "",
+}
+
+
+@requirement("sep2672/4.4.2-response-verified")
+@pytest.mark.parametrize("origin", ORIGINS.values(), ids=ORIGINS)
+def test_another_origin_is_refused(ceremony, origin):
+    """A page that is none of the server's asked. Reading: ports and subdomains are left to it."""
+    ceremony.enrol()
+    options = begin(ceremony)
+    page = ceremony.approval.origin_for(options)
+    claimed = origin.format(page=page, host=page.partition("://")[2])
+    _, response = answer(ceremony, options=options, faults=WrongOrigin(claimed))
+    expect_registration_refused(
+        ceremony,
+        response,
+        Reason.VERIFICATION_FAILED,
+        sent=f"{words.ENROLL_FINISH}, client data's origin {claimed!r}",
+    )
+
+
+BROKEN_STATEMENTS = {
+    "self-signature-bit": ("packed-self", SignatureBit()),
+    "self-signed-by-another-key": ("packed-self", OtherKey()),
+    "signature-bit-under-a-certificate": ("packed", SignatureBit()),
+    "signed-by-another-key-than-the-certificate's": ("packed", OtherKey()),
+    "unreadable-certificate": ("packed", BrokenX5c()),
+}
+
+
+@requirement("sep2672/4.4.2-response-verified")
+@pytest.mark.parametrize(("statement", "fault"), BROKEN_STATEMENTS.values(), ids=BROKEN_STATEMENTS)
+def test_a_broken_attestation_is_refused(ceremony, statement, fault):
+    """Under 'none' nobody asks whose attestation it is; a signature that is there must verify.
+
+    Reading: a signature exists only in statements that have one; a server that takes no such
+    statement at all is not judged here.
+    """
+    honest_statement(ceremony, statement)
+    device, create = attesting(statement)
+    _, response = answer(ceremony, device, faults=fault, **create)
+    expect_registration_refused(
+        ceremony,
+        response,
+        Reason.VERIFICATION_FAILED,
+        sent=f"{words.ENROLL_FINISH}, attestation {statement}, fault {fault.name}",
+    )
+
+
+QUESTIONABLE = {
+    "bytes-behind-the-authenticator-data": Trailing(),
+    "member-twice-in-the-cbor": DuplicateKeyCbor(),
+    "oversized-key": OversizedKey(),
+    "backed-up-but-not-eligible": FlipFlag("BS"),
+    "in-a-frame-of-another-origin": CrossOrigin(),
+    "framed-by-an-attacker": TopOrigin(),
+}
+
+
+@requirement("sep2672/4.4.2-response-verified")
+@pytest.mark.parametrize("fault", QUESTIONABLE.values(), ids=QUESTIONABLE)
+def test_a_questionable_registration_is_better_refused(ceremony, fault):
+    """WebAuthn asks to refuse these or leaves them to the server; the SEP does not name them.
+
+    Reading: accepting one is a warning.
+    """
+    ceremony.enrol()
+    _, response = answer(ceremony, faults=fault)
+    reply = ceremony.approval.finish(response)
+    sent = f"{words.ENROLL_FINISH}, fault {fault.name} ({fault.check})"
+    if succeeded(reply):
+        ceremony.warn(f"{sent}: accepted; WebAuthn, {fault.section}")
+        return
+    ceremony.expect_error(reply, Reason.VERIFICATION_FAILED, sent=sent)
+    expect_not_enrolled(ceremony, response["id"], sent=sent)
+    expect_still_enrols(ceremony, sent=sent)
+
+
+@requirement("sep2672/4.4.2-response-verified")
+def test_the_id_beside_the_response_is_not_believed(ceremony):
+    """The id that counts is the attested one; the page could write any other, somebody else's too.
+
+    Refusing is fine, and so is enrolling the attested id.
+    """
+    ceremony.enrol()
+    _, response = answer(ceremony, faults=WrongCredentialId())
+    reply = ceremony.approval.finish(response)
+    sent = f"{words.ENROLL_FINISH}, id and rawId not those of the attested credential"
+    if not succeeded(reply):
+        ceremony.expect_error(reply, Reason.VERIFICATION_FAILED, sent=sent)
+    expect_not_enrolled(ceremony, response["id"], sent=sent)

@@ -1,0 +1,40 @@
+"""pytest runs inside a test: which plugin, and what must be loaded before.
+
+An inner run in this process drops the modules that it was first to load, and a second copy of a
+compiled module is a stranger to the first: what is heavy is loaded here, once.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import Any
+
+import pytest
+
+import virtual_authenticator.cdp
+import virtual_authenticator.certificates
+import virtual_authenticator.client_extensions
+import virtual_authenticator.faults  # noqa: F401
+
+
+def plugin_options() -> list[str]:
+    """Our plugin and no other that loads slowly. In a bare checkout ours has to be named."""
+    others = ["-p", "no:hypothesispytest", "-p", "no:anyio"]
+    # These collect garbage around every run, which in a process this large takes half a second.
+    others += ["-p", "no:unraisableexception", "-p", "no:threadexception"]
+    known = {one.value for one in entry_points(group="pytest11")}
+    if "pytest_mcp_approval.plugin" in known:
+        return others
+    return [*others, "-p", "pytest_mcp_approval.plugin"]
+
+
+class Verdicts:
+    """Sits in an inner run and listens."""
+
+    def __init__(self) -> None:
+        self.found: list[dict[str, Any]] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        result = getattr(report, "mcp_approval", None)
+        if result is not None:
+            self.found.append(result)

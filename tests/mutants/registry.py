@@ -1,0 +1,77 @@
+"""The broken servers: each the healthy reference with one defect, a few lines over it.
+
+    @mutant(kills="sep2672/4.8-03-method", because="evidence.method 'WebAuthn'")
+    class FoldsCase(ApprovalGate):
+        ...
+
+`kills` is the rule whose scenarios must find the defect, `because` a pattern in what they report.
+A mutant may be a gate, a server, a relying party, a store, or any function that takes the options
+of `reference_server.server.build` and gives a server.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_mcp_approval.reference_server.relying_party import RelyingParty
+from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
+from pytest_mcp_approval.reference_server.server import ReferenceServer, build
+from pytest_mcp_approval.reference_server.stores.memory import MemoryStore
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One broken server."""
+
+    name: str
+    module: str
+    kills: str
+    because: str
+    fault: str
+    """The defect, in the words of its docstring."""
+
+    @property
+    def target(self) -> str:
+        """As --mcp-approval-target names it."""
+        return f"python:{self.module}:{self.name}"
+
+
+MUTANTS: dict[str, Mutant] = {}
+
+
+def mutant(*, kills: str, because: str) -> Callable[[Any], Any]:
+    """Registers a broken part as a server that has it, and puts that server's factory in its place."""
+
+    def decorate(part: Any) -> Any:
+        made = _factory(part)
+        made.mcp_approval_reference = True  # the suite then treats it as the reference it is
+        made.part = part
+        name = part.__name__
+        assert name not in MUTANTS, f"two mutants are called {name}"
+        MUTANTS[name] = Mutant(
+            name, part.__module__, kills, because, inspect.getdoc(part) or "no words for it"
+        )
+        return made
+
+    return decorate
+
+
+def _factory(part: Any) -> Any:
+    def factory(**options: Any) -> ReferenceServer:
+        if not inspect.isclass(part):
+            return part(**options)
+        if issubclass(part, ApprovalGate):
+            return build(gate_class=part, **options)
+        if issubclass(part, ReferenceServer):
+            return build(server_class=part, **options)
+        if issubclass(part, RelyingParty):
+            return build(relying_party=part(), **options)
+        if issubclass(part, MemoryStore):
+            return build(**{**options, "store": part()})
+        raise TypeError(f"{part.__name__}: no part of a server")
+
+    factory.__name__ = part.__name__
+    return factory

@@ -1,0 +1,384 @@
+"""Servers that hash arguments wrongly: section 4.6."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import rfc8785
+
+from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
+from pytest_mcp_approval.reference_server.sep2672.records import Attempt
+from pytest_mcp_approval.reference_server.server import ReferenceServer, build
+from pytest_mcp_approval.reference_server.tools import DEMONSTRATION_TOOLS, RESTART_SERVICE
+from tests.mutants.registry import mutant
+
+
+class _Canonical(ApprovalGate):
+    """Something to write the arguments with."""
+
+    separator = b"\0"
+
+    def write(self, arguments: Any) -> bytes:
+        return words.canonical_arguments(arguments)
+
+    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
+        parts = (tool.encode(), self.write(arguments), server_id.encode())
+        return hashlib.sha256(self.separator.join(parts)).digest()
+
+
+def each(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with every scalar in it changed."""
+    if isinstance(value, dict):
+        return {name: each(member, change) for name, member in value.items()}
+    if isinstance(value, list):
+        return [each(member, change) for member in value]
+    return change(value)
+
+
+# ---- RFC 8785
+
+
+@mutant(kills="sep2672/4.6-jcs", because=r"canonical form .*\\U0001f600")
+class SortsByCodePoint(_Canonical):
+    """Sorts members by code point, as most languages sort texts."""
+
+    def write(self, arguments: Any) -> bytes:
+        if isinstance(arguments, dict):
+            members = (
+                rfc8785.dumps(n) + b":" + self.write(v) for n, v in sorted(arguments.items())
+            )
+            return b"{" + b",".join(members) + b"}"
+        if isinstance(arguments, list):
+            return b"[" + b",".join(map(self.write, arguments)) + b"]"
+        return rfc8785.dumps(arguments)
+
+
+@mutant(kills="sep2672/4.6-jcs", because="with '1.0' and '1'")
+class AdHocJson(_Canonical):
+    """json.dumps with sorted keys, which is deterministic and not RFC 8785."""
+
+    def write(self, arguments: Any) -> bytes:
+        return json.dumps(arguments, sort_keys=True, separators=(",", ":")).encode()
+
+
+@mutant(kills="sep2672/4.6-jcs", because=r"'\{\"b\":1,\"a\":2\}'")
+class KeepsTheOrder(_Canonical):
+    """Hashes members in the order in which they came."""
+
+    def write(self, arguments: Any) -> bytes:
+        return json.dumps(arguments).encode()
+
+
+@mutant(kills="sep2672/4.6-jcs", because="the approved call of .* with numbers with a fraction")
+class CallsByTheLetter(ApprovalGate):
+    """Takes 1.0 for something else than 1, at the call only."""
+
+    def step_12_argument_hash(self, attempt: Attempt) -> None:
+        attempt.arguments = each(attempt.arguments, lambda v: repr(v) if type(v) is float else v)
+        super().step_12_argument_hash(attempt)
+
+
+@mutant(kills="sep2672/4.6-jcs", because="ufb01")
+class NormalisesCompatibly(_Canonical):
+    """Normalises texts to NFKC before hashing."""
+
+    def write(self, arguments: Any) -> bytes:
+        return super().write(
+            each(arguments, lambda v: unicodedata.normalize("NFKC", v) if type(v) is str else v)
+        )
+
+
+@mutant(kills="sep2672/4.6-jcs", because="no such member")
+class DropsNullsBeforeHashing(_Canonical):
+    """Leaves members out that are null."""
+
+    def write(self, arguments: Any) -> bytes:
+        return super().write({n: v for n, v in arguments.items() if v is not None})
+
+
+@mutant(kills="sep2672/4.6-jcs", because="'\"1\"' and with '1'")
+class WritesNumbersAsText(_Canonical):
+    """Numbers and their texts are alike, as in a form."""
+
+    def write(self, arguments: Any) -> bytes:
+        return super().write(each(arguments, lambda v: v if type(v) in (bool, str) else str(v)))
+
+
+@mutant(kills="sep2672/4.6-jcs", because="'true' and with '1'")
+class TruthIsANumber(_Canonical):
+    """true is 1 and false is 0."""
+
+    def write(self, arguments: Any) -> bytes:
+        return super().write(each(arguments, lambda v: int(v) if type(v) is bool else v))
+
+
+@mutant(kills="sep2672/4.6-jcs", because="zero byte|u0000")
+class CutsAtZero(_Canonical):
+    """Texts end at their first zero byte, as in C."""
+
+    def write(self, arguments: Any) -> bytes:
+        return super().write(
+            each(arguments, lambda v: v.partition("\0")[0] if type(v) is str else v)
+        )
+
+
+@mutant(kills="sep2672/4.6-jcs", because="U0001f600")
+class ReplacesWhatLatin1Lacks(_Canonical):
+    """Characters beyond Latin-1 become question marks."""
+
+    def write(self, arguments: Any) -> bytes:
+        return super().write(arguments).decode().encode("latin-1", "replace")
+
+
+@mutant(kills="sep2672/4.6-jcs", because="__proto__")
+class LosesProto(_Canonical):
+    """A member called __proto__ disappears, as in a JavaScript object."""
+
+    def write(self, arguments: Any) -> bytes:
+        return super().write(
+            {
+                n: {k: w for k, w in v.items() if k != "__proto__"} if type(v) is dict else v
+                for n, v in arguments.items()
+            }
+        )
+
+
+@mutant(kills="sep2672/4.6-jcs", because="0.30000000000000004")
+class RoundsNumbers(_Canonical):
+    """Numbers are written with 15 digits."""
+
+    def write(self, arguments: Any) -> bytes:
+        return super().write(
+            each(arguments, lambda v: float(f"{v:.15g}") if type(v) is float else v)
+        )
+
+
+@mutant(kills="sep2672/4.6-jcs", because="both ran")
+class RunsAMemberGivenTwice(ReferenceServer):
+    """Without strict JSON at the door, and without the hash: a member given twice runs anyhow."""
+
+    def asgi_app(self, **options: Any) -> Any:
+        self.gate.steps = tuple(step for step in self.gate.steps if "hash" not in step)
+        return super().asgi_app(**options).app
+
+
+@mutant(kills="sep2672/4.6-jcs", because="an honest approval/challenge/create after")
+class DiesOfBadJson(ReferenceServer):
+    """The first message that is no strict JSON is the last one that is served."""
+
+    def asgi_app(self, **options: Any) -> Any:
+        door, dead = super().asgi_app(**options), []
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            async def watch(message: Any) -> None:
+                if message.get("status") == 400:
+                    dead.append(message)
+                await send(message)
+
+            if dead and scope["type"] == "http":
+                await send({"type": "http.response.start", "status": 503, "headers": []})
+                await send({"type": "http.response.body"})
+            else:
+                await door(scope, receive, watch)
+
+        return app
+
+
+# ---- the hash
+
+
+@mutant(kills="sep2672/4.6-hash-construction", because="no separator instead of 00")
+class NoSeparators(_Canonical):
+    """Joins the three parts without separators."""
+
+    separator = b""
+
+
+@mutant(kills="sep2672/4.6-hash-construction", because=r"\\n instead of 00")
+class NewlineSeparators(_Canonical):
+    """Joins the three parts with line feeds."""
+
+    separator = b"\n"
+
+
+@mutant(kills="sep2672/4.6-hash-construction", because="serverId first")
+class ServerIdFirst(ApprovalGate):
+    """Hashes the serverId before the tool."""
+
+    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
+        canonical = words.canonical_arguments(arguments)
+        return hashlib.sha256(b"\0".join((server_id.encode(), tool.encode(), canonical))).digest()
+
+
+@mutant(kills="sep2672/4.6-hash-construction", because="SHA3-256")
+class AnotherHash(_Canonical):
+    """SHA3-256."""
+
+    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
+        parts = (tool.encode(), self.write(arguments), server_id.encode())
+        return hashlib.sha3_256(b"\0".join(parts)).digest()
+
+
+@mutant(kills="sep2672/4.6-hash-construction", because="u003C")
+class EscapesForHtml(_Canonical):
+    """Writes <, > and & as escapes, as Go's encoder does."""
+
+    def write(self, arguments: Any) -> bytes:
+        written = super().write(arguments)
+        for character in b"<>&":
+            written = written.replace(bytes((character,)), b"\\u%04x" % character)
+        return written
+
+
+# ---- as received
+
+
+def _with_a_default(gate_class: type[ApprovalGate], options: dict[str, Any]) -> ReferenceServer:
+    tools = (RESTART_SERVICE, *DEMONSTRATION_TOOLS)
+    return build(gate_class=gate_class, **{"tools": tools, **options})
+
+
+class _FillsIn(ApprovalGate):
+    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
+        filled = {"force": False, **arguments} if tool == RESTART_SERVICE.name else arguments
+        return super().hash_of(tool, filled, server_id)
+
+
+@mutant(kills="sep2672/4.6-no-schema-defaults", because="default spelled out only at the call")
+def FillsInDefaults(**options: Any) -> ReferenceServer:  # noqa: N802
+    """Validates, and fills the schema's defaults in, before hashing."""
+    return _with_a_default(_FillsIn, options)
+
+
+class _DropsDefaults(ApprovalGate):
+    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
+        kept = {n: v for n, v in arguments.items() if (n, v) != ("force", False)}
+        return super().hash_of(tool, kept, server_id)
+
+
+@mutant(kills="sep2672/4.6-no-schema-defaults", because="default spelled out only at the challenge")
+def LeavesDefaultsOut(**options: Any) -> ReferenceServer:  # noqa: N802
+    """Leaves members out of the hash that have their default."""
+    return _with_a_default(_DropsDefaults, options)
+
+
+@mutant(kills="sep2672/4.6-no-schema-defaults", because="a number as text")
+class CoercesTypes(_Canonical):
+    """Takes '5' for 5 before hashing."""
+
+    def write(self, arguments: Any) -> bytes:
+        return super().write(
+            each(arguments, lambda v: int(v) if type(v) is str and v.isdigit() else v)
+        )
+
+
+@mutant(kills="sep2672/4.6-no-schema-defaults", because="spaces around a text")
+class TrimsTexts(_Canonical):
+    """Trims texts before hashing."""
+
+    def write(self, arguments: Any) -> bytes:
+        return super().write(each(arguments, lambda v: v.strip() if type(v) is str else v))
+
+
+@mutant(kills="sep2672/4.6-no-schema-defaults", because="an unknown member")
+class StripsUnknownMembers(_Canonical):
+    """Strips members that the schema does not know before hashing, as zod does."""
+
+    def write(self, arguments: Any) -> bytes:
+        return super().write({n: v for n, v in arguments.items() if not n.startswith("mcpA")})
+
+
+@mutant(kills="sep2672/4.6-no-schema-defaults", because="a list around a value")
+class UnwrapsListsBeforeHashing(_Canonical):
+    """Takes a list of one for the one, as query strings do."""
+
+    def write(self, arguments: Any) -> bytes:
+        return super().write(
+            {n: v[0] if type(v) is list and len(v) == 1 else v for n, v in arguments.items()}
+        )
+
+
+# ---- the serverId
+
+
+@mutant(kills="sep2672/4.6-server-id-unique", because="the serverId is 'mcp-default'")
+def ConstantServerId(**options: Any) -> ReferenceServer:  # noqa: N802
+    """The serverId is the constant default 'mcp-default'."""
+    return build(server_id="mcp-default", **options)
+
+
+@mutant(kills="sep2672/4.6-server-id-unique", because="the same second half from both")
+def ServerIdOfTheSoftware(**options: Any) -> ReferenceServer:  # noqa: N802
+    """The serverId is a constant of this software, and random only to look at."""
+    return build(server_id="8a6d1b3c-65b8-4f0a-9a53-0e7d2c2f9c11", **options)
+
+
+@mutant(kills="sep2672/4.6-server-id-unique", because="with an approval for the other")
+class AcceptsForeignChallenges(ApprovalGate):
+    """Trusts the challenge inside the client data, whoever issued it."""
+
+    def step_04_challenge_known(self, attempt: Attempt) -> None:
+        from dataclasses import replace
+
+        try:
+            super().step_04_challenge_known(attempt)
+        except Exception:
+            known = list(self.store._challenges.values())  # type: ignore[attr-defined]
+            signed = json.loads(
+                words.base64url_decode(attempt.evidence["response"]["response"]["clientDataJSON"])
+            )
+            if not known:
+                raise
+            attempt.challenge = replace(
+                known[-1],
+                wire_challenge=words.base64url_decode(signed["challenge"]),
+                tool=attempt.tool.name,
+                action_hash=self.hash_of(attempt.tool.name, attempt.arguments, self.server_id),
+                consumed_at=None,
+            )
+
+
+@mutant(kills="sep2672/4.6-server-id-stable", because="two different second halves")
+class NewServerIdEachTime(ApprovalGate):
+    """The serverId is made anew at each challenge."""
+
+    def create_challenge(self, user: str, tool: str, arguments: Any) -> dict[str, Any]:
+        self.server_id = str(uuid.uuid4())
+        return super().create_challenge(user, tool, arguments)
+
+
+@mutant(kills="sep2672/4.6-server-id-stable", because="after a restart")
+def NewServerIdAtEachStart(**options: Any) -> ReferenceServer:  # noqa: N802
+    """The serverId is made anew at each start, while the store is kept."""
+    return build(server_id=str(uuid.uuid4()), **options)
+
+
+@mutant(kills="sep2672/4.6-server-id-stable", because="beginning and end")
+class RotatesTheServerId(ApprovalGate):
+    """The serverId changes every 20 seconds, pending challenges or not."""
+
+    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
+        turn = int(self.clock.now().timestamp()) // 20
+        return super().hash_of(tool, arguments, f"{server_id}-{turn}")
+
+
+@mutant(kills="sep2672/4.6-server-id-stable", because="another enrolment")
+class ServerIdWithTheCredentials(ApprovalGate):
+    """The serverId depends on how many credentials are enrolled."""
+
+    def create_challenge(self, user: str, tool: str, arguments: Any) -> dict[str, Any]:
+        usual = self.server_id
+        self.server_id = f"{usual}-{len(self.store.credentials(user))}"
+        try:
+            return super().create_challenge(user, tool, arguments)
+        finally:
+            self.server_id = usual
+
+    def step_12_argument_hash(self, attempt: Attempt) -> None:
+        """Compared elsewhere."""

@@ -1,0 +1,671 @@
+"""Servers that enrol wrongly: sections 4.4.1 and 4.4.2."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from webauthn.helpers import encode_cbor, parse_attestation_object, parse_cbor
+from webauthn.helpers.structs import AttestationObject, AuthenticatorData
+
+from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.families.sep2672.vocabulary import Reason
+from pytest_mcp_approval.reference_server.relying_party import (
+    Registration,
+    RelyingParty,
+    VerificationError,
+)
+from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
+from pytest_mcp_approval.reference_server.sep2672.records import CredentialRecord, EnrolmentRecord
+from pytest_mcp_approval.reference_server.sep2672.refusals import (
+    ApprovalRefusal,
+    InvalidParamsError,
+)
+from pytest_mcp_approval.reference_server.stores.memory import MemoryStore
+from tests.mutants.registry import mutant
+
+# ---- section 4.4.1: params and options
+
+
+@mutant(kills="sep2672/4.4.1-params-ignored", because="with params .*unknown")
+class RejectsUnknownParams(ApprovalGate):
+    """Refuses params of enroll/begin that it does not know."""
+
+    def handle(self, user: str, method: str, params: Any) -> dict[str, Any]:
+        if method == words.ENROLL_BEGIN and set(params or {}) - {"_meta"}:
+            raise InvalidParamsError("params: got some, expected none")
+        return super().handle(user, method, params)
+
+
+@mutant(kills="sep2672/4.4.1-params-ignored", because="authenticatorSelection")
+class LetsParamsOverrideTheOptions(ApprovalGate):
+    """Takes options of the client's own out of the params."""
+
+    def handle(self, user: str, method: str, params: Any) -> dict[str, Any]:
+        result = super().handle(user, method, params)
+        if method == words.ENROLL_BEGIN and "authenticatorSelection" in (params or {}):
+            result["options"]["authenticatorSelection"] = params["authenticatorSelection"]
+        return result
+
+
+class OtherOptions(ApprovalGate):
+    """A gate whose creation options are changed before they go out."""
+
+    def creation_options(self, record: EnrolmentRecord) -> dict[str, Any]:
+        options = super().creation_options(record)
+        self.change(options)
+        return options
+
+    def change(self, options: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+@mutant(kills="sep2672/4.4.1-options-shape", because="challenge, base64url without padding")
+class WritesStandardBase64(OtherOptions):
+    """Writes the challenge in standard base64, with padding."""
+
+    def change(self, options: dict[str, Any]) -> None:
+        raw = words.base64url_decode(options["challenge"])
+        options["challenge"] = base64.b64encode(raw).decode()
+
+
+@mutant(kills="sep2672/4.4.1-options-shape", because="user.id, base64url")
+class SendsTheUserHandleAsBytes(OtherOptions):
+    """Writes user.id as a list of numbers, as a buffer serialises."""
+
+    def change(self, options: dict[str, Any]) -> None:
+        options["user"]["id"] = list(words.base64url_decode(options["user"]["id"]))
+
+
+@mutant(kills="sep2672/4.4.1-options-shape", because="pubKeyCredParams")
+class NamesAlgorithmsByText(OtherOptions):
+    """Names algorithms as JOSE does, not by COSE's numbers."""
+
+    def change(self, options: dict[str, Any]) -> None:
+        options["pubKeyCredParams"] = [{"type": "public-key", "alg": "ES256"}]
+
+
+@mutant(kills="sep2672/4.4.1-options-shape", because="user.displayName")
+class LeavesOutTheDisplayName(OtherOptions):
+    """Leaves user.displayName out."""
+
+    def change(self, options: dict[str, Any]) -> None:
+        del options["user"]["displayName"]
+
+
+@mutant(kills="sep2672/4.4.1-options-shape", because="the member options")
+class SendsBareOptions(ApprovalGate):
+    """Answers with the options themselves, not with a member of that name."""
+
+    def begin_enrolment(self, user: str) -> dict[str, Any]:
+        return super().begin_enrolment(user)["options"]
+
+
+@mutant(kills="sep2672/4.4.1-uv-required", because="'preferred'")
+class PrefersUserVerification(OtherOptions):
+    """Asks for user verification as preferred."""
+
+    def change(self, options: dict[str, Any]) -> None:
+        options["authenticatorSelection"]["userVerification"] = "preferred"
+
+
+@mutant(kills="sep2672/4.4.1-uv-required", because="the second one")
+class RequiresUserVerificationOnce(OtherOptions):
+    """Asks for user verification only while the user has no credential."""
+
+    def change(self, options: dict[str, Any]) -> None:
+        if options["excludeCredentials"]:
+            options["authenticatorSelection"].pop("userVerification")
+
+
+# ---- section 4.4.1: challenge and time
+
+
+@mutant(kills="sep2672/4.4.1-fresh-challenge", because="different challenges")
+class HasOneRegistrationChallenge(ApprovalGate):
+    """Makes one registration challenge per process."""
+
+    def make_enrolment_challenge(self) -> bytes:
+        made: bytes = self.__dict__.setdefault("only", super().make_enrolment_challenge())
+        return made
+
+
+@mutant(kills="sep2672/4.4.1-fresh-challenge", because="ever change")
+class CountsRegistrationChallenges(ApprovalGate):
+    """Makes registration challenges by counting."""
+
+    count = 0
+
+    def make_enrolment_challenge(self) -> bytes:
+        self.count += 1
+        return self.count.to_bytes(32)
+
+
+@mutant(kills="sep2672/4.4.1-ttl", because="86400 s after its begin")
+class RegistrationsNeverExpire(ApprovalGate):
+    """Takes a registration challenge however old it is."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.enrolment_ttl = datetime.timedelta(days=3650)
+
+    def creation_options(self, record: EnrolmentRecord) -> dict[str, Any]:
+        return {**super().creation_options(record), "timeout": 300_000}
+
+
+@mutant(kills="sep2672/4.4.1-ttl", because="298 s after its begin")
+class RegistrationsExpireTooSoon(ApprovalGate):
+    """Gives people one minute to enrol, and tells their browser five."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.enrolment_ttl = datetime.timedelta(seconds=60)
+
+    def creation_options(self, record: EnrolmentRecord) -> dict[str, Any]:
+        return {**super().creation_options(record), "timeout": 300_000}
+
+
+@mutant(kills="sep2672/4.4.1-exclude-credentials", because="no member excludeCredentials")
+class LeavesOutAnEmptyList(OtherOptions):
+    """Leaves excludeCredentials out while it would be empty."""
+
+    def change(self, options: dict[str, Any]) -> None:
+        if not options["excludeCredentials"]:
+            del options["excludeCredentials"]
+
+
+@mutant(kills="sep2672/4.4.1-exclude-credentials", because="of 2 missing")
+class ExcludesTheNewestOnly(OtherOptions):
+    """Lists only the newest credential in excludeCredentials."""
+
+    def change(self, options: dict[str, Any]) -> None:
+        options["excludeCredentials"] = options["excludeCredentials"][-1:]
+
+
+@mutant(kills="sep2672/4.4.1-exclude-credentials", because="of 1 missing")
+class ExcludesNothing(OtherOptions):
+    """Always says that nothing is excluded."""
+
+    def change(self, options: dict[str, Any]) -> None:
+        options["excludeCredentials"] = []
+
+
+# ---- section 4.4.2: the confirmation
+
+
+class OtherConfirmation(ApprovalGate):
+    """A gate whose confirmation is changed before it goes out."""
+
+    def finish_enrolment(self, user: str, response: Any) -> dict[str, Any]:
+        result = super().finish_enrolment(user, response)
+        self.change(result)
+        return result
+
+    def change(self, result: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+@mutant(kills="sep2672/4.4.2-confirmation-shape", because="createdAt [0-9]+")
+class WritesAnEpochNumber(OtherConfirmation):
+    """Writes createdAt as a number of seconds."""
+
+    def change(self, result: dict[str, Any]) -> None:
+        written = datetime.datetime.fromisoformat(result["createdAt"])
+        result["createdAt"] = int(written.timestamp())
+
+
+@mutant(kills="sep2672/4.4.2-confirmation-shape", because="s apart")
+class WritesAConstantInstant(OtherConfirmation):
+    """Writes when the server was built as createdAt."""
+
+    def change(self, result: dict[str, Any]) -> None:
+        result["createdAt"] = "2026-01-01T00:00:00Z"
+
+
+@mutant(kills="sep2672/4.4.2-confirmation-shape", because="expected.*credentialId|credentialId '")
+class ConfirmsAnotherId(OtherConfirmation):
+    """Answers with the credential's id in hexadecimal."""
+
+    def change(self, result: dict[str, Any]) -> None:
+        result["credentialId"] = words.base64url_decode(result["credentialId"]).hex()
+
+
+@mutant(kills="sep2672/4.4.2-confirmation-shape", because="success: true")
+class SaysVerifiedInsteadOfSuccess(OtherConfirmation):
+    """Answers verified: true instead of success: true."""
+
+    def change(self, result: dict[str, Any]) -> None:
+        result["verified"] = result.pop("success")
+
+
+# ---- section 4.4.2: the registration
+
+
+@mutant(kills="sep2672/4.4.2-challenge-must-match", because=r"another challenge \(random\)")
+class DoesNotCompareTheChallenge(RelyingParty):
+    """Does not compare the challenge in a response."""
+
+    def check_challenge(self, client_data: Mapping[str, Any], expected: bytes) -> None:
+        pass
+
+
+@mutant(kills="sep2672/4.4.2-challenge-must-match", because="other-letter-case")
+class FoldsTheChallenge(RelyingParty):
+    """Compares challenges without regard to letter case."""
+
+    def check_challenge(self, client_data: Mapping[str, Any], expected: bytes) -> None:
+        claimed = str(client_data.get("challenge"))
+        if claimed.lower() != words.base64url_encode(expected).lower():
+            super().check_challenge(client_data, expected)
+
+
+@mutant(kills="sep2672/4.4.2-challenge-must-match", because="a-beginning-of-it")
+class ComparesTheBeginning(RelyingParty):
+    """Compares challenges only as far as the given one goes."""
+
+    def check_challenge(self, client_data: Mapping[str, Any], expected: bytes) -> None:
+        claimed = str(client_data.get("challenge"))
+        if len(claimed) < 8 or not words.base64url_encode(expected).startswith(claimed[:-1]):
+            super().check_challenge(client_data, expected)
+
+
+class LaxAtRegistration(RelyingParty):
+    """A relying party that leaves checks out of registrations, and makes all of them later."""
+
+    registering = threading.local()
+
+    def _verify_registration(self, response: Any, challenge: bytes) -> Registration:
+        self.registering.now = True
+        try:
+            return super()._verify_registration(response, challenge)
+        finally:
+            self.registering.now = False
+
+    @property
+    def lax(self) -> bool:
+        return getattr(self.registering, "now", False)
+
+
+@mutant(kills="sep2672/4.4.2-uv-asserted", because="flag UV clear")
+class DoesNotLookAtUserVerification(LaxAtRegistration):
+    """Does not look at the UV flag of a registration."""
+
+    def check_user_verified(self, data: AuthenticatorData) -> None:
+        if not self.lax:
+            super().check_user_verified(data)
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="origin 'https://attacker.example'")
+class DoesNotCompareTheOrigin(LaxAtRegistration):
+    """Does not compare the origin of a registration."""
+
+    def check_origin(self, client_data: Mapping[str, Any]) -> None:
+        if not self.lax:
+            super().check_origin(client_data)
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="localhost.attacker.example")
+class EnrolsFromOriginsThatBeginAlike(LaxAtRegistration):
+    """Takes every origin that begins like its own."""
+
+    def check_origin(self, client_data: Mapping[str, Any]) -> None:
+        if not str(client_data.get("origin")).startswith(self.origins):
+            super().check_origin(client_data)
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="attacker-localhost")
+class EnrolsFromOriginsThatEndAlike(LaxAtRegistration):
+    """Takes every origin that ends like its RP ID."""
+
+    def check_origin(self, client_data: Mapping[str, Any]) -> None:
+        if not str(client_data.get("origin")).endswith(self.id):
+            super().check_origin(client_data)
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="wrong-rp-id-hash")
+class DoesNotCompareTheRelyingParty(LaxAtRegistration):
+    """Does not compare the rpIdHash of a registration."""
+
+    def check_relying_party_hash(self, data: AuthenticatorData) -> None:
+        if not self.lax:
+            super().check_relying_party_hash(data)
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="fault wrong-type")
+class DoesNotLookAtTheType(LaxAtRegistration):
+    """Takes client data of a sign-in for a registration."""
+
+    def check_type(self, client_data: Mapping[str, Any], expected: str) -> None:
+        if not self.lax:
+            super().check_type(client_data, expected)
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="user presence")
+class DoesNotLookAtUserPresence(LaxAtRegistration):
+    """Does not look at the UP flag of a registration."""
+
+    def check_user_present(self, data: AuthenticatorData) -> None:
+        if not self.lax:
+            super().check_user_present(data)
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="attested-data-missing")
+class BelievesTheUnattested(LaxAtRegistration):
+    """Takes id and key from beside the attestation object where that holds none."""
+
+    def _verify_registration(self, response: Any, challenge: bytes) -> Registration:
+        try:
+            return super()._verify_registration(response, challenge)
+        except VerificationError as error:
+            if "attested credential data: got none" not in str(error):
+                raise
+        claimed = words.base64url_decode(response["id"])
+        return Registration(claimed, b"", 0, ("usb",), False)
+
+
+class Mends(RelyingParty):
+    """A relying party that repairs what was cut, and does not look at the key that comes of it."""
+
+    def check_attestation_object(self, encoded: bytes) -> AttestationObject:
+        for missing in range(200):
+            with suppress(Exception):
+                return parse_attestation_object(self.mended(encoded, bytes(missing)))
+        return super().check_attestation_object(encoded)
+
+    def check_public_key(self, public_key: bytes) -> None:
+        pass
+
+    def mended(self, encoded: bytes, zeros: bytes) -> bytes:
+        raise NotImplementedError
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="fault truncated")
+class MendsCutAuthenticatorData(Mends):
+    """Fills authenticator data that was cut with zeros until it can be read."""
+
+    def mended(self, encoded: bytes, zeros: bytes) -> bytes:
+        members = parse_cbor(encoded)
+        return encode_cbor({**members, "authData": members["authData"] + zeros})
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="attestationObject without its last")
+class MendsCutCbor(Mends):
+    """Fills an attestation object that was cut with zeros until it can be read."""
+
+    def mended(self, encoded: bytes, zeros: bytes) -> bytes:
+        return encoded + zeros
+
+    def check_attestation_statement(self, attestation: AttestationObject, *rest: bytes) -> None:
+        if attestation.fmt != "none":
+            super().check_attestation_statement(attestation, *rest)
+
+
+@mutant(
+    kills="sep2672/4.4.2-response-verified", because="attestation packed-self, fault signature-bit"
+)
+class WaivesTheSignature(RelyingParty):
+    """Takes 'none' for leave to check no attestation at all."""
+
+    def check_attestation_statement(self, *_: Any) -> None:
+        pass
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="fault broken-x5c")
+class WaivesTheCertificate(RelyingParty):
+    """Checks self-attestation, and no statement that comes with a certificate."""
+
+    def check_attestation_statement(
+        self, attestation: AttestationObject, encoded: bytes, client_data: bytes
+    ) -> None:
+        if not attestation.att_stmt.x5c:
+            super().check_attestation_statement(attestation, encoded, client_data)
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="fault off-curve-key")
+class DoesNotLookAtTheKey(RelyingParty):
+    """Keeps a public key without loading it."""
+
+    def check_public_key(self, public_key: bytes) -> None:
+        pass
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="fault other-algorithm")
+class TakesEveryAlgorithm(RelyingParty):
+    """Takes keys of algorithms that it did not offer."""
+
+    def check_algorithm(self, public_key: bytes) -> None:
+        pass
+
+    def check_public_key(self, public_key: bytes) -> None:
+        pass
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="not those of the attested credential")
+class BelievesTheId(ApprovalGate):
+    """Keeps a credential under the id that the page wrote."""
+
+    def verify_registration(self, response: Any, pending: EnrolmentRecord) -> Registration:
+        inner = words.base64url_decode(response["response"]["attestationObject"])
+        attested = parse_attestation_object(inner).auth_data.attested_credential_data
+        claimed, true = response["id"], response["id"]
+        if attested is not None:
+            true = words.base64url_encode(attested.credential_id)
+        honest = {**response, "id": true, "rawId": true}
+        found = super().verify_registration(honest, pending)
+        return replace(found, credential_id=words.base64url_decode(claimed))
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="response.clientDataJSON.*absent")
+class TakesRegistrationsWithoutClientData(ApprovalGate):
+    """Skips what it cannot find: a registration without client data passes."""
+
+    def verify_registration(self, response: Any, pending: EnrolmentRecord) -> Registration:
+        if "clientDataJSON" in response.get("response", {"clientDataJSON": None}):
+            return super().verify_registration(response, pending)
+        return Registration(words.base64url_decode(response["id"]), b"", 0, (), False)
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="an honest enrolment, after")
+class DiesOfNonsense(ApprovalGate):
+    """Enrols nobody any more once it has met CBOR that it cannot read."""
+
+    dead = False
+
+    def finish_enrolment(self, user: str, response: Any) -> dict[str, Any]:
+        try:
+            parse_cbor(words.base64url_decode(response["response"]["attestationObject"]))
+        except Exception:
+            self.dead = True
+        if self.dead:
+            raise ApprovalRefusal(Reason.VERIFICATION_FAILED, "out of order")
+        return super().finish_enrolment(user, response)
+
+
+# ---- section 4.4.2: what is kept
+
+
+class KeepsOther(ApprovalGate):
+    """A gate that keeps something else than was registered."""
+
+    def keep_credential(self, credential: CredentialRecord) -> None:
+        super().keep_credential(self.changed(credential))
+
+    def changed(self, credential: CredentialRecord) -> CredentialRecord:
+        raise NotImplementedError
+
+
+@mutant(kills="sep2672/4.4.2-persisted", because="transports")
+class DropsTransports(KeepsOther):
+    """Does not keep the transports."""
+
+    def changed(self, credential: CredentialRecord) -> CredentialRecord:
+        return replace(credential, transports=())
+
+
+@mutant(kills="sep2672/4.4.2-persisted", because=r"allowCredentials: \['nfc', 'usb'\]")
+class KeepsOneTransport(KeepsOther):
+    """Keeps the last transport only."""
+
+    def changed(self, credential: CredentialRecord) -> CredentialRecord:
+        return replace(credential, transports=credential.transports[-1:])
+
+
+@mutant(kills="sep2672/4.4.2-persisted", because="enrolled with signCount 41")
+class DropsTheCounter(KeepsOther):
+    """Does not keep the counter of the registration."""
+
+    def changed(self, credential: CredentialRecord) -> CredentialRecord:
+        return replace(credential, counter=0)
+
+
+@mutant(kills="sep2672/4.4.2-persisted", because="the second of two credentials")
+class KeepsOneKeyPerUser(KeepsOther):
+    """Keeps the first key of a user for all of their credentials."""
+
+    def changed(self, credential: CredentialRecord) -> CredentialRecord:
+        earlier = self.store.credentials(credential.user)
+        return replace(credential, public_key=earlier[0].public_key) if earlier else credential
+
+
+@mutant(kills="sep2672/4.4.2-persisted", because="enrolled before a restart")
+class ForgetsCountersAtARestart(ApprovalGate):
+    """Keeps credentials over a restart, but not their counters."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        kept = self.store._credentials  # type: ignore[attr-defined]
+        for key in kept:
+            kept[key] = replace(kept[key], counter=0)
+
+
+# ---- section 4.4.2: the same credential again
+
+
+@mutant(kills="sep2672/4.4.2-already-enrolled", because="an enrolled credential id again")
+class OverwritesTheRecord(ApprovalGate):
+    """Puts a new record in the place of one with the same id."""
+
+    def check_not_enrolled(self, registration: Registration) -> None:
+        self.store.remove_credential(registration.credential_id)
+
+
+@mutant(kills="sep2672/4.4.2-already-enrolled", because="honest call by the first holder")
+class OverwritesAndRefuses(ApprovalGate):
+    """Refuses a duplicate, and keeps its key all the same."""
+
+    def check_not_enrolled(self, registration: Registration) -> None:
+        kept = self.store.credential(registration.credential_id)
+        if kept is not None:
+            self.store.remove_credential(registration.credential_id)
+            self.store.add_credential(replace(kept, public_key=registration.public_key))
+        super().check_not_enrolled(registration)
+
+
+@mutant(kills="sep2672/4.4.2-already-enrolled", because="signCount .* after a second enrolment")
+class ResetsTheCounterOfADuplicate(ApprovalGate):
+    """Refuses a duplicate, and takes over its counter."""
+
+    def check_not_enrolled(self, registration: Registration) -> None:
+        kept = self.store.credential(registration.credential_id)
+        if kept is not None:
+            self.store.remove_credential(registration.credential_id)
+            self.store.add_credential(replace(kept, counter=registration.counter))
+        super().check_not_enrolled(registration)
+
+
+@mutant(kills="sep2672/4.4.2-already-enrolled", because="again, fault flip-flag")
+class LooksForDuplicatesFirst(ApprovalGate):
+    """Says that a credential is enrolled before it has verified anything."""
+
+    def verify_registration(self, response: Any, pending: EnrolmentRecord) -> Registration:
+        with suppress(ValueError):
+            if self.store.credential(words.base64url_decode(response.get("id"))) is not None:
+                raise ApprovalRefusal(Reason.CREDENTIAL_ALREADY_ENROLLED, "credential: enrolled")
+        return super().verify_registration(response, pending)
+
+
+@mutant(kills="sep2672/4.4.2-already-enrolled", because="one credential id, two challenges")
+class RacesForTheId(ApprovalGate):
+    """Looks whether an id is taken, and takes it a moment later."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.meeting = threading.Barrier(2)
+
+    def keep_credential(self, credential: CredentialRecord) -> None:
+        taken = self.store.credential(credential.credential_id) is not None
+        meet(self.meeting)
+        if taken:
+            super().keep_credential(credential)
+        self.store.remove_credential(credential.credential_id)
+        self.store.add_credential(credential)
+
+
+def meet(barrier: threading.Barrier) -> None:
+    """The moment between a look and an act: long enough for another thread to be there too."""
+    with suppress(threading.BrokenBarrierError):
+        barrier.wait(0.05)
+    if barrier.broken:
+        barrier.reset()
+
+
+# ---- section 4.4.2: challenges that are not pending
+
+
+@mutant(kills="sep2672/4.4.2-no-pending", because="a used registration challenge")
+class LeavesTheChallengePending(ApprovalGate):
+    """Leaves a registration challenge usable after a success."""
+
+    def consume_pending(self, pending: EnrolmentRecord) -> None:
+        pass
+
+
+class Renames(ApprovalGate):
+    """A gate that gives another reason where no enrolment is pending."""
+
+    def find_pending(self, user: str, response: Any) -> EnrolmentRecord:
+        try:
+            return super().find_pending(user, response)
+        except ApprovalRefusal as refusal:
+            raise ApprovalRefusal(self.renamed(refusal), refusal.message) from None
+
+    def renamed(self, refusal: ApprovalRefusal) -> Reason:
+        raise NotImplementedError
+
+
+@mutant(kills="sep2672/4.4.2-no-pending", because="while no enrolment is pending")
+class DoesNotKnowThatNothingIsPending(Renames):
+    """Says verification_failed where there was no begin."""
+
+    def renamed(self, refusal: ApprovalRefusal) -> Reason:
+        never = "begin first" in refusal.message
+        return Reason.VERIFICATION_FAILED if never else refusal.reason
+
+
+@mutant(kills="sep2672/4.4.2-no-pending", because="a day after its begin")
+class CallsAnExpiredEnrolmentAnExpiredChallenge(Renames):
+    """Says challenge_expired, which is a reason of tools/call."""
+
+    def renamed(self, refusal: ApprovalRefusal) -> Reason:
+        return Reason.CHALLENGE_EXPIRED
+
+
+@mutant(kills="sep2672/4.4.2-no-pending", because="together on one registration challenge")
+class RacesForTheRegistration(MemoryStore):
+    """Looks whether a registration challenge is unused, and marks it a moment later."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meeting = threading.Barrier(2)
+
+    def consume_enrolment(self, challenge: bytes, now: datetime.datetime) -> bool:
+        record = self._enrolments.get(challenge)
+        unused = record is not None and record.consumed_at is None
+        meet(self.meeting)
+        super().consume_enrolment(challenge, now)
+        return unused
