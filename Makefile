@@ -14,7 +14,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint types pytest format docs benchmark lock clean
+.PHONY: help demo matrix test setup lint types pytest format docs benchmark lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -55,6 +55,10 @@ types: $(STAMP) ## Check types
 pytest: $(STAMP) ## Run the tests only (PYTEST_ARGS="..." adds to the command)
 	@echo "pytest: running the tests on all cores"
 	@$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+
+matrix: $(STAMP) ## Judge the reference server in every combination of transport, store and era
+	@echo "matrix: twelve times the whole family; this takes some minutes"
+	@MCP_APPROVAL_MATRIX=1 $(BIN)/python -m pytest -n auto tests/plugin/test_healthy_reference.py
 
 format: $(STAMP) ## Format the code, and repair what ruff can
 	@echo "format: repairing what ruff can"

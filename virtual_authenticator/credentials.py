@@ -15,7 +15,6 @@ from typing import Any
 from .algorithms import Algorithm, PrivateKey, Signer, algorithm_of, from_pkcs8, to_pkcs8
 from .encoding import base64url_decode, base64url_encode
 
-
 _BY_KEY: Any = None
 """The key tells its algorithm, unless somebody knows it already."""
 

@@ -5,7 +5,6 @@ server takes two calls for the same. Arguments go out letter by letter as they a
 """
 
 import contextlib
-import hashlib
 import unicodedata
 
 import pytest
@@ -17,15 +16,15 @@ from pytest_mcp_approval.families.sep2672.issuing import (
     action_hash_of,
     ask,
     ask_all,
+    canonical_text,
     expect_still_issues,
+    expected_hash,
     issued,
-    issued_for_each,
-    offered,
     respelled,
     safe_arguments,
+    server_id_of,
     tools_to_ask,
 )
-from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.wire import Outcome, RawJson, StdioTransport
 
 # ---- 4.6-jcs: what is the same
@@ -137,26 +136,16 @@ def _expect_canonical_form(ceremony, name):
     text, canonical = SPELLINGS[name][:2]
     place, (challenge,) = ask_all(ceremony, [text])
     wanted = place.canonical(canonical)
-    tool, server_id = place.tool, _server_id(ceremony)
+    tool, server_id = place.tool, server_id_of(ceremony)
     usual = words.canonical_arguments(safe_arguments(tool)).decode()
-    if action_hash_of(issued(ceremony, tool)) != _hash(tool.name, usual, server_id):
+    if action_hash_of(issued(ceremony, tool)) != expected_hash(tool.name, usual, server_id):
         raise NotVerified("the action hash of a plain call is another (4.6-hash-construction)")
     ceremony.expect(
-        action_hash_of(challenge) == _hash(tool.name, wanted, server_id),
+        action_hash_of(challenge) == expected_hash(tool.name, wanted, server_id),
         sent=f"a challenge for {tool.name} with {text!a}",
         expected=f"the hash over the canonical form {wanted!a}",
         got="another second half",
     )
-
-
-def _hash(tool, canonical, server_id, separator=b"\0"):
-    """Written out here on purpose: the suite must not share a misreading with its own server."""
-    parts = (tool.encode(), canonical.encode(), server_id.encode())
-    return hashlib.sha256(separator.join(parts)).digest()
-
-
-def _server_id(ceremony):
-    return ceremony.target.settings.server_id or ceremony.target.known_server_id
 
 
 RESPELLINGS = [
@@ -335,7 +324,9 @@ def test_a_member_given_twice_runs_only_as_signed(ceremony):
     ran = []
     for order in ((value, changed), (changed, value)):
         members = [(name, order[0]), (name, order[1]), *rest.items()]
-        text = ",".join(f"{_json(key)}:{_json(member)}" for key, member in members)
+        text = ",".join(
+            f"{canonical_text(key)}:{canonical_text(member)}" for key, member in members
+        )
         challenge = ceremony.challenge(tool)
         twice = challenge.with_arguments(RawJson(f"{{{text}}}"))
         outcome = ceremony.call(twice, ceremony.evidence(challenge))
@@ -349,337 +340,3 @@ def test_a_member_given_twice_runs_only_as_signed(ceremony):
     )
     if ran:
         ceremony.warn(f"a call with the member {name!r} twice ran: {ran[0]}")
-
-
-def _json(value):
-    return words.canonical_arguments(value).decode()
-
-
-# ---- 4.6-hash-construction
-
-
-def _wrong_constructions(tool, canonical, server_id):
-    """Usual misreadings, so that a failure can say which one it looks like."""
-    joined = {"\\n": b"\n", ":": b":", "|": b"|", "no separator": b""}
-    for name, separator in joined.items():
-        yield f"{name} instead of 00", _hash(tool, canonical, server_id, separator)
-    yield "serverId first", _hash(server_id, tool, canonical)
-    yield "arguments first", _hash(canonical, tool, server_id)
-    yield "without the serverId", _hash(tool, canonical, "")
-    plain = b"\0".join((tool.encode(), canonical.encode(), server_id.encode()))
-    yield "a 00 at the end", hashlib.sha256(plain + b"\0").digest()
-    yield "SHA-512, cut", hashlib.sha512(plain).digest()[:32]
-    yield "SHA3-256", hashlib.sha3_256(plain).digest()
-    yield "SHA-256 twice", hashlib.sha256(hashlib.sha256(plain).digest()).digest()
-    inner = hashlib.sha256(canonical.encode()).hexdigest()
-    yield "the arguments hashed first", _hash(tool, inner, server_id)
-
-
-@requirement("sep2672/4.6-hash-construction")
-def test_the_action_hash_is_constructed_as_written(ceremony):
-    """SHA-256(toolName 00 canonical arguments 00 serverId), for every gated tool."""
-    server_id = _server_id(ceremony)
-    for tool, challenge in issued_for_each(ceremony):
-        canonical = words.canonical_arguments(safe_arguments(tool)).decode()
-        found = action_hash_of(challenge)
-        looks_like = [
-            name
-            for name, wrong in _wrong_constructions(tool.name, canonical, server_id)
-            if wrong == found
-        ]
-        ceremony.expect(
-            found == _hash(tool.name, canonical, server_id),
-            sent=f"a challenge for {tool.name} with {canonical}",
-            expected=f"SHA-256({tool.name} 00 {canonical} 00 {server_id})",
-            got="another second half: "
-            + (looks_like[0] if looks_like else "is the serverId the one that was told?"),
-        )
-
-
-# ---- 4.6-no-schema-defaults
-
-
-def _with_default(ceremony):
-    """A gated tool with a default for a member that its safe arguments leave out."""
-    for tool in ceremony.gated_tools():
-        schema = tool.listing.get("inputSchema")
-        properties = schema.get("properties") if isinstance(schema, dict) else None
-        for name, described in (properties if isinstance(properties, dict) else {}).items():
-            if isinstance(described, dict) and "default" in described:
-                spelled = {**safe_arguments(tool), name: described["default"]}
-                left_out = {k: v for k, v in spelled.items() if k != name}
-                return tool, left_out, spelled
-    return None
-
-
-def _text_of_a_number(safe):
-    for name, value in safe.items():
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return {**safe, name: _json(value)}
-    return None
-
-
-def _text_of_a_truth(safe):
-    for name, value in safe.items():
-        if isinstance(value, bool):
-            return {**safe, name: _json(value)}
-    return None
-
-
-def _spaces_around_a_text(safe):
-    for name, value in safe.items():
-        if isinstance(value, str):
-            return {**safe, name: f" {value} "}
-    return None
-
-
-def _list_around_a_value(safe):
-    return next(({**safe, name: [value]} for name, value in safe.items()), None)
-
-
-TRANSFORMED = {
-    "a number as text": _text_of_a_number,
-    "true or false as text": _text_of_a_truth,
-    "spaces around a text": _spaces_around_a_text,
-    "a list around a value": _list_around_a_value,
-    "an unknown member": lambda safe: {**safe, EXTRA_MEMBER: "x"},
-    "an unknown member that is null": lambda safe: {**safe, EXTRA_MEMBER: None},
-}
-
-
-def _refuses_the_other_form(ceremony, tool, approved, called, what):
-    """Approval of one form is none of the other, in the hash and at the call."""
-    ceremony.honest(tool)
-    challenge, reply = ask(ceremony, tool, approved)
-    if challenge is None:
-        raise NotVerified(f"no challenge for {tool.name}: {reply.describe()}")
-    other, _ = ask(ceremony, tool, called)
-    sent = f"{tool.name} approved with {_json(approved)}, {what}: {_json(called)}"
-    if other is not None:
-        ceremony.expect(
-            action_hash_of(other) != action_hash_of(challenge),
-            sent=f"challenges for {sent}",
-            expected="two action hashes: arguments are hashed as they were received",
-            got="the same second half in both",
-        )
-    outcome = ceremony.call(challenge.with_arguments(called), ceremony.evidence(challenge))
-    if outcome.reply.outcome is Outcome.ERROR and outcome.reply.error.code == -32602:
-        # The tool's schema may speak before the approval does; nothing ran.
-        ceremony.expect(
-            not outcome.executed, sent=sent, expected="tool not run", got=outcome.describe()
-        )
-    else:
-        ceremony.expect_refusal(outcome, Reason.ARGUMENT_HASH_MISMATCH, sent=sent)
-    return challenge
-
-
-@requirement("sep2672/4.6-no-schema-defaults")
-@pytest.mark.parametrize("change", TRANSFORMED.values(), ids=TRANSFORMED)
-def test_arguments_are_hashed_as_they_came(ceremony, change, request):
-    """Nothing that a schema would convert, trim or drop is converted, trimmed or dropped first."""
-    for tool in ceremony.gated_tools():
-        called = change(safe_arguments(tool))
-        if called is not None:
-            break
-    else:
-        ceremony.not_applicable("no gated tool has an argument of that type")
-    what = f"called with {request.node.callspec.id}"
-    challenge = _refuses_the_other_form(ceremony, tool, safe_arguments(tool), called, what)
-    ceremony.still_serves(challenge)
-
-
-@requirement("sep2672/4.6-no-schema-defaults")
-@pytest.mark.parametrize("spelled_out_at", ["the call", "the challenge"])
-def test_a_default_is_not_filled_in(ceremony, spelled_out_at):
-    """A member that the schema has a default for is signed as it was sent: there, or not there."""
-    found = _with_default(ceremony)
-    if found is None:
-        ceremony.not_applicable("no gated tool has a default in its inputSchema")
-    tool, left_out, spelled = found
-    # Only the safe arguments may ever run, so they are what a wrong server would be led to run.
-    if spelled_out_at == "the call":
-        approved, called = left_out, spelled
-    else:
-        approved, called = spelled, left_out
-    _refuses_the_other_form(
-        ceremony, tool, approved, called, f"its default spelled out only at {spelled_out_at}"
-    )
-
-
-@requirement("sep2672/4.6-no-schema-defaults")
-def test_a_member_that_was_approved_is_not_dropped(ceremony):
-    """The other way round: more was approved than is called."""
-    tool = ceremony.tool
-    safe = safe_arguments(tool)
-    _ = ceremony.passkey
-    if ask(ceremony, tool, {**safe, EXTRA_MEMBER: "x"})[0] is None:
-        ceremony.not_applicable("members that the tool does not know get no challenge here")
-    _refuses_the_other_form(
-        ceremony, tool, {**safe, EXTRA_MEMBER: "x"}, safe, "called without the last member"
-    )
-
-
-# ---- 4.6-server-id-unique
-
-GUESSES = [
-    *("", "mcp-default", "default", "mcp", "mcp-server", "server", "serverId", "server-id"),
-    *("verified-approval", "mcp-verified-approval", "test", "demo", "example", "localhost"),
-    *("undefined", "null", "None", "0", "1", "00000000-0000-0000-0000-000000000000"),
-]
-
-
-@requirement("sep2672/4.6-server-id-unique", needs=[])
-def test_the_server_id_is_no_constant_default(ceremony):
-    """One challenge is enough to try the ids that everybody would have.
-
-    Reading: the server's own name or its RP ID may be unique by chance, so they are a warning.
-    """
-    _ = ceremony.passkey
-    tool = tools_to_ask(ceremony)[0]
-    challenge = issued(ceremony, tool)
-    canonical = words.canonical_arguments(safe_arguments(tool)).decode()
-    found = action_hash_of(challenge)
-    for guess in GUESSES:
-        ceremony.expect(
-            found != _hash(tool.name, canonical, guess),
-            sent=f"a challenge for {tool.name}, its hash tried with usual serverIds",
-            expected="a serverId that no other server has",
-            got=f"the serverId is {guess!r}",
-        )
-    info = ceremony.session.server_info
-    for guess in (info.get("name"), challenge.options.get("rpId")):
-        if isinstance(guess, str) and found == _hash(tool.name, canonical, guess):
-            ceremony.warn(f"the serverId is {guess!r}, which another server may have too")
-
-
-@requirement("sep2672/4.6-server-id-unique")
-def test_two_instances_hash_differently(ceremony):
-    """The same call, approved at one server, is another action at the next one.
-
-    Reading: instances that were given one serverId on purpose are one server to this section; the
-    suite takes them for that when it is told the id.
-    """
-    tool = ceremony.tool
-    ceremony.honest(tool)
-    here = ceremony.challenge(tool)
-    other = ceremony.twin()
-    with contextlib.closing(other.target):
-        passkey = other.enrol()
-        there = issued(ceremony, tool, approval=other)
-        if ceremony.passkey.id in offered(there):
-            raise NotVerified("needs a second instance with a state of its own")
-        configured = ceremony.target.settings.server_id
-        if configured and action_hash_of(here) == action_hash_of(there):
-            raise NotVerified(f"both instances have the configured serverId {configured!r}")
-        ceremony.expect(
-            action_hash_of(here) != action_hash_of(there),
-            sent=f"challenges for {tool.name} from two instances, the same arguments",
-            expected="two action hashes, by two serverIds (if both were given one on purpose: "
-            "--mcp-approval-server-id)",
-            got="the same second half from both",
-        )
-        # Signed by a credential that the other instance knows, for the challenge of this one.
-        evidence = passkey.sign(here, ignoring=["allow-credentials"])
-        elsewhere = other.call(here, evidence)
-        ceremony.expect(
-            not elsewhere.executed and elsewhere.reply.outcome is Outcome.ERROR,
-            sent=f"a call of {tool.name} at one instance with an approval for the other",
-            expected="a refusal, tool not run",
-            got=elsewhere.describe(),
-        )
-        honest = other.call(there, passkey.sign(there))
-        if not honest.answered_with_result:
-            raise NotVerified(f"the honest call at the other one failed: {honest.describe()}")
-
-
-# ---- 4.6-server-id-stable
-
-
-def _expect_same_hash(ceremony, before, after, *, sent):
-    ceremony.expect(
-        action_hash_of(before) == action_hash_of(after),
-        sent=sent,
-        expected="one action hash for the same call: the serverId is the same",
-        got="two different second halves",
-    )
-
-
-@requirement("sep2672/4.6-server-id-stable")
-def test_the_hash_stays_the_same_during_a_run(ceremony):
-    """Over sessions, enrolments and approvals; and the first challenge is good to the end."""
-    tool = ceremony.tool
-    first = ceremony.challenge(tool)
-    ceremony.enrol("icloud-keychain")
-    _expect_same_hash(
-        ceremony,
-        first,
-        ceremony.challenge(tool),
-        sent=f"challenges for {tool.name} before and after another enrolment",
-    )
-    with ceremony.target.new_session() as session:
-        _expect_same_hash(
-            ceremony,
-            first,
-            ceremony.challenge(tool, session=session),
-            sent=f"challenges for {tool.name} in two sessions",
-        )
-    ceremony.honest(tool)
-    _expect_same_hash(
-        ceremony,
-        first,
-        ceremony.challenge(tool),
-        sent=f"challenges for {tool.name} before and after an approved call",
-    )
-    ceremony.still_serves(first)
-
-
-@requirement("sep2672/4.6-server-id-stable")
-def test_the_hash_stays_the_same_while_a_challenge_lives(ceremony):
-    """A serverId that changes with time must not do so under a pending challenge."""
-    if not ceremony.target.clock.movable:
-        ceremony.not_applicable("without a clock that can be moved, the run itself is all the time")
-    tool = ceremony.tool
-    first = ceremony.challenge(tool)
-    try:
-        lives = (first.expires_at - ceremony.clock.now()).total_seconds()
-    except ValueError as error:
-        raise NotVerified(f"expiresAt cannot be read: {error}") from None
-    ceremony.clock.advance(max(0, lives - 2))
-    sent = f"challenges for {tool.name} at the beginning and end of the first one's life"
-    _expect_same_hash(ceremony, first, ceremony.challenge(tool), sent=sent)
-    ceremony.still_serves(first)
-
-
-@requirement("sep2672/4.6-server-id-stable", needs=["restart"])
-def test_the_hash_survives_a_restart(ceremony):
-    """Where credentials are kept over a restart, the serverId is too.
-
-    Reading: a server that forgets everything has no challenge left that a new id could harm.
-    """
-    tool = ceremony.tool
-    before = ceremony.challenge(tool)
-    ceremony.target.restart()
-    ceremony.approval.forget()
-    after, reply = ask(ceremony, tool, safe_arguments(tool))
-    if ceremony.passkey.id not in offered(after):
-        ceremony.not_applicable(f"nothing is kept over a restart: {reply.describe()[:100]}")
-    _expect_same_hash(
-        ceremony, before, after, sent=f"challenges for {tool.name} before and after a restart"
-    )
-
-
-@requirement("sep2672/4.6-server-id-stable")
-def test_replicas_hash_alike(ceremony):
-    """A load balancer may send the call to another replica than the challenge came from."""
-    tool = ceremony.tool
-    here = ceremony.challenge(tool)
-    replica = ceremony.target.replica()
-    if replica is None:
-        ceremony.not_applicable("there is one target, and no replica of it")
-    with contextlib.closing(replica):
-        there = issued(ceremony, tool, approval=type(ceremony.approval)(replica))
-        if ceremony.passkey.id not in offered(there):
-            raise NotVerified("the two targets share no state, so they are no replicas")
-        _expect_same_hash(
-            ceremony, here, there, sent=f"challenges for {tool.name} from two replicas"
-        )

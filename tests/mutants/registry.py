@@ -43,7 +43,7 @@ MUTANTS: dict[str, Mutant] = {}
 
 
 def mutant(*, kills: str, because: str) -> Callable[[Any], Any]:
-    """Registers a broken part as a server that has it, and puts that server's factory in its place."""
+    """Registers a broken part, and puts the factory of a server that has it in its place."""
 
     def decorate(part: Any) -> Any:
         made = _factory(part)

@@ -7,6 +7,7 @@ refused everywhere is `NotVerified`, never a finding.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -307,3 +308,22 @@ def expect_still_issues(ceremony: Ceremony, *, after: str) -> None:
         expected="a challenge, as before",
         got=reply.describe(),
     )
+
+
+# ---- the action hash, as section 4.6 makes it
+
+
+def expected_hash(tool: str, canonical: str, server_id: str, separator: bytes = b"\0") -> bytes:
+    """Written out here on purpose: the suite must not share a misreading with its own server."""
+    parts = (tool.encode(), canonical.encode(), server_id.encode())
+    return hashlib.sha256(separator.join(parts)).digest()
+
+
+def server_id_of(ceremony: Ceremony) -> str | None:
+    """The target's serverId, where it is known."""
+    return ceremony.target.settings.server_id or ceremony.target.known_server_id
+
+
+def canonical_text(value: Any) -> str:
+    """A value as RFC 8785 writes it."""
+    return words.canonical_arguments(value).decode()

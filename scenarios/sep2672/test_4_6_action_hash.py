@@ -1,0 +1,183 @@
+"""SEP-2672 section 4.6: how the action hash is made, and of what."""
+
+import hashlib
+
+import pytest
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.families.sep2672.issuing import (
+    EXTRA_MEMBER,
+    action_hash_of,
+    ask,
+    canonical_text,
+    expected_hash,
+    issued_for_each,
+    safe_arguments,
+    server_id_of,
+)
+from pytest_mcp_approval.families.sep2672.vocabulary import Reason
+from pytest_mcp_approval.wire import Outcome
+
+# ---- 4.6-hash-construction
+
+
+def _wrong_constructions(tool, canonical, server_id):
+    """Usual misreadings, so that a failure can say which one it looks like."""
+    joined = {"\\n": b"\n", ":": b":", "|": b"|", "no separator": b""}
+    for name, separator in joined.items():
+        yield f"{name} instead of 00", expected_hash(tool, canonical, server_id, separator)
+    yield "serverId first", expected_hash(server_id, tool, canonical)
+    yield "arguments first", expected_hash(canonical, tool, server_id)
+    yield "without the serverId", expected_hash(tool, canonical, "")
+    plain = b"\0".join((tool.encode(), canonical.encode(), server_id.encode()))
+    yield "a 00 at the end", hashlib.sha256(plain + b"\0").digest()
+    yield "SHA-512, cut", hashlib.sha512(plain).digest()[:32]
+    yield "SHA3-256", hashlib.sha3_256(plain).digest()
+    yield "SHA-256 twice", hashlib.sha256(hashlib.sha256(plain).digest()).digest()
+    inner = hashlib.sha256(canonical.encode()).hexdigest()
+    yield "the arguments hashed first", expected_hash(tool, inner, server_id)
+
+
+@requirement("sep2672/4.6-hash-construction")
+def test_the_action_hash_is_constructed_as_written(ceremony):
+    """SHA-256(toolName 00 canonical arguments 00 serverId), for every gated tool."""
+    server_id = server_id_of(ceremony)
+    for tool, challenge in issued_for_each(ceremony):
+        canonical = words.canonical_arguments(safe_arguments(tool)).decode()
+        found = action_hash_of(challenge)
+        looks_like = [
+            name
+            for name, wrong in _wrong_constructions(tool.name, canonical, server_id)
+            if wrong == found
+        ]
+        ceremony.expect(
+            found == expected_hash(tool.name, canonical, server_id),
+            sent=f"a challenge for {tool.name} with {canonical}",
+            expected=f"SHA-256({tool.name} 00 {canonical} 00 {server_id})",
+            got="another second half: "
+            + (looks_like[0] if looks_like else "is the serverId the one that was told?"),
+        )
+
+
+# ---- 4.6-no-schema-defaults
+
+
+def _with_default(ceremony):
+    """A gated tool with a default for a member that its safe arguments leave out."""
+    for tool in ceremony.gated_tools():
+        schema = tool.listing.get("inputSchema")
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        for name, described in (properties if isinstance(properties, dict) else {}).items():
+            if isinstance(described, dict) and "default" in described:
+                spelled = {**safe_arguments(tool), name: described["default"]}
+                left_out = {k: v for k, v in spelled.items() if k != name}
+                return tool, left_out, spelled
+    return None
+
+
+def _text_of_a_number(safe):
+    for name, value in safe.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return {**safe, name: canonical_text(value)}
+    return None
+
+
+def _text_of_a_truth(safe):
+    for name, value in safe.items():
+        if isinstance(value, bool):
+            return {**safe, name: canonical_text(value)}
+    return None
+
+
+def _spaces_around_a_text(safe):
+    for name, value in safe.items():
+        if isinstance(value, str):
+            return {**safe, name: f" {value} "}
+    return None
+
+
+def _list_around_a_value(safe):
+    return next(({**safe, name: [value]} for name, value in safe.items()), None)
+
+
+TRANSFORMED = {
+    "a number as text": _text_of_a_number,
+    "true or false as text": _text_of_a_truth,
+    "spaces around a text": _spaces_around_a_text,
+    "a list around a value": _list_around_a_value,
+    "an unknown member": lambda safe: {**safe, EXTRA_MEMBER: "x"},
+    "an unknown member that is null": lambda safe: {**safe, EXTRA_MEMBER: None},
+}
+
+
+def _refuses_the_other_form(ceremony, tool, approved, called, what):
+    """Approval of one form is none of the other, in the hash and at the call."""
+    ceremony.honest(tool)
+    challenge, reply = ask(ceremony, tool, approved)
+    if challenge is None:
+        raise NotVerified(f"no challenge for {tool.name}: {reply.describe()}")
+    other, _ = ask(ceremony, tool, called)
+    sent = f"{tool.name} approved with {canonical_text(approved)}, {what}: {canonical_text(called)}"
+    if other is not None:
+        ceremony.expect(
+            action_hash_of(other) != action_hash_of(challenge),
+            sent=f"challenges for {sent}",
+            expected="two action hashes: arguments are hashed as they were received",
+            got="the same second half in both",
+        )
+    outcome = ceremony.call(challenge.with_arguments(called), ceremony.evidence(challenge))
+    if outcome.reply.outcome is Outcome.ERROR and outcome.reply.error.code == -32602:
+        # The tool's schema may speak before the approval does; nothing ran.
+        ceremony.expect(
+            not outcome.executed, sent=sent, expected="tool not run", got=outcome.describe()
+        )
+    else:
+        ceremony.expect_refusal(outcome, Reason.ARGUMENT_HASH_MISMATCH, sent=sent)
+    return challenge
+
+
+@requirement("sep2672/4.6-no-schema-defaults")
+@pytest.mark.parametrize("change", TRANSFORMED.values(), ids=TRANSFORMED)
+def test_arguments_are_hashed_as_they_came(ceremony, change, request):
+    """Nothing that a schema would convert, trim or drop is converted, trimmed or dropped first."""
+    for tool in ceremony.gated_tools():
+        called = change(safe_arguments(tool))
+        if called is not None:
+            break
+    else:
+        ceremony.not_applicable("no gated tool has an argument of that type")
+    what = f"called with {request.node.callspec.id}"
+    challenge = _refuses_the_other_form(ceremony, tool, safe_arguments(tool), called, what)
+    ceremony.still_serves(challenge)
+
+
+@requirement("sep2672/4.6-no-schema-defaults")
+@pytest.mark.parametrize("spelled_out_at", ["the call", "the challenge"])
+def test_a_default_is_not_filled_in(ceremony, spelled_out_at):
+    """A member that the schema has a default for is signed as it was sent: there, or not there."""
+    found = _with_default(ceremony)
+    if found is None:
+        ceremony.not_applicable("no gated tool has a default in its inputSchema")
+    tool, left_out, spelled = found
+    # Only the safe arguments may ever run, so they are what a wrong server would be led to run.
+    if spelled_out_at == "the call":
+        approved, called = left_out, spelled
+    else:
+        approved, called = spelled, left_out
+    _refuses_the_other_form(
+        ceremony, tool, approved, called, f"its default spelled out only at {spelled_out_at}"
+    )
+
+
+@requirement("sep2672/4.6-no-schema-defaults")
+def test_a_member_that_was_approved_is_not_dropped(ceremony):
+    """The other way round: more was approved than is called."""
+    tool = ceremony.tool
+    safe = safe_arguments(tool)
+    _ = ceremony.passkey
+    if ask(ceremony, tool, {**safe, EXTRA_MEMBER: "x"})[0] is None:
+        ceremony.not_applicable("members that the tool does not know get no challenge here")
+    _refuses_the_other_form(
+        ceremony, tool, {**safe, EXTRA_MEMBER: "x"}, safe, "called without the last member"
+    )
