@@ -6,15 +6,26 @@ compiled module is a stranger to the first: what is heavy is loaded here, once.
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
 import pytest
 
-import virtual_authenticator.cdp
-import virtual_authenticator.certificates
-import virtual_authenticator.client_extensions
-import virtual_authenticator.faults  # noqa: F401
+HEAVY = (
+    "pytest_mcp_approval.families.sep2672.fixtures",
+    "pytest_mcp_approval.preflight",
+    "pytest_mcp_approval.reference_server.stores.sql",
+    "pytest_mcp_approval.report.html",
+    "pytest_mcp_approval.run",
+    "pytest_mcp_approval.target.reference",
+    "virtual_authenticator.cdp",
+    "virtual_authenticator.certificates",
+    "virtual_authenticator.client_extensions",
+    "virtual_authenticator.faults",
+)
+for name in HEAVY:
+    import_module(name)
 
 
 def plugin_options() -> list[str]:

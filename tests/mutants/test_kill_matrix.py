@@ -13,8 +13,6 @@ from pytest_mcp_approval.catalogue import Verdict, catalogue
 from tests.inner_runs import Verdicts, plugin_options
 from tests.mutants.registry import MUTANTS, Mutant
 
-pytest_plugins = ["pytester"]
-
 for path in sorted(Path(__file__).parent.glob("sep2672_*.py")):
     importlib.import_module(f"tests.mutants.{path.stem}")
 
@@ -22,7 +20,7 @@ for path in sorted(Path(__file__).parent.glob("sep2672_*.py")):
 def judge(pytester: pytest.Pytester, target: str, *options: str) -> list[dict[str, Any]]:
     """What the packaged scenarios say about a target."""
     verdicts = Verdicts()
-    arguments = [f"--mcp-approval-target={target}", "-p", "no:xdist", "-q", *options]
+    arguments = [f"--mcp-approval-target={target}", "-p", "no:xdist", "-q", "--tb=native", *options]
     arguments += plugin_options()
     pytester.inline_run(*arguments, plugins=[verdicts])
     return verdicts.found

@@ -8,8 +8,6 @@ import pytest
 
 from tests.inner_runs import plugin_options
 
-pytest_plugins = ["pytester"]
-
 
 class Suite:
     """Runs pytest in a folder of its own with the plugin."""
