@@ -20,9 +20,8 @@ class Suite:
     ) -> pytest.RunResult:
         """In this process, which is quicker; the reference server is imported only once."""
         named = [f"--mcp-approval-target={target}"] if target else []
-        self.pytester.plugins = list(plugins)
         return self.pytester.runpytest_inprocess(
-            "-p", "no:cacheprovider", *plugin_options(), *named, *arguments
+            "-p", "no:cacheprovider", *plugin_options(), *named, *arguments, plugins=list(plugins)
         )
 
     def run_apart(self, *arguments: str, target: str | None = "reference") -> pytest.RunResult:

@@ -51,7 +51,7 @@ def test_without_a_target_they_are_skipped_with_the_reason(suite):
 
 
 def test_a_failed_rule_is_told_in_four_lines_with_a_way_to_run_it_again(suite):
-    target = "python:tests.mutants.sep2672_verification:FoldsTheCaseOfTheMethod"
+    target = "python:tests.mutants.sep2672_evidence:FoldsTheCaseOfTheMethod"
     result = suite.run("--mcp-approval-select=sep2672/4.8-03-method", target=target)
     assert result.ret == 1
     result.stdout.fnmatch_lines(
