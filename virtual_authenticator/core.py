@@ -117,6 +117,7 @@ class Core:
         self.ctap_faults: tuple[Fault, ...] = ()
         """What the CTAP layer does wrong for now (the WebAuthn layer is told at each call)."""
         self.identity_if_made = identity
+        self._algorithms = {BY_NAME[n].identifier: BY_NAME[n] for n in profile.algorithms}
         self._fault_entropy = self.entropy.fork("faults")
         self._plain_backup = isinstance(profile.backup_eligible, bool) and isinstance(
             profile.backup_state, bool
@@ -165,8 +166,11 @@ class Core:
 
     def choose_algorithm(self, offered: Sequence[int]) -> Algorithm | None:
         """The relying party's first choice among those the device has (section 6.3.2)."""
-        mine = {BY_NAME[name].identifier: BY_NAME[name] for name in self.profile.algorithms}
-        return next((mine[identifier] for identifier in offered if identifier in mine), None)
+        mine = self._algorithms
+        for identifier in offered:
+            if identifier in mine:
+                return mine[identifier]
+        return None
 
     def register(self, wanted: NewCredential, faults: FaultRun | None = None) -> Registered:
         """Make, store and attest a credential."""

@@ -19,7 +19,7 @@ DEFAULT_TIMEOUT = 300_000
 """Milliseconds; Level 3 recommends five minutes (section 15.1)."""
 DEFAULT_ALGORITHMS = (-7, -257)
 """What an empty pubKeyCredParams stands for (section 5.1.3)."""
-_LONGEST_TIMEOUT = 2**32 - 1
+LONGEST_TIMEOUT = 2**32 - 1
 _NO_ID = ""
 """No credential has it."""
 _EMPTY: Mapping[str, Any] = {}
@@ -99,7 +99,7 @@ def request_options(given: Any, known: Container[str] = ()) -> RequestOptions:
     if type(challenge) is not str or not is_canonical(challenge):
         challenge = _base64url_text(options, "challenge", "challenge")
     timeout = find("timeout")
-    if type(timeout) is not int or not 0 <= timeout <= _LONGEST_TIMEOUT:
+    if type(timeout) is not int or not 0 <= timeout <= LONGEST_TIMEOUT:
         timeout = _timeout(options)
     allow = find("allowCredentials")
     if allow is not None:
@@ -195,7 +195,7 @@ def _timeout(options: Mapping[str, Any]) -> float:
         return DEFAULT_TIMEOUT
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         _refuse("timeout", shorten(value), "milliseconds, a number")
-    if not 0 <= value <= _LONGEST_TIMEOUT:  # NaN is refused here too
+    if not 0 <= value <= LONGEST_TIMEOUT:  # NaN is refused here too
         _refuse("timeout", shorten(value), "milliseconds from 0 to 2^32-1")
     return value
 

@@ -178,3 +178,45 @@ def test_random_nonsense_meets_only_documented_errors(options: Any, ceremony: st
     except WebAuthnError as error:
         message = str(error)
     assert len(message) < 600
+
+
+ORIGIN = "https://example.org"
+USER = {"id": "dXNlcg", "name": "user", "displayName": "User"}
+
+
+@given(
+    changes=st.fixed_dictionaries(
+        {},
+        optional={
+            "timeout": st.sampled_from([0, 60000, 2**32 - 1, 2**32, 1.5, None, "x", True]),
+            "userVerification": st.sampled_from(["required", "preferred", "discouraged", 7]),
+            "extensions": st.sampled_from([None, {}, {"credProps": True}, 3]),
+            "rpId": st.sampled_from(["example.org", "org", None, 5]),
+            "challenge": st.sampled_from(["AAAA", "AA==", "AB", "é", 5]),
+            "allowCredentials": st.sampled_from(["this", "that", "both", [], None, "text", [3]]),
+        },
+    )
+)
+def test_the_short_way_and_the_long_way_of_get_agree(changes):
+    """What is answered in a straight line is what looking closely would have answered."""
+
+    def device():
+        made = Authenticator("security-key", seed="twins")
+        made.create(RelyingParty().creation_options(user=USER, challenge="AAAA"), ORIGIN)
+        return made
+
+    short, long = device(), device()
+    long._ceremonies._plain_get = lambda *_: None
+    own = {"type": "public-key", "id": short.credentials[0].encoded_id}
+    other = {"type": "public-key", "id": "AAAA", "transports": ["usb"]}
+    lists = {"this": [own], "that": [other], "both": [other, own]}
+    options = {"challenge": "AAAA", "rpId": "example.org", "allowCredentials": "this", **changes}
+    listed = options["allowCredentials"]
+    options["allowCredentials"] = lists.get(listed, listed) if isinstance(listed, str) else listed
+    ends = []
+    for one in (short, long):
+        try:
+            ends.append(one.get(options, ORIGIN))
+        except WebAuthnError as error:
+            ends.append((error.name, str(error)))
+    assert ends[0] == ends[1]
