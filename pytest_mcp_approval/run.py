@@ -91,7 +91,10 @@ class Run:
         try:
             self.header = preflight(self.settings).lines
         except PreflightError as error:
-            pytest.exit(str(error), returncode=PREFLIGHT_FAILED)
+            reporter = self.config.pluginmanager.getplugin("terminalreporter")
+            for line in str(error).splitlines():
+                reporter.write_line(line, red=True)
+            pytest.exit("nothing was judged", returncode=PREFLIGHT_FAILED)
 
     def pytest_report_header(self) -> list[str]:
         return header_lines(self.header)

@@ -8,17 +8,6 @@ from typing import TYPE_CHECKING, Any
 from .authenticator import Authenticator
 from .client_rules import Rule
 from .clock import Clock, ManualClock, SystemClock
-from .counters import (
-    AlwaysZero,
-    Constant,
-    CounterPolicy,
-    Global,
-    Overflow,
-    PerCredential,
-    RandomStep,
-    Rollback,
-    Scripted,
-)
 from .credentials import Credential
 from .errors import (
     InvalidOptionsError,
@@ -34,9 +23,29 @@ from .vault import SyncedAuthenticator, Vault
 
 if TYPE_CHECKING:
     from .certificates import AttestationAuthority, AttestationIdentity
+    from .counters import (
+        AlwaysZero,
+        Constant,
+        CounterPolicy,
+        Global,
+        Overflow,
+        PerCredential,
+        RandomStep,
+        Rollback,
+        Scripted,
+    )
     from .faults import Fault, FaultError, fault
 
 _LATE = {
+    "AlwaysZero": "counters",
+    "Constant": "counters",
+    "CounterPolicy": "counters",
+    "Global": "counters",
+    "Overflow": "counters",
+    "PerCredential": "counters",
+    "RandomStep": "counters",
+    "Rollback": "counters",
+    "Scripted": "counters",
     "AttestationAuthority": "certificates",
     "AttestationIdentity": "certificates",
     "Fault": "faults",

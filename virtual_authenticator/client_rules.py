@@ -5,10 +5,10 @@ off. Knows nothing of authenticators.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache, lru_cache
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from .encoding import shorten
@@ -164,11 +164,17 @@ def _suffixes() -> frozenset[str]:
 
 def _is_address(host: str) -> bool:
     try:
-        ipaddress.ip_address(host)
+        _address(host)
     except ValueError:
         return False
     return True
 
 
 def _is_loopback(host: str) -> bool:
-    return _is_address(host) and ipaddress.ip_address(host).is_loopback
+    return _is_address(host) and bool(_address(host).is_loopback)
+
+
+def _address(host: str) -> Any:
+    import ipaddress  # few hosts need it: the answers above are remembered
+
+    return ipaddress.ip_address(host)

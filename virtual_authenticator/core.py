@@ -18,7 +18,6 @@ from .algorithms import BY_NAME, ES256, Algorithm, PrivateKey, algorithm_of
 from .attestation import FORMATS, AttestationInput, Statement
 from .authenticator_data import AT, BE, BS, ED, UP, UV, AuthenticatorDataDraft
 from .clock import Clock, SystemClock
-from .counters import CounterPolicy
 from .credentials import Credential, CredentialStore
 from .entropy import Entropy
 from .journal import Journal
@@ -27,6 +26,7 @@ from .profile import Profile
 
 if TYPE_CHECKING:
     from .certificates import AttestationIdentity
+    from .counters import CounterPolicy
     from .faults import Fault, FaultRun
 
 PIN_RETRIES = 8

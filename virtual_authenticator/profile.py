@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .algorithms import BY_NAME
-from .counters import CounterPolicy, Global, counter_policy
 from .encoding import shorten
+
+if TYPE_CHECKING:
+    from .counters import CounterPolicy
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "attachment": ("platform", "cross-platform"),
@@ -44,7 +46,7 @@ class Profile:
     capacity: int = 0
     """How many discoverable credentials fit; 0 is without limit."""
     credential_id_length: int = 32
-    counter: CounterPolicy = field(default_factory=Global)
+    counter: CounterPolicy = field(default_factory=lambda: _counter({"kind": "global"}))
     backup_eligible: bool | Sequence[bool] = False
     """One value for ever, or one a use (the registration first, the last one stays)."""
     backup_state: bool | Sequence[bool] = False
@@ -134,6 +136,8 @@ def _script(name: str, given: bool | Sequence[bool]) -> bool | tuple[bool, ...]:
 
 
 def _counter(given: CounterPolicy | Mapping[str, Any]) -> CounterPolicy:
+    from .counters import CounterPolicy, counter_policy  # loaded with the first profile
+
     return given if isinstance(given, CounterPolicy) else counter_policy(dict(given))
 
 
