@@ -24,7 +24,7 @@ _RSA_BITS = 2048
 _RSA_EXPONENT = 65537
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Algorithm:
     """One COSE algorithm. The functions take keys of its own kind only."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Statement = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class AttestationInput:
     """What a statement is made from. `sign` and `identity` are where faults step in."""
 

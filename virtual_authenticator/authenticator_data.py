@@ -27,7 +27,7 @@ def attested_credential_data(aaguid: bytes, credential_id: bytes, public_key: by
     return aaguid + len(credential_id).to_bytes(2, "big") + credential_id + public_key
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class AuthenticatorDataDraft:
     """Authenticator data before it is bytes, so that faults can change a part of it."""
 

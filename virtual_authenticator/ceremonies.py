@@ -34,7 +34,7 @@ VERIFICATION_ATTEMPTS = 3
 NO_RULES: frozenset[Rule] = frozenset()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Page:
     """The page that asks: its origin, and how it is framed."""
 

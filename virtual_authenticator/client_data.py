@@ -25,7 +25,7 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\{character}" if character in '"\\' else f"\\u{ord(character):04x}"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ClientDataDraft:
     """Client data before it is bytes, so that faults can change a part of it."""
 

@@ -54,7 +54,7 @@ class PinState:
         return cls(**{**state, "hash": bytes.fromhex(state["hash"]) if state["hash"] else None})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Registered:
     """What a registration gives."""
 
@@ -65,7 +65,7 @@ class Registered:
     statement: Statement
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class NewCredential:
     """What a registration is asked for. The layers fill this in from their own requests."""
 

@@ -25,7 +25,7 @@ _NO_ID = ""
 _EMPTY: Mapping[str, Any] = {}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class CreationOptions:
     rp_id: str | None
     rp_name: str
