@@ -104,6 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=60)
     rounds = parser.parse_args().rounds
+    imported = import_seconds()  # first, before the workers have anything to do
     workers = {"ours": Worker(sys.executable, "ours")}
     for peer in PEERS:
         workers[peer] = Worker(environment(peer), f"{peer.replace('-', '_')}_peer")
@@ -116,7 +117,7 @@ def main() -> None:
                 taken[owner, task].append(seconds)
     for worker in workers.values():
         worker.stop()
-    report = render(taken, import_seconds(), rounds)
+    report = render(taken, imported, rounds)
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(report, encoding="utf-8")
     print(report)

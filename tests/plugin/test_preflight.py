@@ -91,7 +91,10 @@ def test_what_answers_is_no_mcp_server(suite, http_server, answer, words):
     [
         ("import sys; sys.exit('no database here')", "no database here"),
         ("import time; time.sleep(60)", "nothing within 1 s"),
-        ("print('hello, I am a shell', flush=True)\nimport time; time.sleep(60)", "hello, I am a shell"),
+        (
+            "print('hello, I am a shell', flush=True)\nimport time; time.sleep(60)",
+            "hello, I am a shell",
+        ),
     ],
     ids=["exits", "never-answers", "chats"],
 )
