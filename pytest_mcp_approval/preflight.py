@@ -34,6 +34,8 @@ class Preflight:
     """What was found, as lines of (name, value)."""
 
     lines: list[tuple[str, str]] = field(default_factory=list)
+    clock_stuck: str = ""
+    """Why the clock is not to be trusted, if it was moved and the target did not notice."""
 
     def say(self, name: str, value: str) -> None:
         self.lines.append((name, value))
@@ -186,7 +188,8 @@ def _say_clock(
     if 3595 <= moved <= 3660:
         found.say("clock", f"{clock.kind}, moves (checked +3600 s)")
     else:
-        found.say("clock", f"{clock.kind} does NOT move: +3600 s became {moved:+.0f} s")
+        found.clock_stuck = f"{clock.kind} does not move it: +3600 s became {moved:+.0f} s"
+        found.say("clock", f"none: {found.clock_stuck}")
     return None
 
 

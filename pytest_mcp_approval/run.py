@@ -28,6 +28,7 @@ from .catalogue import (
 )
 from .catalogue.requirements import selected
 from .catalogue_marker import MARKER
+from .clock import NoClock
 from .collection import collect_scenarios, take_scenario_ids
 from .families.sep2672.driver import Approval, DriverError
 from .report.html import render_html
@@ -89,7 +90,10 @@ class Run:
         from .preflight import PreflightError, preflight
 
         try:
-            self.header = preflight(self.settings).lines
+            found = preflight(self.settings)
+            self.header = found.lines
+            # As an option, because xdist hands options on to its workers.
+            self.config.option.mcp_approval_clock_stuck = found.clock_stuck
         except PreflightError as error:
             reporter = self.config.pluginmanager.getplugin("terminalreporter")
             for line in str(error).splitlines():
@@ -241,8 +245,11 @@ WARNINGS: pytest.StashKey[list[str]] = pytest.StashKey()
 @contextlib.contextmanager
 def opened_target(config: pytest.Config, settings: Settings) -> Iterator[Target]:
     """The first target; the others are its replicas."""
-    del config
     target = open_target(settings.targets[0], settings)
+    stuck = getattr(config.option, "mcp_approval_clock_stuck", "")
+    if stuck:
+        # If time does not move, nothing that needs it is judged.
+        target.clock = NoClock(stuck)
     try:
         yield target
     finally:

@@ -179,3 +179,34 @@ def test_an_effects_probe_that_shows_nothing_is_noticed(suite):
         "--mcp-approval-select=sep2672/4.8-03-method", "--mcp-approval-effects=tool:get_nothing"
     )
     assert "effects by tool get_nothing" in said(result)
+
+
+def test_a_clock_that_does_not_move_is_not_trusted(suite):
+    """This server takes its time from the file system, which freezegun does not reach."""
+    suite.pytester.makepyfile(
+        own_server="""
+        import datetime, os, tempfile
+        from pytest_mcp_approval.reference_server.server import build
+
+        class FileSystemClock:
+            def now(self):
+                with tempfile.NamedTemporaryFile() as made:
+                    seconds = os.stat(made.name).st_mtime
+                return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+
+        def make():
+            return build(clock=FileSystemClock()).asgi_app()
+        """
+    )
+    result = suite.run_apart(
+        "--mcp-approval-origin=http://localhost",
+        "--mcp-approval-tool=wipe_cache={}",
+        "--mcp-approval-effects=tool:list_effects",
+        "--mcp-approval-select=sep2672/4.8-06-challenge-unexpired",
+        target="python:own_server:make",
+    )
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*clock *none: freezegun does not move it*"])
+    outcomes = result.parseoutcomes()
+    assert "failed" not in outcomes
+    assert "not verified" in result.stdout.str()
