@@ -14,11 +14,6 @@ from .catalogue_marker import MARKER
 from .fixtures import *  # noqa: F403  # pytest finds fixtures in the namespace of a plugin
 from .settings import OPTIONS, PREFIX, SettingsError, files_mention_a_target, read_settings
 
-IDS = "mcp_approval_ids"
-"""Where scenario ids from the command line are kept; xdist hands options on to its workers."""
-ROOT = "mcp-approval"
-"""The first part of every scenario's node id."""
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("mcp-approval", "conformance of human approval (MCP servers)")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from .catalogue import catalogue
 from .families.sep2672 import vocabulary as words
-from .families.sep2672.driver import Approval, Challenge, DriverError, ListedTool, Passkey
+from .families.sep2672.driver import Approval, DriverError, ListedTool, Passkey
 from .settings import PREFIX, Settings
 from .target import EffectsError, Target, TargetError, open_target
 from .wire import ListingError, WireError
@@ -99,11 +99,11 @@ def _look(target: Target, found: Preflight) -> None:
     runnable = _say_gated(gated, found)
     missing = []
     passkey = _honest_enrolment(approval, found)
-    challenge = _say_clock(approval, passkey, runnable, found)
+    _say_clock(approval, passkey, runnable, found)
     if target.effects() is None:
         found.say("effects", f"none: the answer is taken at its word ({PREFIX}effects)")
     if passkey is not None and runnable:
-        _honest_approval(approval, passkey, runnable[0], challenge, found)
+        _honest_approval(approval, passkey, runnable[0], found)
     if not runnable:
         missing.append(f"arguments for a gated tool ({PREFIX}tool NAME=JSON)")
     if not target.clock.movable:
@@ -165,15 +165,15 @@ def _honest_enrolment(approval: Approval, found: Preflight) -> Passkey | None:
 
 def _say_clock(
     approval: Approval, passkey: Passkey | None, runnable: list[ListedTool], found: Preflight
-) -> Challenge | None:
+) -> None:
     """Time is moved by an hour, and an expiry has to follow: what is not seen is not trusted."""
     clock = approval.target.clock
     if not clock.movable:
         found.say("clock", f"none: {clock.why_not}")
-        return None
+        return
     if passkey is None or not runnable:
         found.say("clock", f"{clock.kind}, not tried")
-        return None
+        return
     tool = runnable[0]
     try:
         before = approval.challenge(tool.name, tool.arguments).expires_at
@@ -181,7 +181,7 @@ def _say_clock(
         after = approval.challenge(tool.name, tool.arguments).expires_at
     except (DriverError, ValueError) as error:
         found.say("clock", f"{clock.kind}, not tried: {neutralise(str(error), 100)}")
-        return None
+        return
     finally:
         clock.release()
     moved = (after - before).total_seconds()
@@ -190,14 +190,12 @@ def _say_clock(
     else:
         found.clock_stuck = f"{clock.kind} does not move it: +3600 s became {moved:+.0f} s"
         found.say("clock", f"none: {found.clock_stuck}")
-    return None
 
 
 def _honest_approval(
     approval: Approval,
     passkey: Passkey,
     tool: ListedTool,
-    _: Challenge | None,
     found: Preflight,
 ) -> None:
     try:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .algorithms import PrivateKey, from_pkcs8
-from .ceremonies import Ceremonies, Page, plain_page
+from .ceremonies import NO_RULES, Ceremonies, Page, plain_page
 from .client_rules import Rule, as_rules
 from .clock import Clock
 from .core import Core, PinState
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from .faults import Fault
 
 STATE_VERSION = 1
-_NO_RULES: frozenset[Rule] = frozenset()
 
 
 class Authenticator:
@@ -103,7 +102,7 @@ class Authenticator:
         return self._ceremonies.create(
             options,
             self._page(origin, cross_origin, top_origin, client_data_extra),
-            as_rules(ignoring) if ignoring else _NO_RULES,
+            as_rules(ignoring) if ignoring else NO_RULES,
             self._faults(faults) if faults else self._standing_faults,
             credential_id,
             from_pkcs8(private_key) if isinstance(private_key, bytes) else private_key,
@@ -132,7 +131,7 @@ class Authenticator:
         return self._ceremonies.get(
             options,
             page,
-            as_rules(ignoring) if ignoring else _NO_RULES,
+            as_rules(ignoring) if ignoring else NO_RULES,
             self._faults(faults) if faults else self._standing_faults,
             self.credential(credential) if isinstance(credential, bytes) else credential,
         )

@@ -19,7 +19,7 @@ Test = TypeVar("Test", bound=Callable[..., object])
 
 
 class Verdict(StrEnum):
-    """In the order in which the worst of several decides."""
+    """What is said of a rule; which of several decides is the report's to know."""
 
     PASSED = "passed"
     NOT_APPLICABLE = "not applicable"

@@ -371,12 +371,8 @@ class Approval:
 
     def observe(self, act: Any) -> CallOutcome:
         """Do something that gives a reply, and look at the effects before and after it."""
-        if self.effects is None:
-            return CallOutcome(act(), None, probed=False)
-        before = self._effects or self.effects.look()
-        reply = act()
-        self._effects = self.effects.look()
-        return CallOutcome(reply, self._effects.runs_since(before), probed=True)
+        reply, runs = self.runs_during(act)
+        return CallOutcome(reply, runs, probed=self.effects is not None)
 
     def runs_during(self, act: Any) -> tuple[Any, int | None]:
         """What `act` gives, and how often a tool ran meanwhile (None: there is no telling)."""
