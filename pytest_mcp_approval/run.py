@@ -30,6 +30,7 @@ from .catalogue.requirements import selected
 from .catalogue_marker import MARKER
 from .clock import NoClock
 from .collection import collect_scenarios, take_scenario_ids
+from .failure_text import FailureText
 from .families.sep2672.driver import Approval, DriverError
 from .report.html import render_html
 from .report.results import Results, ScenarioResult
@@ -150,10 +151,15 @@ class Run:
             return None
         return _LETTERS.get(Verdict(found["verdict"]))
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         found = getattr(report, "mcp_approval", None)
         if found is not None:
-            self.results.add(ScenarioResult.from_json(found))
+            result = ScenarioResult.from_json(found)
+            self.results.add(result)
+            if result.evidence is not None and isinstance(report.longrepr, str):
+                # Here, not where it was made: on its way from a worker only the text survives.
+                report.longrepr = FailureText(report.longrepr, result.headline)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self.results:

@@ -62,6 +62,13 @@ class ScenarioResult:
         """The four lines of a finding."""
         return "\n".join(finding_lines(self, rule))
 
+    @property
+    def headline(self) -> str:
+        """The finding in one line, under the name of its scenario."""
+        if self.evidence is None:
+            return self.why
+        return f"expected {self.evidence.expected}, got {self.evidence.got}"
+
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "verdict": str(self.verdict), "rules": list(self.rules)}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 OWN_TESTS = """
     def test_a_synced_passkey_approves_once(approval):
         passkey = approval.enrol("icloud-keychain")
@@ -50,7 +52,13 @@ def test_without_a_target_they_are_skipped_with_the_reason(suite):
     result.stdout.fnmatch_lines(["*no server to test: pytest --mcp-approval-target=<server>*"])
 
 
-def test_a_failed_rule_is_told_in_four_lines_with_a_way_to_run_it_again(suite):
+@pytest.mark.parametrize("machine", ["at a desk", "in CI"])
+def test_a_failed_rule_is_told_in_four_lines_with_a_way_to_run_it_again(
+    suite, monkeypatch, machine
+):
+    # In CI pytest prints whole messages in its summary.
+    monkeypatch.delenv("BUILD_NUMBER", raising=False)
+    monkeypatch.setenv("CI", "true" if machine == "in CI" else "")
     target = "python:tests.mutants.sep2672_evidence:FoldsTheCaseOfTheMethod"
     result = suite.run("--mcp-approval-select=sep2672/4.8-03-method", target=target)
     assert result.ret == 1
@@ -66,6 +74,11 @@ def test_a_failed_rule_is_told_in_four_lines_with_a_way_to_run_it_again(suite):
     )
     failed = result.parseoutcomes()["failed"]
     assert result.stdout.str().count("FAIL sep2672/4.8-03-method") == failed, "each is told once"
+    lines = result.stdout.lines
+    for line in lines[
+        next(n for n, line in enumerate(lines) if "short test summary" in line) + 1 : -1
+    ]:
+        assert line.startswith("FAILED mcp-approval/"), "one line each"
     result.stdout.fnmatch_lines(["sep2672   §4.8 ✗", "*1 failed (MUST)*"])
 
 
