@@ -46,10 +46,11 @@ def approval_target(request: pytest.FixtureRequest) -> Iterator[Target]:
 @pytest.fixture
 def approval(approval_target: Target, request: pytest.FixtureRequest) -> Iterator[Approval]:
     """The ceremonies of SEP-2672 with the server: enrol, challenge, sign, call."""
+    from .families.sep2672.driver import Approval
     from .run import exclusive_use
 
-    with exclusive_use(request.config, approval_target) as driver:
-        yield driver
+    with exclusive_use(request.config, approval_target):
+        yield Approval(approval_target)
 
 
 @pytest.fixture

@@ -2,47 +2,29 @@
 
 A user's errors are mostly configuration, so they are looked for first, in the order in which they
 would show. What makes every verdict void is a `PreflightError`: one line says what is wrong, the
-next one what to do. What merely narrows the run is a line of the header.
+next one what to do. What merely narrows the run is a line of the header. Each family looks for
+itself (`families.looking`); a family that the server does not have is left out, unless the user
+asked for it by name.
 """
 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from importlib import import_module
 
 from .catalogue import catalogue
-from .families.sep2672 import vocabulary as words
-from .families.sep2672.driver import Approval, DriverError, ListedTool, Passkey
+from .families.looking import NotOffered, Preflight, PreflightError
 from .settings import PREFIX, Settings
-from .target import EffectsError, Target, TargetError, open_target
-from .wire import ListingError, WireError
+from .target import Target, TargetError, open_target
+from .wire import WireError
 from .wire.text import neutralise
 
-_INDENT = " " * 14
+__all__ = ["Preflight", "PreflightError", "preflight"]
 
 
-class PreflightError(Exception):
-    """Nothing can be judged."""
-
-    def __init__(self, what: str, *advice: str) -> None:
-        lines = [f"mcp-approval  {what}", *(f"{_INDENT}{line}" for line in advice)]
-        super().__init__("\n".join(lines))
-
-
-@dataclass
-class Preflight:
-    """What was found, as lines of (name, value)."""
-
-    lines: list[tuple[str, str]] = field(default_factory=list)
-    clock_stuck: str = ""
-    """Why the clock is not to be trusted, if it was moved and the target did not notice."""
-
-    def say(self, name: str, value: str) -> None:
-        self.lines.append((name, value))
-
-
-def preflight(settings: Settings) -> Preflight:
-    """Look at the target. Opens it and closes it again."""
+def preflight(settings: Settings, wanted: Sequence[str]) -> Preflight:
+    """Look at the target for these families. Opens it and closes it again."""
     found = Preflight()
     try:
         target = open_target(settings.targets[0], settings)
@@ -51,7 +33,7 @@ def preflight(settings: Settings) -> Preflight:
     try:
         with contextlib.ExitStack() as stack:
             stack.callback(target.close)
-            _look(target, found)
+            _look(target, found, wanted)
     except (WireError, TargetError) as error:
         raise PreflightError(
             f"cannot speak to the target: {error}", _advice_for(target, str(error))
@@ -73,7 +55,7 @@ def _advice_for(target: Target, problem: str) -> str:
     return "Nothing was judged."
 
 
-def _look(target: Target, found: Preflight) -> None:
+def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
     session = target.session()
     info = session.server_info
     who = (
@@ -82,133 +64,57 @@ def _look(target: Target, found: Preflight) -> None:
     )
     place = neutralise(target.spec.text, 70)
     found.say("target", f"{place}  ({session.era.value} era, {session.revision}; {who})")
-    approval = Approval(target)
-    extensions = session.capabilities.get("extensions")
-    declared = isinstance(extensions, dict) and words.CAPABILITY_KEY in extensions
-    try:
-        tools = approval.tools()
-    except ListingError as error:
-        raise PreflightError(f"the tools cannot be listed: {error}") from None
-    gated = [tool for tool in tools if words.META_KEY in (tool.listing.get("_meta") or {})]
-    if not gated and not declared:
-        raise PreflightError(
-            "this server asks for no approval: it declares no capability "
-            f"extensions.{words.CAPABILITY_KEY} and lists no gated tool",
-            f"A gated tool carries _meta[{words.META_KEY!r}] (SEP-2672 section 4.2).",
-        )
-    runnable = _say_gated(gated, found)
-    missing = []
-    passkey = _honest_enrolment(approval, found)
-    _say_clock(approval, passkey, runnable, found)
+    _look_for_families(target, found, wanted)
+    _say_clock(target, found)
     if target.effects() is None:
         found.say("effects", f"none: the answer is taken at its word ({PREFIX}effects)")
-    if passkey is not None and runnable:
-        _honest_approval(approval, passkey, runnable[0], found)
-    if not runnable:
-        missing.append(f"arguments for a gated tool ({PREFIX}tool NAME=JSON)")
-    if not target.clock.movable:
-        missing.append("clock")
-    if not target.can_restart:
-        missing.append("restart")
-    if missing:
-        needing = sum(
-            1
-            for rule in catalogue("sep2672")
-            if rule.party == "server" and {"clock", "restart"} & set(rule.needs) & set(missing)
-        )
-        found.say(
-            "missing", f"{', '.join(missing)}: {needing} or more rules will be 'not verified'"
-        )
+    _say_missing(target, found)
 
 
-def _say_gated(gated: list[ListedTool], found: Preflight) -> list[ListedTool]:
-    shown = []
-    for tool in gated[:8]:
-        kind = "?"
-        if tool.annotation is not None:
-            kind = str(tool.annotation.authenticator_class)
-            if not tool.annotation.class_is_given:
-                kind += " by default"
-        held_back = "" if tool.arguments is not None else ", never run"
-        shown.append(f"{neutralise(tool.name, 40)} ({kind}{held_back})")
-    more = f" and {len(gated) - 8} more" if len(gated) > 8 else ""
-    found.say("gated", ", ".join(shown) + more if shown else "none listed")
-    return [tool for tool in gated if tool.gated and tool.arguments is not None]
-
-
-def _honest_enrolment(approval: Approval, found: Preflight) -> Passkey | None:
-    """An enrolment must succeed, or hardly anything can be judged."""
-    try:
-        options = approval.begin_options()
-        device, page, response = approval.register("security-key", options)
-    except DriverError as error:
-        found.say("enrol", f"not possible: {neutralise(str(error), 160)}")
-        return None
-    reply = approval.finish(response)
-    if isinstance(reply.result, dict) and reply.result.get("success") is True:
-        found.say("enrol", f"a security key, on the page {page}")
-        return Passkey(device, page, response)
-    rp = options.get("rp")
-    rp_id = neutralise(str(rp.get("id")), 60) if isinstance(rp, dict) else "?"
-    data = reply.error.data if reply.error is not None else None
-    reason = data.get("reason") if isinstance(data, dict) else None
-    if reason == words.Reason.VERIFICATION_FAILED:
+def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
+    """Which of these the server has; one that the user named it must have."""
+    absent: dict[str, NotOffered] = {}
+    for family in wanted:
+        look = import_module(f"pytest_mcp_approval.families.{family}.preflight").look
+        try:
+            look(target, found)
+            found.offered.append(family)
+        except NotOffered as error:
+            if family in target.settings.families:
+                raise
+            absent[family] = error
+    if not found.offered:
+        if len(absent) == 1:
+            raise next(iter(absent.values()))
         raise PreflightError(
-            f"the server refused an honest enrolment: {reply.describe()}",
-            f"most likely the origin: the suite signed as {page}, rp.id is {rp_id}.",
-            "Say which page your users enrol on: "
-            f"{PREFIX}origin=http://localhost:5173 (or what it is)",
+            "nothing to judge: this server asks for no approval in any way that the suite knows",
+            *(f"{family}: {error.what}" for family, error in absent.items()),
+            f"If it does, say which: {PREFIX}family=NAME, with its settings.",
         )
-    found.say("enrol", f"refused: {reply.describe()}")
-    return None
+    if absent:
+        found.say("families", f"{', '.join(found.offered)}  (not here: {', '.join(absent)})")
 
 
-def _say_clock(
-    approval: Approval, passkey: Passkey | None, runnable: list[ListedTool], found: Preflight
-) -> None:
-    """Time is moved by an hour, and an expiry has to follow: what is not seen is not trusted."""
-    clock = approval.target.clock
+def _say_clock(target: Target, found: Preflight) -> None:
+    clock = target.clock
     if not clock.movable:
         found.say("clock", f"none: {clock.why_not}")
-        return
-    if passkey is None or not runnable:
+        found.missing.append("clock")
+    elif not found.clock_checked and not any(name == "clock" for name, _ in found.lines):
         found.say("clock", f"{clock.kind}, not tried")
-        return
-    tool = runnable[0]
-    try:
-        before = approval.challenge(tool.name, tool.arguments).expires_at
-        clock.advance(3600)
-        after = approval.challenge(tool.name, tool.arguments).expires_at
-    except (DriverError, ValueError) as error:
-        found.say("clock", f"{clock.kind}, not tried: {neutralise(str(error), 100)}")
-        return
-    finally:
-        clock.release()
-    moved = (after - before).total_seconds()
-    if 3595 <= moved <= 3660:
-        found.say("clock", f"{clock.kind}, moves (checked +3600 s)")
-    else:
-        found.clock_stuck = f"{clock.kind} does not move it: +3600 s became {moved:+.0f} s"
-        found.say("clock", f"none: {found.clock_stuck}")
 
 
-def _honest_approval(
-    approval: Approval,
-    passkey: Passkey,
-    tool: ListedTool,
-    found: Preflight,
-) -> None:
-    try:
-        challenge = approval.challenge(tool.name, tool.arguments)
-        outcome = approval.call(challenge, passkey.sign(challenge))
-    except (DriverError, EffectsError, ValueError) as error:
-        found.say("approve", f"not possible: {neutralise(str(error), 160)}")
+def _say_missing(target: Target, found: Preflight) -> None:
+    if not target.can_restart:
+        found.missing.append("restart")
+    if not found.missing:
         return
-    if not outcome.answered_with_result:
-        found.say("approve", f"an honest call was refused: {outcome.describe()}")
-    else:
-        found.say("approve", f"{neutralise(tool.name, 40)}, run once with its safe arguments")
-    if approval.effects is not None:
-        shows = outcome.runs == 1 or (outcome.runs is None and outcome.probed)
-        note = "" if shows else " (does NOT show the run: is it the right one?)"
-        found.say("effects", f"{neutralise(approval.effects.description, 70)}{note}")
+    needing = sum(
+        1
+        for family in found.offered
+        for rule in catalogue(family)
+        if rule.party == "server" and {"clock", "restart"} & set(rule.needs) & set(found.missing)
+    )
+    found.say(
+        "missing", f"{', '.join(found.missing)}: {needing} or more rules will be 'not verified'"
+    )

@@ -31,7 +31,7 @@ from .catalogue_marker import MARKER
 from .clock import NoClock
 from .collection import collect_scenarios, take_scenario_ids
 from .failure_text import FailureText
-from .families.sep2672.driver import Approval, DriverError
+from .families.driving import DriverError
 from .report.html import render_html
 from .report.results import Results, ScenarioResult
 from .report.terminal import header_lines, summary_lines
@@ -73,10 +73,23 @@ class Run:
         self.ids = take_scenario_ids(config)
         self.command = _own_options(config)
 
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Those that the user named; else those that the preflight found; before it, all."""
+        found = getattr(self.config.option, "mcp_approval_offered", None)
+        return self.settings.families or tuple(found or families())
+
+    def wanted_families(self) -> list[str]:
+        """Those of which some rule was asked for: the preflight of the others would be in vain."""
+        named = {one.split("/")[1] for one in self.ids if one.count("/")}
+        wanted = {rule.family for rule in self.rules() if selected(rule.id, self.settings.select)}
+        return [name for name in self.families if name in wanted and (not named or name in named)]
+
     def rules(self) -> list[Requirement]:
         """The rules of the chosen families that bind a server."""
-        chosen = self.settings.families or families()
-        return [rule for name in chosen for rule in catalogue(name) if rule.party == "server"]
+        return [
+            rule for name in self.families for rule in catalogue(name) if rule.party == "server"
+        ]
 
     @property
     def is_worker(self) -> bool:
@@ -91,10 +104,11 @@ class Run:
         from .preflight import PreflightError, preflight
 
         try:
-            found = preflight(self.settings)
+            found = preflight(self.settings, self.wanted_families())
             self.header = found.lines
-            # As an option, because xdist hands options on to its workers.
+            # As options, because xdist hands options on to its workers.
             self.config.option.mcp_approval_clock_stuck = found.clock_stuck
+            self.config.option.mcp_approval_offered = found.offered
         except PreflightError as error:
             reporter = self.config.pluginmanager.getplugin("terminalreporter")
             for line in str(error).splitlines():
@@ -110,9 +124,8 @@ class Run:
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
-        wanted = self.settings.families or families()
         left_out: list[pytest.Item] = []
-        for item in collect_scenarios(session, wanted, self.ids, self.settings.select):
+        for item in collect_scenarios(session, self.families, self.ids, self.settings.select):
             rules = rules_of(item)
             item.user_properties += [(MARKER, rule.id) for rule in rules]
             chosen = any(selected(rule.id, self.settings.select) for rule in rules)
@@ -263,14 +276,13 @@ def opened_target(config: pytest.Config, settings: Settings) -> Iterator[Target]
 
 
 @contextlib.contextmanager
-def exclusive_use(config: pytest.Config, target: Target) -> Iterator[Approval]:
-    """The driver for one test: a fresh target where that is possible, and nobody else meanwhile."""
+def exclusive_use(config: pytest.Config, target: Target) -> Iterator[None]:
+    """For one test: a fresh target where that is possible, and nobody else meanwhile."""
     with _lock(config, target):
         if target.can_reset or target.settings.reset:
             target.reset()
-        driver = Approval(target)
         try:
-            yield driver
+            yield
         finally:
             target.clock.release()
             if _went_silent(target):

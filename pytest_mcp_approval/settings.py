@@ -68,6 +68,12 @@ OPTIONS = (
     Option("protocol", "the MCP revision to speak (default: auto)", "auto|REVISION"),
     Option("family", "judge only this family; repeatable", "FAMILY", repeatable=True),
     Option("select", "judge only rules like this, e.g. sep2672/4.8*; repeatable", "PATTERN", True),
+    Option(
+        "set",
+        "a setting of one family, as in its table in the files; repeatable",
+        "FAMILY.KEY=VALUE",
+        repeatable=True,
+    ),
     Option("report", "write a report to this file (.html)", "PATH"),
     Option("strict", "a SHOULD that is not met fails the run", flag=True),
     Option("timeout", "seconds that the target gets for one answer (default: 10)", "SECONDS"),
@@ -92,6 +98,8 @@ class Settings:
     report: Path | None = None
     strict: bool = False
     timeout: float = 10.0
+    family_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By family; what a family can be told is its own matter."""
     directory: Path = Path()
     """Where the user started: target commands run here."""
 
@@ -124,6 +132,7 @@ def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Sett
         report=_report(one("report"), directory),
         strict=_truth(values, "strict"),
         timeout=_timeout(values.get("timeout", 10.0)),
+        family_settings=_family_settings(values),
         directory=directory,
     )
 
@@ -147,8 +156,8 @@ def _file_values(root: Path) -> dict[str, Any]:
         found = _load(shared).get("tool", {}).get(TABLE, {})
         source = f"[tool.{TABLE}] of {shared.name}"
     known = {option.name for option in OPTIONS}
-    for name in found:
-        if name not in known:
+    for name, value in found.items():
+        if name not in known and not (isinstance(value, dict) and name in _families()):
             raise SettingsError(
                 f"{source}: got {name!r}, expected one of {', '.join(sorted(known))}"
             )
@@ -219,6 +228,42 @@ def _tools(given: Any) -> dict[str, Any]:
                 'e.g. delete_resource={"resourceId": "test-1"}'
             ) from None
     return tools
+
+
+def _families() -> tuple[str, ...]:
+    from .catalogue.requirements import families  # here: a run without a target needs none
+
+    return families()
+
+
+def _family_settings(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The tables of the families; then what the command line says, a value as TOML writes it."""
+    found = {name: dict(values[name]) for name in _families() if name in values}
+    for text in _texts(values, "set"):
+        place, equals, value = text.partition("=")
+        family, *keys = place.strip().split(".")
+        if not equals or not keys or not all(keys) or family not in _families():
+            raise SettingsError(
+                f"{PREFIX}set: got {text!r}, expected FAMILY.KEY=VALUE with a family of "
+                f"{', '.join(_families())}"
+            )
+        table = found.setdefault(family, {})
+        for key in keys[:-1]:
+            table = table.setdefault(key, {})
+            if not isinstance(table, dict):
+                raise SettingsError(f"{PREFIX}set: got {text!r}, but {key!r} is no table")
+        table[keys[-1]] = _toml_value(value.strip())
+    return found
+
+
+def _toml_value(text: str) -> Any:
+    """`30`, `true` and `["a"]` as TOML reads them; anything else is text as it stands."""
+    import tomllib
+
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def _effects(value: str | None) -> str | None:

@@ -19,21 +19,14 @@ from typing import Any
 from virtual_authenticator import Authenticator, Profile, WebAuthnError
 from virtual_authenticator.faults import Fault
 
-from ...target import Effects, EffectsProbe, Target
+from ...target import Target
 from ...target.arguments import example_arguments
 from ...wire import Outcome, RawJson, Reply, Session
+from ..driving import Driver, DriverError
 from . import vocabulary as words
 from .vocabulary import Annotation, AnnotationError, Reason, annotation_of
 
 _NOT_GIVEN: Any = object()
-
-
-class DriverError(Exception):
-    """The target did not give what the next step needs; one line says what came instead."""
-
-    def __init__(self, line: str, reply: Reply | None = None) -> None:
-        super().__init__(line)
-        self.reply = reply
 
 
 @dataclass(frozen=True)
@@ -208,19 +201,12 @@ class Passkey:
         return {"method": words.WEBAUTHN, "challengeId": challenge.id, "response": response}
 
 
-class Approval:
+class Approval(Driver):
     """The ceremonies of SEP-2672 with one target."""
 
     def __init__(self, target: Target) -> None:
-        self.target = target
-        self._probe: EffectsProbe | None = None
-        self._probe_known = False
-        self._effects: Effects | None = None
+        super().__init__(target)
         self._origin = target.settings.origin or target.default_origin
-
-    @property
-    def session(self) -> Session:
-        return self.target.session()
 
     # ---- what there is
 
@@ -251,16 +237,6 @@ class Approval:
             if tool.name == name:
                 return tool
         raise DriverError(f"the target lists no tool {name!r}")
-
-    @property
-    def effects(self) -> EffectsProbe | None:
-        if not self._probe_known:
-            self._probe, self._probe_known = self.target.effects(), True
-        return self._probe
-
-    def forget(self) -> None:
-        """After a reset or restart: what was seen before says nothing about now."""
-        self._effects = None
 
     # ---- section 4.4: enrolment
 
@@ -373,15 +349,6 @@ class Approval:
         """Do something that gives a reply, and look at the effects before and after it."""
         reply, runs = self.runs_during(act)
         return CallOutcome(reply, runs, probed=self.effects is not None)
-
-    def runs_during(self, act: Any) -> tuple[Any, int | None]:
-        """What `act` gives, and how often a tool ran meanwhile (None: there is no telling)."""
-        if self.effects is None:
-            return act(), None
-        before = self._effects or self.effects.look()
-        given = act()
-        self._effects = self.effects.look()
-        return given, self._effects.runs_since(before)
 
 
 def _annotation(entry: Mapping[str, Any]) -> Annotation | None:

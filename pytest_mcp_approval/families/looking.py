@@ -1,0 +1,78 @@
+"""What a family's preflight says: lines for the header, or why there is nothing to judge.
+
+Each family has a module `preflight` with a function `look(target, found)`. It raises `NotOffered`
+for a server that does not have the family at all, and `PreflightError` for what makes every verdict
+void. What merely narrows the run is a line of the header. Knows no specification.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..clock import ClockControl
+from ..wire.text import neutralise
+from .driving import DriverError
+
+_INDENT = " " * 14
+_HOUR = 3600
+
+
+class PreflightError(Exception):
+    """Nothing can be judged."""
+
+    def __init__(self, what: str, *advice: str) -> None:
+        lines = [f"mcp-approval  {what}", *(f"{_INDENT}{line}" for line in advice)]
+        super().__init__("\n".join(lines))
+
+
+class NotOffered(PreflightError):  # noqa: N818  # no error, unless the family was asked for
+    """The server has nothing of this family."""
+
+    def __init__(self, what: str, *advice: str) -> None:
+        super().__init__(what, *advice)
+        self.what = what
+
+
+@dataclass
+class Preflight:
+    """What was found, as lines of (name, value)."""
+
+    lines: list[tuple[str, str]] = field(default_factory=list)
+    offered: list[str] = field(default_factory=list)
+    """The families that the server has."""
+    missing: list[str] = field(default_factory=list)
+    """What the user did not configure and some rules need."""
+    clock_stuck: str = ""
+    """Why the clock is not to be trusted, if it was moved and the target did not notice."""
+    clock_checked: bool = False
+
+    def say(self, name: str, value: str) -> None:
+        self.lines.append((name, value))
+
+    def check_clock(
+        self, clock: ClockControl, read_expiry: Callable[[], datetime.datetime] | None
+    ) -> None:
+        """Time is moved by an hour, and an expiry has to follow: what is not seen is not trusted.
+
+        The first family that has an expiry to show does it for all.
+        """
+        if self.clock_checked or not clock.movable or read_expiry is None:
+            return
+        try:
+            before = read_expiry()
+            clock.advance(_HOUR)
+            after = read_expiry()
+        except (DriverError, ValueError) as error:
+            self.say("clock", f"{clock.kind}, not tried: {neutralise(str(error), 100)}")
+            return
+        finally:
+            clock.release()
+        self.clock_checked = True
+        moved = (after - before).total_seconds()
+        if _HOUR - 5 <= moved <= _HOUR + 60:
+            self.say("clock", f"{clock.kind}, moves (checked +3600 s)")
+        else:
+            self.clock_stuck = f"{clock.kind} does not move it: +3600 s became {moved:+.0f} s"
+            self.say("clock", f"none: {self.clock_stuck}")

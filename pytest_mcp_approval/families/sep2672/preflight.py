@@ -1,0 +1,103 @@
+"""Before the first verdict: does this server have SEP-2672, and does honest use of it work?"""
+
+from __future__ import annotations
+
+from ...settings import PREFIX
+from ...target import EffectsError, Target
+from ...wire import ListingError
+from ...wire.text import neutralise
+from ..looking import NotOffered, Preflight, PreflightError
+from . import vocabulary as words
+from .driver import Approval, DriverError, ListedTool, Passkey
+
+
+def look(target: Target, found: Preflight) -> None:
+    """Enrol and approve once, and say what there is to judge."""
+    approval = Approval(target)
+    extensions = target.session().capabilities.get("extensions")
+    declared = isinstance(extensions, dict) and words.CAPABILITY_KEY in extensions
+    try:
+        tools = approval.tools()
+    except ListingError as error:
+        raise PreflightError(f"the tools cannot be listed: {error}") from None
+    gated = [tool for tool in tools if words.META_KEY in (tool.listing.get("_meta") or {})]
+    if not gated and not declared:
+        raise NotOffered(
+            "this server asks for no approval: it declares no capability "
+            f"extensions.{words.CAPABILITY_KEY} and lists no gated tool",
+            f"A gated tool carries _meta[{words.META_KEY!r}] (SEP-2672 section 4.2).",
+        )
+    runnable = _say_gated(gated, found)
+    passkey = _honest_enrolment(approval, found)
+    if passkey is not None and runnable:
+        tool = runnable[0]
+        found.check_clock(
+            target.clock, lambda: approval.challenge(tool.name, tool.arguments).expires_at
+        )
+        _honest_approval(approval, passkey, tool, found)
+    if not runnable:
+        found.missing.append(f"arguments for a gated tool ({PREFIX}tool NAME=JSON)")
+
+
+def _say_gated(gated: list[ListedTool], found: Preflight) -> list[ListedTool]:
+    shown = []
+    for tool in gated[:8]:
+        kind = "?"
+        if tool.annotation is not None:
+            kind = str(tool.annotation.authenticator_class)
+            if not tool.annotation.class_is_given:
+                kind += " by default"
+        held_back = "" if tool.arguments is not None else ", never run"
+        shown.append(f"{neutralise(tool.name, 40)} ({kind}{held_back})")
+    more = f" and {len(gated) - 8} more" if len(gated) > 8 else ""
+    found.say("gated", ", ".join(shown) + more if shown else "none listed")
+    return [tool for tool in gated if tool.gated and tool.arguments is not None]
+
+
+def _honest_enrolment(approval: Approval, found: Preflight) -> Passkey | None:
+    """An enrolment must succeed, or hardly anything can be judged."""
+    try:
+        options = approval.begin_options()
+        device, page, response = approval.register("security-key", options)
+    except DriverError as error:
+        found.say("enrol", f"not possible: {neutralise(str(error), 160)}")
+        return None
+    reply = approval.finish(response)
+    if isinstance(reply.result, dict) and reply.result.get("success") is True:
+        found.say("enrol", f"a security key, on the page {page}")
+        return Passkey(device, page, response)
+    rp = options.get("rp")
+    rp_id = neutralise(str(rp.get("id")), 60) if isinstance(rp, dict) else "?"
+    data = reply.error.data if reply.error is not None else None
+    reason = data.get("reason") if isinstance(data, dict) else None
+    if reason == words.Reason.VERIFICATION_FAILED:
+        raise PreflightError(
+            f"the server refused an honest enrolment: {reply.describe()}",
+            f"most likely the origin: the suite signed as {page}, rp.id is {rp_id}.",
+            "Say which page your users enrol on: "
+            f"{PREFIX}origin=http://localhost:5173 (or what it is)",
+        )
+    found.say("enrol", f"refused: {reply.describe()}")
+    return None
+
+
+def _honest_approval(
+    approval: Approval,
+    passkey: Passkey,
+    tool: ListedTool,
+    found: Preflight,
+) -> None:
+    try:
+        challenge = approval.challenge(tool.name, tool.arguments)
+        outcome = approval.call(challenge, passkey.sign(challenge))
+    except (DriverError, EffectsError, ValueError) as error:
+        found.say("approve", f"not possible: {neutralise(str(error), 160)}")
+        return
+    if not outcome.answered_with_result:
+        found.say("approve", f"an honest call was refused: {outcome.describe()}")
+    else:
+        found.say("approve", f"{neutralise(tool.name, 40)}, run once with its safe arguments")
+    if approval.effects is not None:
+        shows = outcome.runs == 1 or (outcome.runs is None and outcome.probed)
+        note = "" if shows else " (does NOT show the run: is it the right one?)"
+        found.say("effects", f"{neutralise(approval.effects.description, 70)}{note}")
