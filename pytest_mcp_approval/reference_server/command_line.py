@@ -6,6 +6,7 @@ What is wrong with an option is one line and exit code 2. Knows no rule of any s
 from __future__ import annotations
 
 import argparse
+import json
 import signal
 import socket
 import sys
@@ -125,6 +126,13 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="neither declare the capability nor list gated tools",
     )
+    options.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="FAMILY.KEY=VALUE",
+        help="a setting of one of the other families, its value as JSON or text; repeatable",
+    )
     return options
 
 
@@ -147,6 +155,7 @@ def _build(options: argparse.Namespace, origins: Sequence[str]) -> ReferenceServ
     from .relying_party import RelyingParty
     from .server import build
     from .tools import DEMONSTRATION_TOOLS, RESTART_SERVICE
+    from .wings import Backing, WingSettingError, default_wings
 
     for name in ("challenge_ttl", "enrolment_ttl"):
         seconds = getattr(options, name)
@@ -163,17 +172,50 @@ def _build(options: argparse.Namespace, origins: Sequence[str]) -> ReferenceServ
         clock.now()
     except (ValueError, OSError) as error:
         raise UsageError(f"--clock-file: {error}") from None
-    return build(
-        store=open_store(options.store),
-        clock=clock,
-        relying_party=RelyingParty(options.rp_id, origins=origins),
-        tools=(*DEMONSTRATION_TOOLS, *extra),
-        declare_capability=not options.without_capability,
-        user_header=options.user_header,
-        server_id=options.server_id,
-        challenge_ttl=options.challenge_ttl,
-        enrolment_ttl=options.enrolment_ttl,
-    )
+    store = open_store(options.store)
+    url = None if options.store == "memory" else store_url(options.store)
+    wings = {} if options.without_capability else default_wings()
+    try:
+        return build(
+            store=store,
+            wings=wings,
+            backing=Backing(url),
+            wing_settings=_wing_settings(options.set, list(wings)),
+            clock=clock,
+            relying_party=RelyingParty(options.rp_id, origins=origins),
+            tools=(*DEMONSTRATION_TOOLS, *extra),
+            declare_capability=not options.without_capability,
+            user_header=options.user_header,
+            server_id=options.server_id,
+            challenge_ttl=options.challenge_ttl,
+            enrolment_ttl=options.enrolment_ttl,
+        )
+    except WingSettingError as error:
+        raise UsageError(f"--set: {error}") from None
+
+
+def _wing_settings(given: Sequence[str], families: Sequence[str]) -> dict[str, dict[str, Any]]:
+    settings: dict[str, dict[str, Any]] = {}
+    for text in given:
+        place, equals, value = text.partition("=")
+        family, _, key = place.partition(".")
+        if not equals or not key or family not in families:
+            raise UsageError(
+                f"--set: got {text!r}, expected FAMILY.KEY=VALUE with a family of "
+                f"{', '.join(families)}"
+            )
+        try:
+            settings.setdefault(family, {})[key] = json.loads(value)
+        except ValueError:
+            settings.setdefault(family, {})[key] = value
+    return settings
+
+
+def store_url(name: str) -> str:
+    """`sqlite:PATH` as SQLAlchemy writes it."""
+    if name.startswith("sqlite:") and not name.startswith("sqlite://"):
+        return f"sqlite:///{name.removeprefix('sqlite:')}"
+    return name
 
 
 def open_store(name: str) -> Store:
@@ -186,9 +228,7 @@ def open_store(name: str) -> Store:
 
     from .stores.sql import SqlStore
 
-    url = name
-    if name.startswith("sqlite:") and not name.startswith("sqlite://"):
-        url = f"sqlite:///{name.removeprefix('sqlite:')}"
+    url = store_url(name)
     if url in ("sqlite://", "sqlite:///", "sqlite:///:memory:"):
         raise UsageError(f"--store: got {name!r}, expected a file; for none say memory")
     try:

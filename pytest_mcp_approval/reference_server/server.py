@@ -36,9 +36,12 @@ from .sep2672.refusals import INVALID_PARAMS, ApprovalRefusal, InvalidParamsErro
 from .stores.interface import Store
 from .stores.memory import MemoryStore
 from .tools import DEMONSTRATION_TOOLS, InvalidArgumentsError, Tool
+from .wings import Backing, Caller, Wing, WingParts
 
 INTERNAL_ERROR = -32603
 DEFAULT_USER = "demonstration user"
+SESSION_HEADER = "mcp-session-id"
+STDIO_SESSION = "stdio"
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 Context = ServerRequestContext[Any, Any]
@@ -63,15 +66,20 @@ class ReferenceServer:
         declare_capability: bool = True,
         user_header: str | None = None,
         name: str = "reference-server",
+        effects: Effects | None = None,
+        wings: Iterable[Wing] = (),
+        backing: Backing | None = None,
     ) -> None:
         self.gate = gate
+        self.wings = tuple(wings)
+        self.backing = backing
         self.declare_capability = declare_capability
         self.user_header = user_header
         # Without the capability no gated tool may be listed (section 4.3).
         self.tools = {
             tool.name: tool for tool in tools if declare_capability or not self.is_gated(tool)
         }
-        self.effects = Effects()
+        self.effects = Effects() if effects is None else effects
         self.mcp: Server[Any] = Server(
             name, version=__version__, get_tool_input_schema=self.input_schema
         )
@@ -88,10 +96,14 @@ class ReferenceServer:
     def reset(self) -> None:
         """As if newly started, but with the same server id."""
         self.gate.store.reset()
+        for wing in self.wings:
+            wing.reset()
         self.effects.clear()
 
     def close(self) -> None:
         self.gate.store.close()
+        if self.backing is not None:
+            self.backing.close()
 
     # ---- section 4.3: the capability
 
@@ -134,20 +146,26 @@ class ReferenceServer:
         return tool.listing()
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
-        tool = self.tools.get(name)
-        return None if tool is None else self.listing(tool)["inputSchema"]
+        listed = {entry["name"]: entry for entry in self.listings()}
+        return listed[name]["inputSchema"] if name in listed else None
 
     async def on_list_tools(self, ctx: Context, params: AnyParams) -> ListToolsResult:  # noqa: ARG002
-        listed = [self.listing(tool) for tool in self.tools.values()]
-        return ListToolsResult.model_validate({"tools": listed})
+        return ListToolsResult.model_validate({"tools": self.listings()})
+
+    def listings(self) -> list[dict[str, Any]]:
+        own = [self.listing(tool) for tool in self.tools.values()]
+        return own + [entry for wing in self.wings for entry in wing.listings()]
 
     async def on_call_tool(self, ctx: Context, params: AnyParams) -> CallToolResult:  # noqa: ARG002
         call = ctx.params or {}
-        tool = self.tools.get(call.get("name", ""))
+        name = call.get("name", "")
+        for wing in self.wings:
+            if any(entry["name"] == name for entry in wing.listings()):
+                work = partial(wing.call, name, call.get("arguments", {}), self.caller_of(ctx))
+                return CallToolResult.model_validate(await self.answer(work))
+        tool = self.tools.get(name)
         if tool is None:
-            raise MCPError(
-                INVALID_PARAMS, f"tool: got {ascii(call.get('name'))[:80]}, unknown here"
-            )
+            raise MCPError(INVALID_PARAMS, f"tool: got {ascii(name)[:80]}, unknown here")
         arguments = call.get("arguments", {})
         user, meta = self.user_of(ctx), call.get("_meta")
         result = await self.answer(partial(self.call_tool, user, tool, arguments, meta))
@@ -195,6 +213,16 @@ class ReferenceServer:
             return ctx.request.headers.get(self.user_header, DEFAULT_USER)
         return DEFAULT_USER
 
+    def caller_of(self, ctx: Context) -> Caller:
+        """Who is calling, in which MCP session: that of the header, or the one of stdio."""
+        if isinstance(ctx.request, Request):
+            return Caller(self.user_of(ctx), ctx.request.headers.get(SESSION_HEADER, ""))
+        return Caller(self.user_of(ctx), STDIO_SESSION)
+
+    def session_ended(self, session: str) -> None:
+        for wing in self.wings:
+            wing.session_ended(session)
+
     # ---- transports
 
     def asgi_app(
@@ -222,13 +250,16 @@ class ReferenceServer:
             transport_security=security,
             custom_starlette_routes=[Route("/effects", effects, methods=["GET"])],
         )
-        return HttpDoor(app, path)
+        return HttpDoor(app, path, self.session_ended)
 
     def run_stdio(self) -> None:
         """Serve standard input and output until input ends or SIGTERM comes."""
         from .stdio import run
 
-        run(self.mcp)
+        try:
+            run(self.mcp)
+        finally:
+            self.session_ended(STDIO_SESSION)
 
 
 def _security(hosts: Sequence[str], origins: Sequence[str]) -> TransportSecuritySettings:
@@ -252,15 +283,36 @@ def build(
     tools: Iterable[Tool] = DEMONSTRATION_TOOLS,
     declare_capability: bool = True,
     user_header: str | None = None,
+    wings: Mapping[str, type[Wing]] | None = None,
+    backing: Backing | None = None,
+    wing_settings: Mapping[str, Mapping[str, Any]] | None = None,
     **gate_options: Any,
 ) -> ReferenceServer:
-    """A reference server; `gate_options` are those of the gate, such as `challenge_ttl`."""
+    """A reference server; `gate_options` are those of the gate, such as `challenge_ttl`.
+
+    `wings` are the other families that it has, by name (`default_wings()` for all), `backing` where
+    they keep their state, and `wing_settings` what each is told.
+    """
     tools = tuple(tools)
+    clock = SystemClock() if clock is None else clock
     gate = gate_class(
         tools=[tool.gate for tool in tools if tool.gate is not None],
         store=MemoryStore() if store is None else store,
-        clock=SystemClock() if clock is None else clock,
+        clock=clock,
         relying_party=relying_party or RelyingParty(),
         **gate_options,
     )
-    return server_class(gate, tools, declare_capability=declare_capability, user_header=user_header)
+    effects, backing = Effects(), backing or Backing()
+    settings = wing_settings or {}
+    return server_class(
+        gate,
+        tools,
+        declare_capability=declare_capability,
+        user_header=user_header,
+        effects=effects,
+        backing=backing,
+        wings=[
+            wing(WingParts(clock, effects, backing, settings.get(name, {})))
+            for name, wing in (wings or {}).items()
+        ],
+    )

@@ -6,13 +6,14 @@ all do, so that every rule can be judged on it. Knows no family but by what the 
 
 from __future__ import annotations
 
+import json
 import socket
 import sys
 import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..reference_server.clock import SettableClock
 from ..reference_server.server import ReferenceServer, build
 from ..reference_server.stores.interface import Store
 from ..reference_server.stores.memory import MemoryStore
+from ..reference_server.wings import Backing, WingSettingError, default_wings
 from ..settings import Settings
 from ..wire import HttpTransport, InProcessTransport, StdioTransport, Transport
 from .grammar import TargetSpec
@@ -39,6 +41,9 @@ SAFE_ARGUMENTS: dict[str, dict[str, Any]] = {
 ORIGIN = "http://localhost"
 EFFECTS = "tool:list_effects"
 _START_SECONDS = 10.0
+
+WingSettings = Mapping[str, Mapping[str, Any]]
+"""By family; see `reference_server.wings`."""
 
 
 class ReferenceTarget(Target):
@@ -59,8 +64,13 @@ class ReferenceTarget(Target):
         capability: bool = True,
         store: Store | None = None,
         store_path: Path | None = None,
+        backing: Backing | None = None,
+        wing_settings: WingSettings | None = None,
     ) -> None:
         super().__init__(spec, settings)
+        self._given_backing = backing
+        self._backing = backing
+        self._wing_settings = wing_settings or {}
         self._build = build
         self._capability = capability
         self._holder: tempfile.TemporaryDirectory[str] | None = None
@@ -82,9 +92,19 @@ class ReferenceTarget(Target):
     def make_transport(self) -> Transport:
         if self._store is None:
             self._store = self._open_store()
-        self._server = self._build(
-            store=self._store, clock=self._moved, declare_capability=self._capability
-        )
+        if self._backing is None:
+            self._backing = Backing(self._store_url())
+        try:
+            self._server = self._build(
+                store=self._store,
+                clock=self._moved,
+                declare_capability=self._capability,
+                wings=default_wings() if self._capability else {},
+                backing=self._backing,
+                wing_settings=self._wing_settings,
+            )
+        except WingSettingError as error:
+            raise TargetError(f"the reference server does not start: {error}") from None
         self.known_server_id = self._server.gate.server_id
         app = self._server.asgi_app()
         if self.spec.transport == "in-process":
@@ -92,15 +112,21 @@ class ReferenceTarget(Target):
         self._uvicorn = _UvicornThread(app)
         return HttpTransport(self._uvicorn.url)
 
-    def _open_store(self) -> Store:
+    def _store_url(self) -> str | None:
         if self.spec.store == "memory":
-            return MemoryStore()
-        from ..reference_server.stores.sql import SqlStore
-
+            return None
         if self._store_path is None:
             self._holder = tempfile.TemporaryDirectory(prefix="mcp-approval-")
             self._store_path = Path(self._holder.name) / "store.db"
-        return SqlStore(f"sqlite:///{self._store_path}")
+        return f"sqlite:///{self._store_path}"
+
+    def _open_store(self) -> Store:
+        url = self._store_url()
+        if url is None:
+            return MemoryStore()
+        from ..reference_server.stores.sql import SqlStore
+
+        return SqlStore(url)
 
     def reset(self) -> None:
         self.clock.release()
@@ -110,11 +136,24 @@ class ReferenceTarget(Target):
     def restart(self) -> None:
         """A new server over what the old one had stored; a file is closed and opened again."""
         self.stop()
-        if self.spec.store == "sqlite" and self._given_store is None and self._store is not None:
+        if self.spec.store == "sqlite":
+            self._close_stores()
+
+    def _close_stores(self) -> None:
+        """Those that are this target's own; a replica has them from its sibling."""
+        if self._store is not None and self._given_store is None:
             self._store.close()
             self._store = None
+        if self._backing is not None and self._given_backing is None:
+            self._backing.close()
+            self._backing = None
+
+    def variant(self, family: str, setting: str, value: Any) -> Target | None:
+        own = {**self._wing_settings.get(family, {}), setting: value}
+        return self._another(wing_settings={**self._wing_settings, family: own})
 
     def _another(self, **changes: Any) -> ReferenceTarget:
+        changes.setdefault("wing_settings", self._wing_settings)
         return ReferenceTarget(self.spec, self.settings, build=self._build, **changes)
 
     def twin(self) -> Target | None:
@@ -142,9 +181,7 @@ class ReferenceTarget(Target):
 
     def close(self) -> None:
         super().close()
-        if self._store is not None and self._given_store is None:
-            self._store.close()
-            self._store = None
+        self._close_stores()
         if self._holder is not None:
             self._holder.cleanup()
             self._holder = None
@@ -164,8 +201,11 @@ class ReferenceStdioTarget(StdioTarget):
         *,
         capability: bool = True,
         sibling: ReferenceStdioTarget | None = None,
+        wing_settings: WingSettings | None = None,
     ) -> None:
         super().__init__(spec, settings)
+        inherited = sibling._wing_settings if sibling else {}
+        self._wing_settings: WingSettings = wing_settings or inherited
         # Told to the server, so that the suite knows it; a sibling over the same store shares it.
         self.known_server_id = sibling.known_server_id if sibling else str(uuid.uuid4())
         self._holder = tempfile.TemporaryDirectory(prefix="mcp-approval-")
@@ -182,10 +222,19 @@ class ReferenceStdioTarget(StdioTarget):
             command += ["--store", f"sqlite:{self._shared / 'store.db'}"]
         if not self._capability:
             command.append("--without-capability")
+        for family, own in self._wing_settings.items():
+            for name, value in own.items():
+                command += ["--set", f"{family}.{name}={json.dumps(value)}"]
         return StdioTransport(command, None, self.settings.directory)
 
     def twin(self) -> Target | None:
-        return ReferenceStdioTarget(self.spec, self.settings)
+        return ReferenceStdioTarget(self.spec, self.settings, wing_settings=self._wing_settings)
+
+    def variant(self, family: str, setting: str, value: Any) -> Target | None:
+        own = {**self._wing_settings.get(family, {}), setting: value}
+        return ReferenceStdioTarget(
+            self.spec, self.settings, wing_settings={**self._wing_settings, family: own}
+        )
 
     def replica(self) -> Target | None:
         if self.spec.store == "memory":

@@ -71,6 +71,13 @@ class Target(ABC):
         """The same server without the capability of its family; None if there is none."""
         return None
 
+    def variant(self, family: str, setting: str, value: Any) -> Target | None:  # noqa: ARG002
+        """The same server with one setting of a family changed; None if there is no way to say so.
+
+        What the server thinks of the value shows when it is spoken to.
+        """
+        return None
+
     def restart(self) -> None:
         """End the server and start it again; what it keeps on disk is kept."""
         raise TargetError(f"a {self.spec.kind} target cannot be restarted")

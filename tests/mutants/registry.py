@@ -5,8 +5,8 @@
         ...
 
 `kills` is the rule whose scenarios must find the defect, `because` a pattern in what they report.
-A mutant may be a gate, a server, a relying party, a store, or any function that takes the options
-of `reference_server.server.build` and gives a server.
+A mutant may be a gate, a server, a relying party, a store, a wing, or any function that takes the
+options of `reference_server.server.build` and gives a server.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pytest_mcp_approval.reference_server.relying_party import RelyingParty
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.server import ReferenceServer, build
 from pytest_mcp_approval.reference_server.stores.memory import MemoryStore
+from pytest_mcp_approval.reference_server.wings import Wing
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ def _factory(part: Any) -> Any:
             return build(relying_party=part(), **options)
         if issubclass(part, MemoryStore):
             return build(**{**options, "store": part()})
+        if issubclass(part, Wing):
+            return build(**{**options, "wings": {**options.get("wings", {}), part.family: part}})
         raise TypeError(f"{part.__name__}: no part of a server")
 
     factory.__name__ = part.__name__

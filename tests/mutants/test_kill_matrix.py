@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from pytest_mcp_approval.catalogue import Verdict, catalogue
+from pytest_mcp_approval.catalogue import Verdict, catalogue, families
 from tests.inner_runs import Verdicts, plugin_options
 from tests.mutants.registry import MUTANTS, Mutant
 
-for path in sorted(Path(__file__).parent.glob("sep2672_*.py")):
+for path in sorted(
+    path for family in families() for path in Path(__file__).parent.glob(f"{family}_*.py")
+):
     importlib.import_module(f"tests.mutants.{path.stem}")
 
 
@@ -28,7 +30,7 @@ def judge(pytester: pytest.Pytester, target: str, *options: str) -> list[dict[st
 
 @pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda mutant: mutant.name)
 def test_a_broken_server_is_found_out(pytester: pytest.Pytester, mutant: Mutant):
-    rule = catalogue("sep2672")[mutant.kills]
+    rule = catalogue(mutant.kills.partition("/")[0])[mutant.kills]
     results = judge(pytester, mutant.target, f"--mcp-approval-select={mutant.kills}")
     assert results, "no scenario ran"
     wanted = Verdict.FAILED if rule.level == "MUST" else Verdict.WARNING
@@ -39,7 +41,7 @@ def test_a_broken_server_is_found_out(pytester: pytest.Pytester, mutant: Mutant)
 
 
 def test_every_rule_that_binds_a_server_has_a_mutant():
-    owed = {rule.id for rule in catalogue("sep2672") if rule.party == "server"}
+    owed = {rule.id for name in families() for rule in catalogue(name) if rule.party == "server"}
     killed = {mutant.kills for mutant in MUTANTS.values()}
     assert killed - owed == set(), "a mutant names no rule"
     assert owed - killed == set(), "rules without a mutant"

@@ -1,7 +1,6 @@
-"""The store that survives a restart and that replicas can share: SQLAlchemy, SQLite or PostgreSQL.
+"""The store that survives a restart and that replicas can share: SQLite or PostgreSQL.
 
-Consuming is one conditional UPDATE whose row count decides, so no lock and no isolation level is
-relied upon. Instants are kept as whole microseconds, the same on every database. Knows no rule.
+Consuming is one conditional UPDATE whose row count decides. Knows no rule.
 """
 
 from __future__ import annotations
@@ -10,15 +9,13 @@ import datetime
 import json
 import secrets
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy
 from sqlalchemy import BigInteger, Boolean, Column, Integer, LargeBinary, MetaData, Table, Text
-from sqlalchemy.schema import CreateIndex, CreateTable
 
 from ..sep2672.records import ChallengeRecord, CredentialRecord, EnrolmentRecord
+from .database import Database, instant, written
 
 _PREFIX = "sep2672_"
 _METADATA = MetaData()
@@ -69,63 +66,19 @@ _CHALLENGES = Table(
     Column("expires_at", BigInteger, nullable=False, index=True),
     Column("consumed_at", BigInteger),
 )
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-_MICROSECOND = datetime.timedelta(microseconds=1)
 
 
-class SqlStore:
+class SqlStore(Database):
     """See `stores.interface.Store`. `url` is SQLAlchemy's, as in `sqlite:///approvals.db`."""
 
     def __init__(self, url: str) -> None:
-        self._engine = sqlalchemy.create_engine(url, **_engine_options(url))
-        if self._engine.dialect.name == "sqlite":
-            sqlalchemy.event.listen(self._engine, "connect", _write_ahead)
-        try:
-            self._create_tables()
-        except BaseException:
-            self._engine.dispose()
-            raise
-
-    def _create_tables(self) -> None:
-        for table in _METADATA.sorted_tables:
-            self._create(CreateTable(table, if_not_exists=True))
-            for index in table.indexes:
-                self._create(CreateIndex(index, if_not_exists=True))
-
-    def _create(self, statement: CreateTable | CreateIndex) -> None:
-        try:
-            with self._transaction() as connection:
-                connection.execute(statement)
-        except sqlalchemy.exc.IntegrityError:
-            # PostgreSQL, where another replica does the same at this moment: now it is there.
-            with self._transaction() as connection:
-                connection.execute(statement)
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlalchemy.Connection]:
-        with self._engine.begin() as connection:
-            yield connection
+        super().__init__(url, _METADATA)
 
     def server_id(self) -> str:
         return str(self._first_kept(_SETTINGS, "server_id", "value", str(uuid.uuid4())))
 
     def user_handle(self, user: str) -> bytes:
         return bytes(self._first_kept(_USERS, user, "handle", secrets.token_bytes(32)))
-
-    def _first_kept(self, table: Table, name: str, column: str, fresh: Any) -> Any:
-        """What stands under the name; of several who come first together, one writes it."""
-        question = sqlalchemy.select(table.c[column]).where(table.c.name == name)
-        with self._transaction() as connection:
-            kept = connection.scalar(question)
-        if kept is not None:
-            return kept
-        try:
-            with self._transaction() as connection:
-                connection.execute(table.insert().values(name=name, **{column: fresh}))
-        except sqlalchemy.exc.IntegrityError:
-            with self._transaction() as connection:
-                return connection.scalar(question)
-        return fresh
 
     def add_enrolment(self, record: EnrolmentRecord) -> None:
         self._insert(_ENROLMENTS, record)
@@ -142,7 +95,7 @@ class SqlStore:
         return self._decides(
             table.update()
             .where(table.c.challenge == challenge, table.c.consumed_at.is_(None))
-            .values(consumed_at=_written(now))
+            .values(consumed_at=written(now))
         )
 
     def add_credential(self, record: CredentialRecord) -> bool:
@@ -192,65 +145,24 @@ class SqlStore:
         return self._decides(
             table.update()
             .where(table.c.challenge_id == challenge_id, table.c.consumed_at.is_(None))
-            .values(consumed_at=_written(now))
+            .values(consumed_at=written(now))
         )
 
     def forget_expired(self, before: datetime.datetime) -> None:
         for table in (_CHALLENGES, _ENROLMENTS):
-            self._decides(table.delete().where(table.c.expires_at < _written(before)))
+            self._decides(table.delete().where(table.c.expires_at < written(before)))
 
     def reset(self) -> None:
         with self._transaction() as connection:
             for table in (_CHALLENGES, _ENROLMENTS, _CREDENTIALS, _USERS):
                 connection.execute(table.delete())
 
-    def close(self) -> None:
-        self._engine.dispose()
-
-    def _decides(self, statement: sqlalchemy.Update | sqlalchemy.Delete) -> bool:
-        with self._transaction() as connection:
-            return connection.execute(statement).rowcount > 0
-
-    def _rows(self, question: sqlalchemy.Select[Any]) -> list[dict[str, Any]]:
-        with self._transaction() as connection:
-            return [dict(row) for row in connection.execute(question).mappings()]
-
-    def _insert(self, table: Table, record: Any) -> None:
-        members = {
-            column.name: _written(getattr(record, column.name))
-            for column in table.columns
-            if column.name != "number"
-        }
-        with self._transaction() as connection:
-            connection.execute(table.insert().values(**members))
-
-
-def _engine_options(url: str) -> dict[str, Any]:
-    if sqlalchemy.make_url(url).get_backend_name() == "sqlite":
-        # A writer waits for another one instead of failing.
-        return {"connect_args": {"timeout": 30}}
-    return {"pool_pre_ping": True}
-
-
-def _write_ahead(connection: Any, _: Any) -> None:
-    """Readers do not wait for a writer. What was committed outlives the process, however it ends;
-    only a failing machine could lose the last of it, and then whole (SQLite, "Performance
-    Considerations" of WAL)."""
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
-
-
-def _written(value: Any) -> Any:
-    if isinstance(value, datetime.datetime):
-        return (value - _EPOCH) // _MICROSECOND
-    return json.dumps(value) if isinstance(value, tuple) else value
-
 
 def _read(row: dict[str, Any]) -> dict[str, Any]:
     row.pop("number", None)
     for name in ("expires_at", "consumed_at", "created_at"):
         if row.get(name) is not None:
-            row[name] = _EPOCH + row[name] * _MICROSECOND
+            row[name] = instant(row[name])
     if "transports" in row:
         row["transports"] = tuple(json.loads(row["transports"]))
     return row

@@ -1,0 +1,95 @@
+"""A wing: what one family beside SEP-2672 adds to the reference server.
+
+It brings tools of its own and a state of its own, and sees every call of its tools as it came. The
+server routes calls to it and tells it when an MCP session ends. Knows no MCP and no specification.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+from .clock import Clock
+from .effects import Effects
+
+Kept = TypeVar("Kept")
+
+
+class WingSettingError(ValueError):
+    """A setting that cannot be followed, as `name: got ..., expected ...`: nothing starts."""
+
+
+class Backing:
+    """Where wings keep their state: in memory, or in the database of an SQLAlchemy URL.
+
+    Whoever restarts or doubles a server keeps it, so that a new server finds what the old one had.
+    """
+
+    def __init__(self, url: str | None = None) -> None:
+        self.url = url
+        self._kept: dict[str, Any] = {}
+
+    def keep(
+        self, family: str, in_memory: Callable[[], Kept], in_database: Callable[[str], Kept]
+    ) -> Kept:
+        """The store of a family, made when it is first asked for."""
+        if family not in self._kept:
+            self._kept[family] = in_memory() if self.url is None else in_database(self.url)
+        found: Kept = self._kept[family]
+        return found
+
+    def close(self) -> None:
+        for store in self._kept.values():
+            store.close()
+        self._kept.clear()
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls: the user, and the MCP session ("" where the era or the transport has none)."""
+
+    user: str
+    session: str = ""
+
+
+@dataclass(frozen=True)
+class WingParts:
+    """What a server lends its wings."""
+
+    clock: Clock
+    effects: Effects
+    backing: Backing
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Wing(ABC):
+    """One family's part of the server."""
+
+    family: ClassVar[str]
+
+    def __init__(self, parts: WingParts) -> None:
+        self.clock = parts.clock
+        self.effects = parts.effects
+        self.settings = parts.settings
+
+    @abstractmethod
+    def listings(self) -> list[dict[str, Any]]:
+        """The entries of its tools in tools/list."""
+
+    @abstractmethod
+    def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
+        """Run one of its tools: the result of tools/call. May be called by several threads."""
+
+    def session_ended(self, session: str) -> None:  # noqa: B027  # most have nothing to do
+        """An MCP session is over, whoever ended it."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """As if newly started."""
+
+
+def default_wings() -> dict[str, type[Wing]]:
+    """The wings that the reference server has, by family."""
+    return {}
