@@ -6,13 +6,15 @@ algorithm means adding one entry to `ALGORITHMS`. Knows nothing of credentials o
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 
 from . import cbor
 from .entropy import Entropy
@@ -33,20 +35,17 @@ class Algorithm:
     generate: Callable[[Entropy], PrivateKey]
     from_secret: Callable[[bytes], PrivateKey]
     """The key that a raw secret stands for: the scalar of a curve, the seed of Ed25519."""
-    signer: Callable[[Any, bool], Signer]
+    sign: Callable[[Any, bool, bytes], bytes]
     """Signs with a key; the flag asks for a deterministic nonce where there is a nonce."""
     another_signer: Callable[[Any], Signer]
     """Signs with the same key by another algorithm: what a mix-up of hashes or paddings makes."""
-    cose_of: Callable[[Any, bytes], bytes]
-    """COSE_Key (RFC 9052, canonical) of a public key, given with its DER form."""
+    public_forms: Callable[[Any], tuple[bytes, bytes]]
+    """The public key of a key as DER SubjectPublicKeyInfo (what `getPublicKey()` gives) and as
+    COSE_Key (RFC 9052, canonical)."""
 
-    def public_forms(self, key: PrivateKey) -> tuple[bytes, bytes]:
-        """The public key as DER SubjectPublicKeyInfo (what `getPublicKey()` gives) and as COSE."""
-        public = key.public_key()
-        der = public.public_bytes(
-            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-        return der, self.cose_of(public, der)
+    def signer(self, key: PrivateKey, deterministic: bool) -> Signer:
+        """`sign` with all but the message given."""
+        return partial(self.sign, key, deterministic)
 
 
 def to_pkcs8(key: PrivateKey) -> bytes:
@@ -80,13 +79,15 @@ def _elliptic(
     name: str,
     identifier: int,
     cose_curve: int,
+    before_point: str,
     curve: ec.EllipticCurve,
     order: int,
     digest: hashes.HashAlgorithm,
     other_digest: hashes.HashAlgorithm,
 ) -> Algorithm:
     width = (curve.key_size + 7) // 8
-    methods = ec.ECDSA(digest), ec.ECDSA(digest, deterministic_signing=True)
+    hashed = getattr(hashlib, digest.name)
+    methods = ec.ECDSA(Prehashed(digest)), ec.ECDSA(Prehashed(digest), deterministic_signing=True)
     other_method = ec.ECDSA(other_digest, deterministic_signing=True)
 
     def generate(entropy: Entropy) -> ec.EllipticCurvePrivateKey:
@@ -97,22 +98,27 @@ def _elliptic(
     def from_secret(secret: bytes) -> ec.EllipticCurvePrivateKey:
         return ec.derive_private_key(int.from_bytes(secret, "big"), curve)
 
-    def signer(key: ec.EllipticCurvePrivateKey, deterministic: bool) -> Signer:
-        sign, method = key.sign, methods[deterministic]
-        return lambda message: sign(message, method)
+    def sign(key: ec.EllipticCurvePrivateKey, deterministic: bool, message: bytes) -> bytes:
+        # Hashed by hashlib: the way through the cryptography library's hash objects takes longer.
+        return key.sign(hashed(message).digest(), methods[deterministic])
 
     def another_signer(key: ec.EllipticCurvePrivateKey) -> Signer:
         return lambda message: key.sign(message, other_method)
 
-    # All but the coordinates is the same for every key of a curve.
+    # All but the coordinates is the same for every key of a curve, in both forms.
+    der_head = bytes.fromhex(before_point)
     blank = cbor.encode({1: 2, 3: identifier, -1: cose_curve, -2: bytes(width), -3: b""})
     before_x, before_y = blank[: -2 - width], cbor.encode({-3: bytes(width)})[1:-width]
 
-    def cose_of(_: ec.EllipticCurvePublicKey, der: bytes) -> bytes:
-        # SubjectPublicKeyInfo of a curve ends with the uncompressed point, x and y.
-        return before_x + der[-2 * width : -width] + before_y + der[-width:]
+    encoding = serialization.Encoding.X962
+    uncompressed = serialization.PublicFormat.UncompressedPoint
 
-    return Algorithm(name, identifier, generate, from_secret, signer, another_signer, cose_of)
+    def public_forms(key: ec.EllipticCurvePrivateKey) -> tuple[bytes, bytes]:
+        point = key.public_key().public_bytes(encoding, uncompressed)  # 0x04, x, y
+        x, y = point[1 : 1 + width], point[1 + width :]
+        return der_head + point, before_x + x + before_y + y
+
+    return Algorithm(name, identifier, generate, from_secret, sign, another_signer, public_forms)
 
 
 def _eddsa_generate(entropy: Entropy) -> ed25519.Ed25519PrivateKey:
@@ -128,8 +134,9 @@ def _eddsa_another_signer(key: ed25519.Ed25519PrivateKey) -> Signer:
     return sign
 
 
-def _eddsa_cose(public: ed25519.Ed25519PublicKey, _: bytes) -> bytes:
-    return cbor.encode({1: 1, 3: -8, -1: 6, -2: public.public_bytes_raw()})
+def _eddsa_public_forms(key: ed25519.Ed25519PrivateKey) -> tuple[bytes, bytes]:
+    public = key.public_key()
+    return _der(public), cbor.encode({1: 1, 3: -8, -1: 6, -2: public.public_bytes_raw()})
 
 
 def _rsa_generate(entropy: Entropy) -> rsa.RSAPrivateKey:
@@ -190,18 +197,26 @@ def _rsa_from_secret(_: bytes) -> PrivateKey:
     raise ValueError("an RSA key has no raw secret: give it as PKCS#8, or as a key object")
 
 
-def _rsa_signer(key: rsa.RSAPrivateKey, _: bool) -> Signer:
-    return lambda message: key.sign(message, padding.PKCS1v15(), hashes.SHA256())
+def _rsa_sign(key: rsa.RSAPrivateKey, _: bool, message: bytes) -> bytes:
+    return key.sign(message, padding.PKCS1v15(), hashes.SHA256())
 
 
 def _rsa_another_signer(key: rsa.RSAPrivateKey) -> Signer:
     return lambda message: key.sign(message, padding.PKCS1v15(), hashes.SHA512())
 
 
-def _rsa_cose(public: rsa.RSAPublicKey, _: bytes) -> bytes:
+def _rsa_public_forms(key: rsa.RSAPrivateKey) -> tuple[bytes, bytes]:
+    public = key.public_key()
     numbers = public.public_numbers()
     modulus = numbers.n.to_bytes((numbers.n.bit_length() + 7) // 8, "big")
-    return cbor.encode({1: 3, 3: -257, -1: modulus, -2: numbers.e.to_bytes(3, "big")})
+    cose = cbor.encode({1: 3, 3: -257, -1: modulus, -2: numbers.e.to_bytes(3, "big")})
+    return _der(public), cose
+
+
+def _der(public: ed25519.Ed25519PublicKey | rsa.RSAPublicKey) -> bytes:
+    return public.public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
 
 
 # Orders of the groups: SEC 2, version 2.0, sections 2.4.2, 2.5.1 and 2.6.1.
@@ -217,26 +232,37 @@ _P521_ORDER = int(
     16,
 )
 
-ES256 = _elliptic("ES256", -7, 1, ec.SECP256R1(), _P256_ORDER, hashes.SHA256(), hashes.SHA384())
-ES384 = _elliptic("ES384", -35, 2, ec.SECP384R1(), _P384_ORDER, hashes.SHA384(), hashes.SHA256())
-ES512 = _elliptic("ES512", -36, 3, ec.SECP521R1(), _P521_ORDER, hashes.SHA512(), hashes.SHA256())
+# SubjectPublicKeyInfo up to the point: id-ecPublicKey and the curve (RFC 5480, section 2.1).
+_P256_HEAD = "3059301306072a8648ce3d020106082a8648ce3d030107034200"
+_P384_HEAD = "3076301006072a8648ce3d020106052b81040022036200"
+_P521_HEAD = "30819b301006072a8648ce3d020106052b8104002303818600"
+
+ES256 = _elliptic(
+    "ES256", -7, 1, _P256_HEAD, ec.SECP256R1(), _P256_ORDER, hashes.SHA256(), hashes.SHA384()
+)
+ES384 = _elliptic(
+    "ES384", -35, 2, _P384_HEAD, ec.SECP384R1(), _P384_ORDER, hashes.SHA384(), hashes.SHA256()
+)
+ES512 = _elliptic(
+    "ES512", -36, 3, _P521_HEAD, ec.SECP521R1(), _P521_ORDER, hashes.SHA512(), hashes.SHA256()
+)
 EDDSA = Algorithm(
     "EdDSA",
     -8,
     _eddsa_generate,
     ed25519.Ed25519PrivateKey.from_private_bytes,
-    lambda key, _: key.sign,
+    lambda key, _, message: key.sign(message),
     _eddsa_another_signer,
-    _eddsa_cose,
+    _eddsa_public_forms,
 )
 RS256 = Algorithm(
     "RS256",
     -257,
     _rsa_generate,
     _rsa_from_secret,
-    _rsa_signer,
+    _rsa_sign,
     _rsa_another_signer,
-    _rsa_cose,
+    _rsa_public_forms,
 )
 
 ALGORITHMS: dict[int, Algorithm] = {

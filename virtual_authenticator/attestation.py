@@ -77,11 +77,7 @@ FORMATS: dict[str, Callable[[AttestationInput], tuple[str, Statement]]] = {
     "fido-u2f": _fido_u2f,
 }
 
-_NONE_HEAD = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData"
-
 
 def attestation_object(fmt: str, statement: Statement, authenticator_data: bytes) -> bytes:
     """The canonical CBOR map of section 6.5.4."""
-    if fmt == "none" and not statement:  # by far the most frequent one
-        return _NONE_HEAD + cbor.encode(authenticator_data)
     return cbor.encode({"fmt": fmt, "attStmt": statement, "authData": authenticator_data})

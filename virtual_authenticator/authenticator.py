@@ -10,13 +10,13 @@ several threads: every ceremony and every CTAP command is done under the lock of
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .algorithms import PrivateKey, from_pkcs8
-from .ceremonies import NO_RULES, Ceremonies, Page, plain_page
+from .ceremonies import NO_RULES, Ceremonies
+from .client_data import Page, plain_page
 from .client_rules import Rule, as_rules
 from .clock import Clock
 from .core import Core, PinState
@@ -99,9 +99,12 @@ class Authenticator:
         `credential_id` and `private_key` (a key, or PKCS#8) fix what is otherwise random. A failure
         is a `WebAuthnError`, malformed options are `InvalidOptionsError`.
         """
+        page = self._pages.get(origin)
+        if page is None or cross_origin is not None or top_origin is not None or client_data_extra:
+            page = self._page(origin, cross_origin, top_origin, client_data_extra)
         return self._ceremonies.create(
             options,
-            self._page(origin, cross_origin, top_origin, client_data_extra),
+            page,
             as_rules(ignoring) if ignoring else NO_RULES,
             self._faults(faults) if faults else self._standing_faults,
             credential_id,
@@ -126,7 +129,7 @@ class Authenticator:
         allowed, or the newest. Failures as with `create`.
         """
         page = self._pages.get(origin)
-        if page is None or cross_origin is not None or top_origin or client_data_extra:
+        if page is None or cross_origin is not None or top_origin is not None or client_data_extra:
             page = self._page(origin, cross_origin, top_origin, client_data_extra)
         return self._ceremonies.get(
             options,
@@ -291,6 +294,7 @@ class Authenticator:
 
     def save(self, path: str | Path) -> None:
         """Write the state to a file, readable by its owner only: it holds private keys."""
+        import json
         from pathlib import Path
 
         target = Path(path)
@@ -301,6 +305,7 @@ class Authenticator:
     @classmethod
     def load(cls, path: str | Path, *, clock: Clock | None = None) -> Authenticator:
         """The authenticator that `save` wrote."""
+        import json
         from pathlib import Path
 
         try:

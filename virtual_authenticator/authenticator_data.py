@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntFlag
+from struct import Struct
 
 
 class Flags(IntFlag):
@@ -21,6 +22,12 @@ class Flags(IntFlag):
 
 # Plain integers: arithmetic on IntFlag costs more than the rest of the layout.
 UP, UV, BE, BS, AT, ED = 0x01, 0x04, 0x08, 0x10, 0x40, 0x80
+
+
+fixed_part = Struct(">32sBI").pack
+"""RP ID hash, flags and counter: what authenticator data begins with, and often all of it."""
+attested_part = Struct(">32sBI16sH").pack
+"""The same with AAGUID and length of the credential id, which the id and the key follow."""
 
 
 def attested_credential_data(aaguid: bytes, credential_id: bytes, public_key: bytes) -> bytes:
@@ -44,7 +51,7 @@ class AuthenticatorDataDraft:
         if self.flags & AT:
             attested = attested_credential_data(self.aaguid, self.credential_id, self.public_key)
         return (
-            self.rp_id_hash
+            self.rp_id_hash  # a fault may have given it any length
             + bytes((self.flags,))
             + self.sign_count.to_bytes(4, "big")
             + attested

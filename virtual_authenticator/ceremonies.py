@@ -6,9 +6,8 @@ ignored on purpose. What the authenticator itself does is the core's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -16,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 from . import cbor
 from .algorithms import BY_NAME, Algorithm, PrivateKey, algorithm_of
 from .attestation import attestation_object
-from .client_data import ClientDataDraft, quote
+from .client_data import ClientDataDraft, Page
 from .client_rules import Rule, check_rp_id, check_secure_context, effective_rp_id, page_may_use
 from .core import Core, NewCredential, Registered
 from .credentials import Credential
-from .encoding import base64url_encode, base64url_encode_three, is_canonical, shorten
+from .encoding import shorten
 from .errors import InvalidStateError, NotAllowedError, NotSupportedError, WebAuthnError
-from .options import LONGEST_TIMEOUT, creation_options, request_options
+from .options import creation_options, request_options
 from .person import Gesture
+from .plain_ceremonies import PlainCeremonies
+from .response_json import assertion_json, registration_json
 
 if TYPE_CHECKING:
     from .faults import Fault, FaultRun
@@ -34,37 +35,17 @@ VERIFICATION_ATTEMPTS = 3
 NO_RULES: frozenset[Rule] = frozenset()
 
 
-@dataclass(eq=False, repr=False)
-class Page:
-    """The page that asks: its origin, and how it is framed."""
-
-    origin: str
-    cross_origin: bool = False
-    top_origin: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    """Members added to the client data, which relying parties have to tolerate."""
-    plain_tail: str | None = None
-    """The end of the client data, from the origin on, where nothing in it is special."""
-
-
-def plain_page(origin: str) -> Page:
-    """A page at the top of its tab."""
-    return Page(origin, plain_tail=f'"origin":{quote(origin)},"crossOrigin":false}}')
-
-
 class Ceremonies:
     """Runs ceremonies on one core."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
         self._verifies = core.profile.verifies
-        self._attachment = core.profile.attachment
-        # Section 5.2.1: unique, in lexicographical order.
-        self._transports = sorted(set(core.profile.transports))
         self._known = core.store.by_encoded_id
         self.related_origins: dict[str, Sequence[str]] = {}
         self._previous: dict[str, Callable[[], dict[str, Any]]] = {}
         """By ceremony, what gives the last response anew: a test may have changed what it got."""
+        self._plain = PlainCeremonies(core, self._previous)
 
     # ---- create
 
@@ -77,11 +58,18 @@ class Ceremonies:
         credential_id: bytes | None,
         private_key: PrivateKey | None,
     ) -> dict[str, Any]:
+        fixed = credential_id is not None or private_key is not None
+        if type(given) is dict and not fixed and not faults and not ignoring:
+            answered = self._plain.create(given, page)
+            if answered is not None:
+                return answered
         core, profile = self.core, self.core.profile
         options = creation_options(given)
         with core.lock:
             run = core.fault_run(faults, "create")
-            rp_id = self._rp_id(options.rp_id, page.origin, ignoring)
+            rp_id = options.rp_id
+            if rp_id is None or not page_may_use(rp_id, page.origin):
+                rp_id = self._rp_id(rp_id, page.origin, ignoring)
             if (
                 options.attachment not in (None, profile.attachment)
                 and Rule.ATTACHMENT not in ignoring
@@ -134,17 +122,27 @@ class Ceremonies:
                 results = client_extensions.registration_results(
                     core, options.extensions, registered.credential, verified=verified
                 )
-            build = partial(self._registration_json, registered, client_data, results, run)
+            build = partial(
+                registration_json,
+                registered.credential,
+                client_data,
+                registered.authenticator_data,
+                registered.public_der,
+                self._attestation_object(registered, run),
+                profile.sorted_transports,
+                profile.attachment,
+                results,
+            )
             return self._deliver(build, "create", run)
 
     def _discoverable(self, wanted: str, replaces: bool, ignoring: frozenset[Rule]) -> bool:
-        profile, store = self.core.profile, self.core.store
+        profile = self.core.profile
         able = profile.discoverable != "never"
         if wanted == "required" and not able and Rule.RESIDENT_KEY not in ignoring:
             raise self._refused("the authenticator makes no discoverable credentials")
         if not able or (wanted == "discouraged" and profile.discoverable != "always"):
             return False
-        if profile.capacity and store.discoverable_count >= profile.capacity and not replaces:
+        if self.core.is_full and not replaces:
             if wanted == "required" and Rule.RESIDENT_KEY not in ignoring:
                 raise self._refused(f"the authenticator is full ({profile.capacity} credentials)")
             return False
@@ -181,40 +179,22 @@ class Ceremonies:
         # Section 5.1.3: under "none" the client drops what could identify the device. The AAGUID
         # stays, as Level 3 has it, and so does a self attestation that names no model.
         profile = self.core.profile
-        harmless = profile.attestation == "packed-self" and not any(profile.aaguid)
-        if asked == "none" and not harmless and Rule.ATTESTATION not in ignoring:
+        if asked == "none" and not profile.names_no_model and Rule.ATTESTATION not in ignoring:
             return "none"
         return profile.attestation
 
-    def _registration_json(
-        self,
-        registered: Registered,
-        client_data: bytes,
-        results: dict[str, Any],
-        run: FaultRun | None,
-    ) -> dict[str, Any]:
-        credential, data = registered.credential, registered.authenticator_data
-        attested = attestation_object(registered.fmt, registered.statement, data)
+    def _attestation_object(self, registered: Registered, run: FaultRun | None) -> bytes | None:
+        if run is None and registered.fmt == "none":
+            return None  # the one without statement
+        attested = attestation_object(
+            registered.fmt, registered.statement, registered.authenticator_data
+        )
         if run is not None:
             pairs = [(cbor.encode(k), cbor.encode(v)) for k, v in cbor.decode(attested).items()]
             for one in run.at("attestation_pairs"):
                 one.attestation_pairs(pairs, run)
             attested = cbor.encode_pairs(pairs)
-        return {
-            "id": credential.encoded_id,
-            "rawId": credential.encoded_id,
-            "response": {
-                "clientDataJSON": base64url_encode(client_data),
-                "authenticatorData": base64url_encode(data),
-                "transports": list(self._transports),
-                "publicKey": base64url_encode(registered.public_der),
-                "publicKeyAlgorithm": credential.algorithm.identifier,
-                "attestationObject": base64url_encode(attested),
-            },
-            "authenticatorAttachment": self.core.profile.attachment,
-            "clientExtensionResults": results,
-            "type": "public-key",
-        }
+        return attested
 
     # ---- get
 
@@ -227,7 +207,7 @@ class Ceremonies:
         credential: Credential | None,
     ) -> dict[str, Any]:
         if type(given) is dict and credential is None and not faults:
-            answered = self._plain_get(given, page)
+            answered = self._plain.get(given, page)
             if answered is not None:
                 return answered
         core = self.core
@@ -250,12 +230,7 @@ class Ceremonies:
                 self._consent(timeout, verified, ignoring)
             if chosen is None:
                 raise self._refused(f"no credential for {rp_id!r} that the request allows is here")
-            if run is None and page.plain_tail is not None:
-                client_data = (
-                    f'{{"type":"webauthn.get","challenge":"{challenge}",{page.plain_tail}'.encode()
-                )
-            else:
-                client_data = self._client_data("webauthn.get", challenge, page, run)
+            client_data = self._client_data("webauthn.get", challenge, page, run)
             results: dict[str, Any] = {}
             outputs: dict[str, Any] | None = None
             if extensions is not None:
@@ -274,85 +249,16 @@ class Ceremonies:
                 outputs=outputs,
                 faults=run,
             )
-            build = partial(self._assertion_json, chosen, client_data, data, signature, results)
-            if run is not None:
-                return self._deliver(build, "get", run)
-            self._previous["get"] = build
-            return build()
-
-    def _plain_get(self, options: dict[str, Any], page: Page) -> dict[str, Any] | None:
-        """The request that nearly every server sends, answered in a straight line: one credential,
-        which is here, verification required, nothing special. None for any other request, and
-        nothing has happened then: the long way looks at it closely, and gives the same answer here.
-        """
-        find = options.get
-        challenge, rp_id, allow = find("challenge"), find("rpId"), find("allowCredentials")
-        timeout, tail = find("timeout", 0), page.plain_tail
-        if (
-            type(challenge) is not str
-            or type(rp_id) is not str
-            or type(allow) is not list
-            or len(allow) != 1
-            or type(timeout) is not int
-            or not 0 <= timeout <= LONGEST_TIMEOUT
-            or tail is None
-            or find("userVerification") != "required"
-            or find("extensions") is not None
-            or not is_canonical(challenge)
-            or not page_may_use(rp_id, page.origin)
-        ):
-            return None
-        entry = allow[0]
-        if type(entry) is not dict or entry.get("type") != "public-key":
-            return None
-        wanted, transports = entry.get("id"), entry.get("transports")
-        if type(wanted) is not str or (transports is not None and type(transports) is not list):
-            return None
-        core = self.core
-        with core.lock:
-            chosen, person = self._known.get(wanted), core.person
-            if (
-                chosen is None
-                or chosen.rp_id != rp_id
-                or not self._verifies
-                or not core.pin.retries
-                or person.planned
-                or person.always is not Gesture.APPROVE
-            ):
-                return None
-            client_data = f'{{"type":"webauthn.get","challenge":"{challenge}",{tail}'.encode()
-            data, signature = core.sign_assertion(
-                chosen, sha256(client_data).digest(), verified=True
+            build = partial(
+                assertion_json,
+                chosen,
+                client_data,
+                data,
+                signature,
+                core.profile.attachment,
+                results,
             )
-            build = partial(self._assertion_json, chosen, client_data, data, signature, {})
-            self._previous["get"] = build
-            return build()
-
-    def _assertion_json(
-        self,
-        credential: Credential,
-        client_data: bytes,
-        data: bytes,
-        signature: bytes,
-        results: dict[str, Any],
-    ) -> dict[str, Any]:
-        collected, authenticated, signed = base64url_encode_three(client_data, data, signature)
-        inner = {
-            "clientDataJSON": collected,
-            "authenticatorData": authenticated,
-            "signature": signed,
-        }
-        if credential.discoverable:
-            inner["userHandle"] = credential.encoded_user_id
-        encoded_id = credential.encoded_id
-        return {
-            "id": encoded_id,
-            "rawId": encoded_id,
-            "response": inner,
-            "authenticatorAttachment": self._attachment,
-            "clientExtensionResults": results,
-            "type": "public-key",
-        }
+            return self._deliver(build, "get", run)
 
     def _choose(
         self, rp_id: str, allow: list[str] | None, verified: bool, ignoring: frozenset[Rule]
@@ -439,6 +345,9 @@ class Ceremonies:
                 raise self._refused("the authenticator was taken away")
 
     def _client_data(self, kind: str, challenge: str, page: Page, run: FaultRun | None) -> bytes:
+        if run is None and page.plain_tail is not None:
+            text = f'{{"type":"{kind}","challenge":"{challenge}",{page.plain_tail}'
+            return text.encode("utf-8", "surrogatepass")
         draft = ClientDataDraft(
             kind, challenge, page.origin, page.cross_origin, page.top_origin, dict(page.extra)
         )

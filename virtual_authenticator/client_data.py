@@ -1,12 +1,13 @@
-"""CollectedClientData and its one serialisation (WebAuthn Level 3, section 5.8.1.1).
+"""The page that asks, and the client data that a browser collects, in its one serialisation
+(WebAuthn Level 3, section 5.8.1.1).
 
 Knows nothing of who may use which origin (see `client_rules`).
 """
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -40,10 +41,32 @@ class ClientDataDraft:
         rest = ""
         if self.top_origin is not None:
             rest = f',"topOrigin":{quote(self.top_origin)}'
-        for name, value in self.extra.items():
-            rest += f",{quote(name)}:{json.dumps(value, ensure_ascii=False, separators=(',', ':'))}"
+        if self.extra:
+            import json  # few need it
+
+            for name, value in self.extra.items():
+                text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+                rest += f",{quote(name)}:{text}"
         cross = "true" if self.cross_origin else "false"
         return (
             f'{{"type":{quote(self.type)},"challenge":"{self.challenge}",'
             f'"origin":{quote(self.origin)},"crossOrigin":{cross}{rest}}}'
         ).encode("utf-8", "surrogatepass")
+
+
+@dataclass(eq=False, repr=False)
+class Page:
+    """The page that asks: its origin, and how it is framed."""
+
+    origin: str
+    cross_origin: bool = False
+    top_origin: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Members added to the client data, which relying parties have to tolerate."""
+    plain_tail: str | None = None
+    """The end of the client data, from the origin on, where nothing in it is special."""
+
+
+def plain_page(origin: str) -> Page:
+    """A page at the top of its tab."""
+    return Page(origin, plain_tail=f'"origin":{quote(origin)},"crossOrigin":false}}')

@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, Any
 from . import cbor
 from .algorithms import BY_NAME, ES256, Algorithm, PrivateKey, algorithm_of
 from .attestation import FORMATS, AttestationInput, Statement
-from .authenticator_data import AT, BE, BS, ED, UP, UV, AuthenticatorDataDraft
+from .authenticator_data import (
+    AT,
+    BE,
+    BS,
+    ED,
+    UP,
+    UV,
+    AuthenticatorDataDraft,
+    attested_part,
+    fixed_part,
+)
 from .clock import Clock, SystemClock
 from .credentials import Credential, CredentialStore
 from .entropy import Entropy
@@ -65,7 +75,7 @@ class Registered:
     statement: Statement
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class NewCredential:
     """What a registration is asked for. The layers fill this in from their own requests."""
 
@@ -117,8 +127,12 @@ class Core:
         self.ctap_faults: tuple[Fault, ...] = ()
         """What the CTAP layer does wrong for now (the WebAuthn layer is told at each call)."""
         self.identity_if_made = identity
-        self._algorithms = {BY_NAME[n].identifier: BY_NAME[n] for n in profile.algorithms}
+        self.algorithms = {BY_NAME[n].identifier: BY_NAME[n] for n in profile.algorithms}
         self._fault_entropy = self.entropy.fork("faults")
+        self._backup_at_first = (
+            _scripted(profile.backup_eligible, 0),
+            _scripted(profile.backup_state, 0),
+        )
         self._plain_backup = isinstance(profile.backup_eligible, bool) and isinstance(
             profile.backup_state, bool
         )
@@ -164,9 +178,15 @@ class Core:
 
     # ---- registration
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no further discoverable credential fits."""
+        capacity = self.profile.capacity
+        return bool(capacity) and self.store.discoverable_count >= capacity
+
     def choose_algorithm(self, offered: Sequence[int]) -> Algorithm | None:
         """The relying party's first choice among those the device has (section 6.3.2)."""
-        mine = self._algorithms
+        mine = self.algorithms
         for identifier in offered:
             if identifier in mine:
                 return mine[identifier]
@@ -192,8 +212,8 @@ class Core:
             user_display_name=wanted.user_display_name,
             rp_name=wanted.rp_name,
             discoverable=wanted.discoverable,
-            backup_eligible=_scripted(profile.backup_eligible, 0),
-            backup_state=_scripted(profile.backup_state, 0),
+            backup_eligible=self._backup_at_first[0],
+            backup_state=self._backup_at_first[1],
             protection=wanted.protection,
             secrets=(self.entropy.bytes(32), self.entropy.bytes(32))
             if wanted.hmac_secret
@@ -224,16 +244,52 @@ class Core:
             (
                 credential.created,
                 "registered",
-                {
-                    "rp_id": wanted.rp_id,
-                    "credential": credential_id,
-                    "algorithm": credential.algorithm.name,
-                    "count": credential.sign_count,
-                    "faults": _names(faults),
-                },
+                wanted.rp_id,
+                credential_id,
+                algorithm.name,
+                credential.sign_count,
+                _names(faults),
             )
         )
         return Registered(credential, data, public_der, fmt, statement)
+
+    def register_plain(
+        self,
+        algorithm: Algorithm,
+        rp_id: str,
+        rp_name: str,
+        user_id: bytes,
+        user_name: str,
+        user_display_name: str,
+    ) -> tuple[Credential, bytes, bytes]:
+        """What `register` does for a discoverable credential of a verified person without statement
+        and extensions, in a straight line. Gives it, its authenticator data and its public DER."""
+        profile, entropy, now = self.profile, self.entropy, self.clock.now()
+        credential_id = entropy.bytes(profile.credential_id_length)
+        key = algorithm.generate(entropy)
+        public_der, public_key = algorithm.public_forms(key)
+        eligible, state = self._backup_at_first
+        credential = Credential(
+            credential_id,
+            rp_id,
+            key,
+            user_id,
+            user_name,
+            user_display_name,
+            rp_name,
+            backup_eligible=eligible,
+            backup_state=state,
+            created=now,
+            algorithm=algorithm,
+        )
+        count = self.count(credential)
+        flags = AT | UP | UV | self._backup_flags(credential)
+        size = len(credential_id)
+        head = attested_part(credential.rp_id_hash, flags, count, profile.aaguid, size)
+        data = head + credential_id + public_key
+        self.store.add(credential)
+        self.journal.append((now, "registered", rp_id, credential_id, algorithm.name, count, ()))
+        return credential, data, public_der
 
     def _attest(
         self, wanted: NewCredential, credential: Credential, data: bytes, faults: FaultRun | None
@@ -268,8 +324,10 @@ class Core:
         if credential.backup_eligible or credential.backup_state or not self._plain_backup:
             flags |= self._backup_flags(credential)
         if faults is None and not outputs:  # the way of nearly every call, kept short
-            data = credential.rp_id_hash + bytes((flags,)) + count.to_bytes(4, "big")
-            signature = credential.signers[self._deterministic](data + client_data_hash)
+            data = fixed_part(credential.rp_id_hash, flags, count)
+            signature = credential.algorithm.sign(
+                credential.key, self._deterministic, data + client_data_hash
+            )
         else:
             draft = AuthenticatorDataDraft(credential.rp_id_hash, flags, count)
             if outputs:
@@ -283,7 +341,11 @@ class Core:
             (
                 self.clock.now(),
                 "asserted",
-                (credential.rp_id, credential.id, count, verified, _names(faults)),
+                credential.rp_id,
+                credential.id,
+                count,
+                verified,
+                _names(faults),
             )
         )
         return data, signature

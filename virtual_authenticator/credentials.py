@@ -9,14 +9,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from .algorithms import Algorithm, PrivateKey, Signer, algorithm_of, from_pkcs8, to_pkcs8
+from .algorithms import Algorithm, PrivateKey, algorithm_of, from_pkcs8, to_pkcs8
 from .encoding import base64url_decode, base64url_encode
 
 _BY_KEY: Any = None
 """The key tells its algorithm, unless somebody knows it already."""
+
+
+@lru_cache(maxsize=1024)
+def hash_of(rp_id: str) -> bytes:
+    """The RP ID hash, by which authenticator data names a relying party."""
+    return sha256(rp_id.encode()).digest()
 
 
 @dataclass(slots=True)
@@ -46,8 +53,6 @@ class Credential:
     revision: int = 0
     """Counts changes, so that two replicas of a vault can tell which one is newer."""
     algorithm: Algorithm = _BY_KEY
-    signers: tuple[Signer, Signer] = field(init=False, repr=False)
-    """With a random nonce, and with that of RFC 6979."""
     rp_id_hash: bytes = field(default=b"", repr=False)
     """Given only where the RP ID is unknown (empty): U2F tells an authenticator no more."""
     encoded_id: str = field(init=False, repr=False)
@@ -56,17 +61,14 @@ class Credential:
     def __post_init__(self) -> None:
         if self.algorithm is _BY_KEY:
             self.algorithm = algorithm_of(self.key)
-        self.signers = self.algorithm.signer(self.key, False), self.algorithm.signer(self.key, True)
         if self.rp_id or not self.rp_id_hash:
-            self.rp_id_hash = sha256(self.rp_id.encode()).digest()
+            self.rp_id_hash = hash_of(self.rp_id)
         self.encoded_id = base64url_encode(self.id)
         self.encoded_user_id = base64url_encode(self.user_id)
 
     def belongs_to(self, rp_id: str) -> bool:
         """Whether it was made for this relying party; one made by U2F knows the hash only."""
-        return self.rp_id == rp_id or (
-            not self.rp_id and self.rp_id_hash == sha256(rp_id.encode()).digest()
-        )
+        return self.rp_id == rp_id or (not self.rp_id and self.rp_id_hash == hash_of(rp_id))
 
     def copy(self) -> Credential:
         return replace(self)
@@ -134,7 +136,7 @@ class CredentialStore:
         self.by_encoded_id: dict[str, Credential] = {}
         """By the base64url form of the id, as options carry it."""
         self._by_rp: dict[str, dict[bytes, Credential]] = {}
-        self._by_account: dict[tuple[str, bytes], bytes] = {}
+        self._by_account: dict[tuple[str, bytes], Credential] = {}
         self.removed: set[bytes] | None = None
         """Ids that were deleted, where a vault needs to know: a replica must not revive them."""
 
@@ -160,8 +162,7 @@ class CredentialStore:
 
     def account(self, rp_id: str, user_id: bytes) -> Credential | None:
         """The discoverable credential of an account: there is at most one a device."""
-        found = self._by_account.get((rp_id, user_id))
-        return self._by_id.get(found) if found is not None else None
+        return self._by_account.get((rp_id, user_id))
 
     @property
     def discoverable_count(self) -> int:
@@ -178,11 +179,12 @@ class CredentialStore:
             if credential.id in self._by_id:
                 self._forget(credential.id)
             if credential.discoverable:
-                held = self.account(credential.rp_id, credential.user_id)
+                account = credential.rp_id, credential.user_id
+                held = self._by_account.get(account)
                 if held is not None:
-                    self.remove(held.id)
+                    self._remove(held.id)
                 self._by_rp.setdefault(credential.rp_id, {})[credential.id] = credential
-                self._by_account[credential.rp_id, credential.user_id] = credential.id
+                self._by_account[account] = credential
             self._by_id[credential.id] = credential
             self.by_encoded_id[credential.encoded_id] = credential
             if self.removed is not None:
@@ -191,9 +193,12 @@ class CredentialStore:
     def remove(self, credential_id: bytes) -> None:
         """Delete a credential; KeyError if there is none."""
         with self.lock:
-            self._forget(credential_id)
-            if self.removed is not None:
-                self.removed.add(credential_id)
+            self._remove(credential_id)
+
+    def _remove(self, credential_id: bytes) -> None:
+        self._forget(credential_id)
+        if self.removed is not None:
+            self.removed.add(credential_id)
 
     def clear(self) -> None:
         with self.lock:

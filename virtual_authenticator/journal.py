@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 
 KEPT = 1_000
 """Few enough that writing them does not push the signing tables out of the processor's cache."""
-_ASSERTED = ("rp_id", "credential", "count", "verified", "faults")
+_NAMES = {
+    "registered": ("rp_id", "credential", "algorithm", "count", "faults"),
+    "asserted": ("rp_id", "credential", "count", "verified", "faults"),
+}
 
 
 class Entry(NamedTuple):
@@ -30,10 +33,10 @@ class Journal:
     """The last thousand entries, oldest first."""
 
     def __init__(self) -> None:
-        self._entries: deque[tuple[float, str, Any]] = deque(maxlen=KEPT)
+        self._entries: deque[tuple[Any, ...]] = deque(maxlen=KEPT)
         self.append = self._entries.append
-        """Takes a (time, what, details) tuple. The details of "asserted", which is recorded often,
-        are the values alone, to be named on reading."""
+        """Takes a (time, what, details) tuple. In place of the details, what is recorded often has
+        the values of `_NAMES`, to be named on reading."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -48,8 +51,7 @@ class Journal:
         self._entries.clear()
 
 
-def _entry(recorded: tuple[float, str, Any]) -> Entry:
-    time, what, details = recorded
-    return Entry(
-        time, what, dict(zip(_ASSERTED, details, strict=True)) if what == "asserted" else details
-    )
+def _entry(recorded: tuple[Any, ...]) -> Entry:
+    time, what, *values = recorded
+    names = _NAMES.get(what)
+    return Entry(time, what, dict(zip(names, values, strict=True)) if names else values[0])

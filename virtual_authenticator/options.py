@@ -7,7 +7,6 @@ nothing of origins and authenticators.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
@@ -138,6 +137,8 @@ def _unwrap(given: Any) -> Mapping[str, Any]:
     if type(given) is dict and "challenge" in given:
         return given
     if isinstance(given, (str, bytes)):
+        import json  # here, because most pages hand over an object
+
         try:
             given = json.loads(given)
         except (ValueError, RecursionError):

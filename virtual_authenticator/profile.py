@@ -97,6 +97,16 @@ class Profile:
         return self.user_verification != "none"
 
     @property
+    def names_no_model(self) -> bool:
+        """Whether its attestation tells nothing that could identify the device."""
+        return self.attestation == "packed-self" and not any(self.aaguid)
+
+    @property
+    def sorted_transports(self) -> list[str]:
+        """As `getTransports()` gives them: unique, in lexicographical order (section 5.2.1)."""
+        return sorted(set(self.transports))
+
+    @property
     def built_in_verification(self) -> bool:
         return self.user_verification.startswith("built-in")
 

@@ -6,7 +6,7 @@ import os
 
 from soft_webauthn import SoftWebauthnDevice
 
-from benchmarks.workers import serve
+from benchmarks.workers import raw_create, serve
 
 ORIGIN = "https://example.org"
 
@@ -38,7 +38,7 @@ def main() -> None:
         for at in range(count):
             device.create(creations[at % 100], ORIGIN)
 
-    serve({"get": get, "create": create})
+    serve({"get": get, "create": create, "raw-create": raw_create})
 
 
 if __name__ == "__main__":

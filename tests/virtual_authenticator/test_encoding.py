@@ -12,7 +12,6 @@ from virtual_authenticator.encoding import (
     base64url_canonical,
     base64url_decode,
     base64url_encode,
-    base64url_encode_three,
     is_canonical,
     shorten,
 )
@@ -66,9 +65,3 @@ def test_endless_nesting_can_be_shown() -> None:
     for _ in range(100_000):
         nested = [nested]
     assert len(shorten(nested)) < 120
-
-
-@given(st.binary(max_size=9), st.binary(max_size=9), st.binary(max_size=9))
-def test_three_at_once_are_the_three_one_by_one(first: bytes, second: bytes, third: bytes):
-    together = base64url_encode_three(first, second, third)
-    assert together == tuple(base64url_encode(one) for one in (first, second, third))
