@@ -42,6 +42,7 @@ from pytest_mcp_approval.wire.session import Session
 from pytest_mcp_approval.wire.text import first_line, last_lines, neutralise
 from pytest_mcp_approval.wire.transcript import Entry, Excerpt, Transcript
 from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Simultaneity, Transport
+from pytest_mcp_approval.wire.vigil import Trouble, Vigil, keeping
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -75,9 +76,12 @@ __all__ = [
     "StdioTransport",
     "Transcript",
     "Transport",
+    "Trouble",
     "UnreachableError",
+    "Vigil",
     "WireError",
     "first_line",
+    "keeping",
     "last_lines",
     "neutralise",
     "notification_bytes",

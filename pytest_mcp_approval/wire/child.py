@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from pytest_mcp_approval.wire import leftovers
 from pytest_mcp_approval.wire.clock import Deadline
 from pytest_mcp_approval.wire.errors import CommandFailedError
 from pytest_mcp_approval.wire.text import last_lines, neutralise
@@ -23,6 +24,8 @@ _KEPT_OF_STDERR = 16 * 1024
 _DISCARDED_AT_MOST = 16
 """Times the limit: how much of an endless line is thrown away before the child counts as lost."""
 _GENTLE_SECONDS = 1.0
+_HURRIED_SECONDS = 0.25
+"""For one that had its time already, and said nothing."""
 _WINDOWS = sys.platform == "win32"
 
 
@@ -45,6 +48,8 @@ class Child:
         self._on_line, self._on_too_long, self._on_end = on_line, on_too_long, on_end
         self._stderr = bytearray()
         self._exited = threading.Event()
+        self._given_up = ""
+        self._mark = leftovers.new_mark()
         self.exit_code: int | None = None
         """Below zero: the signal that ended it. None while it runs."""
         shown = neutralise(command[0]) if command else ""
@@ -55,7 +60,7 @@ class Child:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                env={**os.environ, **(environment or {})},
+                env={**os.environ, **(environment or {}), **self._mark},
                 cwd=directory,
                 start_new_session=True,
             )
@@ -100,6 +105,8 @@ class Child:
     def explain_exit(self, deadline: Deadline) -> str:
         """How it ended, in words, with what it said last; waits a moment for an end that is under
         way."""
+        if self._given_up:
+            return self._with_errors(self._given_up)
         if not self._exited.wait(min(deadline.left(), _GENTLE_SECONDS)):
             return self._with_errors("its standard output was closed")
         # What it printed before it ended may still be on its way.
@@ -114,19 +121,24 @@ class Child:
     def stderr_tail(self) -> bytes:
         return bytes(self._stderr)
 
-    def stop(self) -> None:
-        """Close its input, wait, ask, then end it and everything in its group."""
+    def stop(self, *, hurried: bool = False) -> None:
+        """Close its input, wait, ask, then end it, everything in its group, and what has left it.
+
+        `hurried`: it has let a deadline pass already and gets a moment only.
+        """
+        gentle = _HURRIED_SECONDS if hurried else _GENTLE_SECONDS
         with contextlib.suppress(OSError):
             assert self._process.stdin is not None
             self._process.stdin.close()
-        if not self._exited.wait(_GENTLE_SECONDS):
+        if not self._exited.wait(gentle):
             self._signal(signal.SIGTERM)
-            self._exited.wait(_GENTLE_SECONDS)
+            self._exited.wait(gentle)
         # Also when the child is gone: what it started may not be. The child was not reaped yet, so
         # that its number still stands for this group and no other.
         self._signal(signal.SIGTERM if _WINDOWS else signal.SIGKILL)
         if self._exited.wait(5.0):
             self._process.wait()
+        leftovers.end_marked(self._mark[leftovers.MARK])
         for thread, stream in zip(
             self._threads, (self._process.stdout, self._process.stderr), strict=False
         ):
@@ -134,6 +146,11 @@ class Child:
             # Somebody who left the group may hold the pipe; then the (daemon) thread keeps it.
             if not thread.is_alive() and stream is not None:
                 stream.close()
+
+    def kill(self, seconds: float = 5.0) -> bool:
+        """End it at once, without a word, as a failing machine would; whether it is gone."""
+        self._signal(signal.SIGTERM if _WINDOWS else signal.SIGKILL)
+        return self._exited.wait(seconds)
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(OSError):
@@ -203,6 +220,7 @@ class Child:
                     discarded += len(buffer)
                     buffer.clear()
                 if discarded > self._limit * _DISCARDED_AT_MOST:
+                    self._given_up = f"a line without an end, more than {discarded >> 20} MB"
                     return
             if buffer and not discarded:
                 self._on_line(bytes(buffer))  # said without an end of line, and then closed

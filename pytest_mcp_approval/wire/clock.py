@@ -38,6 +38,11 @@ class Deadline:
         return max(0.0, self._end - now())
 
     @property
+    def in_words(self) -> str:
+        """How long it was, for messages."""
+        return f"{round(self.seconds, 1) or self.seconds:g} s"
+
+    @property
     def passed(self) -> bool:
         return self.left() <= 0.0
 

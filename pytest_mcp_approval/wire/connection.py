@@ -88,7 +88,7 @@ class Connection:
             raise ConnectFailedError(f"certificate not trusted: {problem.verify_message}") from None
         except TimeoutError:
             plain.close()
-            raise ConnectFailedError(f"TLS not agreed upon within {deadline.seconds:g} s") from None
+            raise ConnectFailedError(f"TLS not agreed upon within {deadline.in_words}") from None
         except (OSError, ValueError) as problem:
             plain.close()
             raise ConnectFailedError(f"TLS failed: {neutralise(str(problem))}") from None
@@ -179,7 +179,7 @@ def _connect(address: Address, deadline: Deadline) -> socket.socket:
         except ConnectionRefusedError:
             reason = "connection refused"
         except TimeoutError:
-            reason = f"no connection within {deadline.seconds:g} s"
+            reason = f"no connection within {deadline.in_words}"
         except OSError as problem:
             reason = problem.strerror or str(problem)
         plain.close()

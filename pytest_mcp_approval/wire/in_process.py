@@ -80,7 +80,7 @@ class _Call:
         """Until there is a reply, from the application or from the clock."""
         if not self._settled.wait(deadline.left()):
             with self._lock:
-                self.answer.cut(Outcome.NO_ANSWER, f"nothing within {deadline.seconds:g} s")
+                self.answer.cut(Outcome.NO_ANSWER, f"nothing within {deadline.in_words}")
             self._transport.on_loop(self._leave)
 
     def _leave(self) -> None:
@@ -212,11 +212,11 @@ class InProcessTransport(Transport):
         self._thread.start()
         in_time = self._started.wait(deadline.left())
         if self._failure or not in_time:
-            line = self._failure or f"not started within {deadline.seconds:g} s"
+            line = self._failure or f"not started within {deadline.in_words}"
             self.close()
             raise ApplicationFailedError(f"{self.place}: {line}")
 
-    def exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
+    def _exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
         call = _Call(self, self._with_headers(outgoing))
         if self.on_loop(call.begin):
             call.wait(deadline)
@@ -224,7 +224,7 @@ class InProcessTransport(Transport):
             call.answer.cut(Outcome.CLOSED, "not started, or stopped")
         return self._finish(call)
 
-    def exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
+    def _exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
         calls = [_Call(self, self._with_headers(one)) for one in outgoing]
 
         def begin() -> None:
@@ -242,7 +242,7 @@ class InProcessTransport(Transport):
 
     def end_session(self, outgoing: Outgoing, deadline: Deadline) -> None:
         leaving = Outgoing(b"", None, outgoing.method, outgoing.headers, outgoing.session, "DELETE")
-        self.exchange(leaving, deadline)
+        self._exchange(leaving, deadline)
 
     def close(self) -> None:
         thread, self._thread = self._thread, None

@@ -206,7 +206,7 @@ class _Opener:
                 return UnreachableError(f"{place}: {what}", reply)
             case Outcome.NO_ANSWER:
                 return NothingAnsweredError(
-                    f"{place}: nothing within {self.deadline.seconds:g} s", reply
+                    f"{place}: nothing within {self.deadline.in_words}", reply
                 )
             case Outcome.CLOSED if isinstance(self.transport, StdioTransport):
                 return CommandFailedError(f"{place}: {what}", reply)

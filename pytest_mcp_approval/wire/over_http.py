@@ -107,7 +107,7 @@ class _Exchange:
 
 
 def _silence(deadline: Deadline) -> str:
-    return f"nothing within {deadline.seconds:g} s"
+    return f"nothing within {deadline.in_words}"
 
 
 class HttpTransport(Transport):
@@ -142,7 +142,7 @@ class HttpTransport(Transport):
     def start(self, deadline: Deadline) -> None:
         """Nothing to start: the first exchange connects."""
 
-    def exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
+    def _exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
         exchange = self._prepare(outgoing)
         try:
             self._send(exchange, deadline)
@@ -150,7 +150,7 @@ class HttpTransport(Transport):
             exchange.answer.cut(Outcome.UNREACHABLE, str(problem))
         except TimeoutError:
             exchange.answer.cut(
-                Outcome.NO_ANSWER, f"the request was not taken within {deadline.seconds:g} s"
+                Outcome.NO_ANSWER, f"the request was not taken within {deadline.in_words}"
             )
         except OSError:
             # Closed while we were sending. It may have answered first, which reading will show.
@@ -158,11 +158,11 @@ class HttpTransport(Transport):
         exchange.run(deadline)
         return exchange.conclude()
 
-    def exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
+    def _exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
         return last_byte_race([(self, one) for one in outgoing], deadline)
 
     def end_session(self, outgoing: Outgoing, deadline: Deadline) -> None:
-        self.exchange(replace(outgoing, http_method="DELETE", body=b"", request_id=None), deadline)
+        self._exchange(replace(outgoing, http_method="DELETE", body=b"", request_id=None), deadline)
 
     def close(self) -> None:
         with self._lock:
@@ -180,7 +180,7 @@ class HttpTransport(Transport):
         for request in exchange.answer.take_server_requests():
             reply = replace(exchange.outgoing, body=answer_to(request), request_id=None, method="")
             self._overheard(request, request.raw, "a request of the server's", reply.body)
-            self.exchange(reply, deadline.at_most(_SERVER_REQUEST_SECONDS))
+            self._exchange(reply, deadline.at_most(_SERVER_REQUEST_SECONDS))
 
     def put_back(self, connection: Connection, reader: ResponseReader, *, mid_stream: bool) -> None:
         """Keep a connection whose answer has ended, or (`mid_stream`) may have by the time it is

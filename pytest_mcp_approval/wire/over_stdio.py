@@ -33,6 +33,9 @@ from pytest_mcp_approval.wire.transport import (
     accepted,
 )
 
+_MOST_UNREAD = 1000
+"""Messages that wait for the command to read on."""
+
 
 class _Waiting:
     """A request that waits for its answer."""
@@ -86,6 +89,7 @@ class StdioTransport(Transport):
         self._asked: set[RequestId] = set()
         self._outbox: deque[bytes] = deque()
         self._writing = threading.Lock()
+        self._silent = False
 
     @property
     def place(self) -> str:
@@ -115,17 +119,22 @@ class StdioTransport(Transport):
         self.start(deadline)
         return True
 
+    def kill(self) -> bool:
+        """End the command at once, without a word; whether it ran and is gone."""
+        return self._child is not None and self._child.kill()
+
     def close(self) -> None:
         child, self._child = self._child, None
         if child is not None:
-            child.stop()
+            child.stop(hurried=self._silent or self._ended)
+            self._silent = False
             self._outbox.clear()
             self._asked.clear()
 
-    def exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
-        return self.exchange_together([outgoing], deadline)[0]
+    def _exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
+        return self._exchange_together([outgoing], deadline)[0]
 
-    def exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
+    def _exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
         waiting = [_Waiting(one) for one in outgoing]
         asking = [one for one in waiting if one.outgoing.request_id is not None]
         by_id = {
@@ -152,11 +161,11 @@ class StdioTransport(Transport):
         if reply is None and self._ended:
             reply = Reply(Outcome.CLOSED)
         if reply is None and not written:
-            silence = f"it read nothing from its standard input for {deadline.seconds:g} s"
+            silence = f"it read nothing from its standard input for {deadline.in_words}"
             reply = Reply(Outcome.NO_ANSWER, detail=silence)
         if reply is None:
             reply = one.stray or Reply(
-                Outcome.NO_ANSWER, detail=f"nothing within {deadline.seconds:g} s"
+                Outcome.NO_ANSWER, detail=f"nothing within {deadline.in_words}"
             )
         if reply.outcome is Outcome.CLOSED:
             child = self._child
@@ -164,6 +173,8 @@ class StdioTransport(Transport):
             reply = replace(
                 one.stray or reply, detail=f"{one.stray.detail}; {why}" if one.stray else why
             )
+        # Nobody who hangs, or is in the middle of a line that does not end, leaves when asked to.
+        self._silent = reply.outcome in (Outcome.NO_ANSWER, Outcome.TOO_LARGE)
         return self._conclude(one.outgoing, reply, one.started)
 
     def _write(self, data: bytes, deadline: Deadline) -> bool:
@@ -220,7 +231,8 @@ class StdioTransport(Transport):
             case MessageKind.REQUEST:
                 answer = answer_to(message)
                 self._overheard(message, line, "a request of the server's", answer)
-                self._write(answer + b"\n", Deadline(0))
+                if len(self._outbox) < _MOST_UNREAD:  # one that asks without end may never read
+                    self._write(answer + b"\n", Deadline(0))
             case MessageKind.NOTIFICATION:
                 self._overheard(message, line, "a notification")
 

@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 
+from pytest_mcp_approval.wire.recording import record
 from pytest_mcp_approval.wire.reply import Headers, Outcome
 
 KEPT_OF_A_BODY = 64 * 1024
@@ -75,6 +76,7 @@ class Transcript:
         self.dropped = 0
 
     def add(self, entry: Entry) -> None:
+        record(entry.started, entry)
         with self._lock:
             self._entries.append(entry)
             self._bytes += len(entry.sent.head) + len(entry.received.head)

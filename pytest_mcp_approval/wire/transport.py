@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
+from pytest_mcp_approval.wire import vigil as vigils
 from pytest_mcp_approval.wire.clock import Deadline, now
 from pytest_mcp_approval.wire.messages import Message, RequestId
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
@@ -71,14 +72,26 @@ class Transport(abc.ABC):
         """Be ready to exchange; a second time does nothing. Raises a `WireError` if that cannot
         be."""
 
-    @abc.abstractmethod
     def exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
         """Send, and tell what came of it. Never raises for anything that the server does."""
+        allowed = allowed_by_the_vigil([outgoing], deadline)
+        return self._not_asked(outgoing) if allowed is None else self._exchange(outgoing, allowed)
 
-    @abc.abstractmethod
     def exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
         """Send all as nearly at once as `simultaneity` says; the replies are in the order of the
         requests."""
+        allowed = allowed_by_the_vigil(outgoing, deadline)
+        if allowed is None:
+            return [self._not_asked(one) for one in outgoing]
+        return self._exchange_together(outgoing, allowed)
+
+    @abc.abstractmethod
+    def _exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
+        """What `exchange` promises."""
+
+    @abc.abstractmethod
+    def _exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
+        """What `exchange_together` promises."""
 
     @abc.abstractmethod
     def close(self) -> None:
@@ -128,7 +141,16 @@ class Transport(abc.ABC):
                 seconds=reply.seconds,
             )
         )
+        vigil = vigils.current()
+        if vigil is not None and outgoing.http_method != "DELETE":
+            vigil.heard(
+                outgoing.method, outgoing.body, outgoing.request_id, outgoing.headers, reply
+            )
         return reply
+
+    def _not_asked(self, outgoing: Outgoing) -> Reply:
+        detail = "not asked any more, after so much silence"
+        return self._conclude(outgoing, Reply(Outcome.NO_ANSWER, detail=detail), now())
 
     def _overheard(
         self, message: Message | None, raw: bytes, detail: str, answer: bytes = b""
@@ -150,6 +172,14 @@ class Transport(abc.ABC):
                 seconds=0.0,
             )
         )
+
+
+def allowed_by_the_vigil(outgoing: Sequence[Outgoing], deadline: Deadline) -> Deadline | None:
+    """How long may be waited, by the vigil that is kept; None if there is no use in asking."""
+    vigil = vigils.current()
+    if vigil is None or not outgoing:
+        return deadline
+    return vigil.allow(outgoing[0].method, outgoing[0].body, deadline)
 
 
 def accepted() -> Reply:

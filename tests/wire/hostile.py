@@ -54,13 +54,13 @@ def floods(head: bytes, piece: bytes, times: int) -> Behaviour:
 
 
 class HostileServer:
-    """Reads HTTP requests on a free port, and lets `behave` do what it wants after each."""
+    """Reads HTTP requests on a (free) port, and lets `behave` do what it wants after each."""
 
-    def __init__(self, behave: Behaviour) -> None:
+    def __init__(self, behave: Behaviour, port: int = 0) -> None:
         self.behave = behave
         self.requests: list[bytes] = []
         self.connections = 0
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", port))
         self._open: list[socket.socket] = []
         self._threads = [threading.Thread(target=self._accept)]
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/mcp"

@@ -1,0 +1,124 @@
+"""Figures of runs against servers that misbehave: memory, and the time that is lost to them.
+
+    python -m benchmarks.hostile
+
+Writes benchmarks/results/hostile.md. The servers are those of tests/zoo; each run is a process of
+its own, and its memory is that of the whole run, pytest and the authenticator included.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import statistics
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.zoo.keeping import MANY, Keeper, Visit, good_server
+
+RESULTS = Path(__file__).parent / "results" / "hostile.md"
+TIMEOUT = 3.0
+CALL = {"at": "tools/call", "tool": "place_trade"}
+
+
+@contextmanager
+def keeper() -> Iterator[Keeper]:
+    with good_server() as url, tempfile.TemporaryDirectory() as folder:
+        yield Keeper(url, Path(folder), None)
+
+
+def megabytes(visit: Visit) -> float:
+    return visit.peak / 2**20
+
+
+def check_seconds(visit: Visit) -> list[float]:
+    """How long each check took that was not verified, by JUnit's XML."""
+    cases = ElementTree.parse(visit.folder / "junit.xml").iter("testcase")
+    return [float(case.attrib["time"]) for case in cases if case.find("skipped") is not None]
+
+
+def memory(zoo: Keeper) -> list[tuple[str, str, str]]:
+    rows = []
+    healthy = zoo.visit("stdio", MANY, apart=True)
+    rows.append(("peak memory, healthy server", f"{megabytes(healthy):.0f} MB", ""))
+    for kind in ("stdio", "http"):
+        visit = zoo.visit(kind, MANY, apart=True, at="challenge", first=3, do="gigabyte")
+        what = "a line" if kind == "stdio" else "a body"
+        name = f"peak memory, {what} of a gigabyte for every challenge ({kind})"
+        rows.append((name, f"{megabytes(visit):.0f} MB", "at most 200 MB"))
+    flood = zoo.visit(
+        "stdio", MANY, apart=True, timeout=TIMEOUT, at="challenge", first=3, do="flood"
+    )
+    rows.append(
+        ("peak memory, notifications without end (stdio)", f"{megabytes(flood):.0f} MB", "")
+    )
+    return rows
+
+
+def time_lost(zoo: Keeper) -> list[tuple[str, str, str]]:
+    rows = []
+    for kind, habit, plan in (
+        ("stdio", "one method hangs", CALL),
+        ("http", "one method hangs", CALL),
+        ("stdio", "everything hangs from some moment on", {}),
+        ("http", "everything hangs from some moment on", {}),
+    ):
+        visit = zoo.visit(
+            kind,
+            MANY,
+            apart=True,
+            timeout=TIMEOUT,
+            options=["--junitxml=junit.xml"],
+            first=3 if plan else 32,
+            do="hang",
+            **plan,
+        )
+        taken = [one for one in check_seconds(visit) if one > 0.2]
+        extra = max(taken) - TIMEOUT
+        rows.append(
+            (
+                f"{habit} ({kind}): the most that a check took",
+                f"{TIMEOUT:g} s {extra:+.1f} s",
+                "+2 s",
+            )
+        )
+        rows.append(
+            (
+                f"{habit} ({kind}): checks that waited, of {len(check_seconds(visit))}",
+                f"{len(taken)}, {statistics.median(taken):.1f} s each",
+                "",
+            )
+        )
+    return rows
+
+
+def main() -> None:
+    with keeper() as zoo:
+        print("benchmark: memory against hostile servers")
+        rows = memory(zoo)
+        print("benchmark: time lost to servers that hang")
+        rows += time_lost(zoo)
+    report = "\n".join(
+        [
+            "# Figures of runs against servers that misbehave",
+            "",
+            f"One run; Python {platform.python_version()}, {platform.machine()}; "
+            f"--mcp-approval-timeout={TIMEOUT:g} where something hangs. "
+            "The times include ending a command and starting it again. Made by `make benchmark`.",
+            "",
+            "| figure | measured | aim |",
+            "|---|---|---|",
+            *(f"| {name} | {value} | {aim} |" for name, value, aim in rows),
+            "",
+        ]
+    )
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(report, encoding="utf-8")
+    print(re.sub(r"\|---.*\n", "", report))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""Whether the target is still there: what became of a check in which it was not, and when to stop.
+
+A rule is judged by what a target answers. Where it died, hung or spoke no JSON-RPC, the check is
+"not verified" with that reason, never passed and never failed, unless the target is well otherwise:
+it had answered requests of that kind before, and answers one again. A target that cannot be reached
+at the beginning of several checks in a row is gone, and the remaining checks say so at once. Each
+of xdist's workers finds out for itself. Knows no family.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from .catalogue import Verdict
+from .report.results import ScenarioResult
+from .settings import Settings
+from .target import Target, TargetError
+from .wire import Deadline, Trouble, UnreachableError, Vigil, WireError, keeping
+from .wire.text import neutralise
+
+TARGET_LOST = 11
+"""pytest's exit code when nothing failed, but checks are not verified because of a lost target."""
+
+_FAILED_OPENINGS = 3
+"""In a row, at the beginning of as many checks: then the target is gone."""
+_LOST_CHECKS = 10
+"""In a row: then it is as good as gone, even if it can be reached each time."""
+_COMING_BACK_SECONDS = 2.0
+"""What a server that somebody else runs gets, each time, to be started again by them."""
+_POLL_SECONDS = 0.05
+_AGAIN_SECONDS = 1.0
+"""What a request gets that was answered before, and is asked again only to see whether it is."""
+
+_ADVICE = {
+    "http": "Is the server still running? Its log says what happened.",
+    "stdio": "Run the command by hand: what it wrote last to standard error is in the line above.",
+    "python": "The application runs in this process: pytest -s shows what it prints.",
+}
+
+
+class TargetGoneError(TargetError):
+    """The target is not there any more, or not yet again."""
+
+
+class Vitals:
+    """The hooks that look after the target of one run."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config = config
+        self.settings = settings
+        self.vigil = Vigil(settings.timeout)
+        # What the preflight saw; as an option, because xdist hands options on to its workers.
+        self.vigil.answered |= set(getattr(config.option, "mcp_approval_answered", ()))
+        self.gone = ""
+        self._target: Target | None = None
+        self._shaken = False
+        """The last check broke off; whether the target is still there has to be seen."""
+        self._failed_openings = 0
+        self._lost_in_a_row = 0
+        self._lost: list[dict[str, Any]] = []
+        """What the reports say, here or from xdist's workers."""
+
+    @contextlib.contextmanager
+    def during_preflight(self) -> Iterator[None]:
+        with keeping(self.vigil):
+            yield
+        self.config.option.mcp_approval_answered = sorted(self.vigil.answered)
+
+    # ---- around each check
+
+    @contextlib.contextmanager
+    def watching(self, target: Target) -> Iterator[None]:
+        """One check. Raises `TargetGoneError` at once if there is nobody to check."""
+        if self.gone:
+            raise TargetGoneError(self.gone)
+        self._target = target
+        self.vigil.begin()
+        with keeping(self.vigil):
+            if self._shaken:
+                self._come_back(target)
+            try:
+                yield
+            finally:
+                if self.vigil.last is not None and self.vigil.last.broken_off:
+                    # The next check meets a server that was started or reached anew.
+                    self._shaken = True
+                    target.stop()
+
+    def _come_back(self, target: Target) -> None:
+        problem = self._open(target)
+        if problem is None:
+            self._failed_openings = 0
+            return
+        self._failed_openings += 1
+        line = f"the target is gone: {problem}"
+        if self._failed_openings >= _FAILED_OPENINGS:
+            self.gone = line
+        raise TargetGoneError(line)
+
+    def _open(self, target: Target) -> Exception | None:
+        """Start or reach it anew: why that was not possible, or None."""
+        coming_back = Deadline(min(_COMING_BACK_SECONDS, self.settings.timeout))
+        while True:
+            target.stop()
+            try:
+                target.session()
+            except (WireError, TargetError) as error:
+                if not isinstance(error, UnreachableError) or coming_back.passed:
+                    return error
+                time.sleep(_POLL_SECONDS)
+            else:
+                self._shaken = False
+                return None
+
+    # ---- what a check is worth
+
+    def reconsider(
+        self, result: ScenarioResult, call: pytest.CallInfo[Any], report: pytest.TestReport
+    ) -> ScenarioResult:
+        """The verdict, or "not verified" where the target did not stay to be judged."""
+        error = call.excinfo.value if call.excinfo is not None else None
+        if isinstance(error, (WireError, TargetError)):
+            self._shaken = True
+            return self._lose(result, report, result.why)
+        line = self._not_judged(result.verdict)
+        if line:
+            return self._lose(result, report, line)
+        if result.verdict is not Verdict.NOT_VERIFIED:
+            self._lost_in_a_row = 0
+        return result
+
+    def _not_judged(self, verdict: Verdict) -> str:
+        """Why a verdict says nothing about the rule; empty if it stands."""
+        vigil = self.vigil
+        if not vigil.troubles:
+            return ""
+        first = vigil.troubles[0]
+        if verdict in (Verdict.NOT_VERIFIED, Verdict.HARNESS_ERROR):
+            # It may be for another reason, if the target went on to answer.
+            broken_off = any(one.broken_off for one in vigil.troubles) or vigil.last is not None
+            ours = broken_off or first.kind not in vigil.answered
+            return first.line if ours or verdict is Verdict.HARNESS_ERROR else ""
+        for trouble in vigil.troubles:
+            if trouble.kind not in vigil.answered or trouble.curtailed:
+                return trouble.line
+            if trouble.broken_off:
+                # This may well be how it breaks the rule. Or it just happened to go now.
+                problem = self._ask_again(trouble)
+                if problem:
+                    return f"{trouble.line}; and then: {problem}"
+        return ""
+
+    def _ask_again(self, trouble: Trouble) -> str:
+        """A request of the same kind that was answered once: why it is not now, or nothing.
+
+        What was approved once is refused the second time, so nothing runs by that; or what should
+        not run does, with arguments that are safe to run.
+        """
+        target = self._target
+        if target is None:
+            return ""
+        self.vigil.begin()
+        problem = self._open(target)
+        if problem is not None:
+            self._shaken = True
+            return str(problem)
+        sample = self.vigil.samples.get(trouble.kind)
+        if sample is None:
+            return ""
+        asked = json.loads(sample)
+        reply = target.session().call(
+            asked["method"], asked.get("params"), deadline=min(_AGAIN_SECONDS, self.vigil.timeout)
+        )
+        return "" if reply.answered else f"{trouble.kind}: {reply.describe()}"
+
+    def _lose(self, result: ScenarioResult, report: pytest.TestReport, why: str) -> ScenarioResult:
+        self._lost_in_a_row += 1
+        if self._lost_in_a_row >= _LOST_CHECKS and not self.gone:
+            self.gone = (
+                f"the target is gone: it broke off in {_LOST_CHECKS} checks in a row, "
+                f"in the last one at {why}"
+            )
+        report.outcome = "skipped"
+        report.longrepr = (result.scenario, 0, f"Skipped: {why}")
+        lost = {"line": why, "gone": self.gone, "rules": list(result.rules)}
+        report.mcp_approval_lost = lost  # type: ignore[attr-defined]  # xdist ships it
+        return replace(result, verdict=Verdict.NOT_VERIFIED, why=why, evidence=None)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        error = call.excinfo.value if call.excinfo is not None else None
+        if isinstance(error, TargetGoneError) and report.outcome == "failed":
+            report.longrepr = str(error)  # a user's own test: the place in our code helps nobody
+        return report
+
+    # ---- at the end
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        lost = getattr(report, "mcp_approval_lost", None)
+        if lost is not None:
+            self._lost.append(lost)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        for line in self.summary_lines():
+            terminalreporter.write_line(line, red=True)
+
+    def summary_lines(self) -> list[str]:
+        """One line says what is wrong, the others what it means and what to do."""
+        if not self._lost:
+            return []
+        gone = next((one["gone"] for one in self._lost if one["gone"]), "")
+        what = gone or f"the target did not stay to be judged: {self._lost[0]['line']}"
+        rules = {rule for one in self._lost for rule in one["rules"]}
+        kind = self.settings.targets[0].partition(":")[0].replace("https", "http")
+        checks = f"{len(self._lost)} {'check' if len(self._lost) == 1 else 'checks'}"
+        lines = [
+            f"mcp-approval  {neutralise(what, 600)}",
+            f"{checks} of {len(rules)} {'rule' if len(rules) == 1 else 'rules'} could not be made "
+            f"for that; what was judged stands. Exit code {TARGET_LOST}, or 1 if something failed.",
+        ]
+        if kind in _ADVICE:
+            lines.append(_ADVICE[kind])
+        return ["", lines[0], *(f"{'':14}{line}" for line in lines[1:])]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._lost and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = TARGET_LOST

@@ -1,0 +1,127 @@
+"""The vigil: how long is waited after a silence, and what counts as trouble."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+
+import pytest
+
+from pytest_mcp_approval.wire import (
+    Deadline,
+    Outcome,
+    Outgoing,
+    Reply,
+    StdioTransport,
+    Vigil,
+    keeping,
+    request_bytes,
+)
+from pytest_mcp_approval.wire.leftovers import MARK, end_marked, marked, new_mark
+from tests.wire.hostile import program
+
+CALL = request_bytes(1, "tools/call", {"name": "trade", "arguments": {}})
+ANSWER = Reply(Outcome.RESULT, message={"result": {}})
+
+
+def silence(seconds: float) -> Reply:
+    return Reply(Outcome.NO_ANSWER, detail="nothing", seconds=seconds)
+
+
+def hear(vigil: Vigil, reply: Reply, method: str = "x", body: bytes = b"{}") -> None:
+    vigil.heard(method, body, 1, (), reply)
+
+
+def test_the_first_silence_of_a_check_takes_its_time_and_the_next_ones_little() -> None:
+    vigil = Vigil(10)
+    given = Deadline(10)
+    assert vigil.allow("x", b"{}", given) is given
+    hear(vigil, silence(10))
+    again = vigil.allow("x", b"{}", Deadline(10))
+    assert again is not None
+    assert again.seconds == 0.5
+    hear(vigil, silence(0.5))
+    assert vigil.allow("y", b"{}", Deadline(10)) is None
+    assert [one.curtailed for one in vigil.troubles] == [False, True]
+    vigil.begin()
+    assert vigil.allow("x", b"{}", given) is given
+
+
+def test_what_was_silent_in_three_checks_gets_a_second() -> None:
+    vigil = Vigil(10)
+    for _ in range(3):
+        vigil.begin()
+        vigil.allow("tools/call", CALL, Deadline(10))
+        hear(vigil, silence(10), "tools/call", CALL)
+    vigil.begin()
+    less = vigil.allow("tools/call", CALL, Deadline(10))
+    assert less is not None
+    assert less.seconds == 1.0
+    other = request_bytes(1, "tools/call", {"name": "other"})
+    given = Deadline(10)
+    assert vigil.allow("tools/call", other, given) is given
+    hear(vigil, ANSWER, "tools/call", CALL)
+    assert vigil.allow("tools/call", CALL, given) is given
+
+
+def test_an_answer_of_the_same_kind_ends_the_trouble() -> None:
+    vigil = Vigil(1)
+    hear(vigil, Reply(Outcome.CLOSED, detail="bye"), "tools/call", CALL)
+    hear(vigil, ANSWER, "x")
+    assert [one.line for one in vigil.troubles] == [
+        "tools/call trade: the connection was closed: bye"
+    ]
+    assert vigil.last is None
+    hear(vigil, ANSWER, "tools/call", CALL)
+    assert vigil.troubles == []
+    assert vigil.samples["tools/call trade"] == CALL
+
+
+@pytest.mark.parametrize(
+    ("status", "header", "ended"),
+    [(404, "Mcp-Session-Id", True), (404, "X", False), (400, "Mcp-Session-Id", False)],
+)
+def test_a_session_that_was_ended_is_trouble(status: int, header: str, ended: bool) -> None:
+    vigil = Vigil(1)
+    error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32001, "message": "Session not found"}}
+    vigil.heard("x", b"{}", 1, ((header, "1"),), Reply(Outcome.ERROR, message=error, status=status))
+    assert [one.line for one in vigil.troubles] == (
+        ["x: the server ended the session (HTTP 404)"] if ended else []
+    )
+
+
+def test_transports_ask_the_vigil_that_is_kept() -> None:
+    vigil = Vigil(0.4)
+    with StdioTransport(program("wait()")) as transport, keeping(vigil):
+        transport.start(Deadline(5))
+        for number in (1, 2, 3, 4):
+            reply = transport.exchange(
+                Outgoing(request_bytes(number, "x"), number, "x"), Deadline(0.4)
+            )
+            assert reply.outcome is Outcome.NO_ANSWER
+    assert reply.describe() == "no answer in time: not asked any more, after so much silence"
+    assert len(vigil.troubles) == 4
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_what_left_its_group_is_found_and_ended() -> None:
+    mark = new_mark()
+    text = "import signal; signal.signal(15, signal.SIG_IGN); print(flush=True); signal.pause()"
+    process = subprocess.Popen(
+        [sys.executable, "-S", "-E", "-c", text],
+        env={**os.environ, **mark},
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        assert select.select([process.stdout], [], [], 20)[0]
+        assert marked(mark[MARK]) == [process.pid]
+        assert end_marked(mark[MARK]) == 1
+        assert process.wait(5) == -9
+        assert marked(mark[MARK]) == []
+    finally:
+        process.kill()
+        process.communicate()

@@ -1,0 +1,154 @@
+"""Servers that die, at each point of the ceremony: for good, or to be started again."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.zoo.keeping import MANY, TOUR, Keeper
+
+TARGET_LOST = 11
+PREFLIGHT_FAILED = 10
+
+CALL = {"at": "tools/call", "tool": "place_trade"}
+POINTS = {
+    # Where the first of the tour's checks stands that needs it: all before that are judged.
+    "opening": ({"at": "opening", "do": "die"}, 0),
+    "listing": ({"at": "tools/list", "do": "die"}, 0),
+    "begin": ({"at": "begin", "do": "die"}, 1),
+    "finish": ({"at": "finish", "do": "die"}, 2),
+    "challenge": ({"at": "challenge", "do": "die"}, 2),
+    "call": ({**CALL, "do": "die"}, 2),
+    "call, after its effect": ({**CALL, "do": "die after"}, 2),
+}
+"""Each has worked once, in the preflight."""
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_command_that_dies_once_is_started_again(zoo: Keeper, point: str) -> None:
+    plan, before = POINTS[point]
+    visit = zoo.visit("stdio", first=2, times=1, **plan)
+    visit.expect_told()
+    assert visit.shape == "." * before + "n" + "." * (len(TOUR) - before - 1)
+    assert "command exited with 3: out of luck" in visit.last_word
+    assert "1 check of 1 rule could not be made for that" in visit.text
+    assert visit.exit_code == TARGET_LOST
+    assert visit.times("starts") == 3  # for the preflight, for the run, and after its death
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_command_that_stays_dead_is_given_up(zoo: Keeper, point: str) -> None:
+    plan, before = POINTS[point]
+    visit = zoo.visit("stdio", *TOUR, MANY, first=2, stays_dead=True, **plan)
+    visit.expect_told()
+    assert visit.shape == "." * before + "n" * (len(visit.verdicts) - before)
+    assert len(visit.verdicts) > 15
+    assert visit.last_word.startswith("the target is gone: ")
+    assert "out of luck for good" in visit.last_word
+    assert visit.exit_code == TARGET_LOST
+    # Nobody tries to start it once for every check.
+    assert visit.times("starts") <= 2 + 3 + 1
+
+
+@pytest.mark.parametrize("point", ["begin", "call, after its effect"])
+def test_a_server_that_is_started_again_by_others_is_found_again(zoo: Keeper, point: str) -> None:
+    plan, before = POINTS[point]
+    visit = zoo.visit("supervised", first=2, times=1, **plan)
+    visit.expect_told()
+    assert visit.shape == "." * before + "n" + "." * (len(TOUR) - before - 1)
+    assert visit.exit_code == TARGET_LOST
+
+
+@pytest.mark.parametrize("point", ["opening", "challenge", "call, after its effect"])
+def test_a_server_that_stays_dead_is_given_up(zoo: Keeper, point: str) -> None:
+    plan, before = POINTS[point]
+    visit = zoo.visit("http", *TOUR, MANY, first=2, timeout=1, **plan)
+    visit.expect_told()
+    assert visit.shape == "." * before + "n" * (len(visit.verdicts) - before)
+    assert visit.last_word.startswith("the target is gone: http://127.0.0.1:")
+    assert "connection refused" in visit.last_word
+    assert "Is the server still running?" in visit.text
+    assert visit.exit_code == TARGET_LOST
+
+
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+def test_a_server_that_dies_before_anything_was_judged(zoo: Keeper, kind: str) -> None:
+    visit = zoo.visit(kind, at="opening", do="die", stays_dead=True)
+    visit.expect_told()
+    assert visit.exit_code == PREFLIGHT_FAILED
+    assert visit.last_word == ""
+    assert "mcp-approval  cannot speak to the target: " in visit.text
+
+
+def test_one_that_dies_in_every_check_is_given_up_in_the_end(zoo: Keeper) -> None:
+    """It can be started each time, and then has nothing to say: that is no use either."""
+    visit = zoo.visit(
+        "stdio",
+        "test_4_8_verification.py",
+        rules=["4.8-01-evidence-present", "4.8-03-method"],
+        first=2,
+        **CALL,
+        do="die",
+    )
+    visit.expect_told()
+    assert set(visit.shape) == {"n"}
+    assert "the target is gone: it broke off in 10 checks in a row" in visit.last_word
+    assert visit.times("deaths") == 10 < len(visit.verdicts)
+    assert visit.exit_code == TARGET_LOST
+
+
+def test_a_death_is_a_finding_where_it_answers_the_request(zoo: Keeper) -> None:
+    """It dies of one kind of request only, and is well before and after: that is its answer."""
+    visit = zoo.visit("stdio", TOUR[-1], effects=False, **CALL, do="die of no evidence")
+    visit.expect_told()
+    assert visit.exit_code == 1
+    assert [one["verdict"] for one in visit.verdicts] == ["failed"]
+    assert "got       the connection was closed: command exited with 3: out of luck" in visit.text
+
+
+def test_what_was_judged_stands_beside_a_failure(zoo: Keeper) -> None:
+    """A rule that is broken decides the exit code; that the target was lost is still said."""
+    replay = "test_8_2_exactly_once.py::test_a_replay_on_the_same_connection_gets_no_second_run"
+    rules = ["4.8-01-evidence-present", "8.2.3-exactly-once"]
+    visit = zoo.visit("stdio", TOUR[-1], replay, rules=rules, first=3, **CALL, do="lie, then die")
+    visit.expect_told()
+    assert visit.exit_code == 1
+    assert visit.shape == "Xn"
+    assert "got       a result, tool not run" in visit.text
+    assert "out of luck" in visit.last_word
+
+
+def test_under_xdist_each_worker_gives_it_up(zoo: Keeper) -> None:
+    visit = zoo.visit(
+        "http",
+        *TOUR,
+        MANY,
+        first=2,
+        timeout=1,
+        options=["-n", "2"],
+        apart=True,
+        at="challenge",
+        do="die",
+    )
+    visit.expect_told()
+    assert visit.last_word.startswith("the target is gone: http://127.0.0.1:")
+    assert visit.exit_code == TARGET_LOST
+
+
+def test_tests_of_the_users_own_fail_with_one_line(zoo: Keeper) -> None:
+    """A skip would be as good as a pass to them."""
+    assert zoo.pytester is not None
+    path = zoo.pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("number", range(6))
+        def test_of_mine(approval, number):
+            assert approval.tools()
+        """
+    )
+    visit = zoo.visit(
+        "stdio", options=[str(path)], first=2, at="tools/list", do="die", stays_dead=True
+    )
+    assert visit.exit_code == 1
+    assert visit.text.count("the target is gone: env") >= 4
+    assert visit.text.count("Traceback") == 0
