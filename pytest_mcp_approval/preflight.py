@@ -43,19 +43,30 @@ def preflight(settings: Settings, wanted: Sequence[str]) -> Preflight:
 
 def _advice_for(target: Target, problem: str) -> str:
     kind = target.spec.kind
+    if target.settings.launch is not None and "launch" in problem:
+        return "Run the command by hand: it has to stay in the foreground and serve the URL."
     if kind == "http":
         return (
             f"Is the server running, and is {neutralise(target.spec.url)} the address of its MCP "
             "endpoint (often .../mcp)?"
         )
     if kind == "stdio":
-        return "Run the command by hand: it has to speak MCP on standard input and output."
+        advice = "Run the command by hand: it has to speak MCP on standard input and output."
+        if target.clock.kind == "faketime":
+            advice += f" (Here it runs under libfaketime; {PREFIX}clock=none starts it without.)"
+        return advice
     if "factory" in problem:
         return f"{PREFIX}target=python:<module>:<factory> needs a callable that gives an ASGI app."
     return "Nothing was judged."
 
 
 def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
+    if not target.speaks_mcp:
+        found.say("target", f"{neutralise(target.spec.text, 90)}  (no server)")
+        _look_for_families(target, found, wanted)
+        _say_clock(target, found)
+        _say_missing(target, found)
+        return
     session = target.session()
     info = session.server_info
     who = (
@@ -64,6 +75,8 @@ def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
     )
     place = neutralise(target.spec.text, 70)
     found.say("target", f"{place}  ({session.era.value} era, {session.revision}; {who})")
+    if target.settings.launch is not None:
+        found.say("launch", neutralise(target.settings.launch, 100))
     _look_for_families(target, found, wanted)
     _say_clock(target, found)
     if target.effects() is None:
@@ -75,9 +88,11 @@ def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) 
     """Which of these the server has; one that the user named it must have."""
     absent: dict[str, NotOffered] = {}
     for family in wanted:
-        look = import_module(f"pytest_mcp_approval.families.{family}.preflight").look
+        own = import_module(f"pytest_mcp_approval.families.{family}.preflight")
         try:
-            look(target, found)
+            if not target.speaks_mcp and not getattr(own, "WITHOUT_MCP", False):
+                raise NotOffered(f"{family} needs an MCP server, and this target is none")
+            own.look(target, found)
             found.offered.append(family)
         except NotOffered as error:
             if family in target.settings.families:

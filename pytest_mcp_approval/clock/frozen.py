@@ -21,7 +21,10 @@ class FrozenClock(ClockControl):
         # Under freezegun this is the frozen time.
         return datetime.datetime.now(datetime.UTC)
 
-    def move_to(self, instant: datetime.datetime) -> None:
+    def move_to(
+        self, instant: datetime.datetime, *, before: datetime.datetime | None = None
+    ) -> None:
+        del before  # it stands still
         if self._frozen is None:
             try:
                 import freezegun

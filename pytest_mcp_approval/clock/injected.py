@@ -25,7 +25,10 @@ class InjectedClock(ClockControl):
     def now(self) -> datetime.datetime:
         return self._clock.now()
 
-    def move_to(self, instant: datetime.datetime) -> None:
+    def move_to(
+        self, instant: datetime.datetime, *, before: datetime.datetime | None = None
+    ) -> None:
+        del before  # it stands still
         self._clock.move_to(instant)
 
     def release(self) -> None:

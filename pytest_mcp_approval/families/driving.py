@@ -30,6 +30,7 @@ class Driver:
         self._probe: EffectsProbe | None = None
         self._probe_known = False
         self._effects: Effects | None = None
+        self._interruptions = 0
 
     @property
     def session(self) -> Session:
@@ -49,6 +50,10 @@ class Driver:
         """What `act` gives, and how often a tool ran meanwhile (None: there is no telling)."""
         if self.effects is None:
             return act(), None
+        if self._interruptions != self.target.clock.interruptions:
+            # Others had their turn while this test waited.
+            self._interruptions = self.target.clock.interruptions
+            self.forget()
         before = self._effects or self.effects.look()
         given = act()
         self._effects = self.effects.look()

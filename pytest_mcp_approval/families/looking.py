@@ -7,11 +7,12 @@ void. What merely narrows the run is a line of the header. Knows no specificatio
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..clock import ClockControl
+from ..clock import ClockControl, ClockError
 from ..wire.text import neutralise
 from .driving import DriverError
 
@@ -60,19 +61,35 @@ class Preflight:
         """
         if self.clock_checked or not clock.movable or read_expiry is None:
             return
+        named = f"{clock.kind} ({clock.note})" if clock.note else clock.kind
+        if not clock.stops:
+            self.clock_checked = True
+            self.say("clock", named)  # real time comes by itself: there is nothing to try
+            return
         try:
             before = read_expiry()
             clock.advance(_HOUR)
             after = read_expiry()
         except (DriverError, ValueError) as error:
-            self.say("clock", f"{clock.kind}, not tried: {neutralise(str(error), 100)}")
+            self.say("clock", f"{named}, not tried: {neutralise(str(error), 100)}")
+            return
+        except ClockError as error:
+            self._distrust(str(error))
             return
         finally:
-            clock.release()
+            with contextlib.suppress(ClockError):  # what is wrong with it was said already
+                clock.release()
         self.clock_checked = True
         moved = (after - before).total_seconds()
         if _HOUR - 5 <= moved <= _HOUR + 60:
-            self.say("clock", f"{clock.kind}, moves (checked +3600 s)")
-        else:
-            self.clock_stuck = f"{clock.kind} does not move it: +3600 s became {moved:+.0f} s"
-            self.say("clock", f"none: {self.clock_stuck}")
+            self.say("clock", f"{named}, moves (checked +3600 s)")
+            return
+        self._distrust(f"{named} does not move it: +3600 s became {moved:+.0f} s")
+        if clock.if_stuck:
+            self.say("", clock.if_stuck)
+
+    def _distrust(self, why: str) -> None:
+        self.clock_checked = True
+        self.clock_stuck = why
+        self.missing.append("clock")
+        self.say("clock", f"none: {why}")

@@ -1,8 +1,9 @@
 """Which server is judged, how it is started, reached, reset and watched. Knows no family."""
 
 from .effects import Effects, EffectsError, EffectsProbe
-from .grammar import TargetSpec, parse_target
-from .targets import Target, TargetError, open_target
+from .errors import TargetError
+from .grammar import TargetSpec, check_launch, parse_target
+from .targets import Target, open_target
 
 __all__ = [
     "Effects",
@@ -11,6 +12,7 @@ __all__ = [
     "Target",
     "TargetError",
     "TargetSpec",
+    "check_launch",
     "open_target",
     "parse_target",
 ]

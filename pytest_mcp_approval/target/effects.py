@@ -9,14 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
-from urllib.error import URLError
-from urllib.request import Request, urlopen
 
-from ..wire import Outcome, Session
+from ..wire import Deadline, HttpTransport, Outcome, Outgoing, Session, WireError
+from ..wire.recording import note
+from ..wire.text import neutralise
 
 _LIMIT = 8 * 1024 * 1024
+_READ = (Outcome.ACCEPTED, Outcome.WRONG_ID, Outcome.NULL_ID, Outcome.GARBAGE)
+"""Nothing was asked by JSON-RPC, so any whole body is one, even if it looks like an answer."""
 
 
 class EffectsError(Exception):
@@ -29,6 +31,8 @@ class Effects:
 
     count: int | None
     digest: str
+    entries: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
+    """The list itself, where the probe shows one."""
 
     def runs_since(self, before: Effects) -> int | None:
         """How many runs there were since then; None if something changed that cannot be counted."""
@@ -49,17 +53,25 @@ class EffectsProbe:
     def look(self) -> Effects:
         value = self._read()
         digest = hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-        return Effects(_count(value), digest)
+        count = _count(value)
+        note("effects", "looked", count=count, digest=digest[:8])
+        return Effects(count, digest, _entries(value))
 
     @classmethod
     def of_url(cls, url: str, headers: dict[str, str], timeout: float) -> EffectsProbe:
         def read() -> Any:
+            # The wire's own way: urlopen's timeout begins anew with every byte that drips in.
+            asking = Outgoing(b"", None, "effects", http_method="GET")
             try:
-                with urlopen(Request(url, headers=headers), timeout=timeout) as answer:
-                    return json.loads(answer.read(_LIMIT))
-            except (URLError, OSError, ValueError) as error:
-                raise EffectsError(f"effects at {url}: {error}") from None
+                with HttpTransport(url, headers, limit=_LIMIT) as transport:
+                    reply = transport.exchange(asking, Deadline(timeout))
+                if reply.status == 200 and reply.outcome in _READ:
+                    return json.loads(reply.raw)
+                raise EffectsError(f"effects at {shown}: {reply.describe()}")
+            except (WireError, ValueError) as error:
+                raise EffectsError(f"effects at {shown}: {neutralise(str(error))}") from None
 
+        shown = neutralise(url)
         return cls(url, read)
 
     @classmethod
@@ -78,9 +90,18 @@ class EffectsProbe:
         return cls(f"tool {name}", read)
 
 
+def _entries(value: Any) -> tuple[Any, ...] | None:
+    value = _inside(value)
+    return tuple(value) if isinstance(value, list) else None
+
+
+def _inside(value: Any) -> Any:
+    """Without an object around the one thing there is."""
+    return next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
+
+
 def _count(value: Any) -> int | None:
-    if isinstance(value, dict) and len(value) == 1:
-        value = next(iter(value.values()))  # an object around the one thing there is
+    value = _inside(value)
     if isinstance(value, list):
         return len(value)
     if isinstance(value, int) and not isinstance(value, bool):

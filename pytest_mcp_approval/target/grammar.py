@@ -1,7 +1,9 @@
-"""How a target is named: reference, http(s)://..., stdio:<command>, python:<module>:<factory>.
+"""How a target is named: reference, http(s)://..., stdio:<command>, python:<module>:<factory>;
+or, for what is no server, command:<command> and verifier:<module>:<callable>.
 
 `reference` can say how it is reached and what it remembers in, for trying things out:
-`reference:http+sqlite`. Knows nothing of what is behind a name.
+`reference:http+sqlite`. A server that the suite starts can have `{port}` and `{state}` in its URL
+and command. Knows nothing of what is behind a name.
 """
 
 from __future__ import annotations
@@ -11,11 +13,13 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from ..settings import PREFIX, SettingsError
+from ..settings import PREFIX, Settings, SettingsError
 
-Kind = Literal["reference", "http", "stdio", "python"]
+Kind = Literal["reference", "http", "stdio", "python", "command", "verifier"]
 REFERENCE_TRANSPORTS = ("in-process", "http", "stdio")
 REFERENCE_STORES = ("memory", "sqlite")
+PORT = "{port}"
+STATE = "{state}"
 
 
 @dataclass(frozen=True)
@@ -38,14 +42,42 @@ def parse_target(text: str) -> TargetSpec:
         return _reference(text)
     if text.startswith(("http://", "https://")):
         return _http(text)
-    if text.startswith("stdio:"):
-        return _stdio(text)
-    if text.startswith("python:"):
+    if text.startswith(("stdio:", "command:")):
+        return _command(text)
+    if text.startswith(("python:", "verifier:")):
         return _python(text)
     raise SettingsError(
         f"{PREFIX}target: got {text!r}, expected reference, http(s)://..., "
-        "stdio:<command line> or python:<module>:<factory>"
+        "stdio:<command line>, python:<module>:<factory>, or for a verifier that is no server "
+        "command:<command line> or verifier:<module>:<callable>"
     )
+
+
+def check_launch(settings: Settings, *, workers: bool) -> None:
+    """Whether what is launched fits the target; `workers`: several processes judge at a time."""
+    target = settings.targets[0]
+    if settings.launch is None:
+        if PORT in target and parse_target(target).kind == "http":
+            raise SettingsError(
+                f"{PREFIX}target: got {target!r}, and {PORT} needs {PREFIX}launch=<command>"
+            )
+        return
+    if parse_target(target).kind != "http":
+        raise SettingsError(
+            f"{PREFIX}launch: got {PREFIX}target={target}, expected the http(s) URL that the "
+            "command serves"
+        )
+    values = [settings.launch, *settings.environment.values()]
+    if PORT in target and not any(PORT in value for value in values):
+        raise SettingsError(
+            f"{PREFIX}launch: got {PORT} in the URL only, expected it in the command (or in "
+            f"{PREFIX}environment) too, so that the server listens there"
+        )
+    if workers and PORT not in target:
+        raise SettingsError(
+            f"{PREFIX}launch: with pytest-xdist each worker starts a server of its own: write "
+            f"{PORT} in the command and in the URL, or run with -n 0"
+        )
 
 
 def _reference(text: str) -> TargetSpec:
@@ -65,7 +97,7 @@ def _reference(text: str) -> TargetSpec:
 
 def _http(text: str) -> TargetSpec:
     try:
-        parts = urlsplit(text)
+        parts = urlsplit(text.replace(PORT, "1"))
         host, _ = parts.hostname, parts.port
     except ValueError:
         host = None
@@ -74,18 +106,21 @@ def _http(text: str) -> TargetSpec:
     return TargetSpec(text, "http", url=text)
 
 
-def _stdio(text: str) -> TargetSpec:
+def _command(text: str) -> TargetSpec:
+    kind: Kind = "stdio" if text.startswith("stdio:") else "command"
     try:
-        command = tuple(shlex.split(text.removeprefix("stdio:")))
+        command = tuple(shlex.split(text.removeprefix(f"{kind}:")))
     except ValueError as error:
         raise SettingsError(f"{PREFIX}target: cannot read {text!r}: {error}") from None
     if not command:
-        raise SettingsError(f"{PREFIX}target: got {text!r}, expected stdio:<command line>")
-    return TargetSpec(text, "stdio", command=command)
+        raise SettingsError(f"{PREFIX}target: got {text!r}, expected {kind}:<command line>")
+    return TargetSpec(text, kind, command=command)
 
 
 def _python(text: str) -> TargetSpec:
-    module, _, factory = text.removeprefix("python:").partition(":")
+    kind: Kind = "python" if text.startswith("python:") else "verifier"
+    module, _, factory = text.removeprefix(f"{kind}:").partition(":")
     if not module or not factory.isidentifier():
-        raise SettingsError(f"{PREFIX}target: got {text!r}, expected python:<module>:<factory>")
-    return TargetSpec(text, "python", module=module, factory=factory)
+        what = "factory" if kind == "python" else "callable"
+        raise SettingsError(f"{PREFIX}target: got {text!r}, expected {kind}:<module>:<{what}>")
+    return TargetSpec(text, kind, module=module, factory=factory)

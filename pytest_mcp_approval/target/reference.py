@@ -14,21 +14,24 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
-from ..clock import FileClockControl, InjectedClock
-from ..reference_server.clock import SettableClock
+from ..clock import ClockControl, FileClockControl, InjectedClock
+from ..reference_server.clock import Clock, SettableClock, SystemClock
 from ..reference_server.server import ReferenceServer, build
 from ..reference_server.stores.interface import Store
 from ..reference_server.stores.memory import MemoryStore
 from ..reference_server.wings import Backing, WingSettingError, default_wings
 from ..settings import Settings
 from ..wire import HttpTransport, InProcessTransport, StdioTransport, Transport
+from .errors import TargetError
 from .grammar import TargetSpec
-from .targets import StdioTarget, Target, TargetError
+from .started import StdioTarget
+from .targets import Target
 
 SAFE_ARGUMENTS: dict[str, dict[str, Any]] = {
     "place_trade": {"symbol": "ACME", "quantity": 1, "side": "buy"},
@@ -44,6 +47,23 @@ _START_SECONDS = 10.0
 
 WingSettings = Mapping[str, Mapping[str, Any]]
 """By family; see `reference_server.wings`."""
+
+
+def trial_settings() -> WingSettings:
+    """What the wings must be told and nobody has said: secrets, made for one server."""
+    given = {name: wing.trial_settings() for name, wing in default_wings().items()}
+    return {name: own for name, own in given.items() if own}
+
+
+def known_settings(given: WingSettings) -> WingSettings:
+    """The families' tables for the suite, with the secrets that the wings were told."""
+    return {
+        name: {
+            **wing.known_settings,
+            **{key: given.get(name, {}).get(key) for key in wing.environment_settings},
+        }
+        for name, wing in default_wings().items()
+    }
 
 
 class ReferenceTarget(Target):
@@ -70,7 +90,8 @@ class ReferenceTarget(Target):
         super().__init__(spec, settings)
         self._given_backing = backing
         self._backing = backing
-        self._wing_settings = wing_settings or {}
+        self._wing_settings = trial_settings() if wing_settings is None else wing_settings
+        self.known_settings = known_settings(self._wing_settings)
         self._build = build
         self._capability = capability
         self._holder: tempfile.TemporaryDirectory[str] | None = None
@@ -78,7 +99,7 @@ class ReferenceTarget(Target):
         self._given_store = store
         self._store = store
         self._moved = SettableClock()
-        self.clock = InjectedClock(self._moved)
+        self.clock = self.choose_clock(lambda: InjectedClock(self._moved))
         self._server: ReferenceServer | None = None
         self._uvicorn: _UvicornThread | None = None
 
@@ -94,10 +115,13 @@ class ReferenceTarget(Target):
             self._store = self._open_store()
         if self._backing is None:
             self._backing = Backing(self._store_url())
+        # A clock that is not moved must go by itself.
+        injected = isinstance(self.clock, InjectedClock)
+        clock: Clock = self._moved if injected else SystemClock()
         try:
             self._server = self._build(
                 store=self._store,
-                clock=self._moved,
+                clock=clock,
                 declare_capability=self._capability,
                 wings=default_wings() if self._capability else {},
                 backing=self._backing,
@@ -129,12 +153,14 @@ class ReferenceTarget(Target):
         return SqlStore(url)
 
     def reset(self) -> None:
+        self.clock.await_solitude()
         self.clock.release()
         if self._server is not None:
             self._server.reset()
 
     def restart(self) -> None:
         """A new server over what the old one had stored; a file is closed and opened again."""
+        self.clock.await_solitude()
         self.stop()
         if self.spec.store == "sqlite":
             self._close_stores()
@@ -164,7 +190,7 @@ class ReferenceTarget(Target):
         if self.spec.store == "sqlite":
             other = self._another(store_path=self._store_path)
         else:
-            other = self._another(store=self._store)
+            other = self._another(store=self._store, backing=self._backing)
         other._moved = self._moved
         other.clock = self.clock
         return other
@@ -203,16 +229,21 @@ class ReferenceStdioTarget(StdioTarget):
         sibling: ReferenceStdioTarget | None = None,
         wing_settings: WingSettings | None = None,
     ) -> None:
-        super().__init__(spec, settings)
-        inherited = sibling._wing_settings if sibling else {}
-        self._wing_settings: WingSettings = wing_settings or inherited
-        # Told to the server, so that the suite knows it; a sibling over the same store shares it.
-        self.known_server_id = sibling.known_server_id if sibling else str(uuid.uuid4())
         self._holder = tempfile.TemporaryDirectory(prefix="mcp-approval-")
         self._own = Path(self._holder.name)
         self._shared: Path = sibling._shared if sibling else self._own
+        super().__init__(spec, settings, replica_of=sibling)
+        inherited = sibling._wing_settings if sibling else trial_settings()
+        self._wing_settings: WingSettings = inherited if wing_settings is None else wing_settings
+        self.known_settings = known_settings(self._wing_settings)
+        # Told to the server, so that the suite knows it; a sibling over the same store shares it.
+        self.known_server_id = sibling.known_server_id if sibling else str(uuid.uuid4())
         self._capability = capability
-        self.clock = FileClockControl(self._shared / "clock")
+
+    def own_clock(self) -> ClockControl:
+        return self.choose_clock(
+            lambda: FileClockControl(self._shared / "clock"), starts_a_process=True
+        )
 
     def make_transport(self) -> Transport:
         command = [sys.executable, "-m", "pytest_mcp_approval.reference_server", "--stdio"]
@@ -222,10 +253,17 @@ class ReferenceStdioTarget(StdioTarget):
             command += ["--store", f"sqlite:{self._shared / 'store.db'}"]
         if not self._capability:
             command.append("--without-capability")
+        wings = default_wings()
+        environment = self.environment()
         for family, own in self._wing_settings.items():
             for name, value in own.items():
-                command += ["--set", f"{family}.{name}={json.dumps(value)}"]
-        return StdioTransport(command, None, self.settings.directory)
+                variable = wings[family].environment_settings.get(name)
+                if variable and isinstance(value, str):
+                    environment[variable] = value
+                    command += ["--require", family] if self._capability else []
+                elif self._capability:
+                    command += ["--set", f"{family}.{name}={json.dumps(value)}"]
+        return StdioTransport(command, environment, self.settings.directory)
 
     def twin(self) -> Target | None:
         return ReferenceStdioTarget(self.spec, self.settings, wing_settings=self._wing_settings)
@@ -236,12 +274,14 @@ class ReferenceStdioTarget(StdioTarget):
             self.spec, self.settings, wing_settings={**self._wing_settings, family: own}
         )
 
+    def with_environment(self, variables: Mapping[str, str]) -> Target | None:
+        settings = replace(self.settings, environment={**self.settings.environment, **variables})
+        return ReferenceStdioTarget(self.spec, settings, wing_settings=self._wing_settings)
+
     def replica(self) -> Target | None:
         if self.spec.store == "memory":
             return None
-        other = ReferenceStdioTarget(self.spec, self.settings, sibling=self)
-        other.clock = self.clock
-        return other
+        return ReferenceStdioTarget(self.spec, self.settings, sibling=self)
 
     def undeclared(self) -> Target | None:
         return ReferenceStdioTarget(self.spec, self.settings, capability=False)

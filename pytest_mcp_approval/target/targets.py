@@ -6,30 +6,28 @@ do it says, with the option that would help. Knows no family.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import inspect
 import shlex
 import subprocess
 import sys
+import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from ..clock import ClockControl, FrozenClock, NoClock
+from ..clock import NOT_STARTED, ClockControl, ClockError, FrozenClock, NoClock, choose_clock
+from ..launch_settings import longest_wait
 from ..settings import PREFIX, Settings
-from ..wire import (
-    HttpTransport,
-    InProcessTransport,
-    Session,
-    StdioTransport,
-    Transport,
-    open_session,
-)
+from ..wire import HttpTransport, InProcessTransport, Session, Transport, open_session
 from .effects import EffectsProbe
+from .errors import TargetError
 from .grammar import TargetSpec, parse_target
 
-
-class TargetError(Exception):
-    """The target cannot be judged; one line says what is wrong and what to do."""
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Target(ABC):
@@ -38,10 +36,16 @@ class Target(ABC):
     can_reset = False
     """Whether `reset` makes it as new, cheaply enough to do so before every scenario."""
     can_restart = False
+    speaks_mcp = True
+    """Whether there is a server behind it; else a driver runs it in its own way."""
+    shared = False
+    """Whether other processes of this run may be speaking to the very same server."""
     default_effects: str | None = None
     default_origin: str | None = None
     known_arguments: Mapping[str, Any] = {}
     """Safe arguments by gated tool, where the target itself is known to the suite."""
+    known_settings: Mapping[str, Mapping[str, Any]] = {}
+    """Settings by family, where the target itself is known to the suite; the user's come first."""
     known_server_id: str | None = None
 
     def __init__(self, spec: TargetSpec, settings: Settings) -> None:
@@ -78,11 +82,33 @@ class Target(ABC):
         """
         return None
 
+    def with_environment(self, variables: Mapping[str, str]) -> Target | None:  # noqa: ARG002
+        """The same server, started with these variables besides; None if the suite starts none."""
+        return None
+
     def restart(self) -> None:
         """End the server and start it again; what it keeps on disk is kept."""
         raise TargetError(f"a {self.spec.kind} target cannot be restarted")
 
+    def kill(self) -> bool:
+        """End its process at once, without a word; whether there was one of ours to end."""
+        return False
+
     # ---- what they share
+
+    def choose_clock(
+        self, automatic: Callable[[], ClockControl], *, starts_a_process: bool = False
+    ) -> ClockControl:
+        """What the user asked for, else what suits this kind of target."""
+        return choose_clock(
+            self.settings.clock,
+            automatic=automatic,
+            starts_a_process=starts_a_process,
+            longest_wait=longest_wait(self.settings.clock),
+            hook_timeout=self.settings.timeout,
+            directory=self.settings.directory,
+            nearby=not self.spec.url or urlsplit(self.spec.url).hostname in _LOOPBACK,
+        )
 
     @property
     def transport(self) -> Transport:
@@ -108,6 +134,7 @@ class Target(ABC):
     def reset(self) -> None:
         """Make the target fresh in the way that the user named, if any."""
         how = self.settings.reset
+        self.clock.await_solitude()
         if how == "restart":
             self.restart()
         elif how is not None:
@@ -143,7 +170,8 @@ class Target(ABC):
     def stop(self) -> None:
         """End the server if it is ours; speaking to it again starts it again."""
         self.remembered.clear()
-        self.clock.release()
+        with contextlib.suppress(ClockError):  # a hook may have gone with the server
+            self.clock.release()
         if self._session is not None:
             self._session.close()
         if self._transport is not None:
@@ -153,14 +181,17 @@ class Target(ABC):
     def close(self) -> None:
         """The end: leave nothing behind."""
         self.stop()
+        self.clock.close()
 
 
 class HttpTarget(Target):
     """A server that somebody else runs."""
 
+    shared = True
+
     def __init__(self, spec: TargetSpec, settings: Settings) -> None:
         super().__init__(spec, settings)
-        self.clock = NoClock("the suite did not start this server")
+        self.clock = self.choose_clock(lambda: NoClock(NOT_STARTED))
 
     def make_transport(self) -> Transport:
         return HttpTransport(self.spec.url, dict(self.settings.headers))
@@ -168,28 +199,6 @@ class HttpTarget(Target):
     def replica(self) -> Target | None:
         others = [text for text in self.settings.targets if text != self.spec.text]
         return open_target(others[0], self.settings) if others else None
-
-
-class StdioTarget(Target):
-    """A command that the suite runs."""
-
-    can_restart = True
-
-    def __init__(
-        self, spec: TargetSpec, settings: Settings, environment: Mapping[str, str] | None = None
-    ) -> None:
-        super().__init__(spec, settings)
-        self._environment = environment
-        self.clock = NoClock("moving the clock of a command is not possible yet")
-
-    def make_transport(self) -> Transport:
-        return StdioTransport(self.spec.command, self._environment, self.settings.directory)
-
-    def restart(self) -> None:
-        self.stop()
-
-    def twin(self) -> Target | None:
-        return type(self)(self.spec, self.settings, self._environment)
 
 
 class PythonTarget(Target):
@@ -200,11 +209,14 @@ class PythonTarget(Target):
     def __init__(self, spec: TargetSpec, settings: Settings, factory: Any) -> None:
         super().__init__(spec, settings)
         self._factory = factory
-        self.clock = FrozenClock()
+        # As {state} is to a command: a factory that takes `state` gets a folder for it, which is
+        # kept over restarts and which a twin does not share.
+        self._state = _state_for(factory)
+        self.clock = self.choose_clock(FrozenClock)
 
     def make_transport(self) -> Transport:
         try:
-            made = self._factory()
+            made = self._factory(state=Path(self._state.name)) if self._state else self._factory()
             # The SDK's server objects make their application themselves.
             app = made.streamable_http_app() if hasattr(made, "streamable_http_app") else made
         except Exception as error:
@@ -212,19 +224,41 @@ class PythonTarget(Target):
         return InProcessTransport(app)
 
     def restart(self) -> None:
+        self.clock.await_solitude()
         self.stop()
 
     def twin(self) -> Target | None:
         return type(self)(self.spec, self.settings, self._factory)
 
+    def close(self) -> None:
+        super().close()
+        if self._state is not None:
+            self._state.cleanup()
+
+
+def _state_for(factory: Any) -> tempfile.TemporaryDirectory[str] | None:
+    try:
+        takes_it = "state" in inspect.signature(factory).parameters
+    except (TypeError, ValueError):  # no callable, or one without a signature
+        return None
+    if not takes_it:
+        return None
+    return tempfile.TemporaryDirectory(prefix="mcp-approval-state-", ignore_cleanup_errors=True)
+
 
 def open_target(text: str, settings: Settings) -> Target:
     """The target of that name. Nothing is started before it is spoken to."""
     spec = parse_target(text)
-    if spec.kind == "http":
+    if spec.kind == "http" and settings.launch is None:
         return HttpTarget(spec, settings)
-    if spec.kind == "stdio":
-        return StdioTarget(spec, settings)
+    if spec.kind in ("http", "stdio"):
+        from .started import LaunchedTarget, StdioTarget
+
+        return (LaunchedTarget if spec.kind == "http" else StdioTarget)(spec, settings)
+    if spec.kind in ("command", "verifier"):
+        from .verifiers import CallableTarget, CommandTarget
+
+        return (CommandTarget if spec.kind == "command" else CallableTarget)(spec, settings)
     if spec.kind == "python":
         factory = load_factory(spec, settings)
         if not getattr(factory, "mcp_approval_reference", False):

@@ -1,0 +1,175 @@
+"""libfaketime: moves the time of a process in any language that asks libc for it.
+
+It is found where it is installed, never brought along and never depended upon. The process is
+started with it (`environment`), and reads its time from a file on every look, so that it can be
+moved while it runs. Knows no server. A program that asks the kernel itself, such as one in Go, is
+out of its reach: who uses this clock looks whether it moves.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from .base import ClockError, StoppedClock
+from .files import replace_file
+from .sleeping import repairing_object
+
+VARIABLE = "MCP_APPROVAL_LIBFAKETIME"
+"""The environment variable that names the library, where the suite does not find it."""
+HOW_TO_INSTALL = "brew install libfaketime" if sys.platform == "darwin" else "apt install faketime"
+_MAC = sys.platform == "darwin"
+# The one for programs with several threads; the other mixes up what two threads read at once.
+_NAMES = (
+    ("libfaketimeMT.1.dylib", "libfaketime.1.dylib")
+    if _MAC
+    else ("libfaketimeMT.so.1", "libfaketime.so.1")
+)
+_PRELOAD = "DYLD_INSERT_LIBRARIES" if _MAC else "LD_PRELOAD"
+_PREFIXES = ("/usr", "/usr/local", "/opt/homebrew", "/opt/local")
+_REAL_TIME = "+0"
+_tried: dict[tuple[Path, bool], bool] = {}
+"""By library and whether it was repaired: can a program sleep? Tried once in a process."""
+
+
+def find_library() -> Path | None:
+    """Where libfaketime is: what the variable names, what lies beside the command, usual places."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        return Path(named) if Path(named).is_file() else None
+    for folder in _folders():
+        for name in _NAMES:
+            if (folder / name).is_file():
+                return folder / name
+    return None
+
+
+def _folders() -> Iterator[Path]:
+    prefixes = [Path(prefix) for prefix in _PREFIXES]
+    command = shutil.which("faketime")
+    if command is not None:
+        prefixes.insert(0, Path(command).resolve().parent.parent)
+    # A machine may have libraries for other processors too; ours come first.
+    own = sysconfig.get_config_var("MULTIARCH") or "lib"
+    for prefix in prefixes:
+        yield prefix / "lib" / own / "faketime"
+        yield prefix / "lib" / "faketime"
+        yield prefix / "lib64" / "faketime"
+    for prefix in prefixes:
+        yield from sorted((prefix / "lib").glob("*-linux-*/faketime"))
+
+
+def why_not_found() -> str:
+    """One line, with what to do."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        return f"libfaketime is not where {VARIABLE} says: no file {named!r}"
+    return f"libfaketime is not installed ({HOW_TO_INSTALL})"
+
+
+class FaketimeClock(StoppedClock):
+    """Time of the processes that were started with this clock's `environment`."""
+
+    kind = "faketime"
+    note = "libfaketime found"
+    if_stuck = (
+        "a program that does not use libc for the time, such as one in Go, is out of "
+        "libfaketime's reach: --mcp-approval-clock=hook:..., or wait"
+    )
+
+    def __init__(self, library: Path) -> None:
+        super().__init__()
+        if "FAKETIME" in os.environ:
+            raise ClockError("FAKETIME is set in the environment, and would win over the suite")
+        self.library = library
+        self._holder = tempfile.TemporaryDirectory(prefix="mcp-approval-clock-")
+        self._file = Path(self._holder.name) / "time"
+        self._tell(None)
+        self._preloaded = [str(library)]
+        self._repair_sleeping()
+
+    def _repair_sleeping(self) -> None:
+        """Put what repairs it before the library, if that is needed and helps."""
+        if self._sleeps():
+            return
+        repairing = repairing_object()
+        if repairing is None:
+            return
+        path = Path(self._holder.name) / "sleeping.so"
+        path.write_bytes(repairing)
+        self._preloaded.insert(0, str(path))
+        if not self._sleeps():
+            del self._preloaded[0]
+
+    def _sleeps(self) -> bool:
+        """Whether a program can sleep under what is preloaded."""
+        case = (self.library, len(self._preloaded) > 1)
+        if case not in _tried:
+            _tried[case] = self._try_to_sleep()
+        return _tried[case]
+
+    def _try_to_sleep(self) -> bool:
+        command = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(0.001)"]
+        try:
+            tried = subprocess.run(
+                command,
+                env={**os.environ, **self.environment(os.environ)},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=30,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return tried.returncode == 0
+
+    def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
+        others = inherited.get(_PRELOAD)
+        variables = {
+            _PRELOAD: ":".join([*self._preloaded, *([others] if others else [])]),
+            "FAKETIME_TIMESTAMP_FILE": str(self._file),
+            # Seconds since 1970: any other form is read in the time zone of the process.
+            "FAKETIME_FMT": "%s",
+            "FAKETIME_NO_CACHE": "1",
+            # Timers, timeouts and event loops go on while the calendar stands still.
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            "NO_FAKE_STAT": "1",
+            # Its way of waiting on such a clock returns at once: threads that wait for each other,
+            # as Python's do, would spin and be many times slower.
+            "FAKETIME_FORCE_MONOTONIC_FIX": "0",
+            # Else every process leaves something in shared memory if it is ended hard.
+            "FAKETIME_DISABLE_SHM": "1",
+        }
+        if _MAC:
+            variables["DYLD_FORCE_FLAT_NAMESPACE"] = "1"
+        return variables
+
+    def close(self) -> None:
+        self._holder.cleanup()
+
+    def _tell(self, instant: datetime.datetime | None) -> None:
+        try:
+            replace_file(self._file, _REAL_TIME if instant is None else _written(instant))
+        except OSError as error:
+            raise ClockError(f"faketime: {self._file}: {error.strerror}") from None
+
+
+def _written(instant: datetime.datetime) -> str:
+    """Seconds since 1970, with a fraction.
+
+    libfaketime reads the fraction by way of a floating point number and cuts it off, which can lose
+    a nanosecond and, with it, the whole microsecond. So a fifth of one is added.
+    """
+    since = instant - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    microseconds = since // datetime.timedelta(microseconds=1)
+    if microseconds < 0:
+        raise ClockError(f"faketime: cannot go to {instant.isoformat()}, before 1970")
+    seconds, rest = divmod(microseconds, 1_000_000)
+    return f"{seconds}.{rest:06d}2"

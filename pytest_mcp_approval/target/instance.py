@@ -1,0 +1,126 @@
+"""One instance of a server that the suite starts: a port and a folder of its own, by placeholders.
+
+`{port}` stands for a free port of the loopback interface, `{state}` for a folder that is empty at
+first, is kept over restarts and goes with the instance. A twin has both of its own; a replica has
+another port and the same folder. Knows nothing of what uses them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from ..settings import Settings
+from .errors import TargetError
+from .grammar import PORT, STATE, TargetSpec
+
+_TRIES = 50
+_given_out: set[int] = set()
+
+
+class Instance:
+    """What the placeholders stand for."""
+
+    def __init__(self, texts: Iterable[str], sibling: Instance | None = None) -> None:
+        """`texts` is where placeholders may be; `sibling` is whose state is shared."""
+        joined = "\n".join(texts)
+        self.port = free_port() if PORT in joined else None
+        self.has_state = STATE in joined
+        self._holder: tempfile.TemporaryDirectory[str] | None = None
+        self._state: Path | None = None
+        if self.has_state and sibling is not None:
+            self._state = sibling._state
+        elif self.has_state:
+            self._holder = tempfile.TemporaryDirectory(
+                prefix="mcp-approval-state-", ignore_cleanup_errors=True
+            )
+            self._state = Path(self._holder.name)
+
+    def take_another_port(self) -> None:
+        self.port = free_port()
+
+    def fill(self, text: str) -> str:
+        if self.port is not None:
+            text = text.replace(PORT, str(self.port))
+        if self._state is not None:
+            text = text.replace(STATE, str(self._state))
+        return text
+
+    def fill_settings(self, settings: Settings) -> Settings:
+        """The settings as they are for this instance."""
+
+        def filled(text: str | None) -> str | None:
+            return None if text is None else self.fill(text)
+
+        return replace(
+            settings,
+            origin=filled(settings.origin),
+            effects=filled(settings.effects),
+            reset=filled(settings.reset),
+            server_id=filled(settings.server_id),
+            clock=self.fill(settings.clock),
+            headers={name: self.fill(value) for name, value in settings.headers.items()},
+            environment={name: self.fill(value) for name, value in settings.environment.items()},
+        )
+
+    def fill_spec(self, spec: TargetSpec) -> TargetSpec:
+        """The target as it is for this instance; its text stays as the user wrote it."""
+        return replace(
+            spec, url=self.fill(spec.url), command=tuple(self.fill(word) for word in spec.command)
+        )
+
+    def empty_state(self) -> None:
+        """As it was at first."""
+        if self._state is None:
+            return
+        try:
+            for entry in self._state.iterdir():
+                if entry.is_dir() and not entry.is_symlink():
+                    shutil.rmtree(entry)
+                else:
+                    entry.unlink()
+        except OSError as error:
+            raise TargetError(
+                f"{STATE}: {error.filename} cannot be removed: {error.strerror}"
+            ) from None
+
+    def close(self) -> None:
+        if self._holder is not None:
+            self._holder.cleanup()
+            self._holder = None
+
+
+def free_port() -> int:
+    """A port that nobody listens on, on either loopback address."""
+    for _ in range(_TRIES):
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            port = int(listener.getsockname()[1])
+            if port in _given_out or not _free_on_version_6(port):
+                continue
+            _given_out.add(port)
+            return port
+    raise TargetError("no free port was found on 127.0.0.1")
+
+
+def _free_on_version_6(port: int) -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as listener:
+            listener.bind(("::1", port))
+    except OSError as error:
+        # Without IPv6 there is no such address to be taken.
+        return error.errno != errno.EADDRINUSE
+    return True
+
+
+def listens(host: str, port: int, seconds: float = 1.0) -> bool:
+    """Whether somebody takes connections there."""
+    with contextlib.suppress(OSError), socket.create_connection((host, port), seconds):
+        return True
+    return False

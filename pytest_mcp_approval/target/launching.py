@@ -1,0 +1,182 @@
+"""A server that the suite starts and reaches over HTTP: the process, and when it is ready.
+
+Its output is read all the time, so that it never blocks, and its end is kept for error messages.
+Knows nothing of MCP: ready means that something answers at its address.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import signal
+import ssl
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ..settings import PREFIX
+from ..wire import WireError
+from ..wire.child import Child
+from ..wire.clock import Deadline
+from ..wire.text import neutralise
+from .errors import TargetError
+from .instance import listens
+
+_PIECE = 64 * 1024
+_KEPT = 16 * 1024
+_GRACE_SECONDS = 3.0
+"""Between asking the server to end and ending it."""
+_FIRST_PAUSE = 0.01
+_LONGEST_PAUSE = 0.2
+_ONE_TRY = 2.0
+_GATEWAY_ERRORS = (502, 503, 504)
+"""What something in front of the server says while the server itself is not there yet."""
+
+
+class PortTakenError(TargetError):
+    """Somebody else has the port."""
+
+
+class ServerProcess(Child):
+    """A command whose whole output is kept only at its end, and that is asked before it is ended.
+
+    Out of a group of its own nothing is left: what the command started ends with it.
+    """
+
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], directory: Path
+    ) -> None:
+        self._kept = bytearray()
+        super().__init__(
+            command,
+            environment=environment,
+            directory=directory,
+            limit=_KEPT,
+            on_line=lambda _: None,
+            on_too_long=lambda _: None,
+            on_end=lambda: None,
+        )
+
+    @property
+    def stderr_tail(self) -> bytes:
+        """The last of what it said, wherever it said it."""
+        return bytes(self._kept)
+
+    def ended_within(self, seconds: float) -> bool:
+        return self._exited.wait(seconds)
+
+    def stop(self, *, hurried: bool = False) -> None:
+        # It does not listen to its standard input, so it is asked at once.
+        self._signal(signal.SIGTERM)
+        if not hurried:
+            self._exited.wait(_GRACE_SECONDS)
+        super().stop(hurried=True)
+
+    def _split_lines(self) -> None:
+        assert self._process.stdout is not None
+        self._drain(self._process.stdout.fileno())
+
+    def _read_errors(self) -> None:
+        assert self._process.stderr is not None
+        self._drain(self._process.stderr.fileno())
+
+    def _drain(self, number: int) -> None:
+        with contextlib.suppress(OSError):
+            while piece := os.read(number, _PIECE):
+                self._kept += piece
+                del self._kept[:-_KEPT]
+
+
+def launch(
+    command: Sequence[str],
+    url: str,
+    *,
+    environment: Mapping[str, str],
+    directory: Path,
+    timeout: float,
+    hint: str = "",
+) -> ServerProcess:
+    """Start the server and wait until it answers at its address.
+
+    `hint` is added to what is said if it does not. `PortTakenError` if somebody else is there.
+    """
+    host, port = _place(url)
+    if listens(host, port):
+        raise PortTakenError(
+            f"{PREFIX}launch: port {port} of {host} is already taken: stop what listens there, "
+            "or write {port} in the command and in the URL to have a free one; "
+            f"to judge what runs there, leave {PREFIX}launch out"
+        )
+    try:
+        process = ServerProcess(command, environment, directory)
+    except WireError as error:
+        raise TargetError(f"{PREFIX}launch: {error}") from None
+    try:
+        _await_answer(process, url, Deadline(timeout), hint)
+    except BaseException:
+        process.stop()
+        raise
+    return process
+
+
+def _await_answer(process: ServerProcess, url: str, deadline: Deadline, hint: str) -> None:
+    pause, last = _FIRST_PAUSE, "nobody listens"
+    while True:
+        last = _ask(url, deadline)
+        # Looked at last: with a process that is gone, it was somebody else who answered.
+        if process.ended_within(0 if not last else pause):
+            break
+        if not last:
+            return
+        if deadline.passed:
+            shown = neutralise(url, 100)
+            raise TargetError(
+                f"{PREFIX}launch: not ready within {deadline.seconds:g} s at {shown}: "
+                f"{process._with_errors(last)} ({PREFIX}launch-timeout){hint}"
+            )
+        pause = min(pause * 1.5, _LONGEST_PAUSE)
+    why = process.explain_exit(Deadline(1.0))
+    host, port = _place(url)
+    if listens(host, port):
+        raise PortTakenError(
+            f"{PREFIX}launch: {why}; port {port} of {host} is taken by somebody else"
+        )
+    raise TargetError(f"{PREFIX}launch: {why}{hint}")
+
+
+def _place(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return parts.hostname or "localhost", parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _ask(url: str, deadline: Deadline) -> str:
+    """What is still wrong; nothing once there is an answer of whatever kind."""
+    parts = urlsplit(url)
+    host, port = _place(url)
+    seconds = max(0.05, min(_ONE_TRY, deadline.left()))
+    connection: http.client.HTTPConnection
+    if parts.scheme == "https":
+        # Whether its certificate is good is looked at when it is spoken to.
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=context)
+    else:
+        connection = http.client.HTTPConnection(host, port, timeout=seconds)
+    with contextlib.closing(connection):
+        try:
+            connection.connect()
+        except OSError as error:
+            return f"nobody listens ({error.strerror or error})"
+        try:
+            connection.request("GET", parts.path or "/", headers={"Accept": "text/plain"})
+            status = connection.getresponse().status
+        except TimeoutError:
+            return ""  # it took the request: what becomes of it is for the suite to judge
+        except http.client.RemoteDisconnected:
+            return "it closed the connection"
+        except (http.client.HTTPException, ConnectionError) as error:
+            return f"no HTTP: {neutralise(str(error), 80)}" if str(error) else "no HTTP"
+        except OSError as error:
+            return neutralise(str(error), 80)
+    return f"status {status}" if status in _GATEWAY_ERRORS else ""
