@@ -25,6 +25,8 @@ class Verdict(StrEnum):
     NOT_APPLICABLE = "not applicable"
     NOT_VERIFIED = "not verified"
     WARNING = "warning"
+    KNOWN = "known"
+    """Failed, and the user's baseline says so."""
     FAILED = "failed"
     HARNESS_ERROR = "harness error"
 

@@ -1,0 +1,226 @@
+"""Known failures: a TOML file that a team keeps, so that only what is new breaks their build.
+
+    [[known]]
+    rule = "sep2672/4.8-11-counter"
+    comment = "our HSM keeps no counter before release 3"
+    expires = 2027-01-31
+
+Reads, compares and writes such a file. Every entry has to earn its place: one whose rule no longer
+fails is stale, one that has expired counts as absent. Knows no pytest and no run: what became of
+each rule is told to it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .requirements import UnknownRequirementError, catalogue
+from .verdicts import Verdict
+
+_KEYS = ("rule", "comment", "expires")
+_LONGEST_COMMENT = 500
+_HEAD = """\
+# Known failures, written by pytest --mcp-approval-write-baseline.
+# Edit it before you rely on it: a comment says why the failure is known, in a person's words; what
+# stands here is only what was found first. `expires = 2027-01-31` lets an entry end on that day.
+# An entry whose rule no longer fails breaks the run until it is taken out.
+"""
+
+
+class BaselineError(ValueError):
+    """The file cannot be used; a line for each thing that is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """One entry: this rule fails, and somebody has said why."""
+
+    rule: str
+    comment: str
+    expires: datetime.date | None = None
+    """The last day on which the entry counts."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The entries of a file, on one day."""
+
+    name: str
+    """The file, as the user named it."""
+    entries: Mapping[str, Known] = field(default_factory=dict)
+    today: datetime.date = datetime.date.min
+
+    @property
+    def expired(self) -> list[Known]:
+        return [
+            one
+            for one in self.entries.values()
+            if one.expires is not None and self.today > one.expires
+        ]
+
+    @property
+    def active(self) -> dict[str, Known]:
+        """The entries that count, by rule."""
+        gone = {one.rule for one in self.expired}
+        return {rule: one for rule, one in self.entries.items() if rule not in gone}
+
+    def comment_on(self, rules: Collection[str]) -> str | None:
+        """Why a failure of these rules is known; None unless every one of them is.
+
+        A scenario that judges two rules breaks both, so the one that is known excuses nothing.
+        """
+        active = self.active
+        if not rules or any(rule not in active for rule in rules):
+            return None
+        return "; ".join(dict.fromkeys(active[rule].comment for rule in rules))
+
+
+@dataclass(frozen=True)
+class Stale:
+    """An entry whose rule was judged, wholly, and does not fail."""
+
+    rule: str
+    only_warns: bool
+
+    def line(self, name: str) -> str:
+        warns = " (it only warns)" if self.only_warns else ""
+        return f"baseline: {self.rule} no longer fails{warns}: take it out of {name}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a run says about a baseline."""
+
+    stale: tuple[Stale, ...]
+    not_judged: tuple[str, ...]
+
+
+def compare(
+    baseline: Baseline, verdicts: Mapping[str, Collection[Verdict]], whole: Collection[str]
+) -> Comparison:
+    """Hold the entries against what the scenarios of each rule said.
+
+    `whole` names the rules of which every scenario has run: of another one it is not known whether
+    it still fails.
+    """
+    stale, not_judged = [], []
+    for rule in baseline.active:
+        said = set(verdicts.get(rule, ()))
+        if said & {Verdict.FAILED, Verdict.KNOWN}:
+            continue
+        if rule in whole and said and said <= {Verdict.PASSED, Verdict.WARNING}:
+            stale.append(Stale(rule, Verdict.WARNING in said))
+        else:
+            not_judged.append(rule)
+    return Comparison(tuple(stale), tuple(not_judged))
+
+
+def renewed(baseline: Baseline, failures: Mapping[str, str], stale: Collection[str]) -> list[Known]:
+    """The entries of a new file: the old ones that are still good, and every other failure.
+
+    `failures` gives each rule that fails what was found first.
+    """
+    kept = {rule: one for rule, one in baseline.active.items() if rule not in stale}
+    added = {rule: Known(rule, found) for rule, found in failures.items() if rule not in kept}
+    return sorted({**kept, **added}.values(), key=lambda one: one.rule)
+
+
+# ---- the file
+
+
+def read_baseline(path: Path, name: str, today: datetime.date) -> Baseline:
+    """The baseline in a file; `BaselineError` says all that is wrong with it, a line each."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise BaselineError(f"{name}: cannot be read: {reason.lower()}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BaselineError(f"{name}: no TOML: {error}") from None
+    wrong = [f"{name}: got {key!r}, expected [[known]] only" for key in data if key != "known"]
+    rows = data.get("known", [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        wrong.append(f"{name}: got another 'known', expected [[known]] with rule and comment")
+        rows = []
+    entries: dict[str, Known] = {}
+    for number, row in enumerate(rows, start=1):
+        problems = _problems(row)
+        rule = row.get("rule")
+        if not problems and rule in entries:
+            problems = [f"got {rule!r} a second time, expected one entry for each rule"]
+        if not problems:
+            entries[row["rule"]] = Known(
+                row["rule"], " ".join(row["comment"].split()), row.get("expires")
+            )
+        wrong += [f"{name}: entry {number}: {problem}" for problem in problems]
+    if wrong:
+        raise BaselineError("\n".join(wrong))
+    return Baseline(name, entries, today)
+
+
+def _problems(row: Mapping[str, Any]) -> list[str]:
+    """All that is wrong with one entry."""
+    wrong = [
+        f"got the key {key!r}, expected one of {', '.join(_KEYS)}"
+        for key in row
+        if key not in _KEYS
+    ]
+    rule, comment, expires = (row.get(key) for key in _KEYS)
+    wrong += _problems_of_rule(rule)
+    if not isinstance(comment, str) or not comment.strip():
+        got = "none" if comment is None else repr(comment)[:40]
+        wrong.append(f"comment: got {got}, expected words that say why {rule!r} is known to fail")
+    # A date with a time is a date to Python as well.
+    if expires is not None and type(expires) is not datetime.date:
+        wrong.append(
+            f"expires: got {str(expires)[:40]!r}, expected a date such as 2027-01-31, unquoted"
+        )
+    return wrong
+
+
+def _problems_of_rule(rule: Any) -> list[str]:
+    expected = "expected a rule's id such as 'sep2672/4.8-11-counter'"
+    if not isinstance(rule, str):
+        return [f"rule: got {'none' if rule is None else repr(rule)[:40]}, {expected}"]
+    try:
+        found = catalogue(rule.partition("/")[0])[rule]
+    except UnknownRequirementError:
+        return [f"rule: got {rule[:80]!r}, {expected}"]
+    if found.party != "server":
+        return [f"rule: got {rule!r}, which binds the {found.party}, expected one for servers"]
+    return []
+
+
+def render_baseline(entries: Iterable[Known]) -> str:
+    """The text of a file that `read_baseline` reads."""
+    parts = [_HEAD]
+    for one in entries:
+        lines = ["[[known]]", f"rule = {_text(one.rule)}", f"comment = {_text(one.comment)}"]
+        if one.expires is not None:
+            lines.append(f"expires = {one.expires.isoformat()}")
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _text(value: str) -> str:
+    """A TOML string on one line, whatever a server has put into it."""
+    line = " ".join(value.split())
+    if len(line) > _LONGEST_COMMENT:
+        line = f"{line[: _LONGEST_COMMENT - 1]}…"
+    return f'"{"".join(map(_escaped, line))}"'
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if character in '"\\':
+        return f"\\{character}"
+    if 0xD800 <= code < 0xE000:  # half of a pair, which TOML cannot write
+        return "�"
+    if character.isprintable():
+        return character
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
