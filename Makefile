@@ -53,6 +53,8 @@ types: $(STAMP) ## Check types
 	@$(BIN)/mypy --no-error-summary
 
 pytest: $(STAMP) ## Run the tests only (PYTEST_ARGS="..." adds to the command)
+	@tools/install_browser.sh $(BIN)/python
+	@tools/install_faketime.sh
 	@echo "pytest: running the tests on all cores"
 	@$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
@@ -74,6 +76,10 @@ benchmark: $(STAMP) ## Measure the virtual authenticator and the suite
 	@$(BIN)/python -m benchmarks.virtual_authenticator
 	@echo "benchmark: measuring the suite"
 	@$(BIN)/python -m benchmarks.suite
+	@echo "benchmark: measuring runs against hostile servers"
+	@$(BIN)/python -m benchmarks.hostile
+	@echo "benchmark: measuring reports"
+	@$(BIN)/python -m benchmarks.report
 
 lock: ## Write requirements/development.txt anew (needs uv; LOCK_ARGS=--upgrade for newer versions)
 	@command -v $(UV) >/dev/null || { echo "lock: needs uv (pip install uv), or name it with make UV=..." >&2; exit 1; }
@@ -84,5 +90,5 @@ lock: ## Write requirements/development.txt anew (needs uv; LOCK_ARGS=--upgrade 
 
 clean: ## Remove .venv, caches and build output
 	@echo "clean: removing $(VENV), caches and build output"
-	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .cache .mcp-approval
 	@find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

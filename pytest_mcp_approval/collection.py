@@ -19,6 +19,23 @@ from .catalogue.requirements import scenarios_folder, selected
 ROOT = "mcp-approval"
 
 
+class ScenarioModule(pytest.Module):
+    """A file of scenarios, whatever import mode the user's own tests have.
+
+    By their paths, so that files of two families, or a test of the user's, can share a name, and
+    nothing is put on sys.path.
+    """
+
+    def _getobj(self) -> Any:
+        option = self.config.option
+        users = option.importmode
+        option.importmode = "importlib"
+        try:
+            return super()._getobj()  # type: ignore[no-untyped-call]
+        finally:
+            option.importmode = users
+
+
 class ScenarioFolder(pytest.Collector):
     """The scenarios of one family."""
 
@@ -32,7 +49,7 @@ class ScenarioFolder(pytest.Collector):
         for path in sorted(self.folder.glob("test_*.py")):
             if not self._concerns(path):
                 continue
-            yield pytest.Module.from_parent(
+            yield ScenarioModule.from_parent(
                 self, path=path, nodeid=f"{ROOT}/{self.family}/{path.name}", name=path.name
             )
 

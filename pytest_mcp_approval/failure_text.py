@@ -18,6 +18,9 @@ class Headline:
 
     message: str
 
+    def __str__(self) -> str:
+        return self.message
+
 
 @dataclass(eq=False)
 class FailureText(TerminalRepr):

@@ -18,6 +18,9 @@ import pytest
 
 if TYPE_CHECKING:
     from .clock import ClockControl
+    from .families.confirmation_tokens.driver import ConfirmationTokens
+    from .families.execution_tokens.driver import ExecutionTokens
+    from .families.prepare_confirm.driver import PrepareConfirm
     from .families.sep2672.driver import Approval, Passkey
     from .target import Target
     from .wire import Session
@@ -25,9 +28,12 @@ if TYPE_CHECKING:
 __all__ = [
     "approval",
     "approval_clock",
+    "approval_execution",
     "approval_passkey",
     "approval_session",
     "approval_target",
+    "approval_tokens",
+    "approval_two_step",
 ]
 
 
@@ -72,3 +78,29 @@ def approval_clock(approval: Approval) -> ClockControl:
     if not clock.movable:
         pytest.skip(f"the server's clock cannot be moved: {clock.why_not}")
     return clock
+
+
+@pytest.fixture
+def approval_two_step(approval: Approval) -> PrepareConfirm:
+    """The prepare_x and confirm_x tools of the server: prepare, look, confirm."""
+    from .families.prepare_confirm.driver import PrepareConfirm
+
+    return PrepareConfirm(approval.target)
+
+
+@pytest.fixture
+def approval_tokens(approval: Approval) -> ConfirmationTokens:
+    """Confirmation tokens of the server: issue, redeem, revoke (docs/confirmation-tokens.md)."""
+    from .families.confirmation_tokens.driver import ConfirmationTokens
+
+    return ConfirmationTokens(approval.target)
+
+
+@pytest.fixture
+def approval_execution(approval: Approval) -> Iterator[ExecutionTokens]:
+    """Execution tokens and their verifier: a server, a command or a callable."""
+    from .families.execution_tokens.driver import ExecutionTokens
+
+    driver = ExecutionTokens(approval.target)
+    yield driver
+    driver.close()

@@ -32,14 +32,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", f"{MARKER}(*ids, needs=None): ties a scenario to the rules that it judges"
     )
+    _recall_replay(config)
     given = {option.name: config.getoption(option.destination) for option in OPTIONS}
-    if given["target"] is None and not files_mention_a_target(config.rootpath):
+    started_in = config.invocation_params.dir
+    if given["target"] is None and not files_mention_a_target(config.rootpath, started_in):
         if any(value for value in given.values()):
             name = next(name for name, value in given.items() if value)
             raise pytest.UsageError(f"{PREFIX}{name} needs {PREFIX}target=<server>")
         return
     try:
-        settings = read_settings(given, config.rootpath, config.invocation_params.dir)
+        settings = read_settings(given, config.rootpath, started_in)
         if not settings.targets:
             return
         from .run import Run
@@ -47,3 +49,23 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Run(config, settings), "mcp-approval-run")
     except SettingsError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _recall_replay(config: pytest.Config) -> None:
+    """A finding brings its scenario and its options along; the command line comes first."""
+    name = config.getoption("mcp_approval_replay")
+    if not name:
+        return
+    from .report_settings import existing
+    from .reporting import replay_options
+
+    try:
+        path = existing("replay", name, config.invocation_params.dir)
+        assert path is not None
+        options, scenario = replay_options(path, name)
+    except SettingsError as error:
+        raise pytest.UsageError(str(error)) from None
+    for option in OPTIONS:
+        if option.name in options and not config.getoption(option.destination):
+            setattr(config.option, option.destination, options[option.name])
+    config.option.mcp_approval_ids = [scenario]

@@ -7,10 +7,8 @@ verdicts, and hands those to the report. Knows no family.
 from __future__ import annotations
 
 import contextlib
-import shlex
 import tempfile
 from collections.abc import Generator, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +26,25 @@ from .catalogue import (
 )
 from .catalogue.requirements import selected
 from .catalogue_marker import MARKER
-from .clock import NoClock
+from .clock import ClockError, NoClock
 from .collection import collect_scenarios, take_scenario_ids
 from .failure_text import FailureText
 from .families.driving import DriverError
-from .report.html import render_html
+from .known_failures import KnownFailures
 from .report.results import Results, ScenarioResult
 from .report.terminal import header_lines, summary_lines
-from .settings import OPTIONS, PREFIX, Settings, SettingsError
-from .target import EffectsError, Target, TargetError, open_target, parse_target
-from .wire import ListingError, Outcome, WireError
+from .reporting import Reporting
+from .settings import PREFIX, Settings, SettingsError
+from .target import EffectsError, Target, TargetError, check_launch, open_target, parse_target
+from .vitals import Vitals
+from .waiting import Held, Waiting
+from .wire import WireError
 
 PREFLIGHT_FAILED = 10
 """pytest's exit code when the target cannot be judged at all: nothing was."""
 
 _LETTERS = {
+    Verdict.KNOWN: ("known", "k", ("KNOWN", {"yellow": True})),
     Verdict.WARNING: ("warned", "w", ("WARNING", {"yellow": True})),
     Verdict.NOT_VERIFIED: ("not verified", "n", ("NOT VERIFIED", {"yellow": True})),
     Verdict.NOT_APPLICABLE: ("not applicable", "-", ("NOT APPLICABLE", {"cyan": True})),
@@ -59,6 +61,7 @@ class Run:
         self.header: list[tuple[str, str]] = []
         for text in settings.targets:
             parse_target(text)
+        check_launch(settings, workers=config.getoption("dist", "no") != "no")
         for family in settings.families:
             if family not in families():
                 raise SettingsError(
@@ -70,8 +73,15 @@ class Run:
                 f"{PREFIX}select: got {', '.join(settings.select)}, which is no rule's id; "
                 "ids look like sep2672/4.8-11-counter, and * stands for anything"
             )
+        self.known = KnownFailures(config, settings, self.results)
+        config.pluginmanager.register(self.known, "mcp-approval-known")
+        self.vitals = Vitals(config, settings)
+        config.pluginmanager.register(self.vitals, "mcp-approval-vitals")
+        if settings.clock.startswith("wait"):
+            config.pluginmanager.register(Waiting(), "mcp-approval-waiting")
         self.ids = take_scenario_ids(config)
-        self.command = _own_options(config)
+        self.reporting = Reporting(config, settings, self)
+        config.pluginmanager.register(self.reporting, "mcp-approval-reporting")
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -104,14 +114,17 @@ class Run:
         from .preflight import PreflightError, preflight
 
         try:
-            found = preflight(self.settings, self.wanted_families())
-            self.header = found.lines
+            with self.vitals.during_preflight():
+                found = preflight(self.settings, self.wanted_families())
+            self.header = self.reporting.shown(found.lines)
+            if known := self.known.header_line():
+                self.header.append(known)
             # As options, because xdist hands options on to its workers.
             self.config.option.mcp_approval_clock_stuck = found.clock_stuck
             self.config.option.mcp_approval_offered = found.offered
         except PreflightError as error:
             reporter = self.config.pluginmanager.getplugin("terminalreporter")
-            for line in str(error).splitlines():
+            for line in self.reporting.secrets.hide(str(error)).splitlines():
                 reporter.write_line(line, red=True)
             pytest.exit("nothing was judged", returncode=PREFLIGHT_FAILED)
 
@@ -128,6 +141,8 @@ class Run:
         for item in collect_scenarios(session, self.families, self.ids, self.settings.select):
             rules = rules_of(item)
             item.user_properties += [(MARKER, rule.id) for rule in rules]
+            if not self.ids:  # with ids, whole rules may have been cut in parts
+                self.known.collected(rules)
             chosen = any(selected(rule.id, self.settings.select) for rule in rules)
             (items if chosen else left_out).append(item)
         if left_out:
@@ -144,10 +159,12 @@ class Run:
         judged = judge(rules, call, report, item) if rules else None
         if judged is None:
             return report
-        judged = replace(judged, again=f"{self.command} {shlex.quote(item.nodeid)}")
+        judged = self.vitals.reconsider(judged, call, report)
         worst_level = "MUST" if any(rule.level == "MUST" for rule in rules) else rules[0].level
         if judged.verdict is Verdict.FAILED and worst_level != "MUST" and not self.settings.strict:
             judged = judged.as_warning()
+        judged = self.known.recognise(judged, report)
+        judged = self.reporting.complete(judged, item, rules, report)
         if judged.verdict is Verdict.WARNING:
             report.outcome, report.longrepr = "passed", None
         elif judged.evidence is not None:
@@ -180,30 +197,10 @@ class Run:
             unseen = self.config.option.tbstyle == "no"
             for line in summary_lines(self.results, self.rules(), with_failures=unseen):
                 terminalreporter.write_line(line)
-            if self.settings.report is not None:
-                terminalreporter.write_line(f"report    {self.settings.report}")
-
-    def pytest_sessionfinish(self) -> None:
-        if self.settings.report is not None and self.results and not self.is_worker:
-            page = render_html(self.results, self.rules(), self.header)
-            self.settings.report.write_text(page, encoding="utf-8")
-
-
-def _own_options(config: pytest.Config) -> str:
-    """pytest with the options of this run that are ours, without what narrows it or is secret."""
-    kept = []
-    given = iter(str(argument) for argument in config.invocation_params.args)
-    for argument in given:
-        if not argument.startswith(PREFIX):
-            continue
-        name, equals, _ = argument.removeprefix(PREFIX).partition("=")
-        flag = any(option.name == name and option.flag for option in OPTIONS)
-        words = [argument] if equals or flag else [argument, next(given, "")]
-        if name == "header":
-            words = [f"{PREFIX}header=NAME: VALUE"]
-        if name not in ("select", "report"):
-            kept += words
-    return shlex.join(["pytest", *kept])
+            for line in self.known.notes():
+                terminalreporter.write_line(line)
+        for line, wrong in self.reporting.lines():
+            terminalreporter.write_line(line, red=wrong)
 
 
 def rules_of(item: pytest.Item) -> list[Requirement]:
@@ -240,6 +237,8 @@ def judge(
             return result.with_verdict(Verdict.WARNING, "; ".join(warnings))
         return result
     error = call.excinfo.value
+    if isinstance(error, Held):
+        return None
     if isinstance(error, Finding):
         return result.with_finding(error)
     if isinstance(error, NotApplicable):
@@ -248,12 +247,10 @@ def judge(
         return result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
     if isinstance(error, pytest.skip.Exception):
         return result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
-    if isinstance(error, (DriverError, EffectsError, ListingError)):
+    if isinstance(error, (ClockError, DriverError, EffectsError, TargetError, WireError)):
         report.outcome = "skipped"
         report.longrepr = (str(item.path), 0, f"Skipped: {error}")
         return result.with_verdict(Verdict.NOT_VERIFIED, str(error))
-    if isinstance(error, (WireError, TargetError)):
-        report.longrepr = f"the target is gone: {error}"
     return result.with_verdict(Verdict.HARNESS_ERROR, f"{type(error).__name__}: {error}")
 
 
@@ -268,7 +265,11 @@ def opened_target(config: pytest.Config, settings: Settings) -> Iterator[Target]
     stuck = getattr(config.option, "mcp_approval_clock_stuck", "")
     if stuck:
         # If time does not move, nothing that needs it is judged.
+        target.clock.close()
         target.clock = NoClock(stuck)
+    waiting = config.pluginmanager.getplugin("mcp-approval-waiting")
+    if waiting is not None:
+        waiting.attend(target)
     try:
         yield target
     finally:
@@ -278,29 +279,22 @@ def opened_target(config: pytest.Config, settings: Settings) -> Iterator[Target]
 @contextlib.contextmanager
 def exclusive_use(config: pytest.Config, target: Target) -> Iterator[None]:
     """For one test: a fresh target where that is possible, and nobody else meanwhile."""
-    with _lock(config, target):
-        if target.can_reset or target.settings.reset:
+    vitals: Vitals = config.pluginmanager.getplugin("mcp-approval-vitals")
+    with _lock(config, target), vitals.watching(target):
+        waiting = config.pluginmanager.getplugin("mcp-approval-waiting")
+        if (target.can_reset or target.settings.reset) and not (waiting and waiting.busy):
             target.reset()
         try:
             yield
         finally:
             target.clock.release()
-            if _went_silent(target):
-                # The next test meets a server that was started or reached anew.
-                target.stop()
-
-
-def _went_silent(target: Target) -> bool:
-    entries = target.transport.transcript.entries if target._session is not None else ()
-    last = entries[-1].outcome if entries else None
-    return last in (Outcome.CLOSED, Outcome.UNREACHABLE, Outcome.NO_ANSWER)
 
 
 @contextlib.contextmanager
 def _lock(config: pytest.Config, target: Target) -> Iterator[None]:
     """Workers of one run take turns on a server that they share."""
     worker = getattr(config, "workerinput", None)
-    if worker is None or target.spec.kind != "http":
+    if worker is None or not target.shared:
         yield
         return
     import fcntl

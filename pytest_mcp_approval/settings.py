@@ -41,7 +41,8 @@ OPTIONS = (
     Option(
         "target",
         "the server to judge: reference, http(s)://..., stdio:<command line> or "
-        "python:<module>:<factory>; several are replicas of one service",
+        "python:<module>:<factory>; several are replicas of one service; or a verifier that is no "
+        "server: command:<command line> or verifier:<module>:<callable>",
         "SERVER",
         repeatable=True,
     ),
@@ -64,6 +65,28 @@ OPTIONS = (
         "URL|tool:NAME",
     ),
     Option("reset", "how to make the target fresh: restart, or a command to run", "HOW"),
+    Option(
+        "launch",
+        "the command that starts the server of an http(s) target; {port} in it and in the URL is "
+        "a free port, {state} an empty folder (docs/foreign-servers.md)",
+        "COMMAND",
+    ),
+    Option(
+        "launch-timeout", "seconds until a launched server must answer (default: 30)", "SECONDS"
+    ),
+    Option(
+        "environment",
+        "a variable for the server that the suite starts; redacted in reports; repeatable",
+        "NAME=VALUE",
+        repeatable=True,
+    ),
+    Option("directory", "where that server runs (default: where pytest was started)", "PATH"),
+    Option(
+        "clock",
+        "how the server's time is moved (default: auto): libfaketime, a command or URL of yours "
+        "that is told the time, or really waiting, up to so many seconds for a rule",
+        "auto|faketime|hook:HOW|wait[:SECONDS]|none",
+    ),
     Option("server-id", "the serverId in the target's action hashes (SEP-2672 section 4.6)", "ID"),
     Option("protocol", "the MCP revision to speak (default: auto)", "auto|REVISION"),
     Option("family", "judge only this family; repeatable", "FAMILY", repeatable=True),
@@ -74,7 +97,17 @@ OPTIONS = (
         "FAMILY.KEY=VALUE",
         repeatable=True,
     ),
-    Option("report", "write a report to this file (.html)", "PATH"),
+    Option("baseline", "known failures, which do not fail the run (docs/baseline.md)", "FILE"),
+    Option("write-baseline", "write what fails now to this file, to be edited", "FILE"),
+    Option(
+        "report",
+        "write a report to this file: .html, .json, .md, .sarif, .yaml or .svg; repeatable",
+        "PATH",
+        repeatable=True,
+    ),
+    Option("compare", "tell what changed since the run of this .json report", "FILE"),
+    Option("findings", "where findings are left (default: .mcp-approval/findings)", "FOLDER|none"),
+    Option("replay", "run the scenario of a finding again, and compare (docs/report.md)", "FILE"),
     Option("strict", "a SHOULD that is not met fails the run", flag=True),
     Option("timeout", "seconds that the target gets for one answer (default: 10)", "SECONDS"),
 )
@@ -91,25 +124,41 @@ class Settings:
     generate_arguments: bool = False
     effects: str | None = None
     reset: str | None = None
+    launch: str | None = None
+    launch_timeout: float = 30.0
+    environment: Mapping[str, str] = field(default_factory=dict)
+    server_directory: Path | None = None
+    """Where a server that the suite starts runs; None: where the user started."""
+    clock: str = "auto"
     server_id: str | None = None
     protocol: str = "auto"
     families: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
-    report: Path | None = None
+    reports: tuple[Path, ...] = ()
+    compare: Path | None = None
+    findings: Path | None = None
+    """Where findings are left for a replay; None: nowhere."""
+    replay: Path | None = None
+    baseline: Path | None = None
+    write_baseline: Path | None = None
     strict: bool = False
     timeout: float = 10.0
     family_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """By family; what a family can be told is its own matter."""
     directory: Path = Path()
-    """Where the user started: target commands run here."""
+    """Where the user started: commands run here, and servers if nothing else is said."""
 
 
 def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Settings:
     """The settings of a run; `given` is what the command line says, by option name."""
-    values = {
-        **_file_values(root),
-        **{k: v for k, v in given.items() if v not in (None, [], False)},
-    }
+    from . import launch_settings as launching  # here: a run without a target needs none
+    from . import report_settings as reporting
+
+    values = _file_values(_settings_folder(root, directory) or root)
+    if given.get("target"):
+        # Another target than the file's: what is said of how that one is started goes with it.
+        values = {k: v for k, v in values.items() if k != "launch" and not _of_an_instance(k, v)}
+    values |= {k: v for k, v in given.items() if v not in (None, [], False)}
 
     def one(name: str) -> str | None:
         value = values.get(name)
@@ -125,11 +174,21 @@ def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Sett
         generate_arguments=_truth(values, "generate-arguments"),
         effects=_effects(one("effects")),
         reset=one("reset"),
+        launch=launching.command(one("launch")),
+        launch_timeout=launching.timeout(values.get("launch-timeout", 30.0)),
+        environment=launching.environment(values.get("environment", ())),
+        server_directory=launching.directory(one("directory"), directory),
+        clock=launching.clock(one("clock") or "auto"),
         server_id=one("server-id"),
         protocol=one("protocol") or "auto",
         families=_texts(values, "family"),
         select=_texts(values, "select"),
-        report=_report(one("report"), directory),
+        reports=reporting.reports(_texts(values, "report"), directory),
+        compare=reporting.existing("compare", one("compare"), directory),
+        findings=reporting.findings(one("findings"), root, directory),
+        replay=reporting.existing("replay", one("replay"), directory),
+        baseline=directory / name if (name := one("baseline")) else None,
+        write_baseline=_write_baseline(one("write-baseline"), one("baseline"), directory),
         strict=_truth(values, "strict"),
         timeout=_timeout(values.get("timeout", 10.0)),
         family_settings=_family_settings(values),
@@ -137,14 +196,21 @@ def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Sett
     )
 
 
-def files_mention_a_target(root: Path) -> bool:
+def files_mention_a_target(root: Path, directory: Path) -> bool:
     """Whether a file could name a target: a look at its text, cheap enough for every pytest run."""
-    if (root / FILE).is_file():
-        return True
-    shared = root / "pyproject.toml"
-    return shared.is_file() and f"[tool.{TABLE}]" in shared.read_text(
-        encoding="utf-8", errors="replace"
-    )
+    return _settings_folder(root, directory) is not None
+
+
+def _settings_folder(root: Path, directory: Path) -> Path | None:
+    """Where the user started, then pytest's rootdir: in a larger project a server has its own."""
+    for folder in (directory, root):
+        shared = folder / "pyproject.toml"
+        if (folder / FILE).is_file() or (
+            shared.is_file()
+            and f"[tool.{TABLE}" in shared.read_text(encoding="utf-8", errors="replace")
+        ):
+            return folder
+    return None
 
 
 def _file_values(root: Path) -> dict[str, Any]:
@@ -162,6 +228,13 @@ def _file_values(root: Path) -> dict[str, Any]:
                 f"{source}: got {name!r}, expected one of {', '.join(sorted(known))}"
             )
     return found
+
+
+def _of_an_instance(name: str, value: Any) -> bool:
+    """Whether a value has a placeholder for what only a server that the suite starts has."""
+    return (
+        name == "server-id" and isinstance(value, str) and ("{state}" in value or "{port}" in value)
+    )
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -272,14 +345,20 @@ def _effects(value: str | None) -> str | None:
     return value
 
 
-def _report(value: str | None, directory: Path) -> Path | None:
-    if value is None:
+def _write_baseline(value: str | None, read: str | None, directory: Path) -> Path | None:
+    if not value:
         return None
     path = directory / value
-    if path.suffix != ".html":
-        raise SettingsError(f"{PREFIX}report: got {value!r}, expected a file that ends in .html")
     if not path.parent.is_dir():
-        raise SettingsError(f"{PREFIX}report: there is no folder {str(Path(value).parent)!r}")
+        raise SettingsError(
+            f"{PREFIX}write-baseline: there is no folder {str(Path(value).parent)!r}"
+        )
+    if path.exists() and not (read and path == directory / read):
+        # Somebody's comments stand in it; those of the baseline that is read are kept.
+        raise SettingsError(
+            f"{PREFIX}write-baseline: {value!r} is there already: name another file, or "
+            f"{PREFIX}baseline={value} too, which keeps its comments"
+        )
     return path
 
 

@@ -1,128 +1,377 @@
-"""One self-contained HTML page: the verdict, every rule, and the evidence of each finding.
+"""One self-contained HTML page: the verdict, every rule, the evidence, and what really went over
+the wire.
 
-No network, no scripts. Everything that is not ours is escaped. Knows no pytest.
+No network: its policy forbids the browser to load anything, and to run any script but the one in
+it. Verdict, matrix, rules and findings stand in the page itself; conversations are packed data that
+the script (page.js) shows through text nodes. Everything that is not ours is escaped. Knows no
+pytest and no family.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import base64
+import hashlib
+import json
 from html import escape
+from pathlib import Path
 
-from ..catalogue import Requirement, Verdict
-from .results import Results, ScenarioResult
+from ..catalogue import Verdict, catalogue
+from .comparison import Change, Comparison
+from .model import JudgedRule, Report
+from .packing import packed_blocks
+from .results import ScenarioResult
+from .shown import SHOWN, WORST_FIRST, counted, phrase, slug
 
-_STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8881;
-  --passed: #1a7f37; --failed: #cf222e; --warning: #9a6700; --other: #6e7781; }
-@media (prefers-color-scheme: dark) {
-  :root { --passed: #3fb950; --failed: #f85149; --warning: #d29922; --other: #8b949e; } }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-.verdict { font-size: 1.2rem; font-weight: 600; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .6rem;
-  border-top: 1px solid var(--line); }
-td:first-child, td:last-child { white-space: nowrap; }
-code, pre { font: 13px/1.5 ui-monospace, monospace; }
-pre { background: var(--soft); padding: .6rem; overflow-x: auto; white-space: pre-wrap;
-  overflow-wrap: anywhere; margin: .4rem 0; }
-.passed { color: var(--passed); } .failed { color: var(--failed); }
-.warning { color: var(--warning); } .other { color: var(--other); }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; }
-dt { color: var(--other); } dd { margin: 0; overflow-wrap: anywhere; }
-"""
-_CLASSES = {
-    Verdict.PASSED: "passed",
-    Verdict.FAILED: "failed",
-    Verdict.HARNESS_ERROR: "failed",
-    Verdict.WARNING: "warning",
-}
-_MOST_SCENARIOS = 20
-"""Of one rule that are shown; the others are counted."""
+_MOST_FINDINGS = 2
+"""Of one rule that stand in the page itself; all of them are in its list of scenarios."""
+_OPEN_AT_FIRST = 3
+_MOST_BROKEN = 6
+_MOST_CHANGES = 12
+_MOST_REASONS = 12
+_LONGEST = 4_000
+"""Characters of one text in the page itself."""
 
 
-def render_html(
-    results: Results, rules: Sequence[Requirement], header: Sequence[tuple[str, str]]
-) -> str:
+def render_html(report: Report) -> str:
     """The page of a run."""
-    verdicts = {rule.id: results.verdict_of(rule.id) for rule in rules}
-    counts = Counter(verdict for verdict in verdicts.values() if verdict is not None)
-    worst = next(
-        (v for v in (Verdict.HARNESS_ERROR, Verdict.FAILED, Verdict.WARNING) if counts[v]),
-        Verdict.PASSED,
+    folder = Path(__file__).parent
+    style = (folder / "page.css").read_text(encoding="utf-8")
+    script = "\n".join(path.read_text(encoding="utf-8") for path in _scripts(report))
+    policy = (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
     )
-    summary = " · ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
-    target = next((value for name, value in header if name == "target"), "")
+    glyphs = json.dumps({str(verdict): SHOWN[verdict].glyph for verdict in SHOWN})
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(target)}: human approval</title><style>{_STYLE}</style></head><body>",
-        "<h1>Human approval, judged by rule</h1>",
-        f'<p class="verdict {_CLASSES.get(worst, "other")}">{escape(summary)}</p>',
-        "<dl>",
-        *(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in header),
-        f"<dt>checks</dt><dd>{len(results.scenarios)} in {results.seconds:.1f} s</dd>",
-        "</dl>",
+        '<meta name="referrer" content="no-referrer">',
+        f"<title>{_text(report.headline)}: {_text(report.facts.target, 120)}</title>",
+        f"<style>{style}</style></head><body>",
+        '<a class="skip" href="#rules">To the rules</a>',
+        *_top(report),
+        "<main>",
+        *(_comparison(report.comparison) if report.comparison else ()),
+        *_not_verified(report),
+        *_matrix(report),
+        *_filters(report),
+        '<div id="rules">',
+        *_rules(report),
+        "</div></main>",
+        *_footer(report),
+        f'<script type="application/json" id="glyphs">{glyphs}</script>',
+        *(
+            f'<script type="application/x-packed" id="packed-{name}">{data}</script>'
+            for name, data in packed_blocks(report).items()
+        ),
+        f"<script>{script}</script>",
+        "</body></html>",
     ]
-    for family in dict.fromkeys(rule.family for rule in rules):
-        judged = [r for r in rules if r.family == family and verdicts[r.id] is not None]
-        if judged:
-            parts += _family(judged, results)
-    parts.append("</body></html>")
-    return "\n".join(parts)
+    return "\n".join(parts) + "\n"
 
 
-def _family(rules: Sequence[Requirement], results: Results) -> list[str]:
-    """What is not in order first, with its evidence; then the rest, a line each."""
-    open_rules = [r for r in rules if results.verdict_of(r.id) is not Verdict.PASSED]
-    passed = [r for r in rules if results.verdict_of(r.id) is Verdict.PASSED]
-    document = escape(rules[0].document)
-    parts = []
-    if open_rules:
-        parts += _table(f"{document}: to look at", open_rules, results)
-    if passed:
-        parts += _table(f"{document}: passed", passed, results)
-    return parts
+def _scripts(report: Report) -> list[Path]:
+    """What runs in the page: the suite's, with what each family knows of its messages."""
+    folder = Path(__file__).parent
+    families = folder.parent / "families"
+    own = [families / family / "decoding.js" for family in report.families]
+    found = [path for path in own if path.is_file()]
+    return [folder / "explaining.js", *found, folder / "page.js"]
 
 
-def _table(title: str, rules: Sequence[Requirement], results: Results) -> list[str]:
-    rows = [f"<h2>{title}</h2>", "<table>"]
-    rows.append(
-        "<thead><tr><th scope=col>verdict</th><th scope=col>rule</th>"
-        "<th scope=col>level</th><th scope=col>where</th></tr></thead><tbody>"
-    )
-    for rule in rules:
-        verdict = results.verdict_of(rule.id)
-        assert verdict is not None
-        shown = results.of(rule.id, verdict)
-        detail = "" if verdict is Verdict.PASSED else "".join(_scenarios(shown))
-        checks = sum(1 for one in results if rule.id in one.rules)
-        rows.append(
-            f'<tr id="{escape(rule.id)}"><td class="{_CLASSES.get(verdict, "other")}">'
-            f"{escape(verdict)}</td><td>{escape(rule.rule)}<br>"
-            f'<code class="other">{escape(rule.id)}</code> '
-            f'<span class="other">{checks} checks</span>{detail}</td>'
-            f"<td>{escape(rule.level)}</td><td>{escape(rule.place)}</td></tr>"
-        )
-    return [*rows, "</tbody></table>"]
+def _digest(source: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
 
 
-def _scenarios(shown: Sequence[ScenarioResult]) -> list[str]:
-    lines = []
-    reasons: set[str] = set()
-    for one in shown[:_MOST_SCENARIOS]:
-        if one.evidence is None:
-            if one.why not in reasons:
-                lines.append(f"<pre>{escape(one.why)}</pre>")
-            reasons.add(one.why)
-            continue
-        text = (
-            f"sent      {one.evidence.sent}\nexpected  {one.evidence.expected}\n"
-            f"got       {one.evidence.got}\nagain     {one.again}"
-        )
-        lines.append(f"<pre>{escape(text)}</pre>")
-    if len(shown) > _MOST_SCENARIOS:
-        lines.append(f"<p>… and {len(shown) - _MOST_SCENARIOS} more</p>")
+def _text(value: str, limit: int = _LONGEST) -> str:
+    shown = value if len(value) <= limit else f"{value[:limit]}… {len(value) - limit} more"
+    return escape(shown)
+
+
+# ---- what comes first
+
+
+def _top(report: Report) -> list[str]:
+    facts, verdict = report.facts, report.verdict
+    checks = f"{len(report.scenarios)} checks in {facts.seconds:.1f} s"
+    when = f"{facts.started:%d %B %Y, %H:%M} UTC"
+    lines = [
+        '<header class="top">',
+        f'<div class="brand"><span><b>pytest-mcp-approval</b> {_text(facts.version)}</span>'
+        f"<span>{when} · {checks}</span></div>",
+        f'<div class="verdict card {slug(verdict)}">',
+        f'<span class="seal" aria-hidden="true">{SHOWN[verdict].glyph}</span>',
+        f"<h1>{_text(report.headline)}</h1>",
+        f'<p class="of">Human approval at <code>{_text(facts.target, 300)}</code></p>',
+        _bar(report),
+        '<ul class="legend">',
+        *(
+            f'<li class="{slug(found)}"><span class="mark" aria-hidden="true">'
+            f"{SHOWN[found].glyph}</span><b>{count}</b>"
+            f"{_text(phrase(count, found)).removeprefix(str(count))}</li>"
+            for count, found in counted(report.counts)
+        ),
+        "</ul>",
+        *_broken(report),
+        "</div>",
+    ]
+    rows = list(dict.fromkeys(facts.header))  # families may say the same
+    if facts.select:
+        rows.append(("only", ", ".join(facts.select)))
+    lines.append('<dl class="facts card">')
+    for name, value in rows:
+        kind = ' class="missing"' if name == "missing" else ""
+        lines.append(f"<dt>{_text(name)}</dt><dd{kind}>{_text(value)}</dd>")
+    lines.append(f"<dt>again</dt><dd><code>{_text(facts.command)}</code></dd></dl></header>")
     return lines
+
+
+def _broken(report: Report) -> list[str]:
+    """What a reader wants to know first."""
+    wrong = [
+        one
+        for verdict in (Verdict.FAILED, Verdict.HARNESS_ERROR)
+        for one in report.rules
+        if one.verdict is verdict
+    ]
+    if not wrong:
+        return []
+    lines = [
+        f'<li class="{slug(one.verdict)}"><span class="mark" aria-hidden="true">'
+        f'{SHOWN[one.verdict].glyph}</span><a href="#{_text(one.rule.id)}">{_text(one.rule.rule)}'
+        f"</a> <code>{_text(one.rule.id)}</code></li>"
+        for one in wrong[:_MOST_BROKEN]
+    ]
+    return ['<ul class="broken">', *lines, *_and_more(len(wrong) - _MOST_BROKEN), "</ul>"]
+
+
+def _and_more(count: int) -> list[str]:
+    return [f'<li class="soft">… and {count} more</li>'] if count > 0 else []
+
+
+def _bar(report: Report) -> str:
+    """The share of each verdict, as wide as it is large."""
+    total = sum(report.counts.values()) or 1
+    at, shapes = 0.0, []
+    for count, verdict in counted(report.counts):
+        wide = 1000 * count / total
+        shapes.append(
+            f'<rect class="{slug(verdict)}" x="{at:.1f}" y="0" width="{wide:.1f}" height="12"/>'
+        )
+        at += wide
+    told = ", ".join(phrase(count, verdict) for count, verdict in counted(report.counts))
+    return (
+        f'<svg class="bar" role="img" aria-label="{_text(told)}" viewBox="0 0 1000 12" '
+        f'preserveAspectRatio="none">{"".join(shapes)}</svg>'
+    )
+
+
+def _comparison(found: Comparison) -> list[str]:
+    since = f"{_text(found.earlier.name, 200)}, {_text(found.earlier.started[:16], 40)}"
+    lines = [
+        "<h2>Since the earlier run</h2>",
+        f'<p class="soft">{_text(found.sentence)} <span>(compared with {since})</span></p>',
+        '<div class="compare">',
+    ]
+    for title, kind, changes in (
+        ("Worse", "failed", found.worse),
+        ("Better", "passed", found.better),
+        ("Otherwise changed", "not-verified", found.other),
+    ):
+        if changes:
+            lines += [
+                f'<section class="card {kind}"><h3>{title}</h3><ul>',
+                *(_change(change) for change in changes[:_MOST_CHANGES]),
+                *_and_more(len(changes) - _MOST_CHANGES),
+                "</ul></section>",
+            ]
+    return [*lines, "</div>"]
+
+
+def _change(change: Change) -> str:
+    what = change.note or f"{change.before or 'not there'} → {change.after or 'not there'}"
+    name = _text(change.rule)
+    link = f'<a href="#{name}">{name}</a>' if change.after is not None else name
+    return f'<li>{link}<br><span class="soft">{_text(what)}</span></li>'
+
+
+def _not_verified(report: Report) -> list[str]:
+    """Why something could not be judged, the reason that concerns most rules first."""
+    reasons: dict[str, list[JudgedRule]] = {}
+    for one in report.rules:
+        for why in dict.fromkeys(
+            found.why for found in one.scenarios if found.verdict is Verdict.NOT_VERIFIED
+        ):
+            reasons.setdefault(why, []).append(one)
+    if not reasons:
+        return []
+    lines = ["<h2>Not verified, and why</h2>", '<ul class="reasons card not-verified">']
+    ordered = sorted(reasons.items(), key=lambda pair: -len(pair[1]))
+    for why, rules in ordered[:_MOST_REASONS]:
+        count = f"{len(rules)} rule{'s' if len(rules) != 1 else ''}"
+        links = ", ".join(
+            f'<a href="#{_text(one.rule.id)}">{_text(one.rule.name)}</a>' for one in rules[:8]
+        )
+        more = f" and {len(rules) - 8} more" if len(rules) > 8 else ""
+        lines.append(
+            f"<li><b>{count}</b> <span>{_text(why, 600)}<br>"
+            f"<small>{links}{more}</small></span></li>"
+        )
+    return [*lines, *_and_more(len(ordered) - _MOST_REASONS), "</ul>"]
+
+
+def _matrix(report: Report) -> list[str]:
+    """Sections by rule: a cell for each, which leads to it."""
+    lines = ["<h2>Every rule, by section</h2>"]
+    for family, rules in report.families.items():
+        document = catalogue(family).document
+        sections: dict[str, list[JudgedRule]] = {}
+        for one in rules:
+            sections.setdefault(one.rule.section, []).append(one)
+        lines += [
+            f'<table class="matrix card"><caption class="unseen">{_text(document)}</caption>',
+            f"<thead><tr><th scope=col>{_text(document)}</th><th scope=col>rules</th>"
+            "<th scope=col>passed</th></tr></thead><tbody>",
+        ]
+        for section, held in sections.items():
+            passed = sum(1 for one in held if one.verdict is Verdict.PASSED)
+            lines.append(
+                f"<tr><th scope=row>{'§' + _text(section) if section else 'general'}</th>"
+                f'<td><div class="cells">{"".join(map(_cell, held))}</div></td>'
+                f"<td>{passed} of {len(held)}</td></tr>"
+            )
+        lines.append("</tbody></table>")
+    return lines
+
+
+def _cell(one: JudgedRule) -> str:
+    name = f"{one.rule.name}: {one.verdict}"
+    return (
+        f'<a class="cell {slug(one.verdict)}" href="#{_text(one.rule.id)}" '
+        f'title="{_text(name)}" aria-label="{_text(name)}">{SHOWN[one.verdict].glyph}</a>'
+    )
+
+
+def _filters(report: Report) -> list[str]:
+    levels = list(dict.fromkeys(one.rule.level for one in report.rules))
+    return [
+        "<h2>The rules</h2>",
+        '<form class="filters card" id="filters" role="search" hidden>',
+        '<input type="search" id="sought" aria-label="Search the rules" '
+        'placeholder="Search: a word, an id, a section">',
+        '<select id="level" aria-label="Level"><option value="">any level</option>',
+        *(f"<option>{_text(level)}</option>" for level in levels),
+        '</select><fieldset class="chips"><legend class="unseen">Verdict</legend>',
+        *(
+            f'<label class="chip {slug(verdict)}"><input type="checkbox" value="{verdict}">'
+            f"<span>{SHOWN[verdict].glyph} {verdict}</span> {report.counts[verdict]}</label>"
+            for verdict in WORST_FIRST
+            if report.counts[verdict]
+        ),
+        "</fieldset></form>",
+        '<p class="shown" id="shown" role="status"></p>',
+    ]
+
+
+# ---- the rules
+
+
+def _rules(report: Report) -> list[str]:
+    """What is not in order first, whatever family it is of; then as the documents have them."""
+    numbers = {one.rule.id: number for number, one in enumerate(report.rules)}
+    fine = (Verdict.PASSED, Verdict.NOT_APPLICABLE)
+    wrong = sorted(
+        (one for one in report.rules if one.verdict not in fine),
+        key=lambda one: -SHOWN[one.verdict].rank,
+    )
+    groups = {"To look at": wrong} if wrong else {}
+    for family, rules in report.families.items():
+        groups[catalogue(family).document] = [one for one in rules if one.verdict in fine]
+    lines = []
+    opened = 0
+    for title, held in groups.items():
+        if not held:
+            continue
+        lines.append(f'<section class="family"><h3>{_text(title)}</h3>')
+        for one in held:
+            urgent = one.verdict in (Verdict.FAILED, Verdict.HARNESS_ERROR, Verdict.WARNING)
+            is_open = urgent and opened < _OPEN_AT_FIRST
+            opened += is_open
+            lines += _rule(one, numbers[one.rule.id], is_open=is_open)
+        lines.append("</section>")
+    return lines
+
+
+def _rule(one: JudgedRule, number: int, *, is_open: bool) -> list[str]:
+    rule, verdict = one.rule, one.verdict
+    checks = f"{len(one.scenarios)} check{'s' if len(one.scenarios) != 1 else ''}"
+    sought = " ".join((rule.id, rule.rule, rule.place, rule.watch, str(verdict))).lower()
+    lines = [
+        f'<details class="rule card {slug(verdict)}" id="{_text(rule.id)}" '
+        f'data-verdict="{verdict}" data-level="{_text(rule.level)}" data-text="{_text(sought)}"'
+        f"{' open' if is_open else ''}><summary>",
+        f'<span class="pill">{SHOWN[verdict].glyph} {verdict}</span>',
+        f'<span class="what">{_text(rule.rule)}</span>',
+        f'<span class="where"><span class="level">{_text(rule.level)}</span> '
+        f"{_text(rule.place)}</span>",
+        f'<span class="id"><code>{_text(rule.id)}</code> · {checks}</span></summary>',
+        '<div class="inside"><dl class="words">',
+        f"<dt>what is looked at</dt><dd>{_text(rule.watch)}</dd>",
+    ]
+    if rule.needs:
+        lines.append(f"<dt>needs</dt><dd>{_text(', '.join(rule.needs))}</dd>")
+    lines += ["</dl>", *_findings(one)]
+    lines.append(f'<div class="scenarios" data-rule="{number}"></div></div></details>')
+    return lines
+
+
+def _findings(one: JudgedRule) -> list[str]:
+    """The evidence of what is not in order, each kind once."""
+    if one.verdict in (Verdict.PASSED, Verdict.NOT_APPLICABLE):
+        return []
+    lines: list[str] = []
+    told: set[tuple[tuple[str, str], ...]] = set()
+    for found in one.deciding:
+        rows = _evidence(found)
+        key = tuple(rows[:-1])
+        if key in told:
+            continue
+        if len(told) == _MOST_FINDINGS:
+            break
+        told.add(key)
+        lines += [
+            f'<div class="finding {slug(found.verdict)}"><dl class="words">',
+            *(f"<dt>{name}</dt><dd>{_text(value)}</dd>" for name, value in rows),
+            "</dl></div>",
+        ]
+    return lines
+
+
+def _evidence(found: ScenarioResult) -> list[tuple[str, str]]:
+    if found.evidence is None:
+        rows = [("why", found.why)]
+    else:
+        rows = [
+            ("sent", found.evidence.sent),
+            ("expected", found.evidence.expected),
+            ("got", found.evidence.got),
+        ]
+        if found.verdict is Verdict.KNOWN:
+            rows.append(("known", found.why))
+    return [*rows, ("again", found.again)]
+
+
+def _footer(report: Report) -> list[str]:
+    return [
+        "<footer><h2>How to read the verdicts</h2><dl>",
+        *(
+            f"<dt>{SHOWN[verdict].glyph} {verdict}</dt><dd>{SHOWN[verdict].meaning}</dd>"
+            for verdict in SHOWN
+        ),
+        "</dl><p>A step of a conversation opens: what its parts mean, and the exact bytes. "
+        "Characters that would not show are spelled out. "
+        f"Made by pytest-mcp-approval {_text(report.facts.version)}; this page loads nothing "
+        "from anywhere.</p></footer>",
+    ]

@@ -10,20 +10,12 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..catalogue import Finding, Requirement, Verdict
+from ..wire.text import neutralise
+from .secrets import Secrets
+from .shown import worst
 
-_RANK = {
-    verdict: rank
-    for rank, verdict in enumerate(
-        (
-            Verdict.NOT_APPLICABLE,
-            Verdict.PASSED,
-            Verdict.NOT_VERIFIED,
-            Verdict.WARNING,
-            Verdict.FAILED,
-            Verdict.HARNESS_ERROR,
-        )
-    )
-}
+_LONGEST = 2_000
+"""Characters of one line of a finding."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +38,16 @@ class ScenarioResult:
     why: str = ""
     evidence: Evidence | None = None
     again: str = ""
-    """The command that runs this scenario alone."""
+    """The command that runs this scenario alone, as short as there is one."""
+    command: str = ""
+    """The same without any file that a run leaves: with the target, and the scenario's id."""
+    replay: str = ""
+    """The name of the file that replays it, if it is a finding."""
+    path: str = ""
+    """Of the scenario's file: from where the user's tests are, or as its id has it."""
+    line: int = 1
+    conversation: str = field(default="", repr=False)
+    """What went over the wire and beside it, as JSON text; see `conversation`."""
 
     def with_verdict(self, verdict: Verdict, why: str) -> ScenarioResult:
         return replace(self, verdict=verdict, why=why)
@@ -58,6 +59,9 @@ class ScenarioResult:
     def as_warning(self) -> ScenarioResult:
         return replace(self, verdict=Verdict.WARNING)
 
+    def as_known(self, comment: str) -> ScenarioResult:
+        return replace(self, verdict=Verdict.KNOWN, why=comment)
+
     def as_text(self, rule: Requirement) -> str:
         """The four lines of a finding."""
         return "\n".join(finding_lines(self, rule))
@@ -68,6 +72,28 @@ class ScenarioResult:
         if self.evidence is None:
             return self.why
         return f"expected {self.evidence.expected}, got {self.evidence.got}"
+
+    @property
+    def name(self) -> str:
+        """The scenario without its file."""
+        return self.scenario.partition("::")[2] or self.scenario
+
+    def fit_to_show(self, secrets: Secrets) -> ScenarioResult:
+        """The same without secrets, on bounded lines that no terminal obeys; its conversation is
+        a matter of its own."""
+
+        def shown(text: str) -> str:
+            lines = secrets.hide(text[: 8 * _LONGEST]).splitlines()
+            return neutralise(" / ".join(line.strip() for line in lines if line.strip()), _LONGEST)
+
+        found = self.evidence
+        return replace(
+            self,
+            why=shown(self.why),
+            evidence=found and Evidence(*map(shown, (found.sent, found.expected, found.got))),
+            again=secrets.hide(self.again),
+            command=secrets.hide(self.command),
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "verdict": str(self.verdict), "rules": list(self.rules)}
@@ -83,12 +109,18 @@ class ScenarioResult:
             why=data["why"],
             evidence=Evidence(**evidence) if evidence else None,
             again=data["again"],
+            command=data["command"],
+            replay=data["replay"],
+            path=data["path"],
+            line=data["line"],
+            conversation=data["conversation"],
         )
 
 
 def finding_lines(result: ScenarioResult, rule: Requirement) -> list[str]:
     """Which rule, what was sent, what it says, what was expected, what came."""
-    word = {Verdict.FAILED: "FAIL", Verdict.WARNING: "WARN"}.get(result.verdict, "????")
+    words = {Verdict.FAILED: "FAIL", Verdict.WARNING: "WARN", Verdict.KNOWN: "KNOWN"}
+    word = words.get(result.verdict, "????")
     head = f"{word} {rule.id}"
     lines = [f"{head:<70} {rule.level}  {rule.place}"]
     if result.evidence is not None:
@@ -125,8 +157,7 @@ class Results:
 
     def verdict_of(self, rule: str) -> Verdict | None:
         """The worst that a rule's scenarios said; None if none ran."""
-        found = [result.verdict for result in self.scenarios if rule in result.rules]
-        return max(found, key=_RANK.__getitem__) if found else None
+        return worst(result.verdict for result in self.scenarios if rule in result.rules)
 
     def of(self, rule: str, verdict: Verdict) -> list[ScenarioResult]:
         return [one for one in self.scenarios if rule in one.rules and one.verdict is verdict]

@@ -9,25 +9,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..catalogue import Requirement, Verdict
+from ..wire.text import neutralise
+from .comparison import Comparison
 from .results import Results, finding_lines
+from .shown import SHOWN, counted, phrase
 
-_MARKS = {
-    Verdict.PASSED: "●",
-    Verdict.FAILED: "✗",
-    Verdict.WARNING: "!",
-    Verdict.NOT_VERIFIED: "○",
-    Verdict.NOT_APPLICABLE: "-",
-    Verdict.HARNESS_ERROR: "?",
-}
-_NAMES = {
-    Verdict.PASSED: "passed",
-    Verdict.FAILED: "failed",
-    Verdict.WARNING: "warning",
-    Verdict.NOT_VERIFIED: "not verified",
-    Verdict.NOT_APPLICABLE: "not applicable",
-    Verdict.HARNESS_ERROR: "harness error",
-}
 _WIDTH = 100
+_MOST_CHANGES = 20
 
 
 def header_lines(found: Sequence[tuple[str, str]]) -> list[str]:
@@ -52,10 +40,21 @@ def summary_lines(
             hidden = len(results.of(rule.id, verdict)) - 3
             if hidden > 0:
                 lines += [f"  … and {hidden} more scenarios of {rule.id}", ""]
+    lines += _known(results, rules)
     lines += _not_verified(results, rules)
     for family in dict.fromkeys(rule.family for rule in rules):
         lines += _score(results, [rule for rule in rules if rule.family == family], family)
     return lines
+
+
+def _known(results: Results, rules: Sequence[Requirement]) -> list[str]:
+    """The failures that the baseline has, a line for each rule, with its comment."""
+    lines = []
+    for rule in rules:
+        known = results.of(rule.id, Verdict.KNOWN)
+        if known:
+            lines.append(f"known failure  {rule.id}: {neutralise(known[0].why)}")
+    return [*lines, ""] if lines else []
 
 
 def _not_verified(results: Results, rules: Sequence[Requirement]) -> list[str]:
@@ -80,23 +79,19 @@ def _score(results: Results, rules: Sequence[Requirement], family: str) -> list[
         verdict = results.verdict_of(rule.id)
         if verdict is not None:
             counts[verdict] += 1
-            sections[rule.section] = sections.get(rule.section, "") + _MARKS[verdict]
+            sections[rule.section] = sections.get(rule.section, "") + SHOWN[verdict].mark
     if not counts:
         return []
-    lead = f"{family:<10}"
+    lead = f"{family:<10}" if len(family) < 10 else f"{family}  "
     lines, line = [], lead
     for section, marks in sections.items():
-        part = f"§{section} {marks}   "
+        part = f"§{section} {marks}   " if section else f"{marks}   "
         if len(line) + len(part) > _WIDTH and line.strip():
             lines.append(line.rstrip())
             line = " " * len(lead)
         line += part
     lines.append(line.rstrip())
-    words = [
-        f"{counts[verdict]} {_NAMES[verdict]}{_level(verdict)}"
-        for verdict in _MARKS
-        if counts[verdict]
-    ]
+    words = [phrase(count, verdict) for count, verdict in counted(counts)]
     checks = sum(1 for one in results if any(rule.startswith(f"{family}/") for rule in one.rules))
     lines.append(
         " " * len(lead) + " · ".join(words) + f"      {checks} checks in {results.seconds:.1f} s"
@@ -104,5 +99,11 @@ def _score(results: Results, rules: Sequence[Requirement], family: str) -> list[
     return lines
 
 
-def _level(verdict: Verdict) -> str:
-    return " (MUST)" if verdict is Verdict.FAILED else ""
+def comparison_lines(found: Comparison) -> list[str]:
+    """What has changed since an earlier run."""
+    lines = [f"compared  {found.earlier.name}: {found.sentence}"]
+    for word, changes in (("worse", found.worse), ("better", found.better), ("other", found.other)):
+        lines += [f"  {word:<8}{change}" for change in changes[:_MOST_CHANGES]]
+        if len(changes) > _MOST_CHANGES:
+            lines.append(f"  {word:<8}… and {len(changes) - _MOST_CHANGES} more")
+    return lines

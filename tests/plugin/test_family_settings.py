@@ -43,3 +43,12 @@ def test_a_table_of_no_family_is_refused(tmp_path: Path):
     (tmp_path / "mcp-approval.toml").write_text("[nobody]\nx = 1\n")
     with pytest.raises(SettingsError, match=r"mcp-approval\.toml: got 'nobody'"):
         read_settings({}, tmp_path, tmp_path)
+
+
+def test_the_file_where_the_user_started_comes_before_the_roots(tmp_path: Path):
+    inner = tmp_path / "server"
+    inner.mkdir()
+    (tmp_path / "mcp-approval.toml").write_text('target = "reference"')
+    assert read_settings({}, tmp_path, inner).targets == ("reference",)
+    (inner / "mcp-approval.toml").write_text('target = "stdio:serve"')
+    assert read_settings({}, tmp_path, inner).targets == ("stdio:serve",)

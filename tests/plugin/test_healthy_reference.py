@@ -69,6 +69,52 @@ def test_every_rule_passes(suite, transport: str, store: str, protocol: str, par
     assert len(listener.found) > 200
 
 
+# The two-step tools. Over stdio many servers are started: every rule, in more parts.
+TWO_STEP_RULES = {rule.id for rule in catalogue("prepare_confirm") if rule.party == "server"}
+TWO_STEP_PARTS = {
+    "forgeries": ("signature", "missing-token", "failed-execution"),
+    "life": ("one-time", "secret-key"),
+    "expiry": ("expired", "cleanup"),
+    "steps": (
+        *("preview", "confirm-executes", "pairs", "concurrent"),
+        *("action-bound", "nonce", "token-format", "not-logged"),
+    ),
+}
+TWO_STEP_COMBINATIONS = [
+    ("in-process", "sqlite", NEW),
+    ("http", "memory", OLD),
+    ("stdio", "sqlite", OLD),
+]
+if os.environ.get("MCP_APPROVAL_MATRIX"):
+    TWO_STEP_COMBINATIONS = [*COVERING, *REST]
+
+
+@pytest.mark.parametrize("part", TWO_STEP_PARTS)
+@pytest.mark.parametrize(("transport", "store", "protocol"), TWO_STEP_COMBINATIONS)
+def test_every_rule_of_two_steps_passes(
+    suite, transport: str, store: str, protocol: str, part: str
+):
+    listener = Verdicts()
+    patterns = tuple(f"prepare_confirm/{name}" for name in TWO_STEP_PARTS[part])
+    result = suite.run(
+        f"--mcp-approval-protocol={protocol}",
+        "--mcp-approval-timeout=30",
+        *(f"--mcp-approval-select={pattern}" for pattern in patterns),
+        "-q",
+        target=f"reference:{transport}+{store}",
+        plugins=[listener],
+    )
+    assert result.ret == 0
+    good = (Verdict.PASSED, Verdict.NOT_VERIFIED, Verdict.NOT_APPLICABLE)
+    assert {one["scenario"] for one in listener.found if one["verdict"] not in good} == set()
+    passed = {
+        rule for one in listener.found if one["verdict"] == Verdict.PASSED for rule in one["rules"]
+    }
+    assert passed >= {rule for rule in TWO_STEP_RULES if selected(rule, patterns)}
+
+
 def test_the_parts_are_the_whole():
+    named = sorted(f"prepare_confirm/{one}" for part in TWO_STEP_PARTS.values() for one in part)
+    assert named == sorted(TWO_STEP_RULES)
     for rule in SERVER_RULES:
         assert sum(selected(rule, patterns) for patterns in PARTS.values()) == 1, rule

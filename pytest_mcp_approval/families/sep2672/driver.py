@@ -22,6 +22,7 @@ from virtual_authenticator.faults import Fault
 from ...target import Target
 from ...target.arguments import example_arguments
 from ...wire import Outcome, RawJson, Reply, Session
+from ...wire.recording import note
 from ..driving import Driver, DriverError
 from . import vocabulary as words
 from .vocabulary import Annotation, AnnotationError, Reason, annotation_of
@@ -198,6 +199,15 @@ class Passkey:
             faults=faults,
             ignoring=ignoring,
         )
+        note(
+            "authenticator",
+            "signed",
+            device=self.authenticator.profile.name,
+            origin=origin or self.origin,
+            response=response,
+            faults=faults,
+            ignoring=ignoring,
+        )
         return {"method": words.WEBAUTHN, "challengeId": challenge.id, "response": response}
 
 
@@ -278,9 +288,19 @@ class Approval(Driver):
         page = origin or self.origin_for(options)
         device = shape if isinstance(shape, Authenticator) else Authenticator(shape)
         try:
-            return device, page, device.create(options, page, **create)
+            response = device.create(options, page, **create)
         except (WebAuthnError, ValueError) as error:
             raise DriverError(f"the creation options cannot be used: {error}") from error
+        note(
+            "authenticator",
+            "registered",
+            device=device.profile.name,
+            origin=page,
+            response=response,
+            faults=create.get("faults", ()),
+            ignoring=create.get("ignoring", ()),
+        )
+        return device, page, response
 
     def enrol(
         self, shape: str | Profile | Authenticator = "security-key", **changes: Any

@@ -1,0 +1,120 @@
+"""Figures of the reports: how long a page of a thousand checks takes, how large it is, and what
+recording costs a run.
+
+    python -m benchmarks.report
+
+Writes benchmarks/results/report.md. The cost of recording is a ratio of medians over scenarios that
+take turns, with and without it, in one process.
+"""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_mcp_approval.catalogue import Verdict, catalogue
+from pytest_mcp_approval.families.sep2672.driver import Approval
+from pytest_mcp_approval.report.conversation import conversation_text
+from pytest_mcp_approval.report.files import write_reports
+from pytest_mcp_approval.report.model import RunFacts, make_report
+from pytest_mcp_approval.report.results import Results, ScenarioResult
+from pytest_mcp_approval.report.secrets import Secrets
+from pytest_mcp_approval.settings import Settings
+from pytest_mcp_approval.target import Target, open_target
+from pytest_mcp_approval.wire import recording
+
+RESULTS = Path(__file__).parent / "results" / "report.md"
+CHECKS = 1000
+
+
+def ceremony(target: Target) -> None:
+    """What a scenario does on average: nine exchanges, three signatures' worth of them."""
+    target.reset()
+    approval = Approval(target)
+    passkey = approval.enrol("security-key")
+    tool = next(tool for tool in approval.tools() if tool.gated and tool.arguments)
+    for _ in range(2):
+        request = approval.challenge(tool.name, tool.arguments)
+        assert approval.call(request, passkey.sign(request)).executed
+
+
+def recorded(target: Target) -> str:
+    """The same with a record, as the plugin keeps it: begun, ended, and made fit to travel."""
+    kept = recording.begin()
+    try:
+        ceremony(target)
+        return conversation_text(kept, Secrets(["a-token-of-the-user"]), passed=True)
+    finally:
+        recording.end()
+
+
+def timed(act: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    began = clock()
+    act()
+    return clock() - began
+
+
+def main() -> None:
+    target = open_target("reference", Settings(targets=("reference",)))
+    try:
+        ceremony(target)
+        conversations = [recorded(target) for _ in range(CHECKS // 4)]
+        plain, kept = [], []
+        for _ in range(100):
+            plain.append(timed(lambda: ceremony(target)))
+            kept.append(timed(lambda: recorded(target)))
+    finally:
+        target.close()
+    cost = statistics.median(kept) / statistics.median(plain)
+    rules = [rule for rule in catalogue("sep2672") if rule.party == "server"]
+    one = ScenarioResult(rules=("",), scenario="", verdict=Verdict.PASSED, seconds=0.02)
+    scenarios = [
+        replace(
+            one,
+            rules=(rules[number % len(rules)].id,),
+            scenario=f"mcp-approval/sep2672/test_x.py::test_something_with_a_name[{number}]",
+            again=f"pytest --mcp-approval-target=reference test_x.py::test[{number}]",
+            command=f"pytest --mcp-approval-target=reference test_x.py::test[{number}]",
+            # Each four times, but so far from each other that packing cannot profit from it.
+            conversation=conversations[number % len(conversations)],
+        )
+        for number in range(CHECKS)
+    ]
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for ending in (".html", ".json", ".md", ".sarif", ".yaml", ".svg"):
+            path = Path(folder, f"report{ending}")
+
+            def write(path: Path = path) -> None:
+                whole = make_report(Results(scenarios=scenarios), rules, RunFacts("reference"))
+                _, problems = write_reports(whole, [path])
+                assert not problems, problems
+
+            seconds = statistics.median(timed(write, time.process_time) for _ in range(5))
+            megabytes = path.stat().st_size / 1e6
+            wanted = "under 1 s, under 3 MB" if ending == ".html" else ""
+            rows.append(
+                f"| {ending}, {CHECKS} checks | {seconds:.2f} s, {megabytes:.2f} MB | {wanted} |"
+            )
+    size = statistics.mean(map(len, conversations)) / 1024
+    RESULTS.write_text(
+        "# Reports\n\n"
+        f"`make benchmark` on Python {platform.python_version()}, {platform.system()} "
+        f"{platform.machine()}. A check here is {size:.0f} KiB of conversation; "
+        "writing is told in seconds of the processor.\n\n"
+        "| figure | value | wanted |\n|---|---|---|\n"
+        f"| a scenario with its record, to one without | {cost:.3f} | at most 1.1 |\n"
+        + "\n".join(rows)
+        + "\n",
+        encoding="utf-8",
+    )
+    print(RESULTS.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()

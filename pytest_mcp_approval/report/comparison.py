@@ -1,0 +1,140 @@
+"""Two runs beside each other: what got better, what got worse, what is new.
+
+Rules are compared by their ids, which never change. Knows no pytest; reads the JSON report of the
+earlier run, of which it believes nothing that it has not looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..catalogue import Verdict
+from .shown import phrase
+
+FORMAT = "mcp-approval-report"
+VERSION = 1
+
+_GOODNESS = {
+    Verdict.PASSED: 5,
+    Verdict.NOT_APPLICABLE: 5,
+    Verdict.WARNING: 4,
+    Verdict.NOT_VERIFIED: 3,
+    Verdict.HARNESS_ERROR: 2,
+    Verdict.KNOWN: 1,
+    Verdict.FAILED: 0,
+}
+
+
+class ComparisonError(Exception):
+    """The earlier report cannot be used; one line says why."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What is needed of an earlier run."""
+
+    name: str
+    started: str
+    target: str
+    rules: Mapping[str, tuple[Verdict, int]]
+    """Each rule's verdict, and how many of its scenarios failed."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A rule that is not what it was."""
+
+    rule: str
+    before: Verdict | None
+    after: Verdict | None
+    note: str = ""
+
+    def __str__(self) -> str:
+        change = f"{self.before or 'not there'} → {self.after or 'not there'}"
+        return f"{self.rule}: {self.note or change}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What has changed since the earlier run."""
+
+    earlier: Earlier
+    better: list[Change] = field(default_factory=list)
+    worse: list[Change] = field(default_factory=list)
+    other: list[Change] = field(default_factory=list)
+    """Neither: a failure that is no longer looked at, a rule that is new or gone."""
+    unchanged: int = 0
+
+    @property
+    def sentence(self) -> str:
+        counts = ((self.better, "better"), (self.worse, "worse"), (self.other, "otherwise changed"))
+        told = [f"{len(changes)} {word}" for changes, word in counts if changes]
+        return " · ".join([*told, f"{self.unchanged} unchanged"])
+
+
+def read_earlier(path: Path, name: str) -> Earlier:
+    """The JSON report of an earlier run."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ComparisonError(f"got {name!r}, which cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ComparisonError(
+            f"got {name!r}, expected a report that ends in .json of an earlier run"
+        )
+    if data.get("version") != VERSION:
+        raise ComparisonError(
+            f"got {name!r} of format version {data.get('version')!r}, expected {VERSION}"
+        )
+    try:
+        run = data["run"]
+        rules = {str(rule["id"]): _judged(rule) for rule in data["rules"]}
+        return Earlier(name, str(run["started"]), str(run["target"]), rules)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ComparisonError(f"got {name!r}, which is damaged: {error!r}") from None
+
+
+def _judged(rule: Mapping[str, Any]) -> tuple[Verdict, int]:
+    checks = rule["checks"]
+    failed = sum(int(checks.get(verdict, 0)) for verdict in (Verdict.FAILED, Verdict.KNOWN))
+    return Verdict(rule["verdict"]), failed
+
+
+def compare(earlier: Earlier, now: Mapping[str, tuple[Verdict, int]]) -> Comparison:
+    """What became of each rule that either run has judged."""
+    found = Comparison(earlier)
+    unchanged = 0
+    for rule in dict.fromkeys((*now, *earlier.rules)):
+        before, failed_before = earlier.rules.get(rule, (None, 0))
+        after, failed_after = now.get(rule, (None, 0))
+        if before is None or after is None:
+            found.other.append(Change(rule, before, after))
+        elif before is not after:
+            _place(found, Change(rule, before, after))
+        elif failed_before != failed_after and before in (Verdict.FAILED, Verdict.KNOWN):
+            told = f"{failed_before} → {phrase(failed_after, after)} of its checks"
+            side = found.better if failed_after < failed_before else found.worse
+            side.append(Change(rule, before, after, told))
+        else:
+            unchanged += 1
+    return Comparison(earlier, found.better, found.worse, found.other, unchanged)
+
+
+def _place(found: Comparison, change: Change) -> None:
+    assert change.before is not None
+    assert change.after is not None
+    before, after = _GOODNESS[change.before], _GOODNESS[change.after]
+    # A failure that can no longer be judged is not mended, and one that was excused neither.
+    settled = (Verdict.PASSED, Verdict.NOT_APPLICABLE, Verdict.WARNING)
+    if after < before:
+        found.worse.append(change)
+    elif after > before and change.after in settled:
+        found.better.append(change)
+    else:
+        found.other.append(change)

@@ -1,0 +1,125 @@
+"""A recorded conversation as plain JSON text: bounded, without secrets, ready to travel.
+
+Bytes stay what they were: text where they are UTF-8, base64 where not. What they mean is found out
+when somebody looks (explaining.js). Knows no family.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..wire.recording import Note, Recording
+from ..wire.transcript import Entry, Excerpt
+from .secrets import Secrets
+
+KEPT_OF_A_MESSAGE = 64 * 1024
+KEPT_IN_ALL = 512 * 1024
+"""Bytes of one scenario's messages, where something is wrong."""
+KEPT_OF_A_PASS = 64 * 1024
+"""Bytes of one scenario's messages, where all is well."""
+_KEPT_OF_A_DETAIL = 500
+
+
+def conversation_text(recording: Recording, secrets: Secrets, *, passed: bool) -> str:
+    """The steps of a scenario, as the text of a JSON object."""
+    happenings = recording.happenings
+    entries = [what for _, what in happenings if isinstance(what, Entry)]
+    limit = _fair_limit(entries, KEPT_OF_A_PASS if passed else KEPT_IN_ALL)
+    steps = [
+        _exchange(at - recording.began, what, limit, secrets)
+        if isinstance(what, Entry)
+        else _noted(at - recording.began, what, secrets)
+        for at, what in happenings
+    ]
+    told: dict[str, Any] = {"steps": steps}
+    if recording.left_out:
+        told["leftOut"] = {"after": recording.gap, "steps": recording.left_out}
+    return json.dumps(told, separators=(",", ":"), default=str)
+
+
+def _fair_limit(entries: Sequence[Entry], budget: int) -> int:
+    """How much of each message can be kept so that all together keep to the budget: small ones
+    whole, large ones cut alike."""
+    sizes = sorted(len(part.head) for entry in entries for part in (entry.sent, entry.received))
+    left = budget
+    for place, size in enumerate(sizes):
+        share = left // (len(sizes) - place)
+        if size > share:
+            return min(share, KEPT_OF_A_MESSAGE)
+        left -= size
+    return KEPT_OF_A_MESSAGE
+
+
+def _exchange(at: float, entry: Entry, limit: int, secrets: Secrets) -> dict[str, Any]:
+    step: dict[str, Any] = {
+        "kind": "exchange" if entry.outcome is not None else "overheard",
+        "at": round(at, 4),
+        "seconds": round(entry.seconds, 4),
+        "method": secrets.hide(entry.method[:_KEPT_OF_A_DETAIL]),
+        "sent": body(entry.sent, limit, secrets),
+        "received": body(entry.received, limit, secrets),
+    }
+    if entry.outcome is not None:
+        step["outcome"] = entry.outcome.value
+    if entry.detail:
+        step["detail"] = secrets.hide(entry.detail[:_KEPT_OF_A_DETAIL])
+    if entry.session:
+        step["session"] = entry.session
+    if entry.status is not None:
+        step["status"] = entry.status
+    if entry.request_headers:
+        step["requestHeaders"] = secrets.hide_all(entry.request_headers)
+    if entry.response_headers:
+        step["responseHeaders"] = secrets.hide_all(entry.response_headers)
+    return step
+
+
+def body(excerpt: Excerpt, limit: int, secrets: Secrets) -> dict[str, Any]:
+    """Some bytes: their number, and as many of them as are kept."""
+    head = excerpt.head
+    cut = len(head) > limit or not excerpt.complete
+    if len(head) > limit:
+        head = head[:limit]
+    if secrets:
+        head = secrets.hide_bytes(head, cut=cut)
+    kept: dict[str, Any] = {"bytes": excerpt.length}
+    try:
+        kept["text"] = head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if cut and error.start > len(head) - 4:
+            # Cut in the middle of a character.
+            head = head[: error.start]
+            kept["text"] = head.decode("utf-8")
+        else:
+            kept["base64"] = base64.b64encode(head).decode("ascii")
+    if cut:
+        kept["more"] = max(0, excerpt.length - len(head))
+    return kept
+
+
+def _noted(at: float, note: Note, secrets: Secrets) -> dict[str, Any]:
+    details = {
+        name: _plain(value) for name, value in note.details.items() if value not in (None, (), [])
+    }
+    return {
+        "kind": note.lane,
+        "at": round(at, 4),
+        "what": note.what,
+        "details": secrets.hide_all(details),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A detail as JSON."""
+    if isinstance(value, datetime.datetime):
+        return value.isoformat()
+    if value is None or isinstance(value, (str, int, float, dict)):
+        return value
+    if isinstance(value, Iterable) and not isinstance(value, bytes):
+        return [_plain(one) for one in value]
+    # A fault knows its own name; anything else says what it is.
+    return str(getattr(value, "name", value))

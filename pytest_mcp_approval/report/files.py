@@ -1,0 +1,77 @@
+"""Which file is which report: the ending decides. Writes each whole, or says in a line why not."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+
+from .model import Report
+
+FORMATS: dict[str, tuple[str, str, str]] = {
+    ".html": ("html", "render_html", "a page for people"),
+    ".json": ("json_file", "render_json", "for programs; its schema is report/schema.json"),
+    ".md": ("markdown", "render_markdown", "for a pull request"),
+    ".sarif": ("sarif", "render_sarif", "for code scanning"),
+    ".yaml": ("traceability", "render_traceability", "traceability of a SEP"),
+    ".yml": ("traceability", "render_traceability", "the same"),
+    ".svg": ("badge", "render_badge", "a badge"),
+}
+"""By ending: the module, its function, what it is. A module is loaded by those who want it."""
+
+
+def renderer(path: Path) -> Callable[[Report], str]:
+    module, function, _ = FORMATS[path.suffix.lower()]
+    found: Callable[[Report], str] = getattr(
+        import_module(f"pytest_mcp_approval.report.{module}"), function
+    )
+    return found
+
+
+def write_reports(report: Report, paths: Iterable[Path]) -> tuple[list[Path], list[str]]:
+    """The files that were written, and a line for each that was not."""
+    written: list[Path] = []
+    problems: list[str] = []
+    for path in paths:
+        try:
+            write_whole(path, renderer(path)(report))
+            written.append(path)
+        except OSError as error:
+            problems.append(f"{path}: not written: {error.strerror or error}")
+        except Exception as error:
+            # One format that stumbles over something must not cost the user the others.
+            problems.append(f"{path}: not written: {type(error).__name__}: {error}")
+    return written, problems
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Nobody ever sees half of it, and what was there stays if it cannot be written."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+
+
+def append_step_summary(report: Report, environment: dict[str, str]) -> str | None:
+    """To the summary of a GitHub job, where there is one; a line if that cannot be."""
+    named = environment.get("GITHUB_STEP_SUMMARY")
+    if not named:
+        return None
+    from .markdown import MOST_BYTES, render_markdown
+
+    path = Path(named)
+    try:
+        taken = path.stat().st_size if path.exists() else 0
+        text = render_markdown(report)
+        if taken + len(text.encode()) > MOST_BYTES:
+            text = f"## {report.headline}\n"  # what is there already belongs to other steps
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+    except OSError as error:
+        return f"GITHUB_STEP_SUMMARY: not written: {error.strerror or error}"
+    return None

@@ -1,0 +1,170 @@
+"""The report in Markdown: for a pull request, or the summary of a CI job.
+
+What is not in order comes first; everything that a target wrote stands in code, where neither
+Markdown nor HTML means anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ..catalogue import Verdict, catalogue
+from .comparison import Comparison
+from .model import JudgedRule, Report
+from .results import ScenarioResult
+from .shown import SHOWN, counted, phrase
+
+_MOST_FINDINGS = 30
+_MOST_OF_A_RULE = 2
+_MOST_CHARACTERS = 600
+MOST_BYTES = 900 * 1024
+"""GitHub takes a summary of at most 1 MiB."""
+
+
+def render_markdown(report: Report) -> str:
+    facts = report.facts
+    counts = " · ".join(phrase(count, verdict) for count, verdict in counted(report.counts))
+    lines = [
+        f"## {SHOWN[report.verdict].emoji} {report.headline}",
+        "",
+        f"Human approval at {_code(facts.target)}: {counts}. "
+        f"{len(report.scenarios)} checks in {facts.seconds:.1f} s.",
+        "",
+    ]
+    if report.comparison is not None:
+        lines += _comparison(report.comparison)
+    lines += _findings(report)
+    lines += _not_verified(report)
+    lines += _matrix(report)
+    lines += _header(report)
+    text = "\n".join(lines) + "\n"
+    if len(text.encode()) > MOST_BYTES:
+        text = text.encode()[:MOST_BYTES].decode("utf-8", "ignore") + "\n\n… cut short\n"
+    return text
+
+
+def _code(text: str, limit: int = _MOST_CHARACTERS) -> str:
+    """Text as code that it cannot get out of, on one line."""
+    shown = " ".join(text.split())
+    shown = shown if len(shown) <= limit else f"{shown[:limit]}… {len(shown) - limit} more"
+    if not shown:
+        return ""
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    padding = " " if "`" in shown else ""
+    return f"{fence}{padding}{shown}{padding}{fence}"
+
+
+def _cell(text: str) -> str:
+    """Code in a table, where a bar ends the cell even inside code."""
+    return _code(text.replace("|", "\u00a6"))
+
+
+def _plain(text: str) -> str:
+    """Our own words, in which a < or a * may stand."""
+    return re.sub(r"([\\`*_<>\[\]|~])", r"\\\1", text)
+
+
+def _findings(report: Report) -> list[str]:
+    lines: list[str] = []
+    shown = 0
+    for verdict in (Verdict.FAILED, Verdict.HARNESS_ERROR, Verdict.WARNING, Verdict.KNOWN):
+        for one in report.rules:
+            if one.verdict is not verdict:
+                continue
+            if shown >= _MOST_FINDINGS:
+                lines += ["… and more; see the whole report.", ""]
+                return lines
+            shown += 1
+            lines += _finding(one)
+    return lines
+
+
+def _finding(one: JudgedRule) -> list[str]:
+    rule = one.rule
+    lines = [
+        f"### {SHOWN[one.verdict].emoji} {_plain(rule.rule)}",
+        "",
+        f"{_code(rule.id)} · **{rule.level}** · {_plain(rule.place)} · "
+        + ", ".join(phrase(count, verdict) for count, verdict in counted(one.counts)),
+        "",
+    ]
+    for found in one.deciding[:_MOST_OF_A_RULE]:
+        lines += [*_evidence(found), ""]
+    hidden = len(one.deciding) - _MOST_OF_A_RULE
+    if hidden > 0:
+        lines += [f"… and {hidden} more scenarios.", ""]
+    return lines
+
+
+def _evidence(found: ScenarioResult) -> list[str]:
+    rows: list[tuple[str, str]] = []
+    if found.evidence is not None:
+        rows = [
+            ("sent", found.evidence.sent),
+            ("expected", found.evidence.expected),
+            ("got", found.evidence.got),
+        ]
+    if found.evidence is None or found.verdict is Verdict.KNOWN:
+        rows.append(("why", found.why))
+    rows.append(("again", found.again))
+    return [
+        "| | |",
+        "|---|---|",
+        *(f"| {name} | {_cell(value)} |" for name, value in rows if value),
+    ]
+
+
+def _not_verified(report: Report) -> list[str]:
+    reasons: dict[str, list[str]] = {}
+    for one in report.rules:
+        for found in one.scenarios:
+            if found.verdict is Verdict.NOT_VERIFIED:
+                held = reasons.setdefault(found.why, [])
+                if one.rule.name not in held:
+                    held.append(one.rule.name)
+    if not reasons:
+        return []
+    lines = ["### Not verified", ""]
+    for why, names in list(reasons.items())[:_MOST_FINDINGS]:
+        more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+        lines.append(f"- {_code(why)}: {', '.join(_code(name) for name in names[:6])}{more}")
+    return [*lines, ""]
+
+
+def _comparison(found: Comparison) -> list[str]:
+    lines = [f"### Since {_code(found.earlier.name, 120)}", "", f"{found.sentence}.", ""]
+    for emoji, changes in (("🔻", found.worse), ("🔺", found.better), ("🔸", found.other)):
+        for change in changes[:_MOST_FINDINGS]:
+            what = change.note or f"{change.before or 'not there'} → {change.after or 'not there'}"
+            lines.append(f"- {emoji} {_code(change.rule)} {what}")
+    return [*lines, ""]
+
+
+def _matrix(report: Report) -> list[str]:
+    lines = []
+    for family, rules in report.families.items():
+        sections: dict[str, list[JudgedRule]] = {}
+        for one in rules:
+            sections.setdefault(one.rule.section, []).append(one)
+        title = _plain(catalogue(family).document)
+        lines += [f"<details><summary>{title}, section by section</summary>", ""]
+        lines += ["| section | rules | |", "|---|---|---|"]
+        for section, held in sections.items():
+            marks = "".join(SHOWN[one.verdict].emoji for one in held)
+            lines.append(f"| §{section} | {marks} | {_told(held)} |")
+        lines += ["", "</details>", ""]
+    return lines
+
+
+def _told(rules: Iterable[JudgedRule]) -> str:
+    wrong = [one for one in rules if one.verdict not in (Verdict.PASSED, Verdict.NOT_APPLICABLE)]
+    return ", ".join(f"{_code(one.rule.name)} {one.verdict}" for one in wrong)
+
+
+def _header(report: Report) -> list[str]:
+    if not report.facts.header:
+        return []
+    rows = [f"| {_plain(name)} | {_cell(value)} |" for name, value in report.facts.header]
+    lead = ["<details><summary>What was judged</summary>", "", "| | |", "|---|---|"]
+    return [*lead, *rows, "", "</details>", ""]

@@ -1,0 +1,133 @@
+"""One run as every reporter sees it: what was judged, what came of each rule, and how it was found.
+
+Made once at the end of a run. Knows no format and no file.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..catalogue import Requirement, Verdict
+from .comparison import Comparison, Earlier, compare
+from .results import Results, ScenarioResult
+from .shown import headline, worst
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What a run was: everything but its results."""
+
+    target: str
+    header: tuple[tuple[str, str], ...] = ()
+    """The lines that were printed before the first verdict."""
+    started: datetime.datetime = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    seconds: float = 0.0
+    """From the first scenario to the last, on a real clock."""
+    strict: bool = False
+    select: tuple[str, ...] = ()
+    version: str = ""
+    command: str = "pytest"
+    """What runs the same again."""
+
+
+@dataclass(frozen=True)
+class JudgedRule:
+    """One rule, and what its scenarios said."""
+
+    rule: Requirement
+    verdict: Verdict
+    scenarios: tuple[ScenarioResult, ...]
+
+    @property
+    def counts(self) -> Counter[Verdict]:
+        return Counter(one.verdict for one in self.scenarios)
+
+    @property
+    def deciding(self) -> list[ScenarioResult]:
+        """The scenarios that made it what it is."""
+        return [one for one in self.scenarios if one.verdict is self.verdict]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole run."""
+
+    facts: RunFacts
+    rules: tuple[JudgedRule, ...]
+    scenarios: tuple[ScenarioResult, ...]
+    comparison: Comparison | None = None
+    counts: Counter[Verdict] = field(default_factory=Counter)
+    """Of rules, by verdict."""
+
+    @property
+    def headline(self) -> str:
+        return headline(self.counts)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the run as a whole comes to."""
+        if self.counts[Verdict.FAILED]:
+            return Verdict.FAILED
+        found = worst(rule.verdict for rule in self.rules) or Verdict.NOT_VERIFIED
+        mostly = self.counts[Verdict.NOT_VERIFIED] * 2 > sum(self.counts.values())
+        # A few rules that could not be looked at do not spoil a run; most of them do.
+        return Verdict.PASSED if found is Verdict.NOT_VERIFIED and not mostly else found
+
+    @property
+    def families(self) -> dict[str, list[JudgedRule]]:
+        found: dict[str, list[JudgedRule]] = {}
+        for rule in self.rules:
+            found.setdefault(rule.rule.family, []).append(rule)
+        return found
+
+    @property
+    def findings(self) -> list[tuple[JudgedRule, ScenarioResult]]:
+        """Every scenario that found something, under the first of its rules."""
+        told: set[str] = set()
+        found = []
+        for rule in self.rules:
+            for one in rule.scenarios:
+                wrong = one.verdict in (Verdict.FAILED, Verdict.WARNING, Verdict.KNOWN)
+                if wrong and one.scenario not in told:
+                    told.add(one.scenario)
+                    found.append((rule, one))
+        return found
+
+
+def make_report(
+    results: Results,
+    rules: Sequence[Requirement],
+    facts: RunFacts,
+    earlier: Earlier | None = None,
+) -> Report:
+    """The report of a run over these rules; with an earlier one, what has changed since."""
+    by_rule: dict[str, list[ScenarioResult]] = {}
+    kept: dict[str, ScenarioResult] = {}
+    for one in results:
+        # A scenario that stumbles in its tear-down is told twice: the worse counts.
+        before = kept.get(one.scenario)
+        if before is None or worst((before.verdict, one.verdict)) is not before.verdict:
+            kept[one.scenario] = one
+    # In the order of their ids: workers report in any order.
+    scenarios = tuple(kept[name] for name in sorted(kept))
+    for one in scenarios:
+        for name in one.rules:
+            by_rule.setdefault(name, []).append(one)
+    judged = []
+    for rule in rules:
+        found = by_rule.get(rule.id, [])
+        verdict = worst(one.verdict for one in found)
+        if verdict is not None:
+            judged.append(JudgedRule(rule, verdict, tuple(found)))
+    comparison = None
+    if earlier is not None:
+        now = {
+            one.rule.id: (one.verdict, sum(one.counts[v] for v in (Verdict.FAILED, Verdict.KNOWN)))
+            for one in judged
+        }
+        comparison = compare(earlier, now)
+    counts = Counter(one.verdict for one in judged)
+    return Report(facts, tuple(judged), scenarios, comparison, counts)

@@ -1,0 +1,84 @@
+"""Conversations as a page carries them: compressed in blocks, unpacked when looked at.
+
+A block is small enough to be unpacked in an instant, and large enough to compress well (deflate
+looks back 32 KiB). Knows no HTML.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import Any
+
+from .model import Report
+from .results import ScenarioResult
+from .shown import SHOWN
+
+_BLOCK = 192 * 1024
+"""Characters of JSON, about."""
+_IN_ALL = 48 * 1024 * 1024
+"""Characters of all conversations; what is in order gives way first."""
+
+
+def pack(text: str) -> str:
+    """JSON text, deflated, in base64."""
+    squeezed = zlib.compressobj(6, zlib.DEFLATED, -15)
+    return base64.b64encode(squeezed.compress(text.encode("ascii")) + squeezed.flush()).decode()
+
+
+def packed_blocks(report: Report) -> dict[str, str]:
+    """All that the page's script needs, by the name of its block."""
+    places: dict[str, tuple[str, int]] = {}
+    blocks: dict[str, str] = {}
+    held: list[str] = []
+    size = total = 0
+    for one in sorted(report.scenarios, key=_interest):
+        if not one.conversation or total > _IN_ALL:
+            continue
+        # A conversation is JSON text already: there is no need to read it here.
+        held.append(one.conversation)
+        places[one.scenario] = (str(len(blocks)), len(held) - 1)
+        size += len(one.conversation)
+        total += len(one.conversation)
+        if size > _BLOCK:
+            blocks[str(len(blocks))] = pack(f"[{','.join(held)}]")
+            held, size = [], 0
+    if held:
+        blocks[str(len(blocks))] = pack(f"[{','.join(held)}]")
+    index = json.dumps(_index(report, places), separators=(",", ":"), ensure_ascii=True)
+    blocks["index"] = pack(index)
+    return blocks
+
+
+def _interest(one: ScenarioResult) -> tuple[int, str]:
+    return -SHOWN[one.verdict].rank, one.scenario
+
+
+def _index(report: Report, places: dict[str, tuple[str, int]]) -> dict[str, Any]:
+    numbers = {one.scenario: number for number, one in enumerate(report.scenarios)}
+    return {
+        "rules": [
+            [numbers[one.scenario] for one in sorted(rule.scenarios, key=_interest)]
+            for rule in report.rules
+        ],
+        "scenarios": [_entry(one, places.get(one.scenario)) for one in report.scenarios],
+    }
+
+
+def _entry(one: ScenarioResult, place: tuple[str, int] | None) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": one.name,
+        "family": one.rules[0].partition("/")[0] if one.rules else "",
+        "verdict": str(one.verdict),
+        "seconds": round(one.seconds, 4),
+        "again": one.again,
+        "command": one.command,
+    }
+    if one.why:
+        entry["why"] = one.why
+    if one.evidence is not None:
+        entry["evidence"] = [one.evidence.sent, one.evidence.expected, one.evidence.got]
+    if place is not None:
+        entry["block"], entry["place"] = place
+    return entry

@@ -1,0 +1,147 @@
+"""The findings as SARIF 2.1.0, in the part of it that a code scanning upload takes.
+
+A result stands where its scenario stands: the file from the user's root if it is below it, else the
+path that the scenario's id has. Fingerprints are made of ids that never change, so that an alert
+stays the same alert.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from ..catalogue import Verdict, catalogue
+from .model import JudgedRule, Report
+from .results import ScenarioResult
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {"MUST": "error", "SHOULD": "warning", "MAY": "note"}
+_RESULT_LEVELS = {
+    Verdict.FAILED: "error",
+    Verdict.WARNING: "warning",
+    Verdict.KNOWN: "note",
+}
+_SEVERITIES = {"MUST": "8.0", "SHOULD": "4.0", "MAY": "1.0"}
+_MOST_RESULTS = 5_000
+"""Of a run that GitHub shows."""
+
+
+def render_sarif(report: Report) -> str:
+    rules = [_rule(one) for one in report.rules]
+    numbers = {one.rule.id: number for number, one in enumerate(report.rules)}
+    results = [
+        _result(rule, found, numbers[rule.rule.id])
+        for rule, found in report.findings[:_MOST_RESULTS]
+    ]
+    run = {
+        "tool": {
+            "driver": {
+                "name": "pytest-mcp-approval",
+                "semanticVersion": report.facts.version or "0.0.0",
+                "rules": rules,
+            }
+        },
+        "automationDetails": {"id": f"mcp-approval/{quote(report.facts.target, safe='')[:100]}/"},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+        "invocations": [
+            {
+                "executionSuccessful": not report.counts[Verdict.HARNESS_ERROR],
+                "startTimeUtc": f"{report.facts.started:%Y-%m-%dT%H:%M:%SZ}",
+                "toolExecutionNotifications": _notifications(report),
+            }
+        ],
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def _rule(one: JudgedRule) -> dict[str, Any]:
+    rule = one.rule
+    help_text = f"{rule.place}, {rule.level}: {rule.rule}. What is looked at: {rule.watch}."
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "shortDescription": {"text": rule.rule},
+        "fullDescription": {"text": f"{rule.place}: {rule.rule}"},
+        "help": {
+            "text": help_text,
+            "markdown": f"**{rule.level}**, {rule.place}\n\n{rule.rule}\n\n"
+            f"What is looked at: {rule.watch}",
+        },
+        "defaultConfiguration": {"level": _LEVELS[rule.level]},
+        "properties": {
+            "tags": ["security", "mcp", rule.family],
+            "precision": "very-high",
+            "problem.severity": {"MUST": "error"}.get(rule.level, "warning"),
+            "security-severity": _SEVERITIES[rule.level],
+        },
+    }
+
+
+def _result(one: JudgedRule, found: ScenarioResult, number: int) -> dict[str, Any]:
+    text = found.why
+    if found.evidence is not None:
+        evidence = found.evidence
+        text = f"sent {evidence.sent}; expected {evidence.expected}; got {evidence.got}"
+    print_ = hashlib.sha256(f"{one.rule.id}\n{found.scenario}".encode()).hexdigest()
+    result: dict[str, Any] = {
+        "ruleId": one.rule.id,
+        "ruleIndex": number,
+        "level": _RESULT_LEVELS[found.verdict],
+        "message": {"text": f"{one.rule.rule}: {text}"},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(found.path), "uriBaseId": "%SRCROOT%"},
+                    "region": {"startLine": found.line},
+                },
+                "logicalLocations": [{"fullyQualifiedName": found.scenario}],
+            }
+        ],
+        "relatedLocations": [_stated(one)],
+        "partialFingerprints": {
+            "mcpApproval/v1": print_,
+            "primaryLocationLineHash": f"{print_[:16]}:1",
+        },
+        "properties": {"again": found.again, "rules": list(found.rules)},
+    }
+    if found.verdict is Verdict.KNOWN:
+        result["suppressions"] = [{"kind": "external", "justification": found.why}]
+    return result
+
+
+def _stated(one: JudgedRule) -> dict[str, Any]:
+    """Where the catalogue has the rule."""
+    return {
+        "id": 1,
+        "message": {"text": f"the rule in the catalogue, {one.rule.place}"},
+        "physicalLocation": {
+            "artifactLocation": {
+                "uri": f"scenarios/{one.rule.family}/requirements.toml",
+                "uriBaseId": "%SRCROOT%",
+            },
+            "region": {"startLine": _catalogue_line(one.rule.family, one.rule.name)},
+        },
+    }
+
+
+def _catalogue_line(family: str, name: str) -> int:
+    from ..catalogue.requirements import scenarios_folder
+
+    assert catalogue(family)
+    path: Path = scenarios_folder() / family / "requirements.toml"
+    wanted = f'id = "{name}"'
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return next((number for number, line in enumerate(lines, 1) if line.strip() == wanted), 1)
+
+
+def _notifications(report: Report) -> list[dict[str, Any]]:
+    """What went wrong with the suite itself is no result."""
+    return [
+        {"level": "error", "message": {"text": f"{one.scenario}: {one.why}"}}
+        for one in report.scenarios
+        if one.verdict is Verdict.HARNESS_ERROR
+    ]

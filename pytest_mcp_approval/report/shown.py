@@ -1,0 +1,86 @@
+"""How each verdict is shown: its word, its mark, its rank. One table for every reporter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..catalogue import Verdict
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One verdict, for people."""
+
+    mark: str
+    """In the terminal, where one letter is all there is."""
+    glyph: str
+    """On a page."""
+    emoji: str
+    """In Markdown, where there are no colours."""
+    meaning: str
+
+    rank: int = 0
+    """What several say of one rule: the highest decides."""
+
+
+SHOWN: dict[Verdict, Shown] = {
+    Verdict.PASSED: Shown("●", "✓", "✅", "the server keeps the rule, as far as was looked", 1),
+    Verdict.FAILED: Shown("✗", "✗", "❌", "a MUST is broken", 5),
+    Verdict.KNOWN: Shown("k", "k", "📌", "broken, and the baseline says so", 4),
+    Verdict.WARNING: Shown("!", "!", "⚠️", "a SHOULD is not met, or a reading just allows it", 3),
+    Verdict.NOT_VERIFIED: Shown(
+        "○", "○", "⚪", "nothing could be judged; what to configure is said", 2
+    ),
+    Verdict.NOT_APPLICABLE: Shown(
+        "-", "\u2013", "\u2796", "the rule does not concern this server", 0
+    ),
+    Verdict.HARNESS_ERROR: Shown("?", "?", "💥", "the suite itself stumbled", 6),
+}
+"""In the order in which counts are told."""
+
+WORST_FIRST = sorted(SHOWN, key=lambda verdict: -SHOWN[verdict].rank)
+
+
+def slug(verdict: Verdict | str) -> str:
+    """The verdict as a class or a file may be called."""
+    return str(verdict).replace(" ", "-")
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
+    """The one that decides; None if there is none."""
+    return max(verdicts, key=lambda verdict: SHOWN[verdict].rank, default=None)
+
+
+def counted(counts: Counter[Verdict]) -> list[tuple[int, Verdict]]:
+    """The counts that are not zero, in the order of telling."""
+    return [(counts[verdict], verdict) for verdict in SHOWN if counts[verdict]]
+
+
+def phrase(count: int, verdict: Verdict) -> str:
+    """For example "1 failed (MUST)" or "2 warnings"."""
+    plural = "s" if count != 1 and verdict in (Verdict.WARNING, Verdict.HARNESS_ERROR) else ""
+    return f"{count} {verdict}{plural}{' (MUST)' if verdict is Verdict.FAILED else ''}"
+
+
+def headline(counts: Counter[Verdict]) -> str:
+    """What a run comes to, in one sentence."""
+    total = sum(counts.values())
+    rules = f"{total} rule{'s' if total != 1 else ''}"
+    judged = total - counts[Verdict.NOT_APPLICABLE]
+    if not total:
+        return "Nothing was judged"
+    if counts[Verdict.FAILED]:
+        return f"{counts[Verdict.FAILED]} of {rules} broken"
+    if counts[Verdict.HARNESS_ERROR]:
+        return f"The suite stumbled over {counts[Verdict.HARNESS_ERROR]} of {rules}"
+    if counts[Verdict.NOT_VERIFIED] * 2 > judged:
+        return f"Nothing broken, but {counts[Verdict.NOT_VERIFIED]} of {rules} could not be judged"
+    if counts[Verdict.KNOWN]:
+        return f"Nothing newly broken; {counts[Verdict.KNOWN]} of {rules} known to be"
+    if counts[Verdict.WARNING]:
+        return f"No MUST is broken; {phrase(counts[Verdict.WARNING], Verdict.WARNING)}"
+    if counts[Verdict.NOT_VERIFIED]:
+        return f"Nothing broken; {counts[Verdict.NOT_VERIFIED]} of {rules} could not be judged"
+    return f"All {rules} hold" if total > 1 else "The rule holds"

@@ -1,0 +1,90 @@
+"""The healthy reference passes every rule of ADR-006, and so do the verifiers that ship."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_mcp_approval.catalogue import Verdict, catalogue
+from pytest_mcp_approval.reference_server.execution_tokens import verifiers
+from tests.inner_runs import Verdicts
+
+FOLDER = Path(verifiers.__file__).parent
+RULES = {rule.name for rule in catalogue("execution_tokens")}
+NEW, OLD = "2026-07-28", "2025-11-25"
+COMBINATIONS = [
+    ("in-process+memory", NEW),
+    ("in-process+sqlite", OLD),
+    ("http+sqlite", OLD),
+    ("stdio+sqlite", NEW),
+]
+COMMANDS = {"bash": f"bash {FOLDER / 'verify.sh'}", "node": f"node {FOLDER / 'verify.mjs'}"}
+if os.environ.get("MCP_APPROVAL_MATRIX"):
+    COMBINATIONS += [("http+memory", NEW), ("stdio+memory", OLD)]
+    COMMANDS["python"] = f"{sys.executable} {FOLDER / 'verify.py'}"
+# In parts, so that the machine's cores share them and none takes long.
+PARTS = {
+    "strings": ("canonical-string", "test-vector", "cross-language"),
+    "signatures": ("signature", "default-secret"),
+    "times": ("expiry", "nonce-required"),
+    "nonces": ("nonce-replay", "nonce-restart", "nonce-race"),
+    "scopes": ("content-at-execution", "scope-host", "scope-action"),
+}
+
+
+def check(suite, target: str, part: str, *options: str, unverified: frozenset[str] = frozenset()):
+    listener = Verdicts()
+    result = suite.run(
+        *(f"--mcp-approval-select=execution_tokens/{name}" for name in PARTS[part]),
+        *("-q", "-p", "no:xdist", "--mcp-approval-timeout=60"),
+        *options,
+        target=target,
+        plugins=[listener],
+    )
+    fine = (Verdict.PASSED, Verdict.NOT_APPLICABLE)
+    bad = {
+        (one["scenario"], one["verdict"], one["why"])
+        for one in listener.found
+        if one["verdict"] not in fine
+        and not (one["verdict"] == Verdict.NOT_VERIFIED and set(one["rules"]) <= unverified)
+    }
+    assert bad == set()
+    assert result.ret == 0
+    passed = {
+        rule.partition("/")[2]
+        for one in listener.found
+        if one["verdict"] == Verdict.PASSED
+        for rule in one["rules"]
+    }
+    assert passed == set(PARTS[part]), "every rule was verified, by one scenario at least"
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize(("target", "protocol"), COMBINATIONS)
+def test_the_reference_passes_every_rule(suite, target: str, protocol: str, part: str):
+    unverified = set()
+    if not (shutil.which("bash") and shutil.which("node")):
+        unverified.add("execution_tokens/cross-language")
+    options = f"--mcp-approval-protocol={protocol}"
+    check(suite, f"reference:{target}", part, options, unverified=frozenset(unverified))
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("language", COMMANDS)
+def test_a_shipped_verifier_passes_every_rule(suite, language: str, part: str):
+    if not shutil.which(COMMANDS[language].split()[0]):
+        pytest.skip(f"{language} is not installed")
+    unverified = {"execution_tokens/cross-language"}
+    from pytest_mcp_approval.clock.faketime import find_library
+
+    if find_library() is None:
+        unverified.add("execution_tokens/expiry")
+    check(suite, f"command:{COMMANDS[language]}", part, unverified=frozenset(unverified))
+
+
+def test_the_parts_are_the_whole():
+    assert sorted(name for part in PARTS.values() for name in part) == sorted(RULES)

@@ -1,0 +1,277 @@
+"""The machine formats: each is what its readers expect."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+import yaml
+
+import pytest_mcp_approval.report
+from pytest_mcp_approval.catalogue import Verdict, catalogue, families
+from pytest_mcp_approval.catalogue.requirements import scenarios_folder
+from pytest_mcp_approval.report.badge import render_badge
+from pytest_mcp_approval.report.files import FORMATS, append_step_summary, write_reports
+from pytest_mcp_approval.report.json_file import render_json
+from pytest_mcp_approval.report.markdown import MOST_BYTES, render_markdown
+from pytest_mcp_approval.report.model import make_report
+from pytest_mcp_approval.report.results import Results
+from pytest_mcp_approval.report.sarif import render_sarif
+from pytest_mcp_approval.report.shown import SHOWN
+from pytest_mcp_approval.report.traceability import render_traceability
+from tests.report import samples
+from tests.report.samples import earlier_of
+
+SCHEMA = json.loads((Path(pytest_mcp_approval.report.__file__).parent / "schema.json").read_text())
+HOSTILE = "```\n</details><script>alert(1)</script> | `x` **b** [a](javascript:b) \x1b[31m\u202e"
+
+
+def test_every_verdict_has_a_look():
+    assert set(SHOWN) == set(Verdict)
+    assert sorted(shown.rank for shown in SHOWN.values()) == list(range(len(Verdict)))
+
+
+# ---- JSON
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        samples.report(samples.result()),
+        samples.typical(),
+        samples.report(
+            samples.finding(),
+            earlier=earlier_of({samples.COUNTER: Verdict.PASSED, "a/b": Verdict.FAILED}),
+        ),
+    ],
+    ids=["healthy", "typical", "compared"],
+)
+def test_the_json_report_keeps_to_its_schema(report):
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(render_json(report)))
+
+
+def test_the_schema_would_notice():
+    good = json.loads(render_json(samples.typical()))
+    for spoil in (
+        lambda report: report.pop("rules"),
+        lambda report: report.update(version=2),
+        lambda report: report["rules"][0].update(verdict="splendid"),
+        lambda report: report["scenarios"][0].pop("again"),
+        lambda report: report["summary"]["rules"].update(passed=-1),
+    ):
+        bad = json.loads(json.dumps(good))
+        spoil(bad)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.Draft202012Validator(SCHEMA).validate(bad)
+
+
+def test_the_json_report_tells_what_there_was():
+    told = json.loads(render_json(samples.typical()))
+    assert told["summary"]["rules"] == {str(verdict): 1 for verdict in SHOWN}
+    assert told["summary"]["checks"]["passed"] == 2
+    by_name = {one["id"].partition("::")[2]: one for one in told["scenarios"]}
+    assert by_name["test_found"]["evidence"]["got"] == "a result, tool run"
+    assert by_name["test_found"]["conversation"]["steps"]
+    assert by_name["test_fine"]["conversation"] is None
+
+
+# ---- Markdown
+
+
+def test_markdown_tells_the_verdict_first_and_the_evidence():
+    text = render_markdown(samples.typical())
+    assert text.startswith("## ❌ 1 of 7 rules broken\n")
+    assert "| got | `a result, tool run` |" in text
+    assert "| again | `pytest mcp-approval/sep2672/test_x.py::test_found` |" in text
+    assert "- `needs a clock: none`: `4.8-06-challenge-unexpired`" in text
+
+
+def test_hostile_text_stays_inside_its_code():
+    facts = replace(samples.FACTS, target=HOSTILE, header=(("target", HOSTILE),))
+    text = render_markdown(
+        samples.report(
+            samples.finding(got=HOSTILE),
+            samples.result(samples.HASH, Verdict.NOT_VERIFIED, why=HOSTILE),
+            facts=facts,
+        )
+    )
+    # Whatever stands between fences of equal length is code; the rest is ours.
+    outside = re.sub(r"(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)", "", text)
+    for word in ("script", "javascript", "alert", "**b**"):
+        assert word not in outside
+    assert all(
+        line.count("|") - line.count("\\|") == 3
+        for line in text.splitlines()
+        if line.startswith("| got")
+    )
+
+
+def test_a_summary_that_is_too_large_is_cut():
+    many = [
+        samples.finding(got="x" * 600, rule=rule.id, name=f"test_{number}")
+        for number, rule in enumerate(samples.RULES)
+    ]
+    assert len(render_markdown(samples.report(*many)).encode()) <= MOST_BYTES + 100
+
+
+def test_the_summary_of_a_job_is_added_to(tmp_path):
+    path = tmp_path / "summary.md"
+    path.write_text("what was there\n")
+    assert append_step_summary(samples.typical(), {"GITHUB_STEP_SUMMARY": str(path)}) is None
+    assert path.read_text().startswith("what was there\n## ❌ 1 of 7 rules broken")
+    assert append_step_summary(samples.typical(), {}) is None
+    missing = str(tmp_path / "no" / "summary.md")
+    said = append_step_summary(samples.typical(), {"GITHUB_STEP_SUMMARY": missing})
+    assert said == "GITHUB_STEP_SUMMARY: not written: No such file or directory"
+
+
+# ---- SARIF
+
+
+def test_sarif_has_what_a_code_scanning_upload_asks_for():
+    log = json.loads(render_sarif(samples.typical()))
+    assert log["version"] == "2.1.0"
+    assert log["$schema"].endswith("sarif-2.1.0.json")
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+.*", driver["semanticVersion"])
+    rules = driver["rules"]
+    assert [rule["id"] for rule in rules] == [one.rule.id for one in samples.typical().rules]
+    for rule in rules:
+        assert rule["shortDescription"]["text"]
+        assert rule["fullDescription"]["text"]
+        assert rule["help"]["text"]
+        assert rule["help"]["markdown"]
+        assert rule["defaultConfiguration"]["level"] in ("error", "warning", "note")
+        assert 0 < float(rule["properties"]["security-severity"]) <= 10
+    assert {result["ruleId"] for result in run["results"]} == {
+        samples.COUNTER,
+        samples.DEFAULT,
+        "sep2672/4.8-09-class",
+    }
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["message"]["text"]
+        (location,) = result["locations"]
+        place = location["physicalLocation"]
+        assert not place["artifactLocation"]["uri"].startswith(("/", "file:", ".."))
+        assert place["region"]["startLine"] >= 1
+        assert result["partialFingerprints"]["primaryLocationLineHash"]
+    known = next(one for one in run["results"] if one["ruleId"] == "sep2672/4.8-09-class")
+    assert known["suppressions"] == [{"kind": "external", "justification": "ticket 12"}]
+    assert run["invocations"][0]["executionSuccessful"] is False  # the suite stumbled once
+
+
+def test_sarif_points_at_the_line_of_the_rule():
+    log = json.loads(render_sarif(samples.report(samples.finding())))
+    related = log["runs"][0]["results"][0]["relatedLocations"][0]["physicalLocation"]
+    path = scenarios_folder().parent / related["artifactLocation"]["uri"]
+    line = path.read_text().splitlines()[related["region"]["startLine"] - 1]
+    assert line == 'id = "4.8-11-counter"'
+
+
+def test_an_alert_stays_the_same_alert():
+    def prints(*results):
+        log = json.loads(render_sarif(samples.report(*results)))
+        return [one["partialFingerprints"] for one in log["runs"][0]["results"]]
+
+    one, other = samples.finding(got="this"), samples.finding(got="that")
+    assert prints(one) == prints(replace(other, line=99))
+    assert prints(one) != prints(samples.finding(name="test_other"))
+
+
+# ---- traceability
+
+
+def test_every_must_and_should_is_a_check_or_a_stated_exclusion():
+    told = yaml.safe_load(render_traceability(samples.typical()))
+    assert told["sep"] == 2672
+    assert told["spec_url"].startswith("https://")
+    owed = [rule for rule in catalogue("sep2672") if rule.level in ("MUST", "SHOULD")]
+    rows = told["requirements"]
+    assert len(rows) == len(owed)
+    checks = [row["check"] for row in rows if "check" in row]
+    assert len(set(checks)) == len(checks)
+    assert all(re.fullmatch(r"sep-2672-[a-z0-9-]+", check) for check in checks)
+    kinds = Counter("check" if "check" in row else "excluded" for row in rows)
+    assert kinds["excluded"] == sum(1 for rule in owed if rule.party == "client") > 0
+    for row in rows:
+        assert row["text"]
+        assert set(row) in ({"check", "text"}, {"text", "excluded"})
+        assert row.get("excluded", "x")
+    # First what is checked, then what is not, as that form wants it.
+    order = ["check" in row for row in rows]
+    assert order == sorted(order, reverse=True)
+
+
+def test_several_families_are_several_documents():
+    others = [name for name in families() if name != "sep2672"]
+    rules = [rule for name in ("sep2672", *others) for rule in catalogue(name)]
+    first = {rule.family: rule.id for rule in reversed(rules) if rule.party == "server"}
+    results = [samples.result(rule, name=f"test_{family}") for family, rule in first.items()]
+    whole = make_report(Results(scenarios=results), rules, samples.FACTS)
+    documents = list(yaml.safe_load_all(render_traceability(whole)))
+    assert [one.get("document", "SEP-2672") for one in documents] == [
+        catalogue(name).document for name in ("sep2672", *others)
+    ]
+    assert all(row["text"] for one in documents for row in one["requirements"])
+
+
+# ---- badge
+
+
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        (samples.report(samples.result()), "SEP-2672: 1 of 1 hold"),
+        (samples.report(samples.finding()), "SEP-2672: 1 of 1 broken"),
+        (samples.report(samples.result(verdict=Verdict.NOT_VERIFIED)), "SEP-2672: 0 of 1 hold"),
+        (
+            samples.report(samples.result(verdict=Verdict.WARNING)),
+            "SEP-2672: 0 of 1 hold, 1 warned",
+        ),
+    ],
+)
+def test_a_badge_says_what_it_shows(report, words):
+    picture = ElementTree.fromstring(render_badge(report))
+    assert picture.get("aria-label") == words
+    texts = [one.text for one in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert ": ".join(texts) == words
+
+
+# ---- files
+
+
+def test_a_report_that_cannot_be_written_does_not_cost_the_others(tmp_path, monkeypatch):
+    def stumbles(report):
+        raise KeyError("x")
+
+    monkeypatch.setattr("pytest_mcp_approval.report.sarif.render_sarif", stumbles)
+    paths = [
+        tmp_path / "no" / "a.html",
+        tmp_path / "a.sarif",
+        tmp_path / "a.json",
+        tmp_path / "a.md",
+    ]
+    written, problems = write_reports(samples.typical(), paths)
+    assert written == paths[2:]
+    assert problems == [
+        f"{paths[0]}: not written: No such file or directory",
+        f"{paths[1]}: not written: KeyError: 'x'",
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "a.md"]
+
+
+def test_every_ending_has_a_renderer(tmp_path):
+    paths = [tmp_path / f"a{ending}" for ending in FORMATS]
+    written, problems = write_reports(samples.typical(), paths)
+    assert problems == []
+    assert written == paths
+    assert all(path.stat().st_size > 100 for path in paths)

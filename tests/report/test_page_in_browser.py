@@ -1,0 +1,216 @@
+"""The HTML page in a real browser: nothing is loaded, filters work, conversations unfold, and
+hostile text is text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pytest_mcp_approval.catalogue import Verdict
+from tests.report import samples
+from tests.report.samples import COUNTER, earlier_of, exchange, steps
+
+HOSTILE = [
+    "<script>document.title='pwned'</script>",
+    "<img src=x onerror=\"document.title='pwned'\">",
+    "</script></style></textarea><svg onload=document.title='pwned'>",
+    "javascript:document.title='pwned'",
+    "\"'><a href=\"javascript:document.title='pwned'\" autofocus onfocus=document.title='pwned'>x",
+    "\u202egnp.exe\u2066\u200b\ufeff right to left",
+    "\x1b[31mred\x1b]0;pwned\x07\x9b2J",
+    "]]>--><!--{{7*7}}${7*7}",
+]
+
+
+def rule(page, full_id):
+    return page.locator(f"[id='{full_id}']")
+
+
+def test_the_page_opens_from_disk_without_any_request(page_of, opened):
+    page = page_of(samples.typical())
+    rule(page, COUNTER).locator(".flow").first.wait_for()
+    assert len(opened.requests) == 1
+    assert opened.requests[0].startswith("file:")
+    assert opened.problems == []
+    assert page.locator("h1").inner_text() == "1 of 7 rules broken"
+
+
+def test_filters_leave_what_they_say(page_of):
+    page = page_of(samples.typical())
+    visible = page.locator(".rule:visible")
+    assert visible.count() == 7
+    page.get_by_label("Search the rules").fill("4.8 COUNTER")
+    assert visible.count() == 1
+    assert page.locator("#shown").inner_text() == "1 of 7 rules shown"
+    page.get_by_label("Search the rules").fill("")
+    page.get_by_role("checkbox", name="not verified").check(force=True)
+    assert visible.evaluate_all("all => all.map(one => one.id)") == [samples.EXPIRED]
+    page.get_by_role("checkbox", name="not verified").uncheck(force=True)
+    page.get_by_label("Level", exact=True).select_option("SHOULD")
+    assert visible.evaluate_all("all => all.map(one => one.dataset.level)") == ["SHOULD"]
+    # A cell of the matrix leads to its rule, whatever the filters say.
+    page.locator(f".cell[href='#{COUNTER}']").click()
+    rule(page, COUNTER).locator("> summary").wait_for(state="visible")
+    assert rule(page, COUNTER).evaluate("one => one.open")
+
+
+def test_everything_can_be_reached_with_the_keyboard(page_of):
+    page = page_of(samples.typical())
+    target = rule(page, samples.HASH)
+    target.locator("> summary").focus()
+    page.keyboard.press("Enter")
+    scenario = target.locator(".scenario > summary").first
+    scenario.wait_for()
+    flow = target.locator(".flow")
+    if not flow.count():
+        scenario.focus()
+        page.keyboard.press("Enter")
+    flow.wait_for()
+    step = flow.locator(".step summary").first
+    step.focus()
+    page.keyboard.press("Enter")
+    flow.locator(".detail").first.wait_for()
+
+
+def test_a_conversation_is_drawn_and_taken_apart(page_of):
+    page = page_of(samples.typical())
+    flow = rule(page, COUNTER).locator(".flow").first
+    flow.wait_for()
+    assert flow.locator(".lanes span").all_inner_texts() == [
+        "authenticator",
+        "client",
+        "server",
+        "clock",
+    ]
+    arrows = flow.locator(".arrow").all_text_contents()
+    for said in (
+        "client to server: approval/enroll/begin",
+        "authenticator to client: registered",
+        "server to client: -32001 challenge_consumed",
+        "clock to server: +61 s",
+    ):
+        assert any(arrow.startswith(said) for arrow in arrows), arrows
+    parts = opened_parts(flow, "place_trade, with evidence")
+    recorded = json.loads(samples.real_conversation())["steps"]
+    sent = next(
+        s for s in recorded if s["kind"] == "exchange" and "challengeId" in s["sent"]["text"]
+    )
+    arguments = json.loads(sent["sent"]["text"])["params"]["arguments"]
+    canonical = json.dumps(arguments, sort_keys=True, separators=(",", ":"))
+    assert parts["call"]["canonical arguments"] == canonical
+    assert parts["clientDataJSON"]["type"] == "webauthn.get"
+    issued = next(s for s in recorded if s.get("method") == "approval/challenge/create")
+    challenge = json.loads(issued["received"]["text"])["result"]["requestOptions"]["challenge"]
+    both = (
+        parts["clientDataJSON"]["challenge, nonce"]
+        + parts["clientDataJSON"]["challenge, action hash"]
+    )
+    assert both == samples.hex_of(challenge)
+    assert "UP user present, UV user verified" in parts["authenticatorData"]["flags"]
+    assert parts["authenticatorData"]["signCount"].isdigit()
+    key = opened_parts(flow, "enroll/finish")["attestationObject"]
+    assert key["COSE key"] == "EC2, ES256 (-7)"
+    assert key["COSE curve"] == "P-256"
+    assert len(key["COSE x"]) == len(key["COSE y"]) == 64
+
+
+def opened_parts(flow, text):
+    """Opens the first step with this text; what its parts say, by title and name."""
+    step = flow.locator(".step", has_text=text).first
+    step.locator("summary").click()
+    step.locator(".part").first.wait_for()
+    return step.locator(".part").evaluate_all(
+        """tables => Object.fromEntries(tables.map(table => [table.caption.textContent,
+        Object.fromEntries([...table.rows].map(row => [...row.cells].map(c => c.textContent)))]))"""
+    )
+
+
+def test_the_exact_bytes_are_there(page_of):
+    sent = '{"jsonrpc": "2.0",   "id": 1, "method":"tools/call"}'
+    told = steps(
+        exchange(sent, "not json \x00", outcome="no JSON-RPC"),
+        {**exchange("{}", ""), "received": {"bytes": 90_000, "base64": "/wAB", "more": 89_997}},
+    )
+    page = page_of(samples.report(samples.finding(conversation=told)))
+    flow = rule(page, COUNTER).locator(".flow").first
+    for step in flow.locator(".step > details > summary").all():
+        step.click()
+    shown = flow.locator(".raw").all_inner_texts()
+    assert shown[0] == sent
+    assert shown[1] == "not json \\u0000"
+    assert "ff 00 01" in shown[3]
+    assert shown[3].endswith("… 89,997 more bytes")
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_hostile_text_runs_nothing_and_breaks_no_layout(page_of, opened, width):
+    everything = " ".join(HOSTILE)
+    long_line = "A" * 64_000
+    result = {"content": [{"type": "text", "text": everything}], "isError": everything}
+    error = {"code": everything, "message": everything, "data": {"reason": everything}}
+    listing = {"tools": [{"name": everything, "_meta": everything}, None, 7]}
+    options = {"requestOptions": {"challenge": everything}, "displayText": everything}
+    told = steps(
+        *(
+            exchange(json.dumps({"params": {"name": everything}}), json.dumps(answer), **more)
+            for answer in ({"result": result}, {"error": error}, {"result": options}, [], None)
+            for more in ({}, {"method": "approval/challenge/create"}, {"method": everything})
+        ),
+        exchange("{}", json.dumps({"result": listing}), method="tools/list"),
+        exchange(everything, long_line, outcome=everything, detail=everything, status=599),
+        exchange("{}", "{}", responseHeaders=[[everything, everything], ["x", long_line]]),
+        {"kind": "overheard", "at": 0, "seconds": 0, "method": everything}
+        | {"sent": {"bytes": 0, "text": ""}, "received": {"bytes": 3, "text": everything}},
+        {"kind": "clock", "at": 0, "what": "moved", "details": {"instant": everything}},
+        {"kind": "effects", "at": 0, "what": "looked", "details": {"count": everything}},
+        {"kind": "authenticator", "at": 0, "what": everything, "details": {"response": result}},
+    )
+    facts = replace(
+        samples.FACTS, target=everything, header=(("target", everything), ("gated", long_line))
+    )
+    found = samples.finding(got=everything, name=f"test[{everything}]", conversation=told)
+    page = page_of(
+        samples.report(
+            found,
+            samples.result(samples.HASH, Verdict.NOT_VERIFIED, why=everything + long_line),
+            facts=facts,
+        )
+    )
+    page.set_viewport_size({"width": width, "height": 900})
+    for opened_rule in page.locator(".rule").all():
+        opened_rule.evaluate("one => { one.open = true; }")
+    flow = rule(page, COUNTER).locator(".flow").first
+    flow.wait_for()
+    flow.locator(".step > details").evaluate_all("all => all.forEach(one => { one.open = true; })")
+    page.wait_for_function("document.querySelectorAll('.detail').length === 22")
+    assert page.title() != "pwned"
+    assert opened.problems == []
+    assert len(opened.requests) == 1
+    assert page.locator("main script, main img, main a[href^='javascript']").count() == 0
+    too_wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert too_wide <= 0
+    # What turns text around, or obeys to a terminal, is spelled out.
+    shown = flow.text_content() or ""
+    assert "\\u202e" in shown
+    assert "\\u001b[31m" in shown
+    assert not {"\u202e", "\x1b", "\u200b"} & set(shown)
+
+
+def test_a_comparison_tells_better_from_worse(page_of):
+    before = earlier_of({COUNTER: Verdict.PASSED, samples.HASH: Verdict.FAILED})
+    page = page_of(samples.report(samples.finding(), samples.result(samples.HASH), earlier=before))
+    sections = page.locator(".compare section").all_inner_texts()
+    assert [text.splitlines()[0] for text in sections] == ["Worse", "Better"]
+    assert COUNTER in sections[0]
+    assert samples.HASH in sections[1]
+
+
+def test_what_is_wrong_is_open_on_paper(page_of):
+    page = page_of(samples.typical())
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    closed = page.locator(".rule:not([open])").evaluate_all(
+        "all => all.map(o => o.dataset.verdict)"
+    )
+    assert set(closed) == {"passed", "not applicable"}
