@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .clock import Clock, FileClock, SettableClock, SystemClock
+    from .high_level import VerifiedApproval, http_app, run_stdio
     from .relying_party import RelyingParty, VerificationError
     from .sep2672.gate import ApprovalGate
     from .sep2672.records import Approval, GatedTool
@@ -43,7 +44,10 @@ _HOMES = {
     "SystemClock": "clock",
     "Tool": "tools",
     "VerificationError": "relying_party",
+    "VerifiedApproval": "high_level",
     "build": "server",
+    "http_app": "high_level",
+    "run_stdio": "high_level",
 }
 
 __all__ = [
@@ -65,7 +69,10 @@ __all__ = [
     "SystemClock",
     "Tool",
     "VerificationError",
+    "VerifiedApproval",
     "build",
+    "http_app",
+    "run_stdio",
 ]
 
 

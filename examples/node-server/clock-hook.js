@@ -1,0 +1,26 @@
+/**
+ * A clock that a test can stop, for judging the rules about time where nothing else can move it. Never
+ * switch it on in production: who can set the time can use an approval that has expired.
+ */
+import { bodyOf } from './doors.js';
+
+export class HookedClock {
+  /** @type {number | null} */
+  #stoppedAt = null;
+
+  /** @returns {number} milliseconds */
+  now = () => this.#stoppedAt ?? Date.now();
+
+  /** @type {import('node:http').RequestListener} */
+  serve = async (request, response) => {
+    try {
+      const { now } = JSON.parse(String(await bodyOf(request)));
+      const instant = now === null ? null : Date.parse(now);
+      if (Number.isNaN(instant)) throw new Error(`now: got ${JSON.stringify(now)}, expected a time or null`);
+      this.#stoppedAt = instant;
+      response.writeHead(204).end();
+    } catch (error) {
+      response.writeHead(400).end(`${error.message}\n`);
+    }
+  };
+}

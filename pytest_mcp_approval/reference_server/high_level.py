@@ -1,0 +1,156 @@
+"""The gate of SEP-2672 before the tools of an `MCPServer`, the SDK's high-level server.
+
+    approval = VerifiedApproval(gate, user=lambda context: "the owner")
+    server = MCPServer("notes", extensions=[approval], middleware=[approval.middleware])
+
+    @approval.tool(server, describe=lambda arguments: f"Delete the note {arguments['title']}")
+    def delete_note(title: str) -> str: ...
+
+    app = http_app(server)      # for uvicorn; or run_stdio(server)
+
+The extension brings the three approval methods. The middleware declares the capability in both
+eras, and asks the gate before a gated tool runs: with the arguments as they were parsed, before a
+schema fills in or converts any. `http_app` and `run_stdio` put the strict door before the SDK,
+which by itself leaves some malformed messages without an answer.
+
+Knows the SDK's public hooks (and, for stdio, the server within its server); no rule of the SEP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import anyio
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.extension import Extension, MethodBinding
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel, ConfigDict
+
+from ..families.sep2672 import vocabulary as words
+from .door_http import HttpDoor
+from .sep2672.gate import ApprovalGate
+from .sep2672.records import Describe, GatedTool
+from .sep2672.refusals import ApprovalRefusal, InvalidParamsError
+
+Context = ServerRequestContext[Any, Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+Result = TypeVar("Result")
+
+
+class AnyParams(BaseModel):
+    """Takes every object: the gate looks at the params as they came."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class VerifiedApproval(Extension):
+    """See the module. `user` says who is calling: whoever the connection was authenticated as."""
+
+    identifier = words.META_KEY
+
+    def __init__(self, gate: ApprovalGate, *, user: Callable[[Context], str]) -> None:
+        self.gate = gate
+        self.user = user
+        self._is_extension = False
+
+    def tool(
+        self,
+        server: MCPServer[Any],
+        *,
+        describe: Describe,
+        authenticator_class: words.AuthenticatorClass | str | None = None,
+        name: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Callable[[Function], Function]:
+        """Decorate a tool that needs approval; `options` are those of `MCPServer.add_tool`.
+
+        `describe` says in a sentence what a call with these arguments would do: a person reads it
+        before they approve. It is given the arguments as the client sent them.
+        """
+        self._check_installed(server)
+
+        def decorate(function: Function) -> Function:
+            named = name or function.__name__
+            if named in self.gate.tools:
+                raise ValueError(f"tool: got {named!r} a second time, expected one of each name")
+            chosen = words.AuthenticatorClass(authenticator_class) if authenticator_class else None
+            gated = GatedTool(named, describe, chosen)
+            # First the gate, then the listing: nobody can call it in between.
+            self.gate.tools[named] = gated
+            server.add_tool(
+                function, name=named, meta={**(meta or {}), **gated.listing_meta}, **options
+            )
+            return function
+
+        return decorate
+
+    def _check_installed(self, server: MCPServer[Any]) -> None:
+        if not self._is_extension or self.middleware not in server.middleware:
+            # Half of it would list gated tools that nothing guards, or nobody can approve.
+            raise RuntimeError(
+                f"{server.name} is not set up for approval, expected "
+                "MCPServer(..., extensions=[approval], middleware=[approval.middleware])"
+            )
+
+    # ---- section 4.4: the three methods
+
+    def methods(self) -> Sequence[MethodBinding]:
+        self._is_extension = True
+        return [MethodBinding(method, AnyParams, self._answer) for method in words.METHODS]
+
+    async def _answer(self, context: Context, _: AnyParams) -> dict[str, Any]:
+        user = self.user(context)
+        return await _in_thread(partial(self.gate.handle, user, context.method, context.params))
+
+    # ---- sections 4.3 and 4.8: around every request
+
+    async def middleware(self, context: Context, call_next: CallNext) -> HandlerResult:
+        """Let a gated call pass only if it is approved, and declare the capability."""
+        if context.method == "tools/call":
+            await self._verify(context)
+        result = await call_next(context)
+        if context.method in ("initialize", "server/discover") and isinstance(result, dict):
+            return {**result, "capabilities": self._declared(result.get("capabilities", {}))}
+        return result
+
+    async def _verify(self, context: Context) -> None:
+        params = context.params or {}
+        name = params.get("name")
+        if not isinstance(name, str) or name not in self.gate.tools:
+            return
+        user, arguments = self.user(context), params.get("arguments", {})
+        await _in_thread(partial(self.gate.verify, user, name, arguments, params.get("_meta")))
+
+    def _declared(self, capabilities: Mapping[str, Any]) -> dict[str, Any]:
+        """The bare key of section 4.3, instead of the prefixed one that the SDK insists on."""
+        others = {
+            key: value
+            for key, value in (capabilities.get("extensions") or {}).items()
+            if key != self.identifier
+        }
+        return {**capabilities, "extensions": {**others, words.CAPABILITY_KEY: {}}}
+
+
+async def _in_thread(work: Callable[[], Result]) -> Result:
+    """Stores wait and calls race: not on the event loop. A refusal becomes the answer's error."""
+    try:
+        return await anyio.to_thread.run_sync(work)
+    except (ApprovalRefusal, InvalidParamsError) as refusal:
+        error = refusal.to_error()
+        raise MCPError(error["code"], error["message"], error.get("data")) from refusal
+
+
+def http_app(server: MCPServer[Any], *, path: str = "/mcp", **options: Any) -> HttpDoor:
+    """An ASGI application; `options` are those of `MCPServer.streamable_http_app`."""
+    return HttpDoor(server.streamable_http_app(streamable_http_path=path, **options), path)
+
+
+def run_stdio(server: MCPServer[Any]) -> None:
+    """Serve standard input and output until input ends or SIGTERM comes."""
+    from .stdio import run
+
+    run(server._lowlevel_server)  # the SDK has no other way to bring one's own files

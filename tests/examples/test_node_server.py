@@ -1,0 +1,147 @@
+"""examples/node-server, judged as its authors would do it: pytest in its folder.
+
+The example was written from the document and shares no code with the suite or its reference server,
+so what they agree on is not one misreading made twice. A broken copy shows that the agreement is
+worth something.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.examples.node_packages import EXAMPLE, node_modules
+from tests.inner_runs import plugin_options
+
+RUN_SECONDS = 110
+
+# The rules in parts that take about as long, so that cores share them, and how many pass in each.
+# Not verified: 4.4-method-not-found (needs a server without the capability) and
+# 4.6-server-id-unique (the configuration fixes the serverId).
+PARTS = {
+    "enrolment": (("4.4.2-*",), 7),
+    "listing and challenges": (("4.2-*", "4.3-*", "4.4-*", "4.4.1-*", "4.4.3-*"), 22),
+    "canonical arguments": (("4.6-*",), 4),
+    "evidence, classes and replays": (("4.5-*", "4.7-*", "8.*"), 8),
+    "errors": (("4.10-*",), 3),
+    "steps 1 to 9": (("4.8-0*",), 9),
+    "steps 10 to 14": (("4.8-1*", "4.8-order"), 6),
+}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    exit_code: int
+    output: str
+
+    def count(self, word: str) -> int:
+        """How many rules got this verdict, from the last line about the family."""
+        lines = re.findall(r"^ +(\d+ [^\n]*) checks in ", self.output, re.MULTILINE)
+        assert len(lines) == 1, self.output
+        found = re.search(rf"(\d+) {word}", lines[0])
+        return int(found[1]) if found else 0
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """A copy of the example, with its packages."""
+    packages = node_modules()
+    copy = tmp_path / "node-server"
+    shutil.copytree(EXAMPLE, copy, ignore=shutil.ignore_patterns("node_modules"))
+    (copy / "node_modules").symlink_to(packages, target_is_directory=True)
+    return copy
+
+
+@pytest.fixture
+def judge(example: Path) -> Iterator[object]:
+    """Runs the suite in the example's folder; what is still there at the end is stopped."""
+    started: list[subprocess.Popen[str]] = []
+
+    def run(*arguments: str, rules: tuple[str, ...]) -> Judgement:
+        selected = [f"--mcp-approval-select=sep2672/{rule}" for rule in rules]
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        process = subprocess.Popen(
+            [*command, *plugin_options(), *arguments, *selected],
+            cwd=example,
+            env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        output, _ = process.communicate(timeout=RUN_SECONDS)
+        return Judgement(process.returncode, output)
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            # As by Ctrl-C: the suite then stops the server that it started, which is in a group
+            # of its own.
+            process.send_signal(signal.SIGINT)
+            try:
+                process.communicate(timeout=10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate(timeout=10)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_it_keeps_every_rule_over_http(judge, part):
+    rules, passed = PARTS[part]
+    judgement = judge("--mcp-approval-strict", rules=rules)
+    assert judgement.exit_code == 0, judgement.output
+    assert judgement.count("failed") == 0, judgement.output
+    assert judgement.count("passed") >= passed, judgement.output
+
+
+def test_it_keeps_the_rules_over_stdio_and_with_the_handshake(judge):
+    server = "stdio:node server.js --stdio --server-id urn:example:node-server"
+    judgement = judge(
+        f"--mcp-approval-target={server}",
+        "--mcp-approval-protocol=2025-11-25",
+        # On a pipe time moves by libfaketime only, which is not everywhere: left to HTTP.
+        "--mcp-approval-clock=none",
+        rules=("4.2-*", "4.3-*", "4.8-0[1-4789]*", "4.8-12*"),
+    )
+    assert judgement.exit_code == 0, judgement.output
+    assert "(handshake era, 2025-11-25" in judgement.output
+    assert judgement.count("failed") == 0, judgement.output
+    assert judgement.count("passed") >= 15, judgement.output
+
+
+# One line of gate.js each: what it is, what becomes of it, and the rule that finds out.
+BROKEN = {
+    "presence is enough": (
+        "requireUserVerification: true,",
+        "requireUserVerification: false,",
+        "4.8-10-signature",
+    ),
+    "the arguments may change": (
+        "if (!this.#isApprovedAction(tool.name, params.arguments, challenge)) "
+        "throw approvalError('argument_hash_mismatch');",
+        "",
+        "4.8-12-argument-hash",
+    ),
+}
+
+
+@pytest.mark.parametrize("defect", BROKEN)
+def test_a_broken_copy_is_found_out(example, judge, defect):
+    line, instead, rule = BROKEN[defect]
+    gate = example / "gate.js"
+    source = gate.read_text(encoding="utf-8")
+    assert source.count(line) == 1, f"gate.js has changed: expected {line!r} once"
+    gate.write_text(source.replace(line, instead), encoding="utf-8")
+    judgement = judge(rules=(rule,))
+    assert judgement.exit_code == 1, judgement.output
+    assert re.search(rf"^FAIL sep2672/{rule} ", judgement.output, re.MULTILINE), judgement.output
