@@ -1,0 +1,85 @@
+"""What was shown against what was done, thing by thing. Knows no verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...wire.text import neutralise
+from .answers import Confirmation, Preview
+
+
+def what_differs(preview: Preview, outcome: Confirmation) -> str:
+    """Why a confirmation is not what its preview showed, in one line; nothing if it is."""
+    shown = preview.ids
+    expected = len(shown) or 1
+    if not outcome.succeeded:
+        return outcome.describe()
+    if outcome.claimed_count is not None and outcome.claimed_count != expected:
+        return f"the answer counts {outcome.claimed_count}: {outcome.describe()}"
+    claimed = outcome.claimed_ids
+    if shown and claimed is not None and Counter(claimed) != Counter(shown):
+        return f"the answer names {_listed(claimed)}, the preview {_listed(shown)}"
+    if not outcome.probed:
+        return ""
+    # A probe may grow by one for each thing, or by one for each confirmation.
+    if outcome.runs is not None and outcome.runs not in (expected, 1):
+        return f"the effects show {outcome.runs} done: {outcome.describe()}"
+    if outcome.entries is not None and len(outcome.entries) == expected:
+        return _entries_differ(preview, outcome.entries)
+    return ""
+
+
+def _entries_differ(preview: Preview, entries: tuple[Any, ...]) -> str:
+    shown = set(preview.ids)
+    done = Counter[str]()
+    for entry in entries:
+        named = shown & set(_texts(entry))
+        if len(named) == 1:
+            done[named.pop()] += 1
+        elif not named:
+            if any(_texts(entry)) and shown:
+                return f"the effects show something else done: {neutralise(str(entry), 120)}"
+        else:
+            return ""  # an entry for several things: which is which does not show
+        wrong = _flag_differs(preview.arguments, entry)
+        if wrong:
+            return f"the effects show {wrong}: {neutralise(str(entry), 120)}"
+    twice = [one for one, times in done.items() if times > 1]
+    return f"the effects show {_listed(twice)} done twice" if twice else ""
+
+
+def _flag_differs(arguments: Mapping[str, Any], entry: Any) -> str:
+    """A flag that was shown in one way and carried out in another."""
+    for name, value in _members(entry):
+        given = arguments.get(name)
+        if isinstance(value, bool) and isinstance(given, bool) and value is not given:
+            return f"{name} {value}, prepared was {given}"
+    return ""
+
+
+def _members(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for name, one in value.items():
+            yield str(name), one
+            yield from _members(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _members(one)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
+
+
+def _listed(ids: list[str]) -> str:
+    more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
+    return (", ".join(neutralise(one, 40) for one in ids[:5]) or "nothing") + more

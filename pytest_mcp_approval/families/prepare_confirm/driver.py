@@ -1,0 +1,148 @@
+"""Speaks the two-step tools to a target: prepare, look, confirm; as a client does, or an attacker.
+
+    preview = approval_two_step.prepare("close_projects", {"project_ids": ["test-1"]})
+    assert approval_two_step.confirm(preview).succeeded
+    assert approval_two_step.confirm(preview).refused_because("already used")
+
+Knows no verdicts: it does what it is told and says what came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from ...target import Target
+from ...wire import Reply, Session
+from ..driving import Driver, DriverError
+from .answers import Confirmation, Preview, ToolAnswer
+from .table import Pair, Table, ToolCall, find_pairs, read_table
+from .vocabulary import FAMILY
+
+Given = TypeVar("Given")
+NOT_GIVEN: Any = object()
+
+
+class PrepareConfirm(Driver):
+    """The two-step tools of one target."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target)
+        known = target.known_settings.get(FAMILY, {})
+        self.table: Table = read_table({**known, **target.settings.family_settings.get(FAMILY, {})})
+
+    # ---- what there is
+
+    def listed(self) -> list[str]:
+        """The names of all tools."""
+        key = f"{FAMILY} listing"
+        if key not in self.target.remembered:
+            self.target.remembered[key] = [
+                str(entry.get("name")) for entry in self.session.list_tools()
+            ]
+        names: list[str] = self.target.remembered[key]
+        return names
+
+    def pairs(self) -> list[Pair]:
+        """All pairs, those first that may be run and taken back."""
+        safe = {**self.target.known_arguments, **self.target.settings.tools}
+        return find_pairs(self.table, self.listed(), safe)
+
+    def pair(self, name: str) -> Pair:
+        for pair in self.pairs():
+            if name in (pair.name, pair.prepare, pair.confirm):
+                return pair
+        raise DriverError(f"the target lists no pair {name!r}")
+
+    # ---- prepare
+
+    def request_preview(
+        self, pair: Pair, arguments: Any, *, session: Session | None = None
+    ) -> ToolAnswer:
+        return self.call_tool(pair.prepare, arguments, session=session)
+
+    def prepare(
+        self, pair: Pair | str, arguments: Any = None, *, session: Session | None = None
+    ) -> Preview:
+        """A preview with a token; without arguments, of what is named as safe."""
+        pair = self.pair(pair) if isinstance(pair, str) else pair
+        arguments = pair.arguments if arguments is None else arguments
+        answer = self.request_preview(pair, arguments, session=session)
+        preview = Preview(pair, arguments, answer, self.table)
+        token = answer.member(self.table.token)
+        if answer.is_error or not isinstance(token, str) or not token:
+            raise DriverError(
+                f"{pair.prepare} gave no {self.table.token}: {answer.describe()}", answer.reply
+            )
+        return preview
+
+    # ---- confirm
+
+    def confirm_params(
+        self, pair: Pair, token: Any = NOT_GIVEN, more: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        arguments = dict(more or {})
+        if token is not NOT_GIVEN:
+            arguments[self.table.token_argument] = token
+        return {"name": pair.confirm, "arguments": arguments}
+
+    def confirm(
+        self,
+        preview: Preview,
+        token: Any = NOT_GIVEN,
+        *,
+        pair: Pair | None = None,
+        more: Mapping[str, Any] | None = None,
+        session: Session | None = None,
+    ) -> Confirmation:
+        """Confirm what was shown; with another token, at another pair, with more arguments."""
+        given = preview.token if token is NOT_GIVEN else token
+        return self.submit(
+            pair or preview.pair, self.confirm_params(pair or preview.pair, given, more), session
+        )
+
+    def submit(
+        self, pair: Pair, params: Mapping[str, Any], session: Session | None = None
+    ) -> Confirmation:
+        """A tools/call with just these params, seen as a confirmation."""
+        return self.observe(
+            pair, lambda: (session or self.session).call("tools/call", dict(params))
+        )
+
+    def seen(self, pair: Pair, reply: Reply) -> Confirmation:
+        """An answer alone, without a look at the effects."""
+        return Confirmation(pair, ToolAnswer.of(reply), None, False, None, self.table)
+
+    def observe(self, pair: Pair, act: Callable[[], Reply]) -> Confirmation:
+        reply, runs, entries = self.watch(act)
+        probed = self.effects is not None
+        return Confirmation(pair, ToolAnswer.of(reply), runs, probed, entries, self.table)
+
+    def watch(self, act: Callable[[], Given]) -> tuple[Given, int | None, tuple[Any, ...] | None]:
+        """What `act` gives, how much was done meanwhile, and what it was where that shows."""
+        if self.effects is None:
+            return act(), None, None
+        before = self._effects or self.effects.look()
+        given = act()
+        after = self._effects = self.effects.look()
+        entries = None
+        if before.entries is not None and after.entries is not None:
+            entries = after.entries[len(before.entries) :]
+        return given, after.runs_since(before), entries
+
+    # ---- other tools
+
+    def call_tool(self, tool: str, arguments: Any, *, session: Session | None = None) -> ToolAnswer:
+        params = {"name": tool, "arguments": arguments}
+        return ToolAnswer.of((session or self.session).call("tools/call", params))
+
+    def make(self, calls: tuple[ToolCall, ...]) -> None:
+        """Calls that the user named, such as those that put things back."""
+        for call in calls:
+            answer = self.call_tool(call.tool, dict(call.arguments))
+            failed = answer.member(self.table.success) is False
+            if answer.is_error or failed or not answer.answered:
+                raise DriverError(f"{call.tool}: {answer.describe()}", answer.reply)
+
+
+__all__ = ["NOT_GIVEN", "Confirmation", "DriverError", "PrepareConfirm", "Preview", "ToolAnswer"]

@@ -1,0 +1,26 @@
+"""What rules of the two-step tools need of a target beyond what every family may need."""
+
+from __future__ import annotations
+
+from ...settings import PREFIX
+from ...target import Target
+from ..needs import Check
+from .driver import PrepareConfirm
+from .vocabulary import FAMILY
+
+
+def _launch(target: Target) -> str | None:
+    if target.can_restart:
+        return None
+    return f"needs a server that the suite starts: {PREFIX}target stdio:..., or {PREFIX}launch"
+
+
+def _payload(target: Target) -> str | None:
+    if PrepareConfirm(target).table.payload:
+        return None
+    return (
+        f"tokens are opaque here: {PREFIX}set {FAMILY}.payload=true if they are payload|signature"
+    )
+
+
+CHECKS: dict[str, Check] = {"launch": _launch, "payload": _payload}

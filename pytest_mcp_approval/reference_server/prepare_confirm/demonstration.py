@@ -1,0 +1,119 @@
+"""What the back end begins with, and the table that tells the suite how to use it.
+
+`TABLE` is what a user of the suite would write under [prepare_confirm] for a server like this one:
+arguments that may be prepared and confirmed, how to undo, and how to bring about what some rules
+need. Knows no rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .records import Project, User
+
+AWKWARD_IDS = (
+    "pipe|inside",
+    "|",
+    "ends|with|0123456789abcdef",
+    'quote"inside',
+    "apostrophe'; DROP TABLE projects; --",
+    "line\nbreak",
+    "tab\tand\rreturn",
+    "back\\slash",
+    '{"action":"delete_projects"}',
+    " blanks around ",
+    "%s%00{0}",
+    "ünïcödé ☃ 🔑",
+    "Ⅻ",
+    "../../etc",
+    "null",
+    "0",
+)
+MANY = 10_000
+_MANY_IDS = [f"bulk-{number:05}" for number in range(MANY)]
+
+PROJECTS = (
+    Project("proj-1", "Spring catalogue"),
+    Project("proj-2", "Summer catalogue"),
+    Project("proj-3", "Autumn catalogue", artworks=3, unfinished=0),
+    Project("proj-4", "Winter catalogue", artworks=2, unfinished=2),
+    *(Project(awkward, "A project with an awkward id") for awkward in AWKWARD_IDS),
+)
+USERS = (
+    User("john.doe", "John Doe", "john.doe@example.org"),
+    User("jane.roe", "Jane Roe", "jane.roe@example.org", is_sso=True),
+)
+
+
+def _projects(ids: Iterable[str], **members: Any) -> list[dict[str, Any]]:
+    return [{"project_id": one, "name": "Made for a test", **members} for one in ids]
+
+
+def _created(*projects: dict[str, Any]) -> dict[str, Any]:
+    return {"tool": "create_projects", "arguments": {"projects": list(projects)}}
+
+
+_TWO = ["proj-1", "proj-2"]
+_USER = {"username": "john.doe", "name": "John Doe", "email": "john.doe@example.org"}
+_SSO_USER = {
+    "username": "jane.roe",
+    "name": "Jane Roe",
+    "email": "jane.roe@example.org",
+    "is_sso": True,
+}
+
+TABLE: dict[str, Any] = {
+    "payload": True,
+    "held": "count_held_tokens",
+    "expiry-setting": "expiry_minutes",
+    "key-setting": "secret_key",
+    "zone-setting": "time_zone",
+    "pairs": {
+        "close_projects": {
+            "arguments": {"project_ids": _TWO, "force": False},
+            "forced": {"project_ids": ["proj-4"], "force": True},
+            "reversible": True,
+            "undo": {"tool": "reopen_projects", "arguments": {"project_ids": _TWO}},
+            "restore": _created(
+                *_projects([*_TWO, *AWKWARD_IDS]),
+                *_projects(["proj-4"], artworks=2, unfinished=2),
+            ),
+            "change": _created(*_projects(["proj-2"], artworks=1, unfinished=1)),
+            "awkward": [{"project_ids": [one], "force": False} for one in AWKWARD_IDS]
+            + [{"project_ids": list(AWKWARD_IDS), "force": False}],
+        },
+        "delete_projects": {
+            "arguments": {"project_ids": _TWO, "force": False},
+            "forced": {"project_ids": ["proj-3"], "force": True},
+            "reversible": False,
+            "restore": _created(
+                *_projects([*_TWO, *AWKWARD_IDS]), *_projects(["proj-3"], artworks=3)
+            ),
+            "change": _created(*_projects(["proj-2"], artworks=4)),
+            "awkward": [{"project_ids": list(AWKWARD_IDS), "force": False}],
+            "many": {"project_ids": _MANY_IDS, "force": False},
+            "many-before": _created(*_projects(_MANY_IDS)),
+        },
+        "delete_user": {
+            "arguments": {"username": "john.doe"},
+            "reversible": False,
+            "sso": {"username": "jane.roe"},
+            "restore": [
+                {"tool": "create_user", "arguments": _USER},
+                {"tool": "create_user", "arguments": _SSO_USER},
+            ],
+            "change": {
+                "tool": "create_user",
+                "arguments": {**_USER, "email": "somebody.else@example.org"},
+            },
+        },
+    },
+    "back-end": {
+        "setting": "back_end",
+        "fails": "fails",
+        "half": "half_fails",
+        "late": "fails_late",
+        "slow": "slow",
+    },
+}

@@ -1,0 +1,191 @@
+"""The gate: a preview and a token first, then what the token says and nothing else.
+
+Every check is a small method, so that each can be broken alone. A refused token is as good
+afterwards as it was before; a token is used up before anything is done with it, so that nothing can
+happen twice whatever the back end does. Knows no MCP.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from ...families.prepare_confirm import vocabulary as words
+from ...families.prepare_confirm.vocabulary import Payload, Reason
+from ..clock import Clock
+from .back_end import BackEnd
+from .operations import Draft, Operation, Outcome
+from .options import Options
+from .records import Attempt
+from .refusals import ConfirmationRefusal, NothingToPrepareError
+from .state import State
+from .tokens import Mint, fingerprint
+
+logger = logging.getLogger(__name__)
+
+
+class ConfirmationGate:
+    """One server's gate. May be called by several threads."""
+
+    mint_class: type[Mint] = Mint
+
+    def __init__(self, clock: Clock, state: State, back_end: BackEnd, options: Options) -> None:
+        self.clock = clock
+        self.state = state
+        self.back_end = back_end
+        self.options = options
+        self.mint = self.mint_class(options.secret_key)
+
+    # ---- prepare
+
+    def prepare(
+        self, operation: Operation, arguments: Mapping[str, Any], caller: str
+    ) -> dict[str, Any]:
+        """A preview with a token, or what stands in its way."""
+        tool = words.PREPARE + operation.name
+        try:
+            draft = operation.draft(arguments, self.state)
+        except NothingToPrepareError as error:
+            self.audit(tool, "nothing to prepare", None, caller)
+            return {words.SUCCESS: False, words.MESSAGE: f"Nothing to confirm: {error}"}
+        self.clean_up()
+        token, expires_at = self.issue(operation, draft)
+        self.audit(tool, "previewed", token, caller)
+        return self.preview(operation, draft, token, expires_at)
+
+    def issue(self, operation: Operation, draft: Draft) -> tuple[str, datetime]:
+        lifetime = self.options.lifetime(operation.name)
+        token, payload = self.mint.issue(operation.name, draft.data, self.now(), lifetime)
+        return token, instant(payload.expires_at)
+
+    def preview(
+        self, operation: Operation, draft: Draft, token: str, expires_at: datetime
+    ) -> dict[str, Any]:
+        return {
+            words.ACTION: words.PREVIEW,
+            words.OPERATION: operation.verb,
+            words.ITEMS: draft.items,
+            words.WARNINGS: draft.warnings,
+            words.TOKEN: token,
+            words.EXPIRES_AT: expires_at.isoformat().replace("+00:00", "Z"),
+            words.NEXT_STEP: f"When a person has agreed to this, call {words.CONFIRM}"
+            f"{operation.name} with the {words.TOKEN}, before {self.local_time(expires_at)}",
+        }
+
+    def local_time(self, moment: datetime) -> str:
+        """For a person, who reads the clock on the wall."""
+        return f"{moment.astimezone(self.options.time_zone):%H:%M:%S %Z}".rstrip()
+
+    # ---- confirm
+
+    def confirm(
+        self, operation: Operation, arguments: Mapping[str, Any], caller: str
+    ) -> dict[str, Any]:
+        """What was done, or why nothing was."""
+        tool = words.CONFIRM + operation.name
+        given = arguments.get(words.TOKEN)
+        try:
+            payload = self.verify(operation, given)
+        except ConfirmationRefusal as refusal:
+            self.audit(tool, f"refused: {refusal.reason}", given, caller)
+            return self.refuse(refusal)
+        outcome = self.execute(operation, payload, arguments)
+        told = "done" if outcome.complete else f"not all done: {outcome.failure or 'changed'}"
+        self.audit(tool, told, given, caller)
+        return self.tell(operation, payload, outcome)
+
+    def verify(self, operation: Operation, given: Any) -> Payload:
+        """All the checks, from what costs nothing to what uses the token up."""
+        token = self.check_given(operation, given)
+        payload = self.mint.open(token)
+        self.check_action(operation, payload)
+        self.check_unexpired(payload)
+        self.check_remembered(payload)
+        self.spend(payload)
+        return payload
+
+    def check_given(self, operation: Operation, given: Any) -> str:
+        if not isinstance(given, str) or not given:
+            shown = "nothing" if not given else type(given).__name__
+            raise ConfirmationRefusal(
+                Reason.MALFORMED,
+                f"{words.TOKEN} is missing or malformed: got {shown}, "
+                f"expected the one of {words.PREPARE}{operation.name}",
+            )
+        return given
+
+    def check_action(self, operation: Operation, payload: Payload) -> None:
+        if payload.action != operation.name:
+            raise ConfirmationRefusal(
+                Reason.WRONG_ACTION,
+                f"wrong action: the token is for {payload.action}, not for {operation.name}",
+            )
+
+    def check_unexpired(self, payload: Payload) -> None:
+        if self.now() >= instant(payload.expires_at):
+            raise ConfirmationRefusal(
+                Reason.EXPIRED, "the token has expired: prepare again to get a new one"
+            )
+
+    def check_remembered(self, payload: Payload) -> None:
+        """With a key that outlives the memory of used tokens, only what was issued since counts."""
+        if instant(payload.issued_at) < self.state.since():
+            raise ConfirmationRefusal(
+                Reason.USED,
+                "the token may have been used: it is older than this server's memory of used ones",
+            )
+
+    def spend(self, payload: Payload) -> None:
+        """One step that decides, however many come at once."""
+        self.clean_up()
+        kept = timedelta(seconds=words.USED_KEPT_SECONDS)
+        forget_at = max(instant(payload.expires_at), self.now() + kept)
+        if not self.state.spend(payload.nonce, forget_at):
+            raise ConfirmationRefusal(
+                Reason.USED, "the token has already been used: prepare again to get a new one"
+            )
+
+    def execute(
+        self,
+        operation: Operation,
+        payload: Payload,
+        arguments: Mapping[str, Any],  # noqa: ARG002
+    ) -> Outcome:
+        """By what the token says; the arguments of this call have no say."""
+        self.back_end.before()
+        with self.state.together():
+            return operation.execute(payload.data, self.state, self.back_end)
+
+    def tell(self, operation: Operation, payload: Payload, outcome: Outcome) -> dict[str, Any]:
+        message = operation.message(outcome)
+        return {
+            words.SUCCESS: outcome.complete,
+            words.ACTION: operation.past,
+            **operation.answer(payload.data, outcome),
+            words.MESSAGE: message[0].upper() + message[1:],
+        }
+
+    def refuse(self, refusal: ConfirmationRefusal) -> dict[str, Any]:
+        return {words.SUCCESS: False, words.MESSAGE: f"Confirmation failed: {refusal}"}
+
+    # ---- housekeeping
+
+    def clean_up(self) -> None:
+        """Used tokens are forgotten when nobody could use them any more."""
+        self.state.forget_spent(self.now())
+
+    def audit(self, tool: str, outcome: str, token: Any, caller: str) -> None:
+        """Every attempt is written down, and no token whole."""
+        mark = fingerprint(token)
+        self.state.add_attempt(Attempt(self.now(), tool, outcome, mark, caller))
+        logger.info("%s by %s: %s (token %s)", tool, caller, outcome, mark)
+
+    def now(self) -> datetime:
+        return self.clock.now()
+
+
+def instant(seconds: float) -> datetime:
+    """Unix time as an instant, to the microsecond: floats of today's dates carry no more."""
+    return datetime.fromtimestamp(seconds, UTC)

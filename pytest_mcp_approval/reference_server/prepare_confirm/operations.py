@@ -1,0 +1,315 @@
+"""The three operations: what a preview of each shows, and what its confirmation does.
+
+What was shown goes into the token with its versions; what has another version when the token comes
+back is reported and left alone. Knows no token and no transport.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ..tools import InvalidArgumentsError
+from .back_end import BackEnd
+from .records import ACTIVE, Project
+from .refusals import BackEndError, NothingToPrepareError
+from .state import State
+
+MOST_IDS = 10_000
+_LONGEST_ID = 200
+_NAMED = 5
+"""How many ids a sentence names before it counts the others."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What would happen."""
+
+    items: list[dict[str, Any]]
+    warnings: list[str]
+    data: dict[str, Any]
+    """What the token carries, and all that the confirmation goes by."""
+
+
+@dataclass
+class Outcome:
+    """What happened."""
+
+    done: list[str] = field(default_factory=list)
+    left_alone: dict[str, str] = field(default_factory=dict)
+    """By id, why."""
+    unknown: list[str] = field(default_factory=list)
+    """Where the back end failed in the act: it may be done or not."""
+    failure: str = ""
+
+    @property
+    def complete(self) -> bool:
+        return not (self.left_alone or self.unknown or self.failure)
+
+
+class Operation(ABC):
+    """One pair of tools."""
+
+    name: ClassVar[str]
+    """As in prepare_<name> and confirm_<name>; also the action that its tokens are good for."""
+    verb: ClassVar[str]
+    past: ClassVar[str]
+    thing: ClassVar[str]
+    title: ClassVar[str]
+    properties: ClassVar[dict[str, Any]]
+    required: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def draft(self, arguments: Mapping[str, Any], state: State) -> Draft:
+        """Look, and change nothing."""
+
+    @abstractmethod
+    def execute(self, data: Mapping[str, Any], state: State, back_end: BackEnd) -> Outcome:
+        """Do what the draft listed, and nothing else."""
+
+    @abstractmethod
+    def answer(self, data: Mapping[str, Any], outcome: Outcome) -> dict[str, Any]:
+        """The members of the answer that say what happened, beside success and message."""
+
+    def message(self, outcome: Outcome) -> str:
+        """One sentence with the whole truth."""
+        total = len(outcome.done) + len(outcome.left_alone) + len(outcome.unknown)
+        parts = [f"{self.past} {len(outcome.done)} of {total} {self.thing}(s)"]
+        if outcome.complete:
+            parts = [f"{self.past} {len(outcome.done)} {self.thing}(s)"]
+        if outcome.failure:
+            parts.append(f"it failed: {outcome.failure}")
+        if outcome.unknown:
+            parts.append(f"may or may not be {self.past}: {named(outcome.unknown)}")
+        if outcome.left_alone:
+            shown = [f"{one!r} ({why})" for one, why in list(outcome.left_alone.items())[:_NAMED]]
+            parts.append(f"not {self.past}: {', '.join(shown)}{_more(outcome.left_alone)}")
+        return "; ".join(parts)
+
+
+def do_each(
+    seen: Sequence[tuple[str, int]],
+    change: Callable[[str, int], bool],
+    exists: Callable[[str], bool],
+) -> Outcome:
+    """Change one thing after the other; after a failure the rest is not tried."""
+    outcome = Outcome()
+    for name, version in seen:
+        if outcome.failure:
+            outcome.left_alone[name] = "not tried"
+            continue
+        try:
+            if change(name, version):
+                outcome.done.append(name)
+            elif exists(name):
+                outcome.left_alone[name] = "changed since the preview"
+            else:
+                outcome.left_alone[name] = "gone since the preview"
+        except BackEndError as error:
+            outcome.failure = str(error)
+            outcome.unknown.append(name)
+    return outcome
+
+
+class _OnProjects(Operation):
+    thing = "project"
+    required = ("project_ids",)
+    properties: ClassVar[dict[str, Any]] = {
+        "project_ids": {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1, "maxLength": _LONGEST_ID},
+            "minItems": 1,
+            "maxItems": MOST_IDS,
+        },
+        "force": {"type": "boolean", "description": "Do it in spite of what stands against it"},
+    }
+
+    def draft(self, arguments: Mapping[str, Any], state: State) -> Draft:
+        ids, force = project_ids(arguments), truth(arguments, "force")
+        found = state.projects(ids)
+        missing = [one for one in ids if one not in found]
+        if missing:
+            raise NothingToPrepareError(f"no such {self.thing}: {named(missing)}")
+        for project in found.values():
+            self.check_possible(project, force)
+        data = {
+            "project_ids": ids,
+            "force": force,
+            "versions": [found[one].version for one in ids],
+        }
+        items = [found[one].to_item() for one in ids]
+        return Draft(items, self.warnings(list(found.values()), force), data)
+
+    @abstractmethod
+    def check_possible(self, project: Project, force: bool) -> None:
+        """A preview lists only what can happen."""
+
+    @abstractmethod
+    def warnings(self, projects: Sequence[Project], force: bool) -> list[str]: ...
+
+    @abstractmethod
+    def change(self, back_end: BackEnd) -> Callable[[str, int, bool], bool]: ...
+
+    def execute(self, data: Mapping[str, Any], state: State, back_end: BackEnd) -> Outcome:
+        change, force = self.change(back_end), data["force"]
+        return do_each(
+            list(zip(data["project_ids"], data["versions"], strict=True)),
+            lambda one, version: change(one, version, force),
+            lambda one: bool(state.projects([one])),
+        )
+
+    def answer(self, data: Mapping[str, Any], outcome: Outcome) -> dict[str, Any]:  # noqa: ARG002
+        members: dict[str, Any] = {
+            f"{self.past}_count": len(outcome.done),
+            "project_ids": outcome.done,
+        }
+        if outcome.left_alone:
+            members["left_alone"] = [
+                {"project_id": one, "reason": why} for one, why in outcome.left_alone.items()
+            ]
+        if outcome.unknown:
+            members["unknown"] = outcome.unknown
+        return members
+
+
+class CloseProjects(_OnProjects):
+    """Reversible."""
+
+    name, verb, past = "close_projects", "close", "closed"
+    title = "Close projects"
+
+    def check_possible(self, project: Project, force: bool) -> None:
+        if project.status != ACTIVE:
+            raise NothingToPrepareError(f"project {project.project_id!r} is {project.status}")
+        if project.unfinished and not force:
+            raise NothingToPrepareError(
+                f"project {project.project_id!r} has {project.unfinished} unfinished artwork(s): "
+                "say force to close it all the same"
+            )
+
+    def warnings(self, projects: Sequence[Project], force: bool) -> list[str]:
+        lines = [f"{len(projects)} project(s) will be closed"]
+        unfinished = sum(project.unfinished for project in projects)
+        if force and unfinished:
+            lines.append(f"Forced: {unfinished} unfinished artwork(s) are closed with them")
+        else:
+            lines.append("Closing asks for artworks that are complete or approved")
+        return [*lines, "It can be reversed: reopen_projects opens them again"]
+
+    def change(self, back_end: BackEnd) -> Callable[[str, int, bool], bool]:
+        return back_end.close_project
+
+
+class DeleteProjects(_OnProjects):
+    """Irreversible."""
+
+    name, verb, past = "delete_projects", "delete", "deleted"
+    title = "Delete projects"
+
+    def check_possible(self, project: Project, force: bool) -> None:
+        if project.artworks and not force:
+            raise NothingToPrepareError(
+                f"project {project.project_id!r} has {project.artworks} artwork(s): "
+                "say force to delete it all the same"
+            )
+
+    def warnings(self, projects: Sequence[Project], force: bool) -> list[str]:
+        lines = [
+            f"DESTRUCTIVE: {len(projects)} project(s) will be deleted permanently",
+            "This CANNOT BE UNDONE",
+        ]
+        artworks = sum(project.artworks for project in projects)
+        if force and artworks:
+            lines.append(f"Forced: {artworks} artwork(s) in them are lost for ever")
+        else:
+            lines.append("Deleting asks for projects without artworks")
+        return [*lines, "All data that belong to them are lost"]
+
+    def change(self, back_end: BackEnd) -> Callable[[str, int, bool], bool]:
+        return back_end.delete_project
+
+
+class DeleteUser(Operation):
+    """Irreversible; says so when somebody else vouches for the user's sign-in."""
+
+    name, verb, past, thing = "delete_user", "delete", "deleted", "user"
+    title = "Delete a user"
+    properties: ClassVar[dict[str, Any]] = {
+        "username": {"type": "string", "minLength": 1, "maxLength": _LONGEST_ID}
+    }
+    required = ("username",)
+
+    def draft(self, arguments: Mapping[str, Any], state: State) -> Draft:
+        username = identifier(arguments.get("username"), "username")
+        user = state.user(username)
+        if user is None:
+            raise NothingToPrepareError(f"no such user: {username!r}")
+        warnings = [
+            f"DESTRUCTIVE: the user {username!r} will be deleted permanently",
+            "This CANNOT BE UNDONE",
+            f"The user's address is {user.email}",
+            "All data of the user, and access to projects and artworks, are lost",
+        ]
+        if user.is_sso:
+            warnings.append("This is an SSO user: signing in elsewhere may be affected too")
+        return Draft([user.to_item()], warnings, {"username": username, "version": user.version})
+
+    def execute(self, data: Mapping[str, Any], state: State, back_end: BackEnd) -> Outcome:
+        return do_each(
+            [(data["username"], data["version"])],
+            back_end.delete_user,
+            lambda one: state.user(one) is not None,
+        )
+
+    def answer(self, data: Mapping[str, Any], outcome: Outcome) -> dict[str, Any]:
+        members: dict[str, Any] = {"deleted_count": len(outcome.done)}
+        if outcome.done:
+            members["username"] = data["username"]
+        if outcome.left_alone:
+            members["left_alone"] = [
+                {"username": one, "reason": why} for one, why in outcome.left_alone.items()
+            ]
+        if outcome.unknown:
+            members["unknown"] = outcome.unknown
+        return members
+
+
+OPERATIONS: tuple[Operation, ...] = (CloseProjects(), DeleteProjects(), DeleteUser())
+
+
+# ---- arguments
+
+
+def project_ids(arguments: Mapping[str, Any]) -> list[str]:
+    """Each id once, in the order in which they came."""
+    given = arguments.get("project_ids")
+    if not isinstance(given, list) or not 0 < len(given) <= MOST_IDS:
+        shown = f"{len(given)} of them" if isinstance(given, list) else type(given).__name__
+        raise InvalidArgumentsError(f"project_ids: got {shown}, expected a list of 1 to {MOST_IDS}")
+    return list(dict.fromkeys(identifier(one, "project_ids") for one in given))
+
+
+def identifier(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_ID:
+        raise InvalidArgumentsError(
+            f"{name}: got {ascii(value)[:40]}, expected text of 1 to {_LONGEST_ID} characters"
+        )
+    return value
+
+
+def truth(arguments: Mapping[str, Any], name: str) -> bool:
+    value = arguments.get(name, False)
+    if not isinstance(value, bool):
+        raise InvalidArgumentsError(f"{name}: got {ascii(value)[:40]}, expected true or false")
+    return value
+
+
+def named(ids: Sequence[str]) -> str:
+    """Some ids, and how many there are beside them."""
+    return ", ".join(repr(one) for one in list(ids)[:_NAMED]) + _more(ids)
+
+
+def _more(ids: Any) -> str:
+    return f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""

@@ -1,0 +1,80 @@
+"""What the back end keeps, and what is written down of each attempt. Knows no rule."""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+ACTIVE, CLOSED = "active", "closed"
+
+
+def fresh_version() -> int:
+    """Never one that was there before: what is deleted and made anew is another thing."""
+    return secrets.randbits(52)
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project. Whatever changes it gives it another version: a preview is held to it."""
+
+    project_id: str
+    name: str
+    status: str = ACTIVE
+    artworks: int = 0
+    unfinished: int = 0
+    """Artworks that are neither complete nor approved."""
+    version: int = 1
+
+    def to_item(self) -> dict[str, Any]:
+        """As a preview lists it."""
+        return {
+            "project_id": self.project_id,
+            "name": self.name,
+            "status": self.status,
+            "artworks": self.artworks,
+            "unfinished": self.unfinished,
+        }
+
+
+@dataclass(frozen=True)
+class User:
+    """A user of the back end."""
+
+    username: str
+    name: str
+    email: str
+    enabled: bool = True
+    is_sso: bool = False
+    version: int = 1
+
+    def to_item(self) -> dict[str, Any]:
+        return {
+            "username": self.username,
+            "name": self.name,
+            "email": self.email,
+            "enabled": self.enabled,
+            "is_sso": self.is_sso,
+        }
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One call of a prepare or confirm tool, and what came of it."""
+
+    at: datetime.datetime
+    tool: str
+    outcome: str
+    token: str
+    """A fingerprint: it tells two tokens apart, and confirms nothing."""
+    caller: str
+
+    def to_json(self) -> dict[str, str]:
+        return {
+            "at": self.at.isoformat(),
+            "tool": self.tool,
+            "outcome": self.outcome,
+            "token": self.token,
+            "caller": self.caller,
+        }

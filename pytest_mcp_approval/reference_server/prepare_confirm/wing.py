@@ -1,0 +1,259 @@
+"""The two-step tools as a part of the reference server: six tools, and some beside them.
+
+The others look, undo, and put projects and users in place for a trial. Knows MCP's shapes of tools
+and results; the rules are the gate's.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, ClassVar
+
+from ...families.prepare_confirm import vocabulary as words
+from ..tools import InvalidArgumentsError
+from ..wings import Caller, Wing, WingParts
+from .back_end import BACK_ENDS
+from .demonstration import TABLE
+from .gate import ConfirmationGate
+from .operations import MOST_IDS, OPERATIONS, Operation, identifier, project_ids, truth
+from .options import Options, read_options
+from .records import ACTIVE, Project, User
+from .state import MemoryState, State
+
+_IDS = {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_IDS}
+_TEXT = {"type": "string", "minLength": 1}
+
+
+class PrepareConfirmWing(Wing):
+    """prepare_x and confirm_x for three operations."""
+
+    family = words.FAMILY
+    known_settings: ClassVar[Mapping[str, Any]] = TABLE
+    gate_class: ClassVar[type[ConfirmationGate]] = ConfirmationGate
+
+    def __init__(self, parts: WingParts) -> None:
+        super().__init__(parts)
+        self.options = self.read_options(parts.settings)
+        self._backing = parts.backing
+        # Told now, used when the state is first needed: who uses another family pays nothing.
+        self._started = self.clock.now()
+        self._lock = threading.Lock()
+        self._gate: ConfirmationGate | None = None
+        self._reset_at: datetime | None = None
+        self._pairs = {
+            prefix + operation.name: (prefix, operation)
+            for operation in OPERATIONS
+            for prefix in (words.PREPARE, words.CONFIRM)
+        }
+        self._others: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+            "reopen_projects": self.reopen_projects,
+            "create_projects": self.create_projects,
+            "create_user": self.create_user,
+            "list_projects": self.list_projects,
+            "list_confirmations": self.list_confirmations,
+            "count_held_tokens": self.count_held_tokens,
+        }
+        self._listings = [
+            *(self.listing(prefix, operation) for prefix, operation in self._pairs.values()),
+            *_OTHERS,
+        ]
+
+    def read_options(self, settings: Mapping[str, Any]) -> Options:
+        return read_options(settings)
+
+    @property
+    def gate(self) -> ConfirmationGate:
+        with self._lock:
+            if self._gate is None:
+                state = self._backing.keep(self.family, self._in_memory, self._in_database)
+                back_end = BACK_ENDS[self.options.back_end](state, self.effects)
+                self._gate = self.gate_class(self.clock, state, back_end, self.options)
+                if self._reset_at is not None:
+                    state.reset(self._reset_at)
+            return self._gate
+
+    def _in_memory(self) -> State:
+        return MemoryState(self._started)
+
+    def _in_database(self, url: str) -> State:
+        from .sql_state import SqlState  # here: memory needs no database
+
+        return SqlState(url, self._started)
+
+    def listing(self, prefix: str, operation: Operation) -> dict[str, Any]:
+        """The entry of one tool of a pair."""
+        if prefix == words.PREPARE:
+            return _entry(
+                prefix + operation.name,
+                f"{operation.title}: preview",
+                f"Show what would be {operation.past}, and get a token for "
+                f"{words.CONFIRM}{operation.name}. Changes nothing.",
+                operation.properties,
+                operation.required,
+                read_only=True,
+            )
+        return _entry(
+            prefix + operation.name,
+            operation.title,
+            f"Do what {words.PREPARE}{operation.name} has shown, once, on its token.",
+            {words.TOKEN: {"type": "string"}},
+            (words.TOKEN,),
+        )
+
+    def listings(self) -> list[dict[str, Any]]:
+        return self._listings
+
+    def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
+        given = {} if arguments is None else arguments
+        if not isinstance(given, Mapping):
+            raise InvalidArgumentsError(
+                f"arguments: got {type(given).__name__}, expected an object"
+            )
+        if name in self._pairs:
+            prefix, operation = self._pairs[name]
+            act = self.gate.prepare if prefix == words.PREPARE else self.gate.confirm
+            return self.result(act(operation, given, caller.user))
+        return self.result(self._others[name](given))
+
+    def result(self, answer: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "content": [{"type": "text", "text": json.dumps(answer)}],
+            "structuredContent": answer,
+            "isError": False,
+        }
+
+    def reset(self) -> None:
+        if self._gate is None:
+            self._reset_at = self.clock.now()  # done when the state is first needed
+        else:
+            self._gate.state.reset(self.clock.now())
+
+    # ---- the tools beside the pairs
+
+    def reopen_projects(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """What makes closing reversible."""
+        state = self.gate.state
+        found = state.projects(project_ids(arguments))
+        closed = [one for one in found.values() if one.status != ACTIVE]
+        state.put_projects(
+            Project(one.project_id, one.name, ACTIVE, one.artworks, one.unfinished)
+            for one in closed
+        )
+        return {"success": True, "reopened": [one.project_id for one in closed]}
+
+    def create_projects(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Puts projects in place, new or changed."""
+        given = arguments.get("projects")
+        if not isinstance(given, list) or not 0 < len(given) <= MOST_IDS:
+            raise InvalidArgumentsError(f"projects: expected a list of 1 to {MOST_IDS}")
+        projects = [
+            Project(
+                project_id=identifier(_member(one, "project_id"), "project_id"),
+                name=identifier(_member(one, "name"), "name"),
+                artworks=_count(one, "artworks"),
+                unfinished=_count(one, "unfinished"),
+            )
+            for one in given
+        ]
+        self.gate.state.put_projects(projects)
+        return {"success": True, "created": len(projects)}
+
+    def create_user(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Puts a user in place, new or changed."""
+        user = User(
+            username=identifier(arguments.get("username"), "username"),
+            name=identifier(arguments.get("name"), "name"),
+            email=identifier(arguments.get("email"), "email"),
+            is_sso=truth(arguments, "is_sso"),
+        )
+        self.gate.state.put_user(user)
+        return {"success": True, "created": 1}
+
+    def list_projects(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        return {"projects": [one.to_item() for one in self.gate.state.projects().values()]}
+
+    def list_confirmations(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        """The audit: every attempt, oldest first, as far as it is kept."""
+        return {"attempts": [one.to_json() for one in self.gate.state.attempts()]}
+
+    def count_held_tokens(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        """How many tokens this server remembers anything of."""
+        return {"held": self.gate.state.spent_count()}
+
+
+def _entry(
+    name: str,
+    title: str,
+    description: str,
+    properties: Mapping[str, Any],
+    required: tuple[str, ...] = (),
+    *,
+    read_only: bool = False,
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "title": title,
+        "description": description,
+        "inputSchema": {
+            "type": "object",
+            "properties": dict(properties),
+            "required": list(required),
+        },
+        "annotations": {"readOnlyHint": read_only, "destructiveHint": not read_only},
+    }
+
+
+def _member(value: Any, name: str) -> Any:
+    if not isinstance(value, Mapping):
+        raise InvalidArgumentsError(f"projects: got {ascii(value)[:40]}, expected objects")
+    return value.get(name)
+
+
+def _count(value: Mapping[str, Any], name: str) -> int:
+    count = value.get(name, 0)
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= 10**6:
+        raise InvalidArgumentsError(f"{name}: got {ascii(count)[:40]}, expected a whole number")
+    return count
+
+
+_OTHERS = [
+    _entry(
+        "reopen_projects",
+        "Reopen projects",
+        "Open closed projects again. Needs no confirmation.",
+        {"project_ids": _IDS},
+        ("project_ids",),
+    ),
+    _entry(
+        "create_projects",
+        "Create projects",
+        "Put projects in place, new or changed, for a trial.",
+        {"projects": {"type": "array", "items": {"type": "object"}, "minItems": 1}},
+        ("projects",),
+    ),
+    _entry(
+        "create_user",
+        "Create a user",
+        "Put a user in place, new or changed, for a trial.",
+        {"username": _TEXT, "name": _TEXT, "email": _TEXT, "is_sso": {"type": "boolean"}},
+        ("username", "name", "email"),
+    ),
+    _entry("list_projects", "List projects", "All projects.", {}, read_only=True),
+    _entry(
+        "list_confirmations",
+        "List confirmations",
+        "Every attempt to prepare or confirm, oldest first.",
+        {},
+        read_only=True,
+    ),
+    _entry(
+        "count_held_tokens",
+        "Count held tokens",
+        "How many tokens this server remembers anything of.",
+        {},
+        read_only=True,
+    ),
+]

@@ -1,0 +1,124 @@
+"""Many confirmations of one token at the same moment: one of them does something."""
+
+import pytest
+
+from pytest_mcp_approval.catalogue import NotApplicable, requirement
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+from pytest_mcp_approval.wire import StdioTransport, race
+
+RUNNERS = 8
+
+# Over HTTP all requests but their last bytes are with the server before any is complete, which
+# finds nearly all servers that look first and mark later. On stdio they go out in one write, and a
+# server may well take them one by one: there a race without a second winner is weak evidence.
+
+
+def _race(two_step, preview, tokens, sessions):
+    """What came of each, and how much was done by all together."""
+    calls = [
+        sessions[number % len(sessions)].prepare(
+            "tools/call", two_step.driver.confirm_params(preview.pair, token)
+        )
+        for number, token in enumerate(tokens)
+    ]
+    replies, runs, _ = two_step.driver.watch(lambda: race(two_step.session, calls))
+    two_step.disturbed()
+    return [two_step.driver.seen(preview.pair, reply) for reply in replies], runs
+
+
+def _expect_one(two_step, preview, seen, runs, sent):
+    winners = [one for one in seen if one.succeeded]
+    done = "" if two_step.driver.effects is None else f", {'?' if runs is None else runs} done"
+    two_step.expect(
+        len(winners) == 1 and runs in (None, 1, len(preview.ids)),
+        sent=sent,
+        expected=f"one success, {len(preview.ids)} thing(s) done",
+        got=f"{len(winners)} of {len(seen)} succeeded{done}",
+    )
+
+
+@requirement("prepare_confirm/concurrent")
+@pytest.mark.parametrize("sessions", [1, 2], ids=["one session", "two sessions"])
+def test_of_many_confirmations_at_once_one_counts(two_step, sessions):
+    speakers = [two_step.session]
+    if sessions == 2:
+        if isinstance(two_step.target.transport, StdioTransport):
+            raise NotApplicable("a pipe has one session")
+        speakers.append(two_step.target.new_session("pytest-mcp-approval, second client"))
+    try:
+        for pair in two_step.pairs() or [two_step.pair]:
+            two_step.honest(pair)
+            preview = two_step.preview(pair)
+            seen, runs = _race(two_step, preview, [preview.token] * RUNNERS, speakers)
+            sent = f"{pair.confirm} {RUNNERS} times at once with one token"
+            _expect_one(two_step, preview, seen, runs, sent)
+            for one in seen:
+                if not one.succeeded:
+                    two_step.expect_refusal(
+                        one, Reason.USED, sent=f"{sent}, one of those that came too late"
+                    )
+    finally:
+        for session in speakers[1:]:
+            session.close()
+
+
+@requirement("prepare_confirm/concurrent")
+def test_one_real_token_among_forgeries_counts(two_step):
+    """The real one wins, whoever is first."""
+    two_step.honest()
+    preview = two_step.preview()
+    forged = f"{preview.token[:-1]}{'1' if preview.token[-1] == '0' else '0'}"
+    tokens = [forged] * 3 + [preview.token] + [forged] * 3
+    seen, runs = _race(two_step, preview, tokens, [two_step.session])
+    sent = f"{preview.pair.confirm} at once: one real token, six with a broken signature"
+    _expect_one(two_step, preview, seen, runs, sent)
+    two_step.expect(
+        seen[3].succeeded,
+        sent=sent,
+        expected="the real one succeeds",
+        got=seen[3].describe(),
+    )
+
+
+@requirement("prepare_confirm/concurrent")
+def test_different_tokens_do_not_stand_in_each_others_way(two_step):
+    """Two previews of different pairs, confirmed at the same moment: both are done."""
+    pairs = two_step.pairs()
+    apart = [
+        (one, other)
+        for one in pairs
+        for other in pairs
+        if one.name < other.name and not _shared(one.arguments, other.arguments)
+    ]
+    if not apart:
+        raise NotApplicable("the pairs that may be run concern the same things")
+    one, other = apart[0]
+    two_step.honest(one)
+    two_step.honest(other)
+    previews = [two_step.preview(one), two_step.preview(other)]
+    calls = [
+        two_step.session.prepare(
+            "tools/call", two_step.driver.confirm_params(preview.pair, preview.token)
+        )
+        for preview in previews
+    ]
+    replies, _, _ = two_step.driver.watch(lambda: race(two_step.session, calls))
+    two_step.disturbed()
+    for preview, reply in zip(previews, replies, strict=True):
+        seen = two_step.driver.seen(preview.pair, reply)
+        two_step.expect_done(
+            seen, preview, sent=f"{preview.pair.confirm} at the same moment as another pair's"
+        )
+
+
+def _shared(one, other):
+    def texts(value):
+        if isinstance(value, str):
+            return {value}
+        if isinstance(value, dict):
+            return {text for inner in value.values() for text in texts(inner)}
+        return (
+            {text for inner in value for text in texts(inner)} if isinstance(value, list) else set()
+        )
+
+    return texts(dict(one)) & texts(dict(other))

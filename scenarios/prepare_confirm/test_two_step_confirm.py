@@ -1,0 +1,191 @@
+"""confirm_x: does what the preview listed, all of it and nothing else, and tells the truth."""
+
+import json
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+
+# ---- what was shown is done
+
+
+@requirement("prepare_confirm/confirm-executes")
+def test_what_was_shown_is_done(two_step):
+    """Preview and result compared thing by thing, for every pair."""
+    for pair in two_step.pairs() or [two_step.pair]:
+        preview = two_step.preview(pair)
+        outcome = two_step.confirm(preview)
+        two_step.expect_done(outcome, preview, sent=f"{pair.confirm} with the preview's token")
+
+
+@requirement("prepare_confirm/confirm-executes")
+def test_force_is_what_it_was_in_the_preview(two_step):
+    """The flag of the preview is the flag of the deed."""
+    pair = two_step.pair_with(
+        "forced = { ... }, arguments with the force flag,", lambda p: p.forced
+    )
+    for arguments in (pair.forced, pair.arguments):
+        preview = two_step.preview(pair, arguments)
+        outcome = two_step.confirm(preview)
+        two_step.expect_done(
+            outcome, preview, sent=f"{pair.confirm}, prepared with {json.dumps(arguments)[:100]}"
+        )
+
+
+@requirement("prepare_confirm/confirm-executes")
+def test_confirming_takes_no_arguments_of_its_own(two_step):
+    """Arguments beside the token name other things and another flag: they have no say.
+
+    A server may ignore them or refuse the call; it may not act on them.
+    """
+    tried = False
+    for pair in two_step.pairs():
+        if pair.forced is None:
+            continue
+        tried = True
+        two_step.honest(pair)
+        preview = two_step.preview(pair)
+        outcome = two_step.confirm(preview, more=pair.forced)
+        if outcome.refused and not outcome.executed:
+            continue
+        two_step.expect_done(
+            outcome,
+            preview,
+            sent=f"{pair.confirm} with the token and {json.dumps(pair.forced)[:100]} beside it",
+        )
+    if not tried:
+        raise NotVerified("needs forced = { ... }, other arguments that are safe, in pairs.NAME")
+
+
+@requirement("prepare_confirm/confirm-executes", "prepare_confirm/signature")
+def test_ids_of_any_spelling_come_through(two_step):
+    """Ids with the separator, quotes, line breaks, braces: what the token carries is what comes
+    out."""
+    two_step.honest()
+    sets = [(pair, one) for pair in two_step.pairs() for one in pair.awkward]
+    if not sets:
+        raise NotVerified("needs awkward = [{ ... }], arguments with odd ids, in pairs.NAME")
+    for pair, arguments in sets:
+        preview = two_step.preview(pair, arguments)
+        outcome = two_step.confirm(preview)
+        two_step.expect_done(
+            outcome, preview, sent=f"{pair.confirm}, prepared with {json.dumps(arguments)[:100]}"
+        )
+
+
+@requirement("prepare_confirm/confirm-executes")
+def test_very_many_things_are_done(two_step):
+    """Ten thousand ids in one preview: all are done, and the answer counts them right."""
+    pair = two_step.pair_with("many = { ... }, very long arguments,", lambda p: p.many)
+    other = two_step.target.twin()  # what it does would be in the way of every later look
+    many = two_step if other is None else two_step.over(other, "a twin")
+    patience, many.session.deadline = many.session.deadline, 6 * many.session.deadline
+    many.make(pair.many_before)
+    preview = many.preview(pair, pair.many)
+    outcome = many.confirm(preview)
+    many.session.deadline = patience
+    many.expect_done(outcome, preview, sent=f"{pair.confirm} on {len(preview.ids)} things")
+    many.expect_refusal(many.confirm(preview), sent=f"{pair.confirm} with the same token again")
+
+
+# ---- what changed in between is told
+
+
+def _told(outcome, lost, sent, two_step, expected_most):
+    """The answer owns up to what it did not do."""
+    answer = json.dumps(outcome.answer.value, ensure_ascii=False) + outcome.answer.text
+    claimed = outcome.claimed_count
+    two_step.expect(
+        not outcome.probed or outcome.runs is None or outcome.runs <= expected_most,
+        sent=sent,
+        expected=f"at most {expected_most} done",
+        got=outcome.describe(),
+    )
+    two_step.expect(
+        claimed is None or outcome.runs is None or claimed == outcome.runs,
+        sent=sent,
+        expected="the answer counts what was really done",
+        got=outcome.describe(),
+    )
+    two_step.expect(
+        claimed is None or claimed <= expected_most,
+        sent=sent,
+        expected=f"the answer counts at most {expected_most}",
+        got=outcome.describe(),
+    )
+    two_step.expect(
+        not any(one in (outcome.claimed_ids or []) for one in lost),
+        sent=sent,
+        expected=f"{', '.join(lost)} not among what was done",
+        got=outcome.describe(),
+    )
+    reported = not outcome.succeeded or all(one in answer for one in lost)
+    two_step.expect(
+        reported,
+        sent=sent,
+        expected=f"{', '.join(lost)} reported as not done",
+        got=outcome.describe(),
+    )
+
+
+def _pair_on_a_list(two_step):
+    """A pair whose safe arguments have one list of several things, and that list's name."""
+    candidates = sorted(two_step.pairs(), key=lambda pair: pair.reversible is not False)
+    for pair in candidates:
+        for name, value in pair.arguments.items():
+            if isinstance(value, list) and len(value) > 1:
+                return pair, name
+    raise NotVerified("needs a pair whose arguments list two things")
+
+
+@requirement("prepare_confirm/confirm-executes")
+def test_what_has_vanished_is_not_counted(two_step):
+    """Of two things that were shown one is gone by the time of the confirmation."""
+    pair, name = _pair_on_a_list(two_step)
+    two_step.honest(pair)
+    both = two_step.preview(pair)
+    lost = pair.arguments[name][:1]
+    first = two_step.preview(pair, {**pair.arguments, name: lost})
+    if not two_step.confirm(first).succeeded:
+        raise NotVerified("the first of two things could not be done alone")
+    outcome = two_step.confirm(both)
+    left = len(pair.arguments[name]) - 1
+    sent = f"{pair.confirm} on {len(both.ids)} things, of which {lost[0]} was done meanwhile"
+    _told(outcome, lost, sent, two_step, left)
+
+
+@requirement("prepare_confirm/confirm-executes")
+def test_nothing_is_done_where_nothing_is_left(two_step):
+    """Two previews of the same thing; both tokens are good, but one of them comes too late."""
+    pair = two_step.pair_with("an irreversible pair", lambda p: p.reversible is False)
+    two_step.honest(pair)
+    first, second = two_step.preview(pair), two_step.preview(pair)
+    if not two_step.confirm(first).succeeded:
+        raise NotVerified("the first of two previews could not be confirmed")
+    outcome = two_step.confirm(second)
+    sent = f"{pair.confirm} on a second preview of what is gone by now"
+    two_step.expect(
+        not outcome.succeeded and not (outcome.probed and outcome.executed),
+        sent=sent,
+        expected="success false, nothing done, and the reason told",
+        got=outcome.describe(),
+    )
+
+
+@requirement("prepare_confirm/confirm-executes")
+def test_what_has_changed_is_not_done_silently(two_step):
+    """Something is not any more what the person saw when they agreed."""
+    tried = False
+    for pair in two_step.pairs():
+        if not pair.change:
+            continue
+        tried = True
+        two_step.honest(pair)
+        preview = two_step.preview(pair)
+        two_step.make(pair.change)
+        changed = json.dumps([call.arguments for call in pair.change], ensure_ascii=False)
+        lost = [one for one in preview.ids if json.dumps(one, ensure_ascii=False) in changed]
+        outcome = two_step.confirm(preview)
+        sent = f"{pair.confirm}, after {', '.join(lost)} had changed since the preview"
+        two_step.disturbed()
+        _told(outcome, lost, sent, two_step, len(preview.ids) - len(lost))
+    if not tried:
+        raise NotVerified("needs change = { tool, arguments }, which changes something shown")

@@ -1,0 +1,199 @@
+"""A token is good for five minutes, or for as long as the server was told, and no longer."""
+
+import datetime
+
+import pytest
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+from pytest_mcp_approval.families.prepare_confirm.zones import KOLKATA, NEW_YORK, clock_changes
+from pytest_mcp_approval.target import TargetError
+from pytest_mcp_approval.wire import WireError
+
+SECOND = datetime.timedelta(seconds=1)
+
+
+def _shown(preview):
+    try:
+        return preview.expires_at
+    except (ValueError, OverflowError, OSError) as error:
+        raise NotVerified(f"the expiry cannot be read: {error}") from None
+
+
+def _expect_lifetime(two_step, preview, minutes, sent):
+    """The expiry that is shown lies as far ahead as it should, by the target's own clock."""
+    clock = two_step.target.clock
+    tolerance = 5 if clock.movable else 60
+    ahead = (_shown(preview) - clock.now()).total_seconds()
+    two_step.expect(
+        abs(ahead - 60 * minutes) <= tolerance,
+        sent=sent,
+        expected=f"{preview.table.expires} in {60 * minutes:g} s",
+        got=f"in {ahead:.0f} s",
+    )
+
+
+def _expect_boundary(two_step, where):
+    """A second before its end a token serves, a second after it does not.
+
+    The very instant may go either way: servers show it rounded.
+    """
+    pair = two_step.pair
+    margin = SECOND if two_step.clock.stops else 10 * SECOND
+    preview = two_step.preview()
+    end = _shown(preview)
+    two_step.clock.move_to(end - margin, before=end)
+    outcome = two_step.confirm(preview)
+    two_step.expect_done(
+        outcome,
+        preview,
+        sent=f"{pair.confirm}, {margin.seconds} s before the token expires{where}",
+    )
+    preview = two_step.preview()
+    two_step.clock.move_to(_shown(preview) + SECOND)
+    two_step.expect_refusal(
+        two_step.confirm(preview),
+        Reason.EXPIRED,
+        sent=f"{pair.confirm}, 1 s after the token expired{where}",
+    )
+
+
+@requirement("prepare_confirm/expired", needs=[])
+def test_a_token_lives_for_five_minutes(two_step):
+    """By default; for another time say expiry-minutes."""
+    two_step.honest()
+    preview = two_step.preview()
+    _expect_lifetime(
+        two_step, preview, two_step.table.expiry_minutes, f"{preview.pair.prepare}, as configured"
+    )
+
+
+@requirement("prepare_confirm/expired", needs=["clock"])
+def test_the_end_is_where_it_was_shown(two_step):
+    _expect_boundary(two_step, "")
+
+
+@requirement("prepare_confirm/expired", needs=["clock"])
+@pytest.mark.parametrize("later", [60, 3600, 85800, 40 * 86400], ids="{} s later".format)
+def test_an_expired_token_stays_expired(two_step, later):
+    """For ever, and every pair's. 85800 s are ten minutes less than a day."""
+    if not two_step.clock.stops:
+        raise NotVerified("needs a clock that can be put ahead by days")
+    for pair in two_step.pairs() or [two_step.pair]:
+        two_step.honest(pair)
+        preview = two_step.preview(pair)
+        two_step.clock.move_to(_shown(preview) + datetime.timedelta(seconds=later))
+        two_step.expect_refusal(
+            two_step.confirm(preview),
+            Reason.EXPIRED,
+            sent=f"{pair.confirm}, {later} s after the token expired",
+        )
+
+
+@requirement("prepare_confirm/expired", needs=["clock"])
+def test_an_expired_token_says_so_again(two_step):
+    """A refusal does not change the reason: expired, and not used."""
+    two_step.honest()
+    preview = two_step.preview()
+    two_step.clock.move_to(_shown(preview) + SECOND)
+    for time in ("first", "second", "third"):
+        two_step.expect_refusal(
+            two_step.confirm(preview),
+            Reason.EXPIRED,
+            sent=f"{preview.pair.confirm} with an expired token, the {time} time",
+        )
+
+
+@requirement("prepare_confirm/expired", needs=["clock"])
+def test_preparing_again_does_not_revive_an_expired_token(two_step):
+    """The answer to an expired token is a new preview with a new token; the old one stays dead."""
+    old = two_step.preview()
+    two_step.clock.move_to(_shown(old) + SECOND)
+    new = two_step.preview()
+    two_step.expect_refusal(
+        two_step.confirm(old),
+        Reason.EXPIRED,
+        sent=f"{old.pair.confirm} with an expired token, after a new prepare",
+    )
+    two_step.still_serves(new, after="an expired one was refused")
+
+
+# ---- another lifetime
+
+
+@requirement("prepare_confirm/expired", needs=[])
+@pytest.mark.parametrize("minutes", [1, 90])
+def test_the_lifetime_can_be_configured(two_step, minutes):
+    other = two_step.with_expiry(minutes)
+    sent = f"{other.pair.prepare}, configured for {minutes} minutes"
+    _expect_lifetime(other, other.preview(), minutes, sent)
+    if other.target.clock.movable and other.target.clock.stops:
+        _expect_boundary(other, f" (of {minutes} minutes)")
+
+
+@requirement("prepare_confirm/expired", needs=[])
+def test_no_and_negative_lifetimes_are_refused(two_step):
+    """Zero is not "the default", nor "for ever": the server does not start, or gives no token."""
+    two_step.with_expiry(5).honest()
+    for minutes in (0, -1, -0.5):
+        other = two_step.with_expiry(minutes)
+        try:
+            pair = other.pair
+            answer = other.driver.request_preview(pair, pair.arguments)
+        except (TargetError, WireError):
+            continue
+        token = answer.member(other.table.token)
+        two_step.expect(
+            not isinstance(token, str),
+            sent=f"{pair.prepare} on a server that was configured for {minutes} minutes",
+            expected="a server that does not start, or no token",
+            got=answer.describe(),
+        )
+
+
+# ---- local time is nobody's business
+
+
+@requirement("prepare_confirm/expired", needs=[])
+@pytest.mark.parametrize("zone", [NEW_YORK, KOLKATA])
+def test_the_time_zone_of_the_machine_does_not_matter(two_step, zone):
+    """West of Greenwich a local time taken for UTC has expired before it is shown; east of it, it
+    lives for hours. Kolkata is half an hour off besides."""
+    other = two_step.in_zone(zone)
+    minutes = other.table.expiry_minutes
+    _expect_lifetime(other, other.preview(), minutes, f"{other.pair.prepare} in {zone}")
+    if other.target.clock.movable and other.target.clock.stops:
+        _expect_boundary(other, f" in {zone}")
+        return
+    preview = other.preview()
+    other.expect_done(other.confirm(preview), preview, sent=f"{other.pair.confirm} in {zone}")
+
+
+@requirement("prepare_confirm/expired", needs=["clock"])
+def test_a_change_to_and_from_summer_time_does_not_matter(two_step):
+    """A token that lives across the hour that is skipped, or that comes twice."""
+    other = two_step.in_zone(NEW_YORK)
+    if not other.clock.stops:
+        raise NotVerified("needs a clock that can be put to another day")
+    minutes = other.table.expiry_minutes
+    half = datetime.timedelta(minutes=minutes / 2)
+    for direction, change in clock_changes(other.clock.now()).items():
+        other.clock.move_to(change - half)
+        preview = other.preview()
+        where = f" (clocks go {direction} in {NEW_YORK} meanwhile)"
+        _expect_lifetime(other, preview, minutes, f"{other.pair.prepare}{where}")
+        margin = SECOND
+        other.clock.move_to(_shown(preview) - margin)
+        other.expect_done(
+            other.confirm(preview),
+            preview,
+            sent=f"{other.pair.confirm}, 1 s before the token expires{where}",
+        )
+        other.clock.move_to(change - half)
+        preview = other.preview()
+        other.clock.move_to(_shown(preview) + SECOND)
+        other.expect_refusal(
+            other.confirm(preview),
+            Reason.EXPIRED,
+            sent=f"{other.pair.confirm}, 1 s after the token expired{where}",
+        )

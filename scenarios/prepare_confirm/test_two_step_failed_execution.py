@@ -1,0 +1,140 @@
+"""The back end fails: the caller is told the truth, and nothing runs twice."""
+
+from collections import Counter
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+from pytest_mcp_approval.wire import Outcome
+from pytest_mcp_approval.wire.clock import Deadline
+
+
+def _expect_told(two_step, outcome, sent):
+    """No success is claimed, there are words for it, and the count is the real one."""
+    two_step.expect(
+        not outcome.succeeded and outcome.answer.answered and bool(outcome.message.strip()),
+        sent=sent,
+        expected="success false, and a message",
+        got=outcome.describe(),
+    )
+    claimed = outcome.claimed_count
+    if claimed is not None and outcome.runs is not None and not outcome.answer.member("unknown"):
+        two_step.expect(
+            claimed == outcome.runs,
+            sent=sent,
+            expected="the answer counts what was really done",
+            got=outcome.describe(),
+        )
+
+
+def _done(two_step):
+    """Everything that was done so far, as texts that can be counted."""
+    two_step.driver.forget()
+    seen = two_step.driver.effects.look().entries
+    if seen is None:
+        return Counter()
+    return Counter(
+        str({name: value for name, value in one.items() if name != "number"})
+        if isinstance(one, dict)
+        else str(one)
+        for one in seen
+    )
+
+
+def _expect_nothing_twice(two_step, sent):
+    twice = [what for what, times in _done(two_step).items() if times > 1]
+    two_step.expect(
+        not twice, sent=sent, expected="nothing done twice", got=f"twice: {'; '.join(twice[:3])}"
+    )
+
+
+@requirement("prepare_confirm/failed-execution")
+def test_a_failure_is_told(two_step):
+    """Nothing was done, and the answer says so; the same token again does nothing either."""
+    two_step.honest()
+    other, pair, arguments = _failing(two_step)
+    preview = other.preview(pair, arguments)
+    outcome = other.confirm(preview)
+    sent = f"{preview.pair.confirm}, and the back end fails"
+    _expect_told(other, outcome, sent)
+    two_step.expect(
+        not (outcome.probed and outcome.executed),
+        sent=sent,
+        expected="nothing done",
+        got=outcome.describe(),
+    )
+    again = other.confirm(preview)
+    two_step.expect(
+        not again.succeeded and not (again.probed and again.executed),
+        sent=f"{sent}; the same token again",
+        expected="no success, nothing done",
+        got=again.describe(),
+    )
+
+
+def _failing(two_step):
+    """A back end that fails, or something that it fails to do."""
+    for pair in two_step.pairs():
+        if pair.failing is not None:
+            return two_step, pair, pair.failing
+    if not two_step.table.back_end:
+        raise NotVerified(
+            "needs failing = { ... }, arguments that the back end fails on, in pairs.NAME"
+        )
+    return two_step.with_back_end("fails"), None, None
+
+
+@requirement("prepare_confirm/failed-execution")
+def test_half_a_success_is_told_as_such(two_step):
+    """Of two things one is done, then the back end is gone: one effect, and the answer owns up."""
+    two_step.need_effects()
+    two_step.honest()
+    other = two_step.with_back_end("half")
+    preview = other.preview()
+    outcome = other.confirm(preview)
+    sent = f"{preview.pair.confirm} on {len(preview.ids)} things, the back end fails at the second"
+    _expect_told(other, outcome, sent)
+    two_step.expect(outcome.runs == 1, sent=sent, expected="one thing done", got=outcome.describe())
+    other.confirm(preview)
+    _expect_nothing_twice(other, f"{sent}; the same token again")
+
+
+@requirement("prepare_confirm/failed-execution")
+def test_an_answer_that_was_lost_is_not_tried_again(two_step):
+    """The back end does it and then fails to say so: whether it was done is not known, and a
+    second try would do it twice."""
+    two_step.need_effects()
+    two_step.honest()
+    other = two_step.with_back_end("late")
+    preview = other.preview()
+    outcome = other.confirm(preview)
+    sent = f"{preview.pair.confirm}, and the back end's answer is lost"
+    _expect_told(other, outcome, sent)
+    _expect_nothing_twice(other, sent)
+    other.confirm(preview)
+    _expect_nothing_twice(other, f"{sent}; the same token again")
+
+
+@requirement("prepare_confirm/failed-execution")
+def test_a_client_that_does_not_wait_does_no_harm(two_step):
+    """The back end takes its time, the client gives up and calls again: it is done once."""
+    two_step.need_effects()
+    two_step.honest()
+    other = two_step.with_back_end("slow")
+    preview = other.preview()
+    before = _done(other)
+    params = other.driver.confirm_params(preview.pair, preview.token)
+    first = other.session.call("tools/call", params, deadline=0.1)
+    if first.outcome is not Outcome.NO_ANSWER:
+        raise NotVerified(f"the back end was not slow: {first.describe()}")
+    again = other.driver.seen(preview.pair, other.session.call("tools/call", params))
+    sent = f"{preview.pair.confirm} again, while the first call is still under way"
+    two_step.expect_refusal(again, Reason.USED, sent=sent)
+    deadline = Deadline(10)
+    while (done := _done(other) - before).total() < len(preview.ids) and not deadline.passed:
+        continue
+    two_step.expect(
+        done.total() == len(preview.ids) and max(done.values()) == 1,
+        sent=sent,
+        expected=f"{len(preview.ids)} thing(s) done, each once",
+        got=f"{done.total()} done",
+    )

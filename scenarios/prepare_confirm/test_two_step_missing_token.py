@@ -1,0 +1,101 @@
+"""Without a token, or with something else in its place: a clear error, and nothing happens."""
+
+import re
+
+import pytest
+
+from pytest_mcp_approval.catalogue import requirement
+from pytest_mcp_approval.families.prepare_confirm.driver import NOT_GIVEN
+from pytest_mcp_approval.wire import Outcome
+
+INSTEAD = {
+    "no token": NOT_GIVEN,
+    "an empty text": "",
+    "null": None,
+    "a blank": " ",
+    "a number": 12345,
+    "zero": 0,
+    "true": True,
+    "a list": ["a"],
+    "an empty list": [],
+    "an object": {"token": "a"},
+    "a word": "yes",
+    "the separator": "|",
+    "separators": "|||",
+    "null|null": "null|null",
+    "JSON of another kind": "[1]|[2]",
+    "a zero byte": "\x00",
+    "beyond ASCII": "é中🔑|é中🔑",
+    "very long": "0" * 200_000,
+    "deep JSON": f"{'[' * 5000}|{'0' * 64}",
+    "a format string": "%s%n{0}{token}",
+}
+
+# What escapes from a program that did not expect what it got.
+UNHANDLED = re.compile(
+    r"traceback|\b(Key|Type|Value|Attribute|Index|Unicode\w*|Recursion|JSONDecode)Error\b|"
+    r"'NoneType' object|has no attribute|is not subscriptable|not enough values to unpack|"
+    r"Cannot read propert|undefined is not|panicked at|nil pointer|at line \d+ column",
+    re.IGNORECASE,
+)
+
+
+@requirement("prepare_confirm/missing-token")
+@pytest.mark.parametrize("instead", INSTEAD)
+def test_what_is_no_token_gets_a_clear_error(two_step, instead):
+    """Success false, a tool error or an error of the base protocol: all are clear. An exception
+    that nobody caught is not, nor is silence."""
+    two_step.honest()
+    everywhere = instead in ("no token", "an empty text", "a number")
+    for pair in two_step.pairs() if everywhere else [two_step.pair]:
+        two_step.put_in_place(pair)
+        params = two_step.driver.confirm_params(pair, INSTEAD[instead])
+        outcome = two_step.submit(pair, params["arguments"])
+        sent = f"{pair.confirm} with {instead} for a token"
+        two_step.expect_refusal(outcome, sent=sent, plain_form=False)
+        words = outcome.message or outcome.answer.text
+        error = outcome.answer.reply.error
+        two_step.expect(
+            bool(words.strip()) and (error is None or error.code != -32603),
+            sent=sent,
+            expected="an error that says what is wrong",
+            got=outcome.describe(),
+        )
+        two_step.expect(
+            not UNHANDLED.search(words),
+            sent=sent,
+            expected="an error in words, not an exception that escaped",
+            got=outcome.describe(),
+        )
+    two_step.expect(
+        two_step.honest().answer.reply.outcome is Outcome.RESULT,
+        sent=f"an honest confirmation after {instead} for a token",
+        expected="a result",
+        got="none",
+    )
+
+
+@requirement("prepare_confirm/missing-token")
+def test_confirming_without_arguments_at_all(two_step):
+    """A call whose params have no `arguments`."""
+    two_step.honest()
+    for pair in two_step.pairs():
+        two_step.put_in_place(pair)
+        outcome = two_step.driver.submit(pair, {"name": pair.confirm})
+        two_step.expect_refusal(
+            outcome, sent=f"{pair.confirm} without any arguments", plain_form=False
+        )
+
+
+@requirement("prepare_confirm/missing-token")
+def test_arguments_do_not_stand_in_for_a_token(two_step):
+    """The arguments of prepare, given to confirm: nothing was shown, so nothing is done."""
+    for pair in two_step.pairs() or [two_step.pair]:
+        two_step.honest(pair)
+        two_step.put_in_place(pair)
+        outcome = two_step.submit(pair, dict(pair.arguments))
+        two_step.expect_refusal(
+            outcome,
+            sent=f"{pair.confirm} with the arguments of {pair.prepare} and no token",
+            plain_form=False,
+        )

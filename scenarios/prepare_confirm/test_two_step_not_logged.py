@@ -1,0 +1,30 @@
+"""Whoever reads a log must not find a token in it that they could use."""
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.prepare_confirm.logs import visible, watched_log
+
+
+@requirement("prepare_confirm/not-logged")
+def test_no_token_stands_whole_in_a_log(two_step):
+    """Prepared, refused, used and used again: at no time does the log show it."""
+    file = two_step.table.log
+    if not visible(two_step.target, file):
+        raise NotVerified('needs the server\'s log: log = "PATH" in [prepare_confirm]')
+    two_step.honest()
+    with watched_log(two_step.target, file) as log:
+        for pair in two_step.pairs():
+            preview = two_step.preview(pair)
+            steps = {
+                "prepared": lambda: None,
+                "refused for its signature": lambda p=preview: two_step.confirm(p, f"{p.token}0"),
+                "used": lambda p=preview: two_step.confirm(p),
+                "used again": lambda p=preview: two_step.confirm(p),
+            }
+            for name, step in steps.items():
+                step()
+                two_step.expect(
+                    not log.holds(preview.token),
+                    sent=f"a token of {pair.prepare}, {name}",
+                    expected="a log without the whole token",
+                    got="the whole token in the server's log",
+                )

@@ -1,0 +1,160 @@
+"""A token is good for one confirmation in its whole life."""
+
+import datetime
+
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.prepare_confirm.forging import respelled
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+from pytest_mcp_approval.wire import StdioTransport
+
+KEY = "a key that only these scenarios use 7f3a"
+LIFE = 180
+"""Minutes: longer than used tokens are kept at the least."""
+
+
+def _used(two_step, pair=None):
+    """A preview whose token has just been used."""
+    preview = two_step.preview(pair)
+    outcome = two_step.confirm(preview)
+    if not outcome.succeeded:
+        raise NotVerified(f"an honest {preview.pair.confirm} failed: {outcome.describe()}")
+    two_step.put_in_place(preview.pair)  # so that it could be done once more
+    two_step.driver.forget()
+    return preview
+
+
+@requirement("prepare_confirm/one-time", needs=[])
+def test_a_token_is_good_once(two_step):
+    """For every pair, and however often it is tried."""
+    for pair in two_step.pairs() or [two_step.pair]:
+        preview = _used(two_step, pair)
+        for time in ("second", "third", "fourth"):
+            two_step.expect_refusal(
+                two_step.confirm(preview),
+                Reason.USED,
+                sent=f"{pair.confirm} with the same token, the {time} time",
+            )
+
+
+@requirement("prepare_confirm/one-time", needs=[])
+def test_others_do_not_make_it_good_again(two_step):
+    """New previews of the same thing, and other confirmations, come in between."""
+    preview = _used(two_step)
+    two_step.honest()
+    two_step.preview()
+    two_step.expect_refusal(
+        two_step.confirm(preview),
+        Reason.USED,
+        sent=f"{preview.pair.confirm} with a used token, after other previews and confirmations",
+    )
+
+
+@requirement("prepare_confirm/one-time", needs=[])
+def test_a_used_token_spelled_otherwise_is_still_used(two_step):
+    """A reader that overlooks blanks or case must not remember tokens by their very letters."""
+    preview = _used(two_step)
+    for name, token in respelled(preview.token).items():
+        two_step.expect_refusal(
+            two_step.confirm(preview, token),
+            sent=f"{preview.pair.confirm} with a used token, {name}",
+            plain_form=False,
+        )
+
+
+@requirement("prepare_confirm/one-time", needs=[])
+def test_a_used_token_is_used_in_every_session(two_step):
+    """Another client has it too."""
+    if isinstance(two_step.target.transport, StdioTransport):
+        raise NotApplicable("a pipe has one session")
+    preview = _used(two_step)
+    with two_step.target.new_session("pytest-mcp-approval, second client") as other:
+        two_step.expect_refusal(
+            two_step.confirm(preview, session=other),
+            Reason.USED,
+            sent=f"{preview.pair.confirm} with a used token, from another session",
+        )
+
+
+@requirement("prepare_confirm/one-time", needs=["clock"])
+def test_forgetting_used_tokens_does_not_make_them_good_again(two_step):
+    """A token that lives for three hours, used at once: an hour later a server may clean up, but
+    not forget this one."""
+    other = two_step
+    if two_step.table.expiry_minutes < LIFE:
+        other = two_step.with_expiry(LIFE)
+    if not other.clock.stops:
+        raise NotVerified("needs a clock that can be put ahead by hours")
+    preview, used_at = _used(other), other.clock.now()
+    for minutes in (59, 61, 121, LIFE - 1):
+        other.clock.move_to(used_at + datetime.timedelta(minutes=minutes))
+        other.honest()  # whatever is cleaned up on the way is cleaned up now
+        other.put_in_place(preview.pair)
+        other.driver.forget()
+        other.expect_refusal(
+            other.confirm(preview),
+            Reason.USED,
+            sent=f"{preview.pair.confirm} with a token of {LIFE} minutes, "
+            f"used {minutes} minutes ago",
+        )
+
+
+@requirement("prepare_confirm/one-time", needs=["clock"])
+def test_a_used_token_does_not_come_back_when_it_has_expired(two_step):
+    """Used and expired: either reason will do."""
+    preview = _used(two_step)
+    if not two_step.clock.stops:
+        raise NotVerified("needs a clock that can be put ahead by hours")
+    for hours in (1, 2, 26):
+        two_step.clock.move_to(two_step.clock.now() + datetime.timedelta(hours=hours))
+        two_step.expect_refusal(
+            two_step.confirm(preview),
+            Reason.USED,
+            Reason.EXPIRED,
+            sent=f"{preview.pair.confirm} with a token used hours ago",
+        )
+
+
+# ---- over a restart
+
+
+def _replay_after_restart(other, sent):
+    preview = _used(other)
+    other.target.restart()
+    other.driver.forget()
+    other.disturbed()
+    other.put_in_place(preview.pair)
+    # Reading: whatever reason a server has after a restart, a spent token does nothing.
+    other.expect_refusal(other.confirm(preview), sent=sent)
+    other.honest()
+
+
+@requirement("prepare_confirm/one-time", needs=["restart"])
+def test_a_used_token_is_refused_after_a_restart(two_step):
+    other = two_step.twin()
+    _replay_after_restart(other, f"{other.pair.confirm} with a used token, after a restart")
+
+
+@requirement("prepare_confirm/one-time", needs=["restart"])
+def test_a_used_token_is_refused_after_a_restart_with_the_same_key(two_step):
+    """With a key of its own a server knows its signature again; it must know what was used, too,
+    or refuse what is older than its memory."""
+    other = two_step.with_key(KEY)
+    _replay_after_restart(
+        other, f"{other.pair.confirm} with a used token, after a restart with the same key"
+    )
+
+
+@requirement("prepare_confirm/one-time", needs=["restart"])
+def test_a_used_token_is_used_at_every_replica(two_step):
+    """Another process over the same state, with the same key."""
+    one = two_step.with_key(KEY)
+    one.honest()
+    other = one.over(one.target.replica(), "a replica: another process over the same state")
+    other.driver.listed()
+    preview = _used(one)
+    other.driver.forget()
+    other.expect_refusal(
+        other.driver.confirm(preview),
+        Reason.USED,
+        sent=f"{preview.pair.confirm} at a replica, with a token that was used at the first",
+    )

@@ -1,0 +1,125 @@
+"""prepare_x: shows everything, changes nothing."""
+
+import pytest
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+
+# ---- what it answers
+
+
+def _text(value):
+    return isinstance(value, str) and bool(value.strip())
+
+
+MEMBERS = {
+    "action": ("the text preview", lambda preview: preview.answer.member("action") == "preview"),
+    "operation": ("a text", lambda preview: _text(preview.answer.member("operation"))),
+    "items": ("a list of what it concerns", lambda preview: bool(preview.items)),
+    "warnings": (
+        "a list of texts",
+        lambda preview: bool(preview.warnings) and all(map(_text, preview.warnings)),
+    ),
+    "confirmation_token": ("a text", lambda preview: _text(preview.token)),
+    "next_step": (
+        "a text that names the confirm tool",
+        lambda preview: preview.pair.confirm in str(preview.answer.member(preview.table.next_step)),
+    ),
+}
+
+
+@requirement("prepare_confirm/preview")
+@pytest.mark.parametrize("member", MEMBERS)
+def test_a_preview_has_its_members(two_step, member):
+    """What a person, and the model that asks them, needs to see before they agree."""
+    expected, holds = MEMBERS[member]
+    for pair in two_step.pairs() or [two_step.pair]:
+        preview = two_step.preview(pair)
+        two_step.expect(
+            holds(preview),
+            sent=f"{pair.prepare} with its safe arguments",
+            expected=f"{member}: {expected}",
+            got=preview.answer.describe(),
+        )
+
+
+@requirement("prepare_confirm/preview")
+def test_a_preview_says_until_when(two_step):
+    """An instant with a time zone: without one nobody knows when it is."""
+    for pair in two_step.pairs() or [two_step.pair]:
+        preview = two_step.preview(pair)
+        try:
+            preview.expires_at  # noqa: B018  # reading it is the test
+            problem = ""
+        except (ValueError, OverflowError, OSError) as error:
+            problem = str(error)
+        two_step.expect(
+            not problem,
+            sent=f"{pair.prepare} with its safe arguments",
+            expected=f"{preview.table.expires}: an instant in ISO 8601 with its time zone",
+            got=problem,
+        )
+
+
+def _named(value):
+    """The texts in lists among the arguments: what a caller named one by one."""
+    for one in value.values():
+        if isinstance(one, list):
+            yield from (name for name in one if isinstance(name, str))
+
+
+@requirement("prepare_confirm/preview")
+def test_a_preview_lists_what_was_asked_for(two_step):
+    """Thing by thing: nothing is left out, and nothing is added."""
+    compared = False
+    for pair in two_step.pairs() or [two_step.pair]:
+        asked = sorted(set(_named(pair.arguments)))
+        if not asked:
+            continue
+        compared = True
+        preview = two_step.preview(pair)
+        two_step.expect(
+            sorted(preview.ids) == asked,
+            sent=f"{pair.prepare} on {', '.join(asked[:4])}",
+            expected=f"{len(asked)} item(s) with just these ids",
+            got=f"items {', '.join(preview.ids[:4])} ({len(preview.ids)})",
+        )
+    if not compared:
+        raise NotVerified("needs a pair whose arguments list what they concern")
+
+
+# ---- what it does not do
+
+
+@requirement("prepare_confirm/preview")
+@pytest.mark.parametrize("times", [1, 5])
+def test_preparing_does_nothing(two_step, times):
+    """However often something is prepared, nothing has happened yet."""
+    two_step.need_effects()
+    for pair in two_step.pairs() or [two_step.pair]:
+        two_step.put_in_place(pair)
+        two_step.driver.forget()
+        _, runs, _ = two_step.driver.watch(
+            lambda pair=pair: [two_step.driver.prepare(pair) for _ in range(times)]
+        )
+        two_step.expect(
+            runs == 0,
+            sent=f"{pair.prepare} {times} time(s), and no confirm",
+            expected="nothing done",
+            got=f"{'something' if runs is None else runs} done",
+        )
+        two_step.honest(pair)  # the twin: the probe does show what a confirmation does
+
+
+@requirement("prepare_confirm/preview")
+def test_what_was_prepared_can_be_prepared_again(two_step):
+    """A preview takes nothing away: the second one shows the same."""
+    for pair in two_step.pairs() or [two_step.pair]:
+        first = two_step.preview(pair)
+        answer = two_step.driver.request_preview(pair, pair.arguments)
+        shown = answer.member(two_step.table.items)
+        two_step.expect(
+            shown == first.items,
+            sent=f"{pair.prepare} twice, and no confirm",
+            expected="the same items both times",
+            got=answer.describe(),
+        )

@@ -1,0 +1,103 @@
+"""The key: random unless one is given, and never none."""
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+from pytest_mcp_approval.target import TargetError
+from pytest_mcp_approval.wire import WireError
+
+KEY = "one key that these scenarios give 51c0"
+OTHER = "another key that these scenarios give 9d"
+
+
+def _same_moment(*servers):
+    """Clocks of servers that were started one after the other are brought together."""
+    for one in servers:
+        one.driver.listed()  # it runs from here on
+    if all(one.target.clock.movable and one.target.clock.stops for one in servers):
+        moment = max(one.target.clock.now() for one in servers)
+        for one in servers:
+            one.target.clock.move_to(moment)
+
+
+def _fresh_preview(server):
+    """A preview of things as a newly started server has them: nothing is put in place before."""
+    return server.driver.prepare(server.pair)
+
+
+@requirement("prepare_confirm/secret-key")
+def test_the_key_is_random_by_default(two_step):
+    """Two servers that were told no key do not take each other's tokens."""
+    if two_step.table.shared_key:
+        raise NotVerified("this server is started with a key (shared-key)")
+    two_step.honest()
+    one, other = two_step.twin(), two_step.twin()
+    _same_moment(one, other)
+    preview = _fresh_preview(one)
+    outcome = other.driver.confirm(preview)
+    two_step.expect(
+        outcome.refused and not outcome.executed,
+        sent=f"{preview.pair.confirm} at one server with the token of another, neither has a key",
+        expected="success false, nothing done: each has a random key of its own",
+        got=outcome.describe(),
+    )
+    one.still_serves(preview, after="another server had refused it")
+
+
+@requirement("prepare_confirm/secret-key")
+def test_a_given_key_is_shared(two_step):
+    """A server with the same key takes a token that was not used yet."""
+    one, other = two_step.with_key(KEY), two_step.with_key(KEY)
+    _same_moment(one, other)
+    preview = _fresh_preview(one)
+    other.expect_done(
+        other.driver.confirm(preview),
+        preview,
+        sent=f"{preview.pair.confirm} at another server with the same key",
+    )
+
+
+@requirement("prepare_confirm/secret-key")
+def test_another_key_is_another_key(two_step):
+    one, other = two_step.with_key(KEY), two_step.with_key(OTHER)
+    _same_moment(one, other)
+    preview = _fresh_preview(one)
+    other.expect_refusal(
+        other.driver.confirm(preview),
+        Reason.SIGNATURE,
+        sent=f"{preview.pair.confirm} at a server with another key",
+    )
+    one.still_serves(preview, after="a server with another key had refused it")
+
+
+@requirement("prepare_confirm/secret-key")
+def test_an_empty_key_is_refused(two_step):
+    """A server that is told an empty key does not start.
+
+    Reading: an empty variable of the environment may count as none; then the key is random.
+    """
+    two_step.with_key(KEY).honest()
+    one = two_step.with_key("")
+    try:
+        one.driver.listed()
+    except (TargetError, WireError):
+        return
+    other = two_step.with_key("")
+    _same_moment(one, other)
+    answer = one.driver.request_preview(one.pair, one.pair.arguments)
+    token = answer.member(one.table.token)
+    sent = f"{one.pair.prepare} on a server that was told an empty key"
+    if not isinstance(token, str):
+        return
+    two_step.expect(
+        not two_step.table.key_setting,
+        sent=sent,
+        expected="a server that does not start",
+        got=answer.describe(),
+    )
+    outcome = other.driver.confirm(_fresh_preview(one))
+    two_step.expect(
+        outcome.refused and not outcome.executed,
+        sent=f"{one.pair.confirm} at one server with the token of another, both with an empty key",
+        expected="servers that do not start, or have a random key each",
+        got=outcome.describe(),
+    )

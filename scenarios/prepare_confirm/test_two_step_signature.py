@@ -1,0 +1,156 @@
+"""Only what the server itself has signed counts, to the last byte."""
+
+from pytest_mcp_approval.catalogue import Finding, NotVerified, requirement
+from pytest_mcp_approval.families.prepare_confirm.forging import (
+    changed_at_each_place,
+    cut_or_grown,
+    forged_payloads,
+    respelled,
+)
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+
+# Reading: a token that has lost its form may be told as malformed instead.
+FORGED = (Reason.SIGNATURE, Reason.MALFORMED)
+
+
+@requirement("prepare_confirm/signature")
+def test_no_byte_of_a_token_can_be_changed(two_step):
+    """Each character in turn is replaced by its neighbour: payload, separator and signature."""
+    two_step.honest()
+    preview = two_step.preview()
+    pair, whole = preview.pair, preview.token
+    changes = list(changed_at_each_place(whole))
+    calls = [(place, two_step.driver.confirm_params(pair, changed)) for place, changed in changes]
+
+    def try_all():
+        for place, params in calls:
+            reply = two_step.session.call("tools/call", params)
+            yield place, two_step.driver.seen(pair, reply)
+
+    # The effects are looked at once, at the end: a look for each byte would take half of the time.
+    outcomes, runs, _ = two_step.driver.watch(lambda: list(try_all()))
+    for place, outcome in outcomes:
+        two_step.expect_refusal(
+            outcome,
+            *FORGED,
+            sent=f"{pair.confirm}, character {place} of {len(whole)} of the token changed "
+            f"({whole[max(0, place - 8) : place]}[{whole[place]}])",
+        )
+    two_step.expect(
+        runs in (0, None) if two_step.driver.effects is None else runs == 0,
+        sent=f"{pair.confirm} with {len(calls)} changed tokens",
+        expected="nothing done",
+        got=f"{'something' if runs is None else runs} done",
+    )
+
+
+@requirement("prepare_confirm/signature")
+def test_the_real_token_outlives_a_forgery(two_step):
+    """Whoever knows a token's beginning must not be able to spoil it."""
+    two_step.honest()
+    preview = two_step.preview()
+    for name, forged in cut_or_grown(preview.token).items():
+        if two_step.confirm(preview, forged).executed:
+            raise NotVerified(f"a token {name} was not refused")
+    two_step.still_serves(preview, after="forgeries of it were refused")
+
+
+@requirement("prepare_confirm/signature")
+def test_a_token_in_parts_or_with_more_is_refused(two_step):
+    """Unsigned, cut, doubled, with zeros for a signature."""
+    two_step.honest()
+    preview = two_step.preview()
+    for name, forged in cut_or_grown(preview.token).items():
+        two_step.expect_refusal(
+            two_step.confirm(preview, forged),
+            *FORGED,
+            sent=f"{preview.pair.confirm} with the token {name}",
+        )
+
+
+@requirement("prepare_confirm/signature")
+def test_a_token_spelled_otherwise_does_no_harm(two_step):
+    """Blanks around it and the like: refused, or taken for the very token, and then used up."""
+    two_step.honest()
+    for name in respelled("a|b"):
+        preview = two_step.preview()
+        spelled = respelled(preview.token).get(name)
+        if spelled is None:
+            continue
+        outcome = two_step.confirm(preview, spelled)
+        if outcome.refused and not outcome.executed:
+            continue
+        two_step.expect_done(
+            outcome, preview, sent=f"{preview.pair.confirm} with the token, {name}"
+        )
+        two_step.expect_refusal(
+            two_step.confirm(preview),
+            sent=f"{preview.pair.confirm} with the token, after it was taken with {name}",
+        )
+        two_step.warn(f"a token with {name} is taken for the token")
+
+
+@requirement("prepare_confirm/signature", needs=["payload"])
+def test_a_payload_of_ones_own_is_refused(two_step):
+    """Other things, another nonce, a later expiry: under the old signature, a plain hash, or keys
+    that anyone would guess."""
+    two_step.honest()
+    preview = two_step.preview()
+    try:
+        forgeries = forged_payloads(preview.token, "another-thing")
+    except ValueError as error:
+        raise NotVerified(f"the token is not payload|signature: {error}") from None
+    for name, forged in forgeries.items():
+        two_step.expect_refusal(
+            two_step.confirm(preview, forged),
+            *FORGED,
+            sent=f"{preview.pair.confirm} with a token {name}",
+        )
+    two_step.still_serves(preview, after="forgeries of it were refused")
+
+
+@requirement("prepare_confirm/signature", needs=["payload"])
+def test_the_payload_ends_at_the_last_separator(two_step):
+    """An id with the separator in it: the signature is what stands behind the last one, and all
+    that stands before it is signed."""
+    sets = [
+        (pair, one)
+        for pair in two_step.pairs()
+        for one in pair.awkward
+        if "|" in str(list(one.values()))
+    ]
+    if not sets:
+        raise NotVerified("needs awkward = [{ ... }] with an id that contains |, in pairs.NAME")
+    pair, arguments = sets[0]
+    two_step.honest(pair)
+    preview = two_step.preview(pair, arguments)
+    first = preview.token.index("|")
+    for place, changed in changed_at_each_place(preview.token):
+        if not first - 3 <= place <= first + 12:
+            continue
+        two_step.expect_refusal(
+            two_step.confirm(preview, changed),
+            *FORGED,
+            sent=f"{pair.confirm} on an id with |, character {place} of the token changed",
+        )
+    outcome = two_step.confirm(preview)
+    two_step.expect_done(outcome, preview, sent=f"{pair.confirm} on an id that contains |")
+
+
+@requirement("prepare_confirm/signature")
+def test_a_token_of_another_server_is_refused(two_step):
+    """A twin signs with a key of its own."""
+    if two_step.table.shared_key:
+        raise NotVerified("twins have the same key here (shared-key)")
+    two_step.honest()
+    foreign = two_step.twin().preview()
+    outcome = two_step.confirm(foreign)
+    try:
+        two_step.expect_refusal(
+            outcome, Reason.SIGNATURE, sent=f"{foreign.pair.confirm} with the token of a twin"
+        )
+    except Finding:
+        if outcome.executed or not outcome.refused:
+            raise
+        # Reading: a server that looks tokens up by their text may say that it does not know it.
+        two_step.warn(f"a twin's token: {outcome.describe()}")

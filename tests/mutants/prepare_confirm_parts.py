@@ -1,0 +1,44 @@
+"""How a broken gate of the two-step tools gets into a server; no mutants of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import Operation, Outcome
+from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint
+from pytest_mcp_approval.reference_server.prepare_confirm.wing import PrepareConfirmWing
+
+
+def in_wing(part: type) -> type[PrepareConfirmWing]:
+    """The wing that has this gate, or a gate with this mint; under the part's name and words."""
+    gate = part
+    if issubclass(part, Mint):
+        gate = type("Gate", (ConfirmationGate,), {"mint_class": part})
+    members = {"gate_class": gate, "__doc__": part.__doc__, "__module__": part.__module__}
+    return type(part.__name__, (PrepareConfirmWing,), members)
+
+
+class Renews(ConfirmationGate):
+    """Goes by ids alone, as most servers do: then nothing but the token stands against a replay."""
+
+    def execute(
+        self, operation: Operation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> Outcome:
+        self.back_end.before()
+        with self.state.together():
+            return operation.execute(self.renewed(payload).data, self.state, self.back_end)
+
+    def renewed(self, payload: Payload) -> Payload:
+        """With the versions of this moment."""
+        if "project_ids" not in payload.data:
+            user = self.state.user(payload.data["username"])
+            version = user.version if user else 0
+            return replace(payload, data={**payload.data, "version": version})
+        ids = payload.data["project_ids"]
+        found = self.state.projects(ids)
+        versions = [found[one].version if one in found else 0 for one in ids]
+        return replace(payload, data={**payload.data, "versions": versions})

@@ -1,0 +1,70 @@
+"""A gate on each state, with a clock that the test moves."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from pytest_mcp_approval.reference_server.clock import SettableClock
+from pytest_mcp_approval.reference_server.effects import Effects
+from pytest_mcp_approval.reference_server.prepare_confirm.back_end import BACK_ENDS
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import OPERATIONS
+from pytest_mcp_approval.reference_server.prepare_confirm.options import read_options
+from pytest_mcp_approval.reference_server.prepare_confirm.sql_state import SqlState
+from pytest_mcp_approval.reference_server.prepare_confirm.state import MemoryState, State
+
+START = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
+NAMED = {operation.name: operation for operation in OPERATIONS}
+
+
+@dataclass
+class Desk:
+    """A gate and everything around it."""
+
+    gate: ConfirmationGate
+    clock: SettableClock
+    effects: Effects
+    state: State
+
+    def prepare(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        return self.gate.prepare(NAMED[operation], arguments, "somebody")
+
+    def confirm(self, operation: str, token: Any, **more: Any) -> dict[str, Any]:
+        return self.gate.confirm(
+            NAMED[operation], {"confirmation_token": token, **more}, "somebody"
+        )
+
+    def done(self) -> list[Any]:
+        return [next(iter(one["arguments"].values())) for one in self.effects]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def state(request, tmp_path) -> Any:
+    made = (
+        MemoryState(START)
+        if request.param == "memory"
+        else SqlState(f"sqlite:///{tmp_path}/s.db", START)
+    )
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def desk_with(state) -> Callable[..., Desk]:
+    def make(**settings: Any) -> Desk:
+        options = read_options(settings)
+        clock, effects = SettableClock(START), Effects()
+        back_end = BACK_ENDS[options.back_end](state, effects)
+        return Desk(ConfirmationGate(clock, state, back_end, options), clock, effects, state)
+
+    return make
+
+
+@pytest.fixture
+def desk(desk_with) -> Desk:
+    return desk_with()
