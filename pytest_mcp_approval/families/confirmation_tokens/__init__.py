@@ -1,0 +1,1 @@
+"""MCP-AQL confirmation tokens: scoped, short-lived tokens before dangerous operations."""

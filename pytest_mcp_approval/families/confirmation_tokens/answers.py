@@ -1,0 +1,118 @@
+"""What a target answers, found where the binding says: success, code, details, token, instants.
+
+Three shapes occur: structured content, JSON in a text, and the data of an error. Knows no rule and
+no verdict; what is not there is None.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...wire import Outcome, Reply
+from .paths import ABSENT, value_at
+
+SHAPES = ("auto", "structured", "text", "error.data", "error")
+TIMES = ("iso", "seconds", "milliseconds")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer, as far as it could be read."""
+
+    success: bool
+    code: str | None = None
+    """The document's own word, where the binding knows what the target calls it."""
+    body: Any = None
+    """The whole object that was looked into."""
+    found: Mapping[str, Any] = field(default_factory=dict)
+    """What stands at the places that the binding names; what is absent is missing here."""
+
+    def get(self, name: str) -> Any:
+        return self.found.get(name)
+
+
+def body_of(reply: Reply, shape: str) -> Any:
+    """The object that an answer is written in; None if there is none of this shape."""
+    result = reply.result
+    if shape == "error":
+        return reply.error.raw if reply.error is not None else None
+    if shape in ("auto", "structured") and isinstance(result, dict):
+        structured = result.get("structuredContent")
+        if isinstance(structured, dict):
+            return structured
+    if shape in ("auto", "text") and isinstance(result, dict):
+        for part in result.get("content") or []:
+            found = _object(part.get("text")) if isinstance(part, dict) else None
+            if found is not None:
+                return found
+    if shape in ("auto", "error.data") and reply.error is not None:
+        return reply.error.data if isinstance(reply.error.data, dict) else None
+    return None
+
+
+def _object(text: Any) -> Any:
+    if not isinstance(text, str):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def read_answer(
+    reply: Reply, shape: str, fields: Mapping[str, str], codes: Mapping[str, str]
+) -> Answer:
+    """`fields` are places by name, `codes` the document's codes by the target's own."""
+    body = body_of(reply, shape)
+    found = {name: value_at(body, path) for name, path in fields.items()}
+    found = {name: value for name, value in found.items() if value is not ABSENT}
+    code = found.get("code")
+    text = str(code) if isinstance(code, (str, int)) and not isinstance(code, bool) else None
+    result = reply.result
+    success = (
+        reply.outcome is Outcome.RESULT
+        and isinstance(result, dict)
+        and result.get("isError") is not True
+        and found.get("success", True) is not False
+        and text not in codes
+    )
+    return Answer(success, codes.get(text, text) if text is not None else None, body, found)
+
+
+@dataclass(frozen=True)
+class Instant:
+    """An instant as a target wrote it."""
+
+    at: datetime.datetime
+    exact: datetime.timedelta
+    """How far from it the instant that the target keeps may be: what was written may be rounded."""
+    zoned: bool = True
+
+
+_MILLISECOND = datetime.timedelta(milliseconds=1)
+_SECOND = datetime.timedelta(seconds=1)
+
+
+def read_instant(value: Any, times: str) -> Instant:
+    """An instant in the way that the binding names; `ValueError` for anything else."""
+    if times == "iso":
+        if not isinstance(value, str):
+            raise ValueError(f"got {value!r}, expected ISO 8601 text")
+        at = datetime.datetime.fromisoformat(value)
+        zoned = at.tzinfo is not None
+        at = at if zoned else at.replace(tzinfo=datetime.UTC)
+        return Instant(at, _MILLISECOND if "." in value or "," in value else _SECOND, zoned)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"got {value!r}, expected a number of {times} since 1970")
+    try:
+        seconds = value / 1000 if times == "milliseconds" else value
+        at = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    except (OverflowError, OSError, ValueError):
+        raise ValueError(f"got {value!r}, expected {times} since 1970") from None
+    fine = times == "milliseconds" or isinstance(value, float)
+    return Instant(at, _MILLISECOND if fine else _SECOND)

@@ -1,0 +1,186 @@
+"""The binding: how a target says what the document says, by the user's table.
+
+For what a table cannot say there is a hook, `hook = "module:Class"`: a subclass of `Binding` that
+replaces one or more of its methods.
+
+    class Ours(Binding):
+        def read(self, reply):              # an answer of ours, as the suite understands it
+            ...
+
+Knows requests, answers and places to look at; no rule and no verdict.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ...settings import SettingsError
+from ...target import Target, TargetError, open_target
+from ...wire import Reply
+from ..driving import DriverError
+from . import looks as places
+from . import vocabulary as words
+from .answers import Answer, Instant, read_answer, read_instant
+from .paths import put_at, value_at
+from .table import FAMILY, VARIANTS, Table, TableError, read_table
+from .vocabulary import TokenType
+
+
+class Binding:
+    """How one target is spoken to."""
+
+    def __init__(self, target: Target, table: Table) -> None:
+        self.target = target
+        self.table = table
+
+    # ---- requests
+
+    def call_params(
+        self,
+        operation: str,
+        params: Mapping[str, Any],
+        token: Any = None,
+        kind: TokenType = TokenType.CONFIRMATION,
+        *,
+        tool: str | None = None,
+    ) -> dict[str, Any]:
+        """The params of the tools/call; without a token it is a first call."""
+        table = self.table
+        call: dict[str, Any] = {"name": table.tool if tool is None else tool, "arguments": {}}
+        put_at(call, table.places["params_at"], dict(params))
+        put_at(call, table.places["operation_at"], operation)
+        if token is not None:
+            place = "quota_token_at" if kind is TokenType.QUOTA else "token_at"
+            put_at(call, table.places[place], token)
+        return call
+
+    def introspection_params(self, query: str, token: Any) -> dict[str, Any]:
+        own = self.table.introspection
+        call = self.call_params(own["operation"], {})
+        put_at(call, own["query_at"], query)
+        put_at(call, own["token_at"], token)
+        return call
+
+    # ---- answers
+
+    def read(self, reply: Reply) -> Answer:
+        return read_answer(reply, self.table.answer, self.table.fields, self.table.codes)
+
+    def instant(self, value: Any) -> Instant:
+        return read_instant(value, self.table.times)
+
+    def state(self, answer: Answer) -> Any:
+        """What introspection says of a token's state, in the target's own words."""
+        return value_at(answer.body, self.table.introspection["state_at"], None)
+
+    def params_hash(self, answer: Answer) -> Any:
+        return value_at(answer.body, self.table.introspection["params_hash_at"], None)
+
+    # ---- beyond the wire
+
+    def audit_entries(self) -> list[Any]:
+        return places.entries(self.target, self.table.looks["audit"])
+
+    def log_text(self) -> str:
+        return places.text(self.target, self.table.looks["log"])
+
+    def store_text(self) -> str:
+        """What the store holds, as text in which a token is found or not."""
+        return places.text(self.target, self.table.looks["store"])
+
+    def plant(self, operation: str, params: Mapping[str, Any]) -> str:
+        """Put a record without expiry into the store, for this call; gives its token."""
+        how = self.table.plant
+        call = {"operation": operation, "params": dict(params)}
+        if how.startswith("tool:"):
+            given = places.call_tool(self.target, how.removeprefix("tool:"), call)
+            token = given.get("token") if isinstance(given, dict) else given
+        else:
+            token = self._run(how, json.dumps(call)).strip()
+        if not isinstance(token, str) or not token:
+            raise DriverError(f"plant: got {token!r}, expected the planted token")
+        return token
+
+    def _run(self, command: str, given: str) -> str:
+        try:
+            done = subprocess.run(
+                shlex.split(command),
+                input=given,
+                capture_output=True,
+                text=True,
+                cwd=self.target.settings.directory,
+                timeout=max(30.0, self.target.settings.timeout),
+                check=True,
+            )
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            raise DriverError(f"plant: {error}") from None
+        return done.stdout
+
+    def variant(self, what: str, value: Any) -> Target | None:
+        """The target started with one thing set otherwise; None if there is no way to say so."""
+        text = self.table.variants.get(what)
+        if text is None:
+            # The reference server has a lifetime for each level, and names its styles.
+            own = {"ttl": dict.fromkeys(words.DEFAULT_TTL, value), "signed": "signed"}
+            return self.target.variant(FAMILY, VARIANTS[what], own.get(what, value))
+        settings = self.target.settings
+        written = value if isinstance(value, str) else json.dumps(value)
+        named = text.replace("{value}", written)
+        looks = {n: place.replace("{value}", written) for n, place in self.table.looks.items()}
+        table = {**settings.family_settings.get(FAMILY, {}), **looks}
+        try:
+            return open_target(
+                named,
+                replace(
+                    settings,
+                    targets=(named,),
+                    family_settings={**settings.family_settings, FAMILY: table},
+                ),
+            )
+        except SettingsError as error:
+            raise TargetError(f"variants.{what}: {error}") from None
+
+    def can_vary(self, what: str) -> bool:
+        return what in self.table.variants or FAMILY in self.target.known_settings
+
+
+def table_of(target: Target) -> dict[str, Any]:
+    """What the user says of this target, over what the suite knows of it."""
+    own = target.settings.family_settings.get(FAMILY, {})
+    return {**target.known_settings.get(FAMILY, {}), **own}
+
+
+def binding_of(target: Target) -> Binding:
+    """The binding of a target; `TableError` for what is wrong with its table."""
+    table = read_table(table_of(target))
+    return _hook(target, table.hook)(target, table) if table.hook else Binding(target, table)
+
+
+def _hook(target: Target, name: str) -> type[Binding]:
+    module, colon, attribute = name.partition(":")
+    if not colon or not module or not attribute:
+        raise TableError(f"hook: got {name!r}, expected module:Class")
+    directory = str(target.settings.directory)
+    if directory not in sys.path:
+        sys.path.insert(0, directory)
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        raise TableError(f"hook: no module {error.name!r} for {name}") from None
+    except AttributeError:
+        raise TableError(f"hook: {module} has no {attribute!r}") from None
+    except Exception as error:
+        raise TableError(f"hook: importing {module} failed: {error!r}") from error
+    if not isinstance(found, type) or not issubclass(found, Binding):
+        raise TableError(f"hook: {name} is no subclass of {Binding.__module__}.Binding")
+    return found
+
+
+__all__ = ["Binding", "binding_of", "table_of"]

@@ -1,0 +1,294 @@
+"""Speaks confirmation tokens to a target: ask, confirm, revoke; as a client does, or an attacker.
+
+    issued = tokens.issue("delete_repo", {"owner": "acme", "repo": "widgets"})
+    assert tokens.redeem(issued).executed
+    assert tokens.redeem(issued).refused_because("TOKEN_ALREADY_USED")
+
+Where things stand on the wire is the binding's. Knows no verdicts: it does what it is told and says
+what came. What a server refuses is an outcome; only what the driver itself needs and does not get
+is a `DriverError`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...target import Target
+from ...wire import Reply, Session
+from ...wire.text import neutralise
+from ..driving import Driver, DriverError
+from . import vocabulary as words
+from .answers import Answer, Instant
+from .binding import Binding, binding_of
+from .table import NamedOperation
+from .vocabulary import TokenCode, TokenType
+
+_WAITS = 3
+_CALLS, _LATEST, _AHEAD = (f"confirmation tokens: {what}" for what in ("calls", "latest", "ahead"))
+_MANY = 40
+_RECOVERY = datetime.timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class Issued:
+    """A token, and the call that it was issued for."""
+
+    operation: str
+    params: Mapping[str, Any]
+    token: str
+    answer: Answer = field(repr=False)
+    expiry: Instant | None
+    kind: TokenType = TokenType.CONFIRMATION
+
+    @property
+    def expires_at(self) -> datetime.datetime:
+        if self.expiry is None:
+            raise DriverError("the target does not say when its token expires")
+        return self.expiry.at
+
+    def with_params(self, params: Mapping[str, Any]) -> Issued:
+        """The same token on a call with other parameters."""
+        return replace(self, params=params)
+
+    def with_operation(self, operation: str) -> Issued:
+        return replace(self, operation=operation)
+
+    def with_token(self, token: Any) -> Issued:
+        return replace(self, token=token)
+
+
+@dataclass(frozen=True)
+class CallOutcome:
+    """What came of a call."""
+
+    reply: Reply
+    answer: Answer
+    runs: int | None
+    """How often an operation ran, by the effects probe; None if there is no telling."""
+    probed: bool
+
+    @property
+    def executed(self) -> bool:
+        """Whether it ran: by its effect where that shows, else by the answer's word."""
+        if self.probed:
+            return self.runs is None or self.runs > 0
+        return self.answer.success
+
+    @property
+    def code(self) -> str | None:
+        return self.answer.code
+
+    @property
+    def refused(self) -> bool:
+        """Refused with a code of section 4.1, and nothing ran."""
+        return self.code in set(TokenCode) and not self.executed
+
+    def refused_because(self, code: TokenCode | str) -> bool:
+        return self.refused and self.code == code
+
+    @property
+    def said(self) -> str:
+        """The code, or whatever came in its place."""
+        return neutralise(self.code, 60) if self.code else self.reply.describe()
+
+    def describe(self) -> str:
+        """One line for a report."""
+        said = "success" if self.answer.success else self.said
+        if not self.probed:
+            return said
+        ran = {0: "not run", 1: "run", None: "run (its effect changed)"}.get(
+            self.runs, f"run {self.runs} times"
+        )
+        return f"{said}, operation {ran}"
+
+
+class ConfirmationTokens(Driver):
+    """The calls of one target."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target)
+        self.binding: Binding = binding_of(target)
+        self.meets_limits = True
+        """Whether a rate limit is waited out; a scenario about rate limits says no."""
+
+    def operation(self, name: str) -> NamedOperation:
+        for one in self.binding.table.operations:
+            if one.name == name:
+                return one
+        raise DriverError(f"no operation {name!r} is named in the settings")
+
+    # ---- calls
+
+    def send(self, params: Mapping[str, Any], session: Session | None = None) -> Reply:
+        """A tools/call, as it is."""
+        calls = self.target.remembered.get(_CALLS, 0)
+        self.target.remembered[_CALLS] = calls + 1
+        return (session or self.session).call("tools/call", params)
+
+    def patiently(self, params: Mapping[str, Any], session: Session | None = None) -> Reply:
+        """The same; a rate limit is waited out, by the target's clock if that can be moved.
+
+        Not for calls with a token: while one waits, the token grows old.
+        """
+        for attempt in range(_WAITS):
+            reply = self.send(params, session)
+            answer = self.binding.read(reply)
+            if answer.code != words.RATE_LIMITED or not self.meets_limits:
+                return reply
+            self.wait(answer, attempt)
+        return reply
+
+    def wait(self, answer: Answer, attempt: int = 0) -> None:
+        """Let the time pass that a rate limit asks for (a minute, if it does not say)."""
+        told = answer.get("retry_after")
+        known = isinstance(told, (int, float)) and not isinstance(told, bool) and 0 < told <= 3600
+        seconds = float(told) + 1 if known else 60.0
+        clock = self.target.clock
+        if clock.movable and clock.stops:
+            # Longer the second time: a clock that was moved before may have filled that hour too.
+            clock.advance(max(seconds, 60.0) * 10**attempt)
+        elif seconds <= self.binding.table.patience:
+            time.sleep(seconds)
+        else:
+            raise DriverError(
+                "the target's rate limit was reached: a reset between scenarios, a clock, or "
+                f"confirmation_tokens.patience={seconds:.0f} would help"
+            )
+
+    def begin_afresh(self) -> None:
+        """Before a scenario: on a target that keeps everything, let rate limits recover.
+
+        After many calls its clock goes on from where the scenarios so far had left it, and never
+        back from there: the time before is full of their calls.
+        """
+        target, clock, remembered = self.target, self.target.clock, self.target.remembered
+        keeps = not (target.can_reset or target.settings.reset)
+        many = remembered.get(_CALLS, 0) > _MANY
+        if not (keeps and clock.movable and clock.stops) or not (many or _AHEAD in remembered):
+            return
+        latest = max(remembered.get(_LATEST, clock.now()), clock.now())
+        clock.move_to(latest + _RECOVERY if many else latest)
+        remembered[_AHEAD] = True
+        if many:
+            remembered[_CALLS] = 0
+
+    def end(self) -> None:
+        """After a scenario: remember how late it has become."""
+        now, remembered = self.target.clock.now(), self.target.remembered
+        remembered[_LATEST] = max(now, remembered.get(_LATEST, now))
+
+    def observe(self, act: Callable[[], Reply]) -> CallOutcome:
+        """Do something that gives a reply, and look at the effects before and after it."""
+        reply, runs = self.runs_during(act)
+        return CallOutcome(reply, self.binding.read(reply), runs, probed=self.effects is not None)
+
+    def call(
+        self,
+        operation: str,
+        params: Mapping[str, Any],
+        token: Any = None,
+        kind: TokenType = TokenType.CONFIRMATION,
+        *,
+        session: Session | None = None,
+        tool: str | None = None,
+    ) -> CallOutcome:
+        """Any call, with a token or without."""
+        call = self.binding.call_params(operation, params, token, kind, tool=tool)
+        send = self.patiently if token is None else self.send
+        outcome = self.observe(lambda: send(call, session))
+        if token is not None and outcome.code == words.RATE_LIMITED and self.meets_limits:
+            raise DriverError("the target's rate limit was reached, so the token was not judged")
+        return outcome
+
+    def ask(
+        self,
+        operation: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        session: Session | None = None,
+        tool: str | None = None,
+    ) -> Reply:
+        """A first call, unobserved."""
+        call = self.binding.call_params(operation, self._safe(operation, params), tool=tool)
+        return self.patiently(call, session)
+
+    def issue(
+        self,
+        operation: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        session: Session | None = None,
+        tool: str | None = None,
+    ) -> Issued:
+        """A token for this call (with the safe parameters, if none are given)."""
+        given = self._safe(operation, params)
+        reply = self.ask(operation, given, session=session, tool=tool)
+        return self.issued(operation, given, reply)
+
+    def issued(self, operation: str, params: Mapping[str, Any], reply: Reply) -> Issued:
+        """The token that a reply holds."""
+        answer = self.binding.read(reply)
+        token = answer.get("token")
+        if answer.code != words.CONFIRMATION_REQUIRED or not isinstance(token, str):
+            place = self.binding.table.fields["token"]
+            raise DriverError(
+                f"no token for {operation}: expected {words.CONFIRMATION_REQUIRED} and a token at "
+                f"{place}, got {neutralise(answer.code or '', 60) or reply.describe()}",
+                reply,
+            )
+        return Issued(operation, params, token, answer, self._instant(answer.get("expires_at")))
+
+    def redeem(
+        self, issued: Issued, *, session: Session | None = None, tool: str | None = None
+    ) -> CallOutcome:
+        """The call of the token, with it."""
+        return self.call(
+            issued.operation, issued.params, issued.token, issued.kind, session=session, tool=tool
+        )
+
+    def redeem_params(self, issued: Issued) -> dict[str, Any]:
+        """The params of that call, for races."""
+        return self.binding.call_params(issued.operation, issued.params, issued.token, issued.kind)
+
+    def paused(self, operation: str, params: Mapping[str, Any] | None = None) -> Issued:
+        """Run an operation with a quota until it pauses; the token of the pause."""
+        given = self._safe(operation, params)
+        for _ in range(self.binding.table.burst):
+            outcome = self.call(operation, given)
+            token = outcome.answer.get("quota_token")
+            if outcome.code == words.QUOTA_PAUSED and isinstance(token, str):
+                expiry = self._instant(outcome.answer.get("expires_at"))
+                return Issued(operation, given, token, outcome.answer, expiry, TokenType.QUOTA)
+            if not outcome.executed:
+                raise DriverError(f"{operation} did not come to a pause: {outcome.describe()}")
+        raise DriverError(f"{operation} did not pause in {self.binding.table.burst} runs")
+
+    # ---- introspection
+
+    def introspect(self, query: str, token: Any, *, session: Session | None = None) -> CallOutcome:
+        call = self.binding.introspection_params(query, token)
+        return self.observe(lambda: self.patiently(call, session))
+
+    def revoke(self, token: Any, *, session: Session | None = None) -> CallOutcome:
+        return self.introspect(self.binding.table.introspection["revoke"], token, session=session)
+
+    def status(self, token: Any) -> CallOutcome:
+        return self.introspect(self.binding.table.introspection["status"], token)
+
+    # ---- inside
+
+    def _safe(self, operation: str, params: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        return self.operation(operation).params if params is None else params
+
+    def _instant(self, value: Any) -> Instant | None:
+        try:
+            return self.binding.instant(value)
+        except ValueError:
+            return None
+
+
+__all__ = ["CallOutcome", "ConfirmationTokens", "DriverError", "Issued"]

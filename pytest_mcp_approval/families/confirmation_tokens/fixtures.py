@@ -1,0 +1,35 @@
+"""The fixtures that only the packaged scenarios see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ...catalogue import NotVerified
+from ...run import WARNINGS, rules_of
+from ..needs import check_needs
+from .confirmations import Confirmations
+from .driver import ConfirmationTokens
+from .needs import CHECKS
+
+
+@pytest.fixture
+def tokens(
+    approval_tokens: ConfirmationTokens, request: pytest.FixtureRequest
+) -> Iterator[Confirmations]:
+    """A scenario's view of the target. What its rules need and the target lacks: not verified."""
+    item = request.node
+    warnings = item.stash.setdefault(WARNINGS, [])
+
+    def note(text: str) -> None:
+        item.user_properties.append(("mcp_approval_note", text))
+        item.add_report_section("call", "mcp-approval", text)
+
+    made = Confirmations(approval_tokens, warnings.append, note)
+    missing = check_needs(item, rules_of(item), made.target, CHECKS)
+    if missing:
+        raise NotVerified(missing)
+    approval_tokens.begin_afresh()
+    yield made
+    approval_tokens.end()

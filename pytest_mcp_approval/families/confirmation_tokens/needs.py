@@ -1,0 +1,47 @@
+"""What rules of confirmation tokens need of a target beyond what every family may need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..needs import Check
+from .binding import Binding, binding_of
+from .looks import FORMS
+from .table import FAMILY
+
+
+def _told(holds: Callable[[Binding], bool], missing: str) -> Check:
+    return lambda target: None if holds(binding_of(target)) else f"needs {missing}"
+
+
+CHECKS: dict[str, Check] = {
+    "tolerance": _told(
+        lambda binding: binding.can_vary("tolerance"),
+        f"a start with another tolerance: [{FAMILY}] variants.tolerance = "
+        '"stdio:<command with {value}>"',
+    ),
+    "audit": _told(
+        lambda binding: "audit" in binding.table.looks,
+        f"to see the audit log: [{FAMILY}] audit = {FORMS}",
+    ),
+    "log": _told(
+        lambda binding: "log" in binding.table.looks,
+        f"to see the log: [{FAMILY}] log = {FORMS}",
+    ),
+    "store": _told(
+        lambda binding: "store" in binding.table.looks,
+        f"to see the store: [{FAMILY}] store = {FORMS}",
+    ),
+    "introspection": _told(
+        lambda binding: bool(binding.table.introspection),
+        f'introspection: [{FAMILY}] introspection = {{operation = "introspect", ...}}',
+    ),
+    "pair": _told(
+        lambda binding: bool(binding.table.other_adapter),
+        f"a second adapter over the same store: [{FAMILY}] other_adapter.tool or .target",
+    ),
+    "quota": _told(
+        lambda binding: any(one.quota for one in binding.table.operations),
+        f"an operation that pauses: quota = true in [{FAMILY}] operations",
+    ),
+}

@@ -1,0 +1,34 @@
+"""Places inside JSON, written with dots: `error.details.confirmation_token`, `content.0.text`.
+
+Knows no specification and no wire.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+ABSENT: Any = object()
+"""Nothing stands there; None would be a null that does."""
+
+
+def value_at(tree: Any, path: str, default: Any = ABSENT) -> Any:
+    """What stands at the place."""
+    for name in path.split("."):
+        if isinstance(tree, dict) and name in tree:
+            tree = tree[name]
+        elif isinstance(tree, list) and name.isdigit() and int(name) < len(tree):
+            tree = tree[int(name)]
+        else:
+            return default
+    return tree
+
+
+def put_at(tree: dict[str, Any], path: str, value: Any) -> None:
+    """Put a value there, with objects on the way to it where there are none yet."""
+    *way, last = path.split(".")
+    for name in way:
+        below = tree.get(name)
+        # A copy: what the tree was made from is not ours to change.
+        tree[name] = dict(below) if isinstance(below, dict) else {}
+        tree = tree[name]
+    tree[last] = value

@@ -1,0 +1,88 @@
+"""Before the first verdict: is the table good, and does an honest confirmation work?"""
+
+from __future__ import annotations
+
+from ...settings import FILE
+from ...target import EffectsError, Target
+from ...wire import ListingError
+from ...wire.text import neutralise
+from ..looking import NotOffered, Preflight, PreflightError
+from .binding import table_of
+from .driver import ConfirmationTokens, DriverError
+from .table import FAMILY, Table, TableError
+
+
+def look(target: Target, found: Preflight) -> None:
+    """Ask and confirm once, with what the user named as safe; say what there is to judge."""
+    if not table_of(target):
+        raise NotOffered(
+            f"no operation that needs confirmation is named: [{FAMILY}] operations in {FILE}",
+            "The suite runs nothing that you did not name (docs/confirmation-tokens.md).",
+        )
+    try:
+        driver = ConfirmationTokens(target)
+    except TableError as error:
+        raise PreflightError(f"[{FAMILY}] {neutralise(str(error), 300)}") from None
+    table = driver.binding.table
+    usual = [one for one in table.operations if one.usual]
+    if not usual:
+        raise PreflightError(
+            f"[{FAMILY}] operations: got none that is gated, expected one of danger 2 to 4"
+        )
+    _find_tool(target, table)
+    try:
+        issued = driver.issue(usual[0].name, usual[0].params)
+    except DriverError as error:
+        raise PreflightError(
+            f"[{FAMILY}] {neutralise(str(error), 300)}",
+            f"Where does your server put it? Say so in [{FAMILY}] fields, codes and answer "
+            "(docs/confirmation-tokens.md).",
+        ) from None
+    shown = ", ".join(f"{neutralise(one.name, 30)} ({one.danger.word})" for one in usual[:6])
+    more = f" and {len(usual) - 6} more" if len(usual) > 6 else ""
+    found.say("confirmed", shown + more)
+    if issued.expiry is not None:
+        found.check_clock(
+            target.clock, lambda: driver.issue(usual[0].name, usual[0].params).expires_at
+        )
+    _honest(driver, usual[0].name, found)
+    _say_rest(table, found)
+
+
+def _find_tool(target: Target, table: Table) -> None:
+    if table.hook or table.places["operation_at"] == "name":
+        return
+    try:
+        listed = {str(tool.get("name")) for tool in target.session().list_tools()}
+    except ListingError as error:
+        raise PreflightError(f"the tools cannot be listed: {error}") from None
+    if table.tool not in listed:
+        names = ", ".join(sorted(neutralise(name, 40) for name in listed)[:12]) or "none"
+        raise PreflightError(
+            f"[{FAMILY}] tool: got {table.tool!r}, expected one that the server lists: {names}"
+        )
+
+
+def _honest(driver: ConfirmationTokens, name: str, found: Preflight) -> None:
+    try:
+        outcome = driver.redeem(driver.issue(name))
+    except (DriverError, EffectsError) as error:
+        found.say("confirm", f"not possible: {neutralise(str(error), 160)}")
+        return
+    if not outcome.answer.success:
+        found.say("confirm", f"an honest confirmation was refused: {outcome.describe()}")
+    elif driver.effects is not None and outcome.runs == 0:
+        probe = neutralise(driver.effects.description, 60)
+        found.say("confirm", f"the effects ({probe}) do NOT show the run: are they the right ones?")
+
+
+def _say_rest(table: Table, found: Preflight) -> None:
+    tolerance = "not declared" if table.tolerance is None else f"{table.tolerance:g} s declared"
+    found.say("skew", f"tolerance {tolerance}")
+    renamed = [f"{code} = {own}" for own, code in table.codes.items() if own != code]
+    if renamed:
+        found.say("codes", neutralise(", ".join(renamed), 160))
+    lacking = [name for name in ("audit", "log", "store") if name not in table.looks]
+    lacking += [] if table.introspection else ["introspection"]
+    if lacking:
+        found.say("not shown", f"{', '.join(lacking)}: see [{FAMILY}]")

@@ -1,0 +1,327 @@
+"""The gate of confirmation tokens: asks for consent, and lets an operation pass with its token.
+
+A server author puts it before their own operations, whatever carries the messages:
+
+    gate = ConfirmationGate(
+        [Operation("delete_repo", Danger.DESTRUCTIVE, run, describe, critical=("owner", "repo"))],
+        store=SqlTokenStore("sqlite:///tokens.db"),
+    )
+    gate.perform("delete_repo", params, user=..., session=...)
+
+`perform` gives what the operation gave, or raises a `TokenRefusal` whose `to_answer()` is the
+answer: CONFIRMATION_REQUIRED with a token first, then, with that token in
+`params["confirmation_token"]`, the operation itself.
+
+Knows the rules, one small method each (`checks`, in their order). Does not know a transport or a
+database; how a token is made is `minting`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from ...families.confirmation_tokens import vocabulary as words
+from ...families.confirmation_tokens.vocabulary import Event, TokenCode, TokenType
+from ..clock import Clock, SystemClock
+from ..sep2672.times import whole_milliseconds
+from .books import INVALID_MESSAGE, TokenBooks
+from .minting import SignedTokens, StoredTokens
+from .records import Attempt, Operation, State, TokenRecord
+from .refusals import TokenRefusal
+from .settings import GateSettings
+from .store import TokenStore
+
+UNKNOWN_OPERATION = "UNKNOWN_OPERATION"
+INVALID_PARAMS = "INVALID_PARAMS"
+TTL_MEMBER = "confirmation_ttl_seconds"
+
+
+class ConfirmationGate(TokenBooks):
+    """See the module."""
+
+    checks: ClassVar[tuple[str, ...]] = (
+        "check_exists",
+        "check_not_revoked",
+        "check_adapter",
+        "check_operation",
+        "check_parameters",
+        "check_session",
+        "check_has_expiry",
+        "check_not_expired",
+        "check_not_consumed",
+    )
+    """Section 4.1; whichever comes first decides what is said, each alone decides that it is
+    refused."""
+
+    def __init__(
+        self,
+        operations: Iterable[Operation],
+        *,
+        store: TokenStore,
+        clock: Clock | None = None,
+        settings: GateSettings | None = None,
+        adapter_name: str = "reference",
+    ) -> None:
+        self.operations = {operation.name: operation for operation in operations}
+        self.store = store
+        self.clock = clock or SystemClock()
+        self.settings = settings or GateSettings()
+        self.adapter_name = adapter_name
+        self.mint: StoredTokens | SignedTokens = (
+            self.signed_tokens() if self.settings.token_style == "signed" else self.stored_tokens()
+        )
+        if store.note_configuration(adapter_name, self.fingerprint()):
+            self.revoke_all("configuration change", adapter_name=adapter_name)
+
+    def stored_tokens(self) -> StoredTokens:
+        return StoredTokens(self.store)
+
+    def signed_tokens(self) -> SignedTokens:
+        return SignedTokens(self.store, self.adapter_name)
+
+    def fingerprint(self) -> str:
+        """Of what tokens were issued under: another one at a later start revokes them (5.3)."""
+        operations = [
+            (one.name, int(one.danger), one.critical, one.max_uses)
+            for one in self.operations.values()
+        ]
+        settings = [self.settings.clock_skew_tolerance_seconds, dict(self.settings.ttl_seconds)]
+        written = json.dumps([operations, settings, self.settings.token_style], sort_keys=True)
+        return hashlib.sha256(written.encode()).hexdigest()
+
+    # ---- one call
+
+    def perform(
+        self, name: str, params: Mapping[str, Any], *, user: str, session: str = ""
+    ) -> Mapping[str, Any]:
+        """Run an operation that is let pass; `TokenRefusal` for any other answer."""
+        self.sweep()
+        operation = self.operations.get(name)
+        if operation is None:
+            raise TokenRefusal(UNKNOWN_OPERATION, "There is no such operation here")
+        if operation.gated:
+            self.confirm(operation, params, user, session)
+        if operation.quota is not None:
+            self.pass_quota(operation, params, user, session)
+        return self.execute(operation, params)
+
+    def confirm(
+        self, operation: Operation, params: Mapping[str, Any], user: str, session: str
+    ) -> None:
+        """Section 1.3: without a token one is issued and nothing runs; with one it is redeemed."""
+        token = params.get(words.CONFIRMATION_MEMBER)
+        if token is None:
+            raise self.require_confirmation(operation, params, user, session)
+        self.redeem(Attempt(token, TokenType.CONFIRMATION, operation, params, user, session))
+
+    def execute(self, operation: Operation, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The token is used up by now, whatever becomes of the operation (section 5.2)."""
+        own = (words.CONFIRMATION_MEMBER, words.QUOTA_MEMBER, TTL_MEMBER)
+        return operation.run({key: value for key, value in params.items() if key not in own})
+
+    # ---- section 3: issue
+
+    def require_confirmation(
+        self, operation: Operation, params: Mapping[str, Any], user: str, session: str
+    ) -> TokenRefusal:
+        record = self.issue(TokenType.CONFIRMATION, operation, params, user, session)
+        return TokenRefusal(
+            words.CONFIRMATION_REQUIRED,
+            "This operation requires confirmation",
+            **self.required_details(operation, params, record),
+        )
+
+    def required_details(
+        self, operation: Operation, params: Mapping[str, Any], record: TokenRecord
+    ) -> dict[str, Any]:
+        details: dict[str, Any] = {
+            "operation": operation.name,
+            "danger_level": operation.danger.word,
+            "reasons": list(operation.reasons),
+            "confirmation_message": operation.describe(params),
+            "confirmation_token": record.id,
+            "expires_at": self.instant(record.expires_at),
+        }
+        if record.max_uses > 1:
+            details["max_uses"] = record.max_uses
+        return details
+
+    def issue(
+        self,
+        kind: TokenType,
+        operation: Operation,
+        params: Mapping[str, Any],
+        user: str,
+        session: str,
+    ) -> TokenRecord:
+        self.limited(self.store.take, "issue", user, self.settings.issue_limit)
+        now = whole_milliseconds(self.clock.now())
+        scoped = kind is TokenType.CONFIRMATION and operation.max_uses > 1 and session != ""
+        record = self.mint.issue(
+            TokenRecord(
+                id="",
+                type=kind,
+                operation=operation.name,
+                params_hash=self.hash_of(operation, params),
+                adapter_name=self.adapter_name,
+                user=user,
+                issued_at=now,
+                expires_at=now + datetime.timedelta(seconds=self.lifetime(kind, operation, params)),
+                session_id=session,
+                session_scoped=scoped,
+                max_uses=operation.max_uses if scoped else 1,
+                danger_level=operation.danger.word,
+            )
+        )
+        self.audit(Event.ISSUED, record.id, operation.name, user, session)
+        return record
+
+    def hash_of(self, operation: Operation, params: Mapping[str, Any]) -> str:
+        try:
+            return words.params_hash(operation.name, params, operation.critical)
+        except words.NotCanonicalError as error:
+            raise TokenRefusal(INVALID_PARAMS, "The params have no canonical form") from error
+
+    def lifetime(self, kind: TokenType, operation: Operation, params: Mapping[str, Any]) -> float:
+        """Section 5.1: the default of the level, what a client asks for, and never too long."""
+        name = words.QUOTA_LIFE if kind is TokenType.QUOTA else operation.danger.word
+        seconds = self.settings.ttl_seconds[name]
+        asked = params.get(TTL_MEMBER)
+        if isinstance(asked, (int, float)) and not isinstance(asked, bool) and asked >= 1:
+            seconds = asked
+        return min(seconds, self.maximum(name))
+
+    def maximum(self, name: str) -> float:
+        return words.MAXIMUM_TTL[name]
+
+    # ---- section 4: validation
+
+    def redeem(self, attempt: Attempt) -> TokenRecord:
+        """All checks, then the use, before anything runs; every refusal is counted and logged."""
+        self.limited(self.store.left, "failure", attempt.user, self.settings.failure_limit)
+        try:
+            record = self.find(attempt)
+            for check in self.checks:
+                getattr(self, check)(record, attempt)
+            assert record is not None  # check_exists saw to it
+            self.consume(record)
+        except TokenRefusal as refusal:
+            self.rejected(attempt, refusal)
+            raise
+        self.audit(
+            Event.VALIDATED, record.id, attempt.operation.name, attempt.user, attempt.session
+        )
+        return record
+
+    def rejected(self, attempt: Attempt, refusal: TokenRefusal) -> None:
+        self.store.take(f"failure/{attempt.user}", self.settings.failure_limit, self.clock.now())
+        self.audit(
+            Event.REJECTED,
+            self.loggable(attempt.token),
+            attempt.operation.name,
+            attempt.user,
+            attempt.session,
+            failure=refusal.code,
+        )
+
+    def find(self, attempt: Attempt) -> TokenRecord | None:
+        if not words.is_token(attempt.token) or not attempt.token.startswith(attempt.type.prefix):
+            return None
+        return self.mint.find(attempt.token, attempt)
+
+    def check_exists(self, record: TokenRecord | None, attempt: Attempt) -> None:
+        """Another user's token is as good as none."""
+        if record is None or record.user != attempt.user or record.type is not attempt.type:
+            raise TokenRefusal(TokenCode.INVALID, INVALID_MESSAGE)
+
+    def check_not_revoked(self, record: TokenRecord, attempt: Attempt) -> None:  # noqa: ARG002
+        if record.state is State.REVOKED:
+            raise TokenRefusal(TokenCode.INVALID, INVALID_MESSAGE)
+
+    def check_adapter(self, record: TokenRecord, attempt: Attempt) -> None:
+        if record.adapter_name != self.adapter_name:
+            raise self.mismatch(attempt)
+
+    def check_operation(self, record: TokenRecord, attempt: Attempt) -> None:
+        if record.operation != attempt.operation.name:
+            raise self.mismatch(attempt)
+
+    def check_parameters(self, record: TokenRecord, attempt: Attempt) -> None:
+        if record.params_hash != self.hash_of(attempt.operation, attempt.params):
+            raise self.mismatch(attempt)
+
+    def check_session(self, record: TokenRecord, attempt: Attempt) -> None:
+        """Section 5.4: a session-scoped token belongs to its session."""
+        if record.session_scoped and record.session_id != attempt.session:
+            raise self.mismatch(attempt)
+
+    def mismatch(self, attempt: Attempt) -> TokenRefusal:
+        """Section 6.3: which part differs, and how, is not told."""
+        return TokenRefusal(
+            TokenCode.SCOPE_MISMATCH,
+            "The confirmation token was issued for something else",
+            token=attempt.token,
+        )
+
+    def check_has_expiry(self, record: TokenRecord, attempt: Attempt) -> None:  # noqa: ARG002
+        if record.expires_at is None:
+            raise TokenRefusal(TokenCode.INVALID, INVALID_MESSAGE)
+
+    def check_not_expired(self, record: TokenRecord, attempt: Attempt) -> None:
+        now = self.clock.now()
+        if record.expires_at is not None and now > self.last_instant(record.expires_at):
+            raise TokenRefusal(
+                TokenCode.EXPIRED,
+                "The confirmation token has expired",
+                token=attempt.token,
+                expired_at=self.instant(record.expires_at),
+                current_time=self.instant(now),
+            )
+
+    def check_not_consumed(self, record: TokenRecord, attempt: Attempt) -> None:  # noqa: ARG002
+        if record.state is State.USED:
+            raise self.already_used(record)
+
+    def already_used(self, record: TokenRecord) -> TokenRefusal:
+        return TokenRefusal(
+            TokenCode.ALREADY_USED, "The confirmation token was used already", token=record.id
+        )
+
+    def consume(self, record: TokenRecord) -> None:
+        """Section 5.2: one step, before the operation; of several at once one wins."""
+        if not self.mint.use(record):
+            raise self.already_used(record)
+
+    # ---- quota pauses
+
+    def pass_quota(
+        self, operation: Operation, params: Mapping[str, Any], user: str, session: str
+    ) -> None:
+        """After so many runs a pause, which a quota token ends for this very call."""
+        assert operation.quota is not None
+        key = f"{self.adapter_name}/{operation.name}/{user}"
+        token = params.get(words.QUOTA_MEMBER)
+        if token is not None:
+            self.redeem(Attempt(token, TokenType.QUOTA, operation, params, user, session))
+            self.store.clear_runs(key)
+        if not self.store.count_run(key, operation.quota):
+            raise self.pause(operation, params, user, session)
+
+    def pause(
+        self, operation: Operation, params: Mapping[str, Any], user: str, session: str
+    ) -> TokenRefusal:
+        record = self.issue(TokenType.QUOTA, operation, params, user, session)
+        return TokenRefusal(
+            words.QUOTA_PAUSED,
+            "The quota is used up: confirm to go on",
+            operation=operation.name,
+            quota_metric=operation.quota_metric,
+            reasons=[f"{operation.quota} {operation.quota_metric} since the last confirmation"],
+            confirmation_message=operation.describe(params),
+            continue_token=record.id,
+            expires_at=self.instant(record.expires_at),
+        )

@@ -1,0 +1,145 @@
+"""How tokens are made and found again: a random key into the store, or a signed text of its own.
+
+Section 6.2 recommends the first and allows the second. Both keep to the 64 characters of section
+2.2. Knows no rule of validation: what is found is judged by the gate.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime
+import hashlib
+import hmac
+import secrets
+from dataclasses import replace
+
+from ...families.confirmation_tokens import vocabulary as words
+from .records import Attempt, TokenRecord
+from .store import TokenStore
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_MILLISECOND = datetime.timedelta(milliseconds=1)
+_NONCE, _ISSUED, _LIFE, _SCOPE, _MAC = 16, 6, 2, 8, 16
+_BODY = _NONCE + _ISSUED + _LIFE + _SCOPE
+
+
+class StoredTokens:
+    """Tokens that say nothing: 256 random bits, and everything else in the store."""
+
+    def __init__(self, store: TokenStore) -> None:
+        self.store = store
+
+    def identifier(self) -> str:
+        return secrets.token_urlsafe(32)
+
+    def issue(self, record: TokenRecord) -> TokenRecord:
+        issued = replace(record, id=record.type.prefix + self.identifier())
+        self.store.add(issued)
+        return issued
+
+    def find(self, token: str, attempt: Attempt | None) -> TokenRecord | None:  # noqa: ARG002
+        return self.store.get(token)
+
+    def use(self, record: TokenRecord) -> bool:
+        return self.store.use(record.id)
+
+
+class SignedTokens:
+    """Tokens that carry their payload: nonce, time of issue, life, scope, and an HMAC-SHA256.
+
+    The scope (operation, parameters, adapter, user, session) is itself an HMAC, since it would not
+    fit; the signature covers it with all the rest. Half of the HMAC is kept, as RFC 2104 allows.
+    The store learns of a token when it is used or revoked. Each serves once.
+    """
+
+    def __init__(self, store: TokenStore, adapter_name: str) -> None:
+        self.store = store
+        self.adapter_name = adapter_name
+        self._key = store.signing_key()
+
+    def issue(self, record: TokenRecord) -> TokenRecord:
+        assert record.expires_at is not None
+        nonce = secrets.token_bytes(_NONCE)
+        life = (record.expires_at - record.issued_at) // datetime.timedelta(seconds=1)
+        body = nonce + ((record.issued_at - _EPOCH) // _MILLISECOND).to_bytes(_ISSUED)
+        body += life.to_bytes(_LIFE) + self.scope(nonce, record)
+        token = base64.urlsafe_b64encode(body + self.signature(record.type, body)).decode()
+        expires_at = record.issued_at + datetime.timedelta(seconds=life)
+        return replace(
+            record,
+            id=record.type.prefix + token,
+            expires_at=expires_at,
+            session_scoped=False,
+            max_uses=1,
+        )
+
+    def scope(self, nonce: bytes, record: TokenRecord) -> bytes:
+        parts = (
+            "scope",
+            record.type,
+            record.operation,
+            record.params_hash,
+            record.adapter_name,
+            record.user,
+            record.session_id,
+        )
+        # Lengths first, so that no two lists of parts are written alike.
+        text = b"".join(len(part.encode()).to_bytes(4) + part.encode() for part in parts)
+        return self._hmac(nonce + text)[:_SCOPE]
+
+    def signature(self, kind: words.TokenType, body: bytes) -> bytes:
+        return self._hmac(b"token" + kind.encode() + self.signed_part(body))[:_MAC]
+
+    def signed_part(self, body: bytes) -> bytes:
+        """Section 6.2: the signature covers every field of the payload."""
+        return body
+
+    def _hmac(self, text: bytes) -> bytes:
+        return hmac.new(self._key, text, hashlib.sha256).digest()
+
+    def find(self, token: str, attempt: Attempt | None) -> TokenRecord | None:
+        """The record that a genuine token stands for; where the scope is not the attempt's, one
+        with no operation at all, because the token does not say which was meant."""
+        kind = next(one for one in words.TokenType if token.startswith(one.prefix))
+        try:
+            raw = base64.b64decode(token.removeprefix(kind.prefix), altchars=b"-_", validate=True)
+        except (ValueError, binascii.Error):
+            return None
+        body, signature = raw[:_BODY], raw[_BODY:]
+        if len(raw) != _BODY + _MAC or not hmac.compare_digest(
+            signature, self.signature(kind, body)
+        ):
+            return None
+        return self.store.get(token) or self._unfold(token, kind, body, attempt)
+
+    def _unfold(
+        self, token: str, kind: words.TokenType, body: bytes, attempt: Attempt | None
+    ) -> TokenRecord:
+        nonce, rest = body[:_NONCE], body[_NONCE:]
+        issued_at = _EPOCH + int.from_bytes(rest[:_ISSUED]) * _MILLISECOND
+        life = int.from_bytes(rest[_ISSUED : _ISSUED + _LIFE])
+        record = TokenRecord(
+            id=token,
+            type=kind,
+            operation="",
+            params_hash="",
+            adapter_name=self.adapter_name,
+            user=attempt.user if attempt else "",
+            issued_at=issued_at,
+            expires_at=issued_at + datetime.timedelta(seconds=life),
+        )
+        if attempt is None:
+            return record
+        operation = attempt.operation
+        meant = replace(
+            record,
+            operation=operation.name,
+            params_hash=words.params_hash(operation.name, attempt.params, operation.critical),
+            session_id=attempt.session,
+        )
+        fits = hmac.compare_digest(rest[-_SCOPE:], self.scope(nonce, meant))
+        return meant if fits else record
+
+    def use(self, record: TokenRecord) -> bool:
+        return self.store.spend(record)

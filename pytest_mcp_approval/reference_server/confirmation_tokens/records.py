@@ -1,0 +1,108 @@
+"""What the gate of confirmation tokens keeps and declares. Knows no rule and no store."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from ...families.confirmation_tokens.vocabulary import GATED_FROM, Danger, Event, TokenType
+
+Describe = Callable[[Mapping[str, Any]], str]
+Run = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of an adapter, and how it is confirmed."""
+
+    name: str
+    danger: Danger
+    run: Run
+    describe: Describe = field(default=lambda _: "Proceed?")
+    """The confirmation message of a call with these parameters."""
+    reasons: tuple[str, ...] = ()
+    critical: tuple[str, ...] = ()
+    """The parameters that a token is bound to: what the operation does depends on them."""
+    max_uses: int = 1
+    """Above one its tokens are session-scoped and serve that often (section 5.4)."""
+    quota: int | None = None
+    """How many runs there are between two quota pauses."""
+    quota_metric: str = "operations"
+
+    @property
+    def gated(self) -> bool:
+        return self.danger >= GATED_FROM
+
+
+class State(StrEnum):
+    """What a token can still do, apart from the time."""
+
+    ACTIVE = "active"
+    USED = "used"
+    REVOKED = "revoked"
+
+
+@dataclass(frozen=True)
+class TokenRecord:
+    """A token as it is kept: sections 2.3 and 5.4."""
+
+    id: str
+    type: TokenType
+    operation: str
+    params_hash: str
+    adapter_name: str
+    user: str
+    issued_at: datetime.datetime
+    expires_at: datetime.datetime | None
+    """None never comes from the gate; a store may hold it, and it is refused (section 5.1)."""
+    session_id: str = ""
+    session_scoped: bool = False
+    max_uses: int = 1
+    use_count: int = 0
+    danger_level: str = ""
+    revoked_because: str = ""
+
+    @property
+    def state(self) -> State:
+        if self.revoked_because:
+            return State.REVOKED
+        return State.USED if self.use_count >= self.max_uses else State.ACTIVE
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    """One line of the audit log (section 6.4)."""
+
+    timestamp: datetime.datetime
+    event: Event
+    token_id: str
+    operation: str
+    adapter_name: str
+    outcome: str
+    failure_reason: str = ""
+    session_id: str = ""
+    user_id: str = ""
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """How much of a rate limit is left, and when that was so."""
+
+    left: float
+    at: datetime.datetime
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt to redeem a token."""
+
+    token: Any
+    """As it came: it need not even be text."""
+    type: TokenType
+    operation: Operation
+    params: Mapping[str, Any]
+    user: str
+    session: str

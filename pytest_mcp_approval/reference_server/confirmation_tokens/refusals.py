@@ -1,0 +1,21 @@
+"""What the gate refuses, as section 3.3 and 4.2 write it. Knows no transport."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class TokenRefusal(Exception):  # noqa: N818  # a refusal is an answer, no error of the server
+    """The answer `{"success": false, "error": ...}`."""
+
+    def __init__(self, code: str, message: str, **details: Any) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = str(code)
+        self.message = message
+        self.details = details
+
+    def to_answer(self) -> dict[str, Any]:
+        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        if self.details:
+            error["details"] = dict(self.details)
+        return {"success": False, "error": error}

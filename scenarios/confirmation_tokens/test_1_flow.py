@@ -1,0 +1,59 @@
+"""Confirmation tokens, section 1.3: ask first, run with the token."""
+
+import pytest
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
+    CONFIRMATION_REQUIRED,
+    Danger,
+)
+
+GATED = [Danger.DESTRUCTIVE, Danger.DANGEROUS, Danger.FORBIDDEN]
+
+
+@requirement("confirmation_tokens/1.3-flow")
+@pytest.mark.parametrize("level", GATED, ids=lambda level: level.word)
+def test_a_gated_operation_waits_for_its_token(tokens, level):
+    """The first call runs nothing and gives a token, the second one runs the operation."""
+    operation = tokens.of_level(level)
+    first = tokens.driver.call(operation.name, operation.params)
+    tokens.expect(
+        not first.executed and first.code == CONFIRMATION_REQUIRED,
+        sent=f"{operation.name} ({level.word}) without a token",
+        expected=f"{CONFIRMATION_REQUIRED}, operation not run",
+        got=first.describe(),
+    )
+    tokens.expect_run(
+        tokens.redeem(tokens.issue(operation)),
+        sent=f"{operation.name} ({level.word}) again, with the token of the first answer",
+    )
+
+
+@requirement("confirmation_tokens/1.3-flow")
+def test_asking_again_runs_nothing_either(tokens):
+    """However often somebody asks: every answer has a token of its own, and nothing runs."""
+    operation = tokens.operation
+    tokens.honest()
+    (asked, runs) = tokens.driver.runs_during(lambda: [tokens.issue() for _ in range(5)])
+    tokens.expect(
+        runs in (None, 0) and len({one.token for one in asked}) == 5,
+        sent=f"{operation.name} five times without a token",
+        expected="five tokens, operation not run",
+        got=f"{len({one.token for one in asked})} tokens, operation run {runs} times",
+    )
+
+
+@requirement("confirmation_tokens/1.3-flow")
+@pytest.mark.parametrize("level", [Danger.SAFE, Danger.REVERSIBLE], ids=lambda level: level.word)
+def test_a_harmless_operation_needs_no_token(tokens, level):
+    """Levels 0 and 1 are not gated."""
+    named = [one for one in tokens.table.operations if one.danger is level and not one.quota]
+    if not named:
+        raise NotVerified(f"needs an operation of level {level.word}: name one in operations")
+    outcome = tokens.driver.call(named[0].name, named[0].params)
+    tokens.expect(
+        outcome.answer.success,
+        sent=f"{named[0].name} ({level.word}) without a token",
+        expected="success",
+        got=outcome.describe(),
+    )

@@ -1,0 +1,107 @@
+"""Confirmation tokens, section 5.3: revoked by hand, or by what happens to a session."""
+
+import secrets
+
+import pytest
+
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import CONFIRMATION_PREFIX
+
+
+def _revoked(tokens):
+    issued = tokens.issue()
+    outcome = tokens.driver.revoke(issued.token)
+    if not outcome.answer.success:
+        raise NotVerified(f"an honest revocation failed: {outcome.describe()}")
+    return issued
+
+
+@requirement("confirmation_tokens/5.3-revocation")
+def test_a_revoked_token_runs_nothing(tokens):
+    """Not now, and not when it is tried again."""
+    tokens.honest()
+    issued = _revoked(tokens)
+    for _ in range(2):
+        tokens.expect_no_run(tokens.redeem(issued), sent="a token that was revoked")
+    tokens.honest()
+
+
+@requirement("confirmation_tokens/5.3-revocation")
+def test_other_tokens_go_on(tokens):
+    """Revoking one leaves the others alone, those for the same call too."""
+    kept = tokens.issue()
+    _revoked(tokens)
+    tokens.expect_run(tokens.redeem(kept), sent="a token for a call of which another was revoked")
+
+
+@requirement("confirmation_tokens/5.3-revocation")
+def test_revoking_runs_nothing(tokens):
+    """It is a question about a token, not its use."""
+    issued = tokens.issue()
+    outcome = tokens.driver.revoke(issued.token)
+    tokens.expect(
+        outcome.runs in (None, 0),
+        sent="a revocation",
+        expected="operation not run",
+        got=outcome.describe(),
+    )
+
+
+@requirement("confirmation_tokens/5.3-revocation")
+def test_unknown_and_malformed_are_not_told_apart(tokens):
+    """Whoever guesses learns nothing from a revocation."""
+    _revoked(tokens)
+    answers = {}
+    for name, token in {
+        "unknown": CONFIRMATION_PREFIX + secrets.token_hex(16),
+        "malformed": "conf_ not a token!",
+        "without a prefix": "nothing",
+    }.items():
+        answer = tokens.driver.revoke(token).answer
+        answers[name] = (answer.success, answer.code, answer.get("message"))
+    told = {str(value) for value in answers.values()}
+    tokens.expect(
+        len(told) == 1,
+        sent="revocations of an unknown and of malformed tokens",
+        expected="the same answer to all",
+        got="; ".join(f"{name}: {str(value)[:80]}" for name, value in answers.items()),
+    )
+
+
+@requirement("confirmation_tokens/5.3-session-end")
+def test_the_end_of_a_session_revokes_its_tokens(tokens):
+    """Closed by its client; what it was given is worth nothing afterwards."""
+    with tokens.own_session() as session:
+        tokens.honest(session=session)
+        issued = tokens.issue(session=session)
+    if tokens.over_a_pipe:
+        tokens.restart()  # a pipe's session ends with its process
+    tokens.expect_no_run(tokens.redeem(issued), sent="a token whose session has ended")
+    tokens.honest()
+
+
+@requirement("confirmation_tokens/5.3-session-end")
+def test_the_tokens_of_other_sessions_go_on(tokens):
+    """The positive twin: somebody else's goodbye changes nothing."""
+    if tokens.over_a_pipe:
+        raise NotApplicable("a pipe has one session")
+    issued = tokens.issue()
+    with tokens.own_session() as session:
+        tokens.honest(session=session)
+    tokens.expect_run(tokens.redeem(issued), sent="a token after another session has ended")
+
+
+@requirement("confirmation_tokens/5.3-session-end")
+@pytest.mark.parametrize("number", range(3))
+def test_what_else_revokes(tokens, number):
+    """Logout, another configuration, a security event: what the target offers."""
+    if number >= len(tokens.table.triggers):
+        raise NotVerified("needs triggers, operations that revoke tokens: logout and the like")
+    trigger = tokens.table.triggers[number]
+    tokens.honest()
+    issued = tokens.issue()
+    outcome = tokens.driver.call(trigger.name, trigger.params)
+    if not outcome.answer.success:
+        raise NotVerified(f"{trigger.name} failed: {outcome.describe()}")
+    tokens.expect_no_run(tokens.redeem(issued), sent=f"a token after a {trigger.why}")
+    tokens.honest()

@@ -1,0 +1,82 @@
+"""Confirmation tokens, section 5.4: tokens that serve a session more than once."""
+
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenCode
+
+
+def _scoped(tokens):
+    """The first operation of which several runs are confirmed at once."""
+    for one in tokens.table.operations:
+        if one.gated and one.max_uses > 1:
+            return one
+    raise NotVerified("needs an operation with max_uses above 1: name one in operations")
+
+
+@requirement("confirmation_tokens/5.4-session-scope")
+def test_a_session_token_serves_max_uses_times(tokens):
+    """So often, and not once more."""
+    operation = _scoped(tokens)
+    uses = operation.max_uses
+    with tokens.own_session() as session:
+        issued = tokens.issue(operation, session=session)
+        for number in range(1, uses + 1):
+            tokens.expect_run(
+                tokens.redeem(issued, session=session),
+                sent=f"a token with max_uses {uses}, for time {number}",
+            )
+        tokens.expect_refusal(
+            tokens.redeem(issued, session=session),
+            TokenCode.ALREADY_USED,
+            sent=f"a token with max_uses {uses}, for time {uses + 1}",
+        )
+
+
+@requirement("confirmation_tokens/5.4-session-scope")
+def test_a_session_token_serves_identical_calls_only(tokens):
+    """Several uses are several runs of the same, not of something else."""
+    operation = _scoped(tokens)
+    changed = tokens.changed(operation)
+    with tokens.own_session() as session:
+        issued = tokens.issue(operation, session=session)
+        tokens.expect_run(
+            tokens.redeem(issued, session=session), sent="a session token, for the first time"
+        )
+        tokens.expect_refusal(
+            tokens.redeem(issued.with_params(changed), session=session),
+            TokenCode.SCOPE_MISMATCH,
+            sent="a session token for other parameters, after its first use",
+        )
+
+
+@requirement("confirmation_tokens/5.4-session-scope")
+def test_a_session_token_serves_no_other_session(tokens):
+    """Even where a simple token would."""
+    if tokens.over_a_pipe:
+        raise NotApplicable("a pipe has one session")
+    operation = _scoped(tokens)
+    with tokens.own_session() as session, tokens.own_session() as other:
+        issued = tokens.issue(operation, session=session)
+        tokens.expect_no_run(
+            tokens.redeem(issued, session=other), sent="a session token in another session"
+        )
+        fresh = tokens.issue(operation, session=other)
+        tokens.expect_run(
+            tokens.redeem(fresh, session=other), sent="a session token in its own session"
+        )
+
+
+@requirement("confirmation_tokens/5.4-session-scope", needs=["clock"])
+def test_a_session_token_expires_like_any_other(tokens):
+    """With uses left, and its session open."""
+    operation = _scoped(tokens)
+    with tokens.own_session() as session:
+        issued = tokens.issue(operation, session=session)
+        tokens.expect_run(
+            tokens.redeem(issued, session=session), sent="a session token, for the first time"
+        )
+        late = tokens.move_beyond(issued)
+        tokens.expect_refusal(
+            tokens.redeem(issued, session=session),
+            TokenCode.EXPIRED,
+            sent=f"a session token with uses left, {late} after it expired",
+        )

@@ -1,0 +1,53 @@
+"""Confirmation tokens, section 5.5: room for a thousand, and no token for ever."""
+
+import datetime
+import time
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import CAPACITY, PURGE_WITHIN
+
+_PATIENCE = 3.0
+"""Seconds that a server gets which purges by a timer of its own."""
+
+
+@requirement("confirmation_tokens/5.5-capacity")
+def test_a_thousand_tokens_live_at_once(tokens):
+    """After a thousand others the first one still serves, and one from the middle too."""
+    tokens.honest()
+    issued = [tokens.issue() for _ in range(CAPACITY + 1)]
+    if tokens.lifetime(issued[0]) <= 0:
+        raise NotVerified("the first token expired before a thousand were issued")
+    for name, one in {"first": issued[0], "500th": issued[500], "last": issued[-1]}.items():
+        tokens.expect_run(
+            tokens.redeem(one), sent=f"the {name} of {len(issued)} tokens that are alive"
+        )
+
+
+@requirement("confirmation_tokens/5.5-purge")
+def test_expired_tokens_are_gone_within_the_hour(tokens):
+    """Seen in the store: there while it is alive, gone an hour after it expired."""
+    with tokens.showing_its_store() as other:
+        issued = [other.issue() for _ in range(3)]
+        kept = other.driver.binding.store_text()
+        if not all(one.token in kept for one in issued):
+            raise NotVerified("the store does not show the tokens that it holds")
+        late = other.last_instant(issued[0]) + datetime.timedelta(seconds=PURGE_WITHIN)
+        other.move_to(late)
+        other.honest()  # a server may tidy up when it has something to do
+        left = _left(other, issued)
+        other.expect(
+            not left,
+            sent=f"{len(issued)} tokens, looked for in the store an hour after they expired",
+            expected="none of them",
+            got=f"{len(left)} of them",
+        )
+
+
+def _left(tokens, issued):
+    give_up = time.monotonic() + (0 if tokens.clock.kind == "injected" else _PATIENCE)
+    while True:
+        kept = tokens.driver.binding.store_text()
+        left = [one for one in issued if one.token in kept]
+        if not left or time.monotonic() >= give_up:
+            return left
+        time.sleep(0.2)

@@ -1,0 +1,127 @@
+"""A server of another shape is judged by nothing but its table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_mcp_approval.catalogue import Verdict
+from tests.inner_runs import Verdicts, plugin_options
+
+TABLE = Path(__file__).with_name("other_shape.toml").read_text(encoding="utf-8")
+MODULE = "tests.families.confirmation_tokens.other_shape"
+
+
+def judge(pytester: pytest.Pytester, factory: str, *options: str, table: str = TABLE):
+    """What the suite says of the server, and how the run ended."""
+    (pytester.path / "mcp-approval.toml").write_text(table, encoding="utf-8")
+    listener = Verdicts()
+    result = pytester.runpytest_inprocess(
+        "-p",
+        "no:cacheprovider",
+        *plugin_options(),
+        f"--mcp-approval-target=python:{MODULE}:{factory}",
+        "--mcp-approval-family=confirmation_tokens",
+        *options,
+        plugins=[listener],
+    )
+    return result, listener.found
+
+
+PARTS = {
+    "tokens": (
+        ("1*", "2*", "3*"),
+        "1.3-flow 2.1-prefix 2.2-syntax 2.2-case-sensitive 3.1-entropy 3.2-bound-operation "
+        "3.2-bound-parameters 3.3-required-response",
+    ),
+    "validation": (
+        ("4*", "5.1*", "5.2*", "5.3*", "5.4*"),
+        "4.1-exists 4.1-not-expired 4.1-not-consumed 4.1-every-check 5.1-default-ttl "
+        "5.1-maximum-ttl 5.1-skew-window 5.2-single-use 5.2-consumed-before-execution",
+    ),
+    "storage and security": (
+        ("5.5*", "6*", "7*"),
+        "5.5-capacity 5.5-purge 6.1-replay 6.2-tamper 6.3-no-internals 6.3-no-parameter-values "
+        "6.3-one-answer-for-unknown 6.4-audit 6.5-rate-limit",
+    ),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_it_is_judged_by_configuration_alone(pytester: pytest.Pytester, part: str):
+    patterns, verified = PARTS[part]
+    options = [f"--mcp-approval-select=confirmation_tokens/{pattern}" for pattern in patterns]
+    result, found = judge(pytester, "make", *options)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*confirmed*drop_table (destructive)*"])
+    result.stdout.fnmatch_lines(["*clock*freezegun, moves*"])
+    bad = {
+        (one["scenario"], one["verdict"], one["why"])
+        for one in found
+        if one["verdict"] in (Verdict.FAILED, Verdict.WARNING, Verdict.HARNESS_ERROR)
+    }
+    assert bad == set()
+    # What it does not offer (introspection, quota, a store to look at, ...) is not verified.
+    assert {
+        rule.partition("/")[2]
+        for one in found
+        if one["verdict"] == Verdict.PASSED
+        for rule in one["rules"]
+    } == set(verified.split())
+
+
+def test_its_faults_are_found_too(pytester: pytest.Pytester):
+    result, found = judge(pytester, "make_broken", "--mcp-approval-select=4.1-not-expired")
+    assert result.ret == 1
+    assert {one["verdict"] for one in found} >= {Verdict.FAILED}
+
+
+SKEW = "clock_skew_tolerance_seconds = 0"
+MISTAKES = {
+    "a place without a token": (
+        'token = "ticket"',
+        'token = "tikcet"',
+        "no token for drop_table: *at tikcet*",
+    ),
+    "a code that never comes": (
+        '"confirm_first"',
+        '"confirm_last"',
+        "no token for drop_table: *got confirm_first*",
+    ),
+    "text for a tolerance": (SKEW, f'{SKEW[:-1]}"abc"', "*got 'abc', expected seconds from 0 to*"),
+    "a negative tolerance": (SKEW, f"{SKEW[:-1]}-1", "*got -1, expected*"),
+    "too high a tolerance": (SKEW, f"{SKEW[:-1]}301", "*got 301, expected*"),
+    "NaN for a tolerance": (SKEW, f"{SKEW[:-1]}nan", "*got nan, expected*"),
+    "no danger level": (
+        "danger = 3, ",
+        "",
+        "operations[[]2[]].danger: 'purge_queue' has no danger level*",
+    ),
+    "a key that there is not": ("times = ", "tmies = ", "tmies: unknown, expected one of*"),
+    "a tool that there is not": (
+        'operation_at = "name"',
+        'tool = "desk"',
+        "tool: got 'desk', expected one that the server lists: *",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_table_is_one_line_before_anything_is_judged(
+    pytester: pytest.Pytester, mistake: str
+):
+    line, instead, said = MISTAKES[mistake]
+    assert line in TABLE
+    result, found = judge(pytester, "make", table=TABLE.replace(line, instead, 1))
+    assert result.ret == 10
+    assert found == []
+    result.stdout.fnmatch_lines([f"mcp-approval  [[]confirmation_tokens[]] {said}"])
+
+
+def test_without_a_table_nothing_is_done(pytester: pytest.Pytester):
+    """Nothing is called on a server of which nothing was said to be safe."""
+    result, found = judge(pytester, "make", table="")
+    assert result.ret == 10
+    assert found == []
+    result.stdout.fnmatch_lines(["*no operation that needs confirmation is named*"])

@@ -1,0 +1,54 @@
+"""How a broken part of the confirmation gate becomes a broken server; no mutants of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
+from pytest_mcp_approval.reference_server.confirmation_tokens.minting import (
+    SignedTokens,
+    StoredTokens,
+)
+from pytest_mcp_approval.reference_server.confirmation_tokens.settings import SettingsReader
+from pytest_mcp_approval.reference_server.confirmation_tokens.store import MemoryTokenStore
+from pytest_mcp_approval.reference_server.confirmation_tokens.wing import ConfirmationWing
+from tests.mutants.registry import mutant
+
+
+def broken(*, kills: str, because: str) -> Callable[[Any], Any]:
+    """`mutant` for a gate, a way to make tokens, a store, a reader of settings, or a whole wing."""
+
+    def decorate(part: type) -> Any:
+        return mutant(kills=f"confirmation_tokens/{kills}", because=because)(_wing(part))
+
+    return decorate
+
+
+def _wing(part: type) -> type[ConfirmationWing]:
+    if issubclass(part, ConfirmationWing):
+        return part
+    if issubclass(part, SettingsReader):
+        members: dict[str, Any] = {"reader_class": part}
+    elif issubclass(part, MemoryTokenStore):
+        members = {"in_memory": lambda _: part()}
+    else:
+        members = {"gate_class": _gate(part)}
+    return type(
+        part.__name__,
+        (ConfirmationWing,),
+        {**members, "__module__": part.__module__, "__doc__": part.__doc__},
+    )
+
+
+def _gate(part: type) -> type[ConfirmationGate]:
+    if issubclass(part, ConfirmationGate):
+        return part
+    if issubclass(part, StoredTokens):
+        return type("Gate", (ConfirmationGate,), {"stored_tokens": lambda gate: part(gate.store)})
+    assert issubclass(part, SignedTokens), part
+    return type(
+        "Gate",
+        (ConfirmationGate,),
+        {"signed_tokens": lambda gate: part(gate.store, gate.adapter_name)},
+    )
