@@ -33,6 +33,7 @@ __all__ = [
     "approval_session",
     "approval_target",
     "approval_tokens",
+    "approval_turn",
     "approval_two_step",
 ]
 
@@ -50,19 +51,26 @@ def approval_target(request: pytest.FixtureRequest) -> Iterator[Target]:
 
 
 @pytest.fixture
-def approval(approval_target: Target, request: pytest.FixtureRequest) -> Iterator[Approval]:
-    """The ceremonies of SEP-2672 with the server: enrol, challenge, sign, call."""
-    from .families.sep2672.driver import Approval
+def approval_turn(approval_target: Target, request: pytest.FixtureRequest) -> Iterator[Target]:
+    """The server for one test: fresh where that is possible, and nobody else's meanwhile."""
     from .run import exclusive_use
 
     with exclusive_use(request.config, approval_target):
-        yield Approval(approval_target)
+        yield approval_target
 
 
 @pytest.fixture
-def approval_session(approval: Approval) -> Session:
+def approval(approval_turn: Target) -> Approval:
+    """The ceremonies of SEP-2672 with the server: enrol, challenge, sign, call."""
+    from .families.sep2672.driver import Approval
+
+    return Approval(approval_turn)
+
+
+@pytest.fixture
+def approval_session(approval_turn: Target) -> Session:
     """The MCP conversation with the server, for messages of your own."""
-    return approval.session
+    return approval_turn.session()
 
 
 @pytest.fixture
@@ -72,35 +80,35 @@ def approval_passkey(approval: Approval) -> Passkey:
 
 
 @pytest.fixture
-def approval_clock(approval: Approval) -> ClockControl:
+def approval_clock(approval_turn: Target) -> ClockControl:
     """The server's clock. A test that needs it is skipped where it cannot be moved."""
-    clock = approval.target.clock
+    clock = approval_turn.clock
     if not clock.movable:
         pytest.skip(f"the server's clock cannot be moved: {clock.why_not}")
     return clock
 
 
 @pytest.fixture
-def approval_two_step(approval: Approval) -> PrepareConfirm:
+def approval_two_step(approval_turn: Target) -> PrepareConfirm:
     """The prepare_x and confirm_x tools of the server: prepare, look, confirm."""
     from .families.prepare_confirm.driver import PrepareConfirm
 
-    return PrepareConfirm(approval.target)
+    return PrepareConfirm(approval_turn)
 
 
 @pytest.fixture
-def approval_tokens(approval: Approval) -> ConfirmationTokens:
+def approval_tokens(approval_turn: Target) -> ConfirmationTokens:
     """Confirmation tokens of the server: issue, redeem, revoke (docs/confirmation-tokens.md)."""
     from .families.confirmation_tokens.driver import ConfirmationTokens
 
-    return ConfirmationTokens(approval.target)
+    return ConfirmationTokens(approval_turn)
 
 
 @pytest.fixture
-def approval_execution(approval: Approval) -> Iterator[ExecutionTokens]:
+def approval_execution(approval_turn: Target) -> Iterator[ExecutionTokens]:
     """Execution tokens and their verifier: a server, a command or a callable."""
     from .families.execution_tokens.driver import ExecutionTokens
 
-    driver = ExecutionTokens(approval.target)
+    driver = ExecutionTokens(approval_turn)
     yield driver
     driver.close()

@@ -66,7 +66,7 @@ class Reporting:
         self.secrets = Secrets.of(
             settings.headers,
             [*settings.targets, *filter(None, (settings.launch, settings.reset, settings.effects))],
-            settings.environment,
+            {**settings.environment, **_family_secrets(settings)},
         )
         self.command = _own_options(config)
         self.earlier: Earlier | None = None
@@ -292,3 +292,12 @@ def _own_options(config: pytest.Config) -> str:
             values = value if isinstance(value, list) else [value]
             kept += [f"{PREFIX}{option.name}={one}" for one in values]
     return shlex.join(["pytest", *kept])
+
+
+def _family_secrets(settings: Settings) -> dict[str, str]:
+    """What the tables of the families have under `secret`."""
+    return {
+        f"{family}.secret": table["secret"]
+        for family, table in settings.family_settings.items()
+        if isinstance(table.get("secret"), str)
+    }

@@ -13,8 +13,16 @@ from typing import Any
 import pytest
 
 HEAVY = (
+    "pytest_mcp_approval.families.confirmation_tokens.fixtures",
+    "pytest_mcp_approval.families.confirmation_tokens.preflight",
+    "pytest_mcp_approval.families.execution_tokens.fixtures",
+    "pytest_mcp_approval.families.execution_tokens.preflight",
+    "pytest_mcp_approval.families.prepare_confirm.fixtures",
     "pytest_mcp_approval.families.sep2672.fixtures",
     "pytest_mcp_approval.preflight",
+    "pytest_mcp_approval.reference_server.prepare_confirm.sql_state",
+    "pytest_mcp_approval.reference_server.confirmation_tokens.sql",
+    "pytest_mcp_approval.reference_server.execution_tokens.nonce_store",
     "pytest_mcp_approval.reference_server.stores.sql",
     "pytest_mcp_approval.report.html",
     "pytest_mcp_approval.run",

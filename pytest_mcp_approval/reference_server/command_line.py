@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -19,6 +20,7 @@ from . import missing_extra
 if TYPE_CHECKING:
     from .server import ReferenceServer
     from .stores.interface import Store
+    from .wings import Wing
 
 PROGRAM = "python -m pytest_mcp_approval.reference_server"
 _WILDCARDS = ("0.0.0.0", "::", "")
@@ -133,6 +135,14 @@ def parser() -> argparse.ArgumentParser:
         metavar="FAMILY.KEY=VALUE",
         help="a setting of one of the other families, its value as JSON or text; repeatable",
     )
+    options.add_argument(
+        "--require",
+        action="append",
+        default=[],
+        metavar="FAMILY",
+        help="do not start without this one of the other families, which lacks what it must be "
+        "told by the environment; repeatable",
+    )
     return options
 
 
@@ -180,7 +190,9 @@ def _build(options: argparse.Namespace, origins: Sequence[str]) -> ReferenceServ
             store=store,
             wings=wings,
             backing=Backing(url),
-            wing_settings=_wing_settings(options.set, list(wings)),
+            wing_settings=_with_environment(
+                _wing_settings(options.set, list(wings)), wings, options.require
+            ),
             clock=clock,
             relying_party=RelyingParty(options.rp_id, origins=origins),
             tools=(*DEMONSTRATION_TOOLS, *extra),
@@ -191,7 +203,8 @@ def _build(options: argparse.Namespace, origins: Sequence[str]) -> ReferenceServ
             enrolment_ttl=options.enrolment_ttl,
         )
     except WingSettingError as error:
-        raise UsageError(f"--set: {error}") from None
+        of_environment = str(error).partition(":")[0].isupper()
+        raise UsageError(f"{'' if of_environment else '--set: '}{error}") from None
 
 
 def _wing_settings(given: Sequence[str], families: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -208,6 +221,17 @@ def _wing_settings(given: Sequence[str], families: Sequence[str]) -> dict[str, d
             settings.setdefault(family, {})[key] = json.loads(value)
         except ValueError:
             settings.setdefault(family, {})[key] = value
+    return settings
+
+
+def _with_environment(
+    settings: dict[str, dict[str, Any]], wings: Mapping[str, type[Wing]], required: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """What wings are told by the environment, where --set says nothing of it."""
+    for family, wing in wings.items():
+        for name, variable in wing.environment_settings.items():
+            if variable in os.environ or family in required:
+                settings.setdefault(family, {}).setdefault(name, os.environ.get(variable))
     return settings
 
 

@@ -314,5 +314,6 @@ def build(
         wings=[
             wing(WingParts(clock, effects, backing, settings.get(name, {})))
             for name, wing in (wings or {}).items()
+            if wing.environment_settings.keys() <= settings.get(name, {}).keys()
         ],
     )

@@ -68,6 +68,16 @@ class Wing(ABC):
     """One family's part of the server."""
 
     family: ClassVar[str]
+    known_settings: ClassVar[Mapping[str, Any]] = {}
+    """What a suite that judges this server needs to be told: the family's table in its settings."""
+    environment_settings: ClassVar[Mapping[str, str]] = {}
+    """Settings without a default, by the variable of the environment that holds each: nobody should
+    read them on a command line. A server that is told nothing of them does not have the wing."""
+
+    @classmethod
+    def trial_settings(cls) -> Mapping[str, Any]:
+        """What a server that is started only to be judged is told, unless somebody says more."""
+        return {}
 
     def __init__(self, parts: WingParts) -> None:
         self.clock = parts.clock
@@ -92,4 +102,9 @@ class Wing(ABC):
 
 def default_wings() -> dict[str, type[Wing]]:
     """The wings that the reference server has, by family."""
-    return {}
+    from .confirmation_tokens.wing import ConfirmationWing
+    from .execution_tokens.wing import ExecutionWing
+    from .prepare_confirm.wing import PrepareConfirmWing
+
+    wings: tuple[type[Wing], ...] = (ConfirmationWing, ExecutionWing, PrepareConfirmWing)
+    return {wing.family: wing for wing in wings}

@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pytest_mcp_approval.reference_server.relying_party import RelyingParty
@@ -33,14 +34,22 @@ class Mutant:
     because: str
     fault: str
     """The defect, in the words of its docstring."""
+    command: Callable[[Path], str] | None = None
+    """For what is no server: makes the broken command in a folder, and gives its command line."""
 
-    @property
-    def target(self) -> str:
-        """As --mcp-approval-target names it."""
+    def target_in(self, folder: Path) -> str:
+        """As --mcp-approval-target names it; what has to be made for that is made in `folder`."""
+        if self.command is not None:
+            return f"command:{self.command(folder)}"
         return f"python:{self.module}:{self.name}"
 
 
 MUTANTS: dict[str, Mutant] = {}
+
+
+def register(mutant: Mutant) -> None:
+    assert mutant.name not in MUTANTS, f"two mutants are called {mutant.name}"
+    MUTANTS[mutant.name] = mutant
 
 
 def mutant(*, kills: str, because: str) -> Callable[[Any], Any]:
@@ -50,11 +59,8 @@ def mutant(*, kills: str, because: str) -> Callable[[Any], Any]:
         made = _factory(part)
         made.mcp_approval_reference = True  # the suite then treats it as the reference it is
         made.part = part
-        name = part.__name__
-        assert name not in MUTANTS, f"two mutants are called {name}"
-        MUTANTS[name] = Mutant(
-            name, part.__module__, kills, because, inspect.getdoc(part) or "no words for it"
-        )
+        words = inspect.getdoc(part) or "no words for it"
+        register(Mutant(part.__name__, part.__module__, kills, because, words))
         return made
 
     return decorate

@@ -31,7 +31,9 @@ def judge(pytester: pytest.Pytester, target: str, *options: str) -> list[dict[st
 @pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda mutant: mutant.name)
 def test_a_broken_server_is_found_out(pytester: pytest.Pytester, mutant: Mutant):
     rule = catalogue(mutant.kills.partition("/")[0])[mutant.kills]
-    results = judge(pytester, mutant.target, f"--mcp-approval-select={mutant.kills}")
+    results = judge(
+        pytester, mutant.target_in(pytester.path), f"--mcp-approval-select={mutant.kills}"
+    )
     assert results, "no scenario ran"
     wanted = Verdict.FAILED if rule.level == "MUST" else Verdict.WARNING
     findings = [one for one in results if one["verdict"] == wanted]

@@ -35,7 +35,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Suite:
     return Suite(pytester)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: while Playwright runs, nobody else can use asyncio
 def browser() -> Iterator[Browser]:
     if find_browser() is None:
         pytest.skip(HINT)

@@ -229,6 +229,6 @@ def test_a_frozen_clock_stops_neither_answers_nor_deadlines(
         frozen.move_to("2031-01-01")
         reply = session.call("tools/call", {"name": "wait", "arguments": {}}, deadline=0.2)
         assert reply.outcome is Outcome.NO_ANSWER
-        assert 0.2 <= reply.seconds < 1
+        assert 0.15 <= reply.seconds < 1
         echo = session.call("tools/call", {"name": "echo", "arguments": {"a": 1}})
         assert json.loads(echo.result["content"][0]["text"]) == {"a": 1}

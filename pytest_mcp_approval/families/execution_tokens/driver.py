@@ -1,0 +1,150 @@
+"""Asks a verifier about tokens: an MCP server's tools, a command, or a callable.
+
+    token = approval_execution.token()
+    assert approval_execution.execute(token).accepted
+    assert approval_execution.execute(token).refused
+
+Knows no verdicts: it asks and says what came.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ...target import Target
+from ...target.verifiers import CallableTarget, CommandTarget
+from ..driving import DriverError
+from .callable_port import CallablePort
+from .command_port import CommandPort
+from .making import ENDLESS, Signing, canonical, make_token, signed
+from .mcp_port import McpPort
+from .ports import Answer, Port, PortError, Question
+from .table import Table, read_table
+from .vocabulary import FAMILY
+
+
+class ExecutionTokens:
+    """The verifier of one target."""
+
+    def __init__(self, target: Target, port: Port | None = None) -> None:
+        self.target = target
+        known = target.known_settings.get(FAMILY, {})
+        own = target.settings.family_settings.get(FAMILY, {})
+        self.table: Table = read_table({**known, **own}, is_server=target.speaks_mcp)
+        self.port: Port = port or self._open()
+        # A command and a callable are told the suite's secret, unless the user has one for them.
+        self.secret: str | None = getattr(self.port, "secret", self.table.secret)
+        if self.secret is None and target.speaks_mcp:
+            variable = self.table.secret_environment
+            self.secret = target.settings.environment.get(variable)
+
+    def _open(self) -> Port:
+        if isinstance(self.target, CommandTarget):
+            return CommandPort(self.target, self.table)
+        if isinstance(self.target, CallableTarget):
+            return CallablePort(self.target, self.table)
+        return McpPort(self.target, self.table)
+
+    def over(self, port: Port, secret: str | None = None) -> ExecutionTokens:
+        """The same by way of another port, with another secret if one is given."""
+        other = ExecutionTokens(getattr(port, "target", self.target), port)
+        other.secret = self.secret if secret is None else secret
+        return other
+
+    # ---- what is safe to do
+
+    @property
+    def content(self) -> bytes:
+        return self._content(0)
+
+    @property
+    def other_content(self) -> bytes:
+        return self._content(1)
+
+    def _content(self, number: int) -> bytes:
+        if len(self.table.contents) <= number:
+            raise DriverError(
+                f"needs {number + 1} content(s) that are safe to execute: [{FAMILY}] contents"
+            )
+        return self.table.contents[number].encode()
+
+    # ---- tokens
+
+    def now(self) -> datetime.datetime:
+        return self.target.clock.now()
+
+    def token(
+        self,
+        *,
+        content: bytes | None = None,
+        action: str | None = None,
+        hosts: list[str] | None = None,
+        lives: datetime.timedelta = ENDLESS,
+        scope: Mapping[str, Any] | None = None,
+        signing: Signing = canonical,
+        **changes: Any,
+    ) -> dict[str, Any]:
+        """A good token, by the arbiter where the secret is not known. `scope` are further members
+        of its scope; other words replace members before it is signed, None leaves one out."""
+        content = self.content if content is None else content
+        action = self.table.action if action is None else action
+        hosts = [self.table.host] if hosts is None else hosts
+        if self.secret is not None:
+            return make_token(
+                self.secret,
+                self.table.names,
+                content=content,
+                action=action,
+                hosts=hosts,
+                now=self.now(),
+                lives=lives,
+                more_scope=scope,
+                changes=changes,
+                signing=signing,
+            )
+        made = None
+        if scope is None and not changes and signing is canonical:
+            made = self.port.approve(content, action, hosts, lives.total_seconds())
+        if made is None:
+            raise DriverError(f"needs the secret that tokens are signed with: [{FAMILY}] secret")
+        return made
+
+    def signed(self, token: Mapping[str, Any]) -> dict[str, Any]:
+        """The same token, signed over what it says now."""
+        if self.secret is None:
+            raise DriverError(f"needs the secret that tokens are signed with: [{FAMILY}] secret")
+        return signed(token, self.secret, self.table.names)
+
+    # ---- asking
+
+    def question(
+        self,
+        token: Mapping[str, Any] | bytes,
+        *,
+        content: bytes | None = None,
+        action: str | None = None,
+        host: str | None = None,
+    ) -> Question:
+        text = token if isinstance(token, bytes) else json.dumps(dict(token)).encode()
+        return Question(
+            text,
+            self.content if content is None else content,
+            self.table.action if action is None else action,
+            host,
+        )
+
+    def execute(self, token: Mapping[str, Any] | bytes, **more: Any) -> Answer:
+        """Ask for what the token was made for, or for something else (content, action, host)."""
+        try:
+            return self.port.ask(self.question(token, **more))
+        except PortError as error:
+            raise DriverError(str(error)) from error
+
+    def close(self) -> None:
+        self.port.close()
+
+
+__all__ = ["Answer", "DriverError", "ExecutionTokens", "Question"]

@@ -1,0 +1,146 @@
+"""Makes tokens from the document alone, good ones and faulty ones.
+
+Shares no code with any verifier, so that a misreading cannot cancel out. Knows no target.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import hmac
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import vocabulary as words
+
+ENDLESS = datetime.timedelta(minutes=30)
+"""How long a token lives that is not meant to expire."""
+
+Signing = Callable[[Mapping[str, Any], "Names"], bytes]
+"""What is signed of a token's members; faulty ones are in `FAULTY_SIGNING`."""
+
+
+class Names:
+    """What the members are called: the document's names, unless a team uses others."""
+
+    def __init__(self, own: Mapping[str, str] | None = None) -> None:
+        self._own = dict(own or {})
+
+    def __getitem__(self, name: str) -> str:
+        return self._own.get(name, name)
+
+
+def canonical(token: Mapping[str, Any], names: Names) -> bytes:
+    """The canonical string: the separators are those of the published vector, no line ends it."""
+    return joined(token, names, scope_json(token[names[words.SCOPE]]))
+
+
+def scope_json(
+    scope: Any, *, item: str = ", ", key: str = ": ", ordered: bool = True, ascii_only: bool = True
+) -> str:
+    return json.dumps(
+        scope, sort_keys=ordered, separators=(item, key), ensure_ascii=ascii_only, allow_nan=False
+    )
+
+
+def joined(token: Mapping[str, Any], names: Names, scope: str, *, expires_at: str = "") -> bytes:
+    """The four parts, with colons between them; whatever they are."""
+    parts = [
+        str(token.get(names[words.TOKEN_ID], "")),
+        str(token.get(names[words.NONCE], "")),
+        expires_at or str(token.get(names[words.EXPIRES_AT], "")),
+        scope,
+    ]
+    return ":".join(parts).encode("utf-8", "surrogatepass")
+
+
+def sign(secret: str, canonical_string: bytes) -> str:
+    key = secret.encode("utf-8", "surrogateescape")
+    return hmac.new(key, canonical_string, hashlib.sha256).hexdigest()
+
+
+def make_token(
+    secret: str,
+    names: Names,
+    *,
+    content: bytes,
+    action: str,
+    hosts: list[str],
+    now: datetime.datetime,
+    lives: datetime.timedelta = ENDLESS,
+    more_scope: Mapping[str, Any] | None = None,
+    changes: Mapping[str, Any] | None = None,
+    signing: Signing = canonical,
+) -> dict[str, Any]:
+    """A signed token; `more_scope` are further members of its scope, and `changes` replaces members
+    before it is signed (None leaves one out)."""
+    token: dict[str, Any] = {
+        names[words.TOKEN_ID]: str(uuid.uuid4()),
+        names[words.NONCE]: str(uuid.uuid4()),
+        names[words.EXPIRES_AT]: written(now + lives),
+        names[words.SCOPE]: {
+            names[words.ACTION_TYPE]: action,
+            names[words.ALLOWED_HOSTS]: hosts,
+            names[words.CONTENT_HASH]: hashlib.sha256(content).hexdigest(),
+            **(more_scope or {}),
+        },
+    }
+    for name, value in (changes or {}).items():
+        token[names[name]] = value
+    token = {name: value for name, value in token.items() if value is not None}
+    return signed(token, secret, names, signing)
+
+
+def signed(
+    token: Mapping[str, Any], secret: str, names: Names, signing: Signing = canonical
+) -> dict[str, Any]:
+    """The same token with a signature over what it says now."""
+    bare = {name: value for name, value in token.items() if name != names[words.SIGNATURE]}
+    bare.setdefault(names[words.SCOPE], {})
+    signature = sign(secret, signing(bare, names))
+    return {**{k: v for k, v in bare.items() if k in token}, names[words.SIGNATURE]: signature}
+
+
+def written(instant: datetime.datetime) -> str:
+    """RFC 3339 in UTC with +00:00, as the published vector has it."""
+    return instant.astimezone(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _compact(token: Mapping[str, Any], names: Names) -> bytes:
+    return joined(token, names, scope_json(token[names[words.SCOPE]], item=",", key=":"))
+
+
+def _as_it_came(token: Mapping[str, Any], names: Names) -> bytes:
+    return joined(token, names, scope_json(token[names[words.SCOPE]], ordered=False))
+
+
+def _raw_letters(token: Mapping[str, Any], names: Names) -> bytes:
+    return joined(token, names, scope_json(token[names[words.SCOPE]], ascii_only=False))
+
+
+def _with_a_line_end(token: Mapping[str, Any], names: Names) -> bytes:
+    return canonical(token, names) + b"\n"
+
+
+def _with_z(token: Mapping[str, Any], names: Names) -> bytes:
+    expires_at = str(token.get(names[words.EXPIRES_AT], "")).replace("+00:00", "Z")
+    scope = scope_json(token[names[words.SCOPE]])
+    return joined(token, names, scope, expires_at=expires_at)
+
+
+def _without_nonce(token: Mapping[str, Any], names: Names) -> bytes:
+    without = {**token, names[words.NONCE]: ""}
+    return joined(without, names, scope_json(token[names[words.SCOPE]])).replace(b"::", b":", 1)
+
+
+FAULTY_SIGNING: dict[str, Signing] = {
+    "compact JSON": _compact,
+    "members in the order in which they came": _as_it_came,
+    "letters beyond ASCII as they are": _raw_letters,
+    "a line end after it": _with_a_line_end,
+    "Z for +00:00": _with_z,
+    "no nonce in it": _without_nonce,
+}
+"""What implementations get wrong. A verifier that takes one of these has signed another string."""

@@ -1,0 +1,16 @@
+"""What rules of execution tokens need of a target beyond what every family may need."""
+
+from __future__ import annotations
+
+from ...settings import PREFIX
+from ...target import Target
+from ..needs import Check
+
+
+def _launch(target: Target) -> str | None:
+    if target.can_restart:
+        return None
+    return f"needs a verifier that the suite starts: {PREFIX}launch, or a stdio: or command: target"
+
+
+CHECKS: dict[str, Check] = {"launch": _launch}

@@ -1,0 +1,109 @@
+"""Before the first verdict: is there a verifier of execution tokens, and does honest use work?
+
+On a server only what the user named is executed; a command and a callable are handed contents that
+do nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+
+from ...settings import SettingsError
+from ...target import EffectsError, Target, TargetError
+from ...wire import ListingError
+from ...wire.text import neutralise
+from ..driving import DriverError
+from ..looking import NotOffered, Preflight, PreflightError
+from .command_port import CommandPort
+from .driver import ExecutionTokens
+from .making import written
+from .mcp_port import McpPort
+from .ports import PortError
+from .vocabulary import EXPIRES_AT, FAMILY
+
+WITHOUT_MCP = True
+"""A verifier that is no server can be judged."""
+_HOUR = datetime.timedelta(hours=1)
+
+
+def look(target: Target, found: Preflight) -> None:
+    """Execute once on an honest token, and say what there is to judge."""
+    try:
+        driver = ExecutionTokens(target)
+    except SettingsError as error:
+        raise PreflightError(str(error)) from None
+    if isinstance(driver.port, McpPort):
+        _find_tool(driver, driver.port)
+    try:
+        _look(driver, found)
+    finally:
+        driver.close()
+
+
+def _find_tool(driver: ExecutionTokens, port: McpPort) -> None:
+    try:
+        listed = port.listed()
+    except ListingError as error:
+        raise PreflightError(f"the tools cannot be listed: {error}") from None
+    tool = driver.table.tool
+    if tool in listed:
+        return
+    named = driver.target.settings.family_settings.get(FAMILY, {})
+    if "tool" in named:
+        shown = ", ".join(neutralise(name, 40) for name in listed[:12]) or "none"
+        raise PreflightError(
+            f"[{FAMILY}] tool: got {neutralise(tool, 60)!r}, expected one that the server lists: "
+            f"{shown}"
+        )
+    raise NotOffered(
+        f"this server has no tool {tool!r} that executes on a token",
+        f"If it has another name, say so: [{FAMILY}] tool = ... (docs/execution-tokens.md).",
+    )
+
+
+def _look(driver: ExecutionTokens, found: Preflight) -> None:
+    target = driver.target
+    if not driver.table.contents:
+        found.missing.append(f"contents that are safe to execute ([{FAMILY}] contents)")
+        return
+    if driver.secret is None:
+        found.say("secret", f"not known: tokens are the arbiter's ([{FAMILY}] secret)")
+    try:
+        answer = driver.execute(driver.token())
+    except (DriverError, EffectsError, PortError) as error:
+        if not target.speaks_mcp:
+            raise PreflightError(
+                f"the verifier cannot be asked: {neutralise(str(error), 300)}"
+            ) from None
+        found.say("execute", f"not possible: {neutralise(str(error), 160)}")
+        return
+    except TargetError as error:
+        raise PreflightError(neutralise(str(error), 300)) from None
+    if answer.accepted:
+        found.say("execute", "an honest token was accepted")
+    else:
+        found.say("execute", f"an honest token was refused: {answer.describe()}")
+    if isinstance(driver.port, CommandPort) and not driver.port.shows_runs:
+        found.say("executed", "not seen: a yes is taken at its word ({runner} in the command)")
+    start = driver.now()
+    found.check_clock(target.clock, lambda: _expiry(driver, start, honest=answer.accepted))
+
+
+def _expiry(
+    driver: ExecutionTokens, start: datetime.datetime, *, honest: bool
+) -> datetime.datetime:
+    """The end of a token that is issued now. Where nobody issues any: an instant that moves with
+    the verifier's clock, as far as what it takes for expired tells."""
+    try:
+        token = driver.port.approve(driver.content, driver.table.action, [driver.table.host], 300)
+    except PortError as error:
+        raise DriverError(str(error)) from None
+    if token is not None:
+        return datetime.datetime.fromisoformat(str(token.get(driver.table.names[EXPIRES_AT])))
+    past, soon = written(start - _HOUR), written(start + _HOUR / 2)
+    if not honest or driver.execute(driver.token(expires_at=past)).accepted:
+        raise DriverError("what it takes for expired does not tell")
+    return start if driver.execute(driver.token(expires_at=soon)).accepted else start + _HOUR
+
+
+__all__ = ["WITHOUT_MCP", "look"]

@@ -1,0 +1,126 @@
+"""A token: its members, the string that is signed, its signature, and the secret behind it.
+
+Nothing here decides whether a token is still good. Standard library only.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...families.execution_tokens import vocabulary as words
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
+_INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.(\d{1,9}))?(?:Z|\+00:00)", re.ASCII)
+_HASH = re.compile(rf"(?:{words.HASH_PREFIX})?([0-9a-f]{{64}})", re.ASCII)
+_SIGNATURE = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+class SecretError(ValueError):
+    """A secret that nobody may sign with: the service does not start."""
+
+
+class TokenError(ValueError):
+    """No token: one line says which member is wrong."""
+
+
+def read_secret(environment: Mapping[str, str]) -> bytes:
+    """The secret of `EXECUTION_TOKEN_SECRET`. There is no default, and the known one is refused."""
+    text = environment.get(words.SECRET_VARIABLE)
+    name = words.SECRET_VARIABLE
+    if text is None:
+        raise SecretError(f"{name}: got none, expected a secret of your own")
+    if not text.strip():
+        raise SecretError(f"{name}: got an empty one, expected a secret of your own")
+    if text.strip() == words.DEFAULT_SECRET:
+        raise SecretError(f"{name}: got {words.DEFAULT_SECRET}, expected a secret of your own")
+    secret = text.encode("utf-8", "surrogateescape")
+    if len(secret) < words.LEAST_SECRET_BYTES:
+        raise SecretError(
+            f"{name}: got {len(secret)} bytes, expected at least {words.LEAST_SECRET_BYTES}"
+        )
+    return secret
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token as it came, its members looked at but nothing yet believed."""
+
+    token_id: str
+    nonce: str
+    expires_at: str
+    """The literal text: it is signed as it came (`Z` and `+00:00` sign differently)."""
+    scope: Mapping[str, Any]
+    signature: str
+
+    @classmethod
+    def read(cls, data: Any) -> Token:
+        """From a JSON object; `TokenError` for a member that is missing or of no use."""
+        if not isinstance(data, Mapping):
+            raise TokenError("token: got no object")
+        token = cls(
+            token_id=_matching(data, words.TOKEN_ID, _UUID, "a UUID"),
+            nonce=_matching(data, words.NONCE, _UUID, "a UUID"),
+            expires_at=_matching(data, words.EXPIRES_AT, _INSTANT, "an RFC 3339 instant in UTC"),
+            scope=data.get(words.SCOPE, {}),
+            signature=_matching(data, words.SIGNATURE, _SIGNATURE, "64 hexadecimal digits"),
+        )
+        token._check_scope()
+        token.expiry()
+        return token
+
+    def _check_scope(self) -> None:
+        if not isinstance(self.scope, Mapping):
+            raise TokenError("scope: got no object")
+        hosts = self.scope.get(words.ALLOWED_HOSTS)
+        if not isinstance(self.scope.get(words.ACTION_TYPE), str):
+            raise TokenError("scope.action_type: got no text")
+        if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
+            raise TokenError("scope.allowed_hosts: got no list of texts")
+        _matching(self.scope, words.CONTENT_HASH, _HASH, "64 hexadecimal digits")
+
+    @property
+    def content_hash(self) -> str:
+        """Bare, whether it came with its prefix or not."""
+        return str(self.scope[words.CONTENT_HASH]).removeprefix(words.HASH_PREFIX)
+
+    def expiry(self) -> datetime.datetime:
+        """The instant, to the microsecond; what a calendar does not have is refused."""
+        try:
+            return datetime.datetime.fromisoformat(self.expires_at)
+        except ValueError:
+            raise TokenError("expires_at: got a date or time that does not exist") from None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            words.TOKEN_ID: self.token_id,
+            words.NONCE: self.nonce,
+            words.EXPIRES_AT: self.expires_at,
+            words.SCOPE: dict(self.scope),
+            words.SIGNATURE: self.signature,
+        }
+
+
+def _matching(data: Mapping[str, Any], name: str, pattern: re.Pattern[str], what: str) -> str:
+    value = data.get(name)
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise TokenError(
+            f"{name}: got {'none' if value is None else 'something else'}, expected {what}"
+        )
+    return value
+
+
+def canonical_string(token_id: str, nonce: str, expires_at: str, scope: Mapping[str, Any]) -> bytes:
+    """What is signed: the separators are those of the published vector, and no line ends it."""
+    scope_json = json.dumps(scope, sort_keys=True, separators=(", ", ": "), ensure_ascii=True)
+    return f"{token_id}:{nonce}:{expires_at}:{scope_json}".encode("ascii")
+
+
+def sign(secret: bytes, canonical: bytes) -> str:
+    return hmac.new(secret, canonical, hashlib.sha256).hexdigest()

@@ -1,0 +1,107 @@
+"""The verifier: every check that a token must pass before its content may run, in one order.
+
+    Verifier(secret, nonces, now).verify(token, content, action_type="exec", host="api.example.org")
+
+A check is a method, so that each can be looked at, and broken, alone. The nonce is spent last, when
+nothing else can refuse, and before anything runs. Standard library only.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import hmac
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ...families.execution_tokens.vocabulary import ACTION_TYPE, ALLOWED_HOSTS, Reason
+from .hosts import HostError, is_allowed
+from .nonces import NonceLog
+from .tokens import Token, TokenError, canonical_string, sign
+
+
+class Refusal(Exception):  # noqa: N818  # an answer, not an error
+    """The token does not allow this."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be done, beside the token: the bytes, and what they are and reach."""
+
+    content: bytes
+    action_type: str
+    host: str | None = None
+    """A URL or a host; None for an action that reaches none."""
+
+
+class Verifier:
+    """Says yes by returning the token; everything else is a `Refusal`."""
+
+    checks: ClassVar[tuple[str, ...]] = (
+        "check_signature",
+        "check_expiry",
+        "check_action",
+        "check_host",
+        "check_content",
+        "spend_nonce",
+    )
+
+    def __init__(
+        self, secret: bytes, nonces: NonceLog, now: Callable[[], datetime.datetime]
+    ) -> None:
+        self.secret = secret
+        self.nonces = nonces
+        self.now = now
+
+    def verify(self, data: Any, request: Request) -> Token:
+        """Judge a token, and spend it if it is good."""
+        token = self.read(data)
+        for name in self.checks:
+            getattr(self, name)(token, request)
+        return token
+
+    def read(self, data: Any) -> Token:
+        """Fields have their shape before they are joined: a colon inside one would be ambiguous."""
+        try:
+            return Token.read(data)
+        except TokenError as error:
+            raise Refusal(Reason.MALFORMED, str(error)) from None
+
+    def canonical(self, token: Token) -> bytes:
+        return canonical_string(token.token_id, token.nonce, token.expires_at, token.scope)
+
+    def check_signature(self, token: Token, _: Request) -> None:
+        if not hmac.compare_digest(sign(self.secret, self.canonical(token)), token.signature):
+            raise Refusal(Reason.SIGNATURE, "signature: got another one than was expected")
+
+    def check_expiry(self, token: Token, _: Request) -> None:
+        if self.now() >= token.expiry():
+            raise Refusal(Reason.EXPIRED, f"expires_at: {token.expires_at} has passed")
+
+    def check_action(self, token: Token, request: Request) -> None:
+        if request.action_type != token.scope[ACTION_TYPE]:
+            raise Refusal(Reason.ACTION, "action_type: got another one than was approved")
+
+    def check_host(self, token: Token, request: Request) -> None:
+        if request.host is None:
+            return
+        try:
+            allowed = is_allowed(request.host, token.scope[ALLOWED_HOSTS])
+        except HostError as error:
+            raise Refusal(Reason.HOST, f"host: {error}") from None
+        if not allowed:
+            raise Refusal(Reason.HOST, "host: got one that was not approved")
+
+    def check_content(self, token: Token, request: Request) -> None:
+        """Of the very bytes that will run."""
+        if not hmac.compare_digest(hashlib.sha256(request.content).hexdigest(), token.content_hash):
+            raise Refusal(Reason.CONTENT, "content: got other bytes than were approved")
+
+    def spend_nonce(self, token: Token, _: Request) -> None:
+        if not self.nonces.spend(token.nonce, token.expiry(), self.now()):
+            raise Refusal(Reason.REPLAYED, "nonce: it is spent")

@@ -1,0 +1,90 @@
+"""What is signed: token_id:nonce:expires_at:scope_json, to the byte."""
+
+import json
+
+import pytest
+
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.execution_tokens.corpus import NAMED, WITHOUT_NUMBERS
+from pytest_mcp_approval.families.execution_tokens.making import FAULTY_SIGNING, canonical, sign
+from pytest_mcp_approval.families.execution_tokens.ports import PortError
+
+
+def _scopes(executions):
+    """As an object a token passes through JSON readers on its way, which may not keep numbers."""
+    kept = executions.table.token_as == "text" or not executions.target.speaks_mcp
+    return {name: NAMED[name] for name in (NAMED if kept else WITHOUT_NUMBERS)}
+
+
+@requirement("execution_tokens/canonical-string")
+def test_odd_scopes_are_signed_as_python_writes_them(executions):
+    """Each is good, so each must be accepted; a broken one among them proves nothing by itself."""
+    tokens = {name: executions.token(scope=scope) for name, scope in _scopes(executions).items()}
+    executions.expect_all_accepted(tokens, sent="a good token, its scope has")
+
+
+@requirement("execution_tokens/canonical-string")
+@pytest.mark.parametrize("spelling", ["ASCII only", "letters as they are", "lines and blanks"])
+def test_how_the_token_is_spelled_is_no_matter(executions, spelling):
+    """The same members as another JSON text: what is signed is made anew."""
+    executions.need_secret()
+    token = executions.token(scope={"z": "Größe", "a": {"y": [1, "\U0001f600"], "x": "/"}})
+    words = {"ASCII only": {}, "letters as they are": {"ensure_ascii": False}}
+    text = json.dumps(token, **words.get(spelling, {"indent": 3}))
+    executions.expect_accepted(
+        executions.execute(text.encode()), sent=f"a good token, spelled with {spelling}"
+    )
+
+
+@requirement("execution_tokens/canonical-string")
+def test_another_string_is_another_signature(executions):
+    """The scope has all that tells one way of writing from another."""
+    executions.need_secret()
+    scope = {"z": 1, "A": {"b": "ü", "a": [1, 2]}}
+    executions.honest()
+    executions.expect_accepted(
+        executions.execute(executions.token(scope=scope)),
+        sent="a good token, its scope unsorted and with a letter beyond ASCII",
+    )
+    tokens = {
+        f"{name} signed": executions.token(scope=scope, signing=signing)
+        for name, signing in FAULTY_SIGNING.items()
+    }
+    executions.expect_all_refused(tokens)
+
+
+@requirement("execution_tokens/canonical-string")
+def test_the_arbiter_signs_the_same_string(executions):
+    """Where the target approves, too: the signature is made once more from the document."""
+    executions.need_secret()
+    driver = executions.driver
+    try:
+        token = executions.port.approve(driver.content, "exec \u00fc", [driver.table.host], 60)
+    except PortError as error:
+        raise NotVerified(str(error)) from error
+    if token is None:
+        raise NotApplicable("the target approves nothing, it only verifies")
+    expected = sign(driver.secret, canonical(token, driver.table.names))
+    got = token.get(driver.table.names["signature"])
+    executions.expect(
+        got == expected,
+        sent="an approval, its action type has a letter beyond ASCII",
+        expected=f"signature {expected[:16]}... of its canonical string",
+        got=f"signature {str(got)[:16]}...",
+    )
+
+
+@requirement("execution_tokens/canonical-string")
+def test_a_hash_may_carry_its_prefix(executions):
+    executions.need_secret()
+    plain = executions.token()
+    names = executions.table.names
+    scope = plain[names["scope"]]
+    key = names["content_hash"]
+    token = executions.driver.signed(
+        {**plain, names["scope"]: {**scope, key: f"sha256:{scope[key]}"}}
+    )
+    executions.honest()
+    answer = executions.execute(token)
+    if not answer.accepted:
+        executions.warn(f"content_hash with sha256: before it: {answer.describe()}")

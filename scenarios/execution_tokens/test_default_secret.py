@@ -1,0 +1,60 @@
+"""No secret of one's own, no service."""
+
+import pytest
+
+from pytest_mcp_approval.catalogue import Finding, requirement
+from pytest_mcp_approval.target import TargetError
+from pytest_mcp_approval.wire import Vigil, WireError, keeping
+
+SECRETS = {
+    "no secret": None,
+    "an empty secret": "",
+    "a blank secret": "   ",
+    "the known default secret": "CHANGE-ME-IN-PRODUCTION",
+}
+
+
+@requirement("execution_tokens/default-secret")
+@pytest.mark.parametrize("name", SECRETS)
+def test_without_a_secret_of_its_own_it_does_not_start(executions, name):
+    """Whoever signs with what everybody knows is not accepted, and the start says why."""
+    executions.honest()
+    answer, said = _ask(executions, SECRETS[name])
+    sent = f"a start with {name}, and a token signed with it"
+    expected = "it does not start, and says why"
+    if answer is not None and not answer.refused:
+        raise Finding(sent=sent, expected=expected, got=answer.describe())
+    executions.expect(
+        bool(said.strip()), sent=sent, expected=expected, got="it does not start, without a word"
+    )
+
+
+@requirement("execution_tokens/default-secret")
+def test_a_secret_of_its_own_starts(executions):
+    """The positive twin: another secret of a decent length."""
+    other = executions.with_secret("a secret of its own, e1a9e2c0b7")
+    other.expect_accepted(
+        other.execute(other.token()), sent="a start with another secret, and a token signed with it"
+    )
+
+
+@requirement("execution_tokens/default-secret")
+def test_a_short_secret_is_better_refused(executions):
+    executions.honest()
+    answer, _ = _ask(executions, "abc")
+    if answer is not None and answer.accepted:
+        executions.warn(
+            "a secret of three letters was taken; expected a longer one to be asked for"
+        )
+
+
+def _ask(executions, secret):
+    """The answer (None: it did not start at all), and what was said."""
+    other = executions.with_secret(secret)
+    try:
+        # A vigil of its own: that this one does not stay is no trouble of the target's.
+        with keeping(Vigil(executions.target.settings.timeout)):
+            answer = other.driver.execute(other.token())
+    except (TargetError, WireError) as error:
+        return None, str(error)
+    return answer, answer.said

@@ -1,0 +1,197 @@
+"""A token executes once: at once, later, elsewhere, after a restart, and for many at a time."""
+
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.execution_tokens.command_port import CommandPort
+from pytest_mcp_approval.families.execution_tokens.making import FAULTY_SIGNING
+from pytest_mcp_approval.families.execution_tokens.ports import PortError
+
+RUNNERS = 8
+
+
+def _spent(executions, token=None):
+    """A token that has served."""
+    token = executions.token() if token is None else token
+    answer = executions.execute(token)
+    if not answer.accepted:
+        raise NotVerified(f"an honest token is refused, so nothing follows: {answer.describe()}")
+    return token
+
+
+# ---- replay
+
+
+@requirement("execution_tokens/nonce-replay")
+def test_the_second_time_it_is_refused(executions):
+    token = _spent(executions)
+    for number in range(2, 4):
+        executions.expect_refused(
+            executions.execute(token), sent=f"the same token, for time {number}"
+        )
+    executions.honest()
+
+
+@requirement("execution_tokens/nonce-replay")
+def test_after_others_it_is_still_refused(executions):
+    """The log remembers more than the last one."""
+    tokens = [_spent(executions) for _ in range(30 if executions.port.quick else 4)]
+    executions.expect_all_refused(
+        {"others executed since": tokens[0], "one executed since": tokens[-2]},
+        sent="a spent token",
+    )
+
+
+@requirement("execution_tokens/nonce-replay")
+def test_elsewhere_it_is_refused(executions):
+    """Another process, or another session, over the same log."""
+    port = executions.port.another()
+    if port is None:
+        raise NotApplicable("a pipe has one session, and there is no replica")
+    other = executions.over(port, "another process or session")
+    token = _spent(executions)
+    other.expect_refused(other.execute(token), sent="a spent token, by another process or session")
+    other.honest()
+
+
+@requirement("execution_tokens/nonce-replay")
+def test_a_nonce_is_spent_for_every_token_that_has_it(executions):
+    """Another token, signed as it should be, with a nonce that was used."""
+    executions.need_secret()
+    token = _spent(executions)
+    nonce = token[executions.table.names["nonce"]]
+    answer = executions.execute(executions.token(nonce=nonce))
+    if answer.executed:
+        executions.warn(f"another token with a spent nonce: {answer.describe()}; expected refused")
+    executions.honest()
+
+
+@requirement("execution_tokens/nonce-replay")
+def test_a_refused_token_leaves_the_nonce(executions):
+    """Asked with something wrong, and then as it should be."""
+    token = executions.token()
+    executions.expect_refused(
+        executions.execute(token, action="another action"), sent="a token for another action"
+    )
+    executions.still_serves(token, after="it was refused for another action")
+    executions.honest()
+
+
+# ---- restarts
+
+
+@requirement("execution_tokens/nonce-restart")
+def test_after_a_restart_it_is_refused(executions):
+    token = _spent(executions)
+    executions.restart()
+    executions.expect_refused(executions.execute(token), sent="a spent token, after a restart")
+    executions.honest()
+
+
+@requirement("execution_tokens/nonce-restart")
+def test_after_two_restarts_it_serves_once(executions):
+    """Approved before, used after the first, replayed after the second."""
+    token = executions.token()
+    executions.restart()
+    _spent(executions, token)
+    executions.restart()
+    executions.expect_refused(
+        executions.execute(token), sent="a token that was spent between two restarts"
+    )
+    executions.honest()
+
+
+@requirement("execution_tokens/nonce-restart")
+def test_killed_right_after_the_execution_it_is_spent(executions):
+    """The verifier gets kill -9 as soon as the content has run; then it is asked again."""
+    if executions.port.in_this_process:
+        raise NotApplicable("it runs in the suite's own process")
+    executions.honest()
+    token = executions.token()
+    if isinstance(executions.port, CommandPort):
+        answer = executions.command.ask_dying(executions.driver.question(token))
+        if not answer.ran:
+            raise NotVerified(f"nothing was executed before the kill: {answer.describe()}")
+    else:
+        _spent(executions, token)
+        try:
+            executions.port.restart(kill=True)
+        except PortError as error:
+            raise NotVerified(f"needs a process that can be killed: {error}") from error
+    executions.expect_refused(
+        executions.execute(token), sent="a token whose verifier was killed (kill -9) after its run"
+    )
+    executions.honest()
+
+
+# ---- races
+
+
+@requirement("execution_tokens/nonce-race")
+def test_of_many_at_once_one_executes(executions):
+    """Over HTTP the last bytes of all requests leave together; commands are started together; on a
+    pipe, all are written at once and a race without a second winner is weak evidence."""
+    executions.honest()
+    for _ in range(3 if executions.port.quick else 1):
+        answers = executions.execute_together(executions.token(), RUNNERS)
+        accepted = sum(answer.accepted for answer in answers)
+        ran = answers[0].ran
+        executions.expect(
+            accepted == 1 and (ran is None or len(ran) == 1),
+            sent=f"one token {RUNNERS} times at once",
+            expected="one accepted, content run once",
+            got=f"{accepted} accepted" + ("" if ran is None else f", content run {len(ran)} times"),
+        )
+
+
+# ---- no nonce
+
+
+@requirement("execution_tokens/nonce-required")
+def test_without_a_nonce_it_is_refused(executions):
+    """Left out, empty or null; signed with an empty place for it, and without any."""
+    executions.need_secret()
+    executions.honest()
+    short = FAULTY_SIGNING["no nonce in it"]
+    null = executions.driver.signed({**executions.token(), executions.table.names["nonce"]: None})
+    cases = {
+        "no nonce, an empty place for it signed": executions.token(nonce=None),
+        "no nonce, none signed": executions.token(nonce=None, signing=short),
+        "an empty nonce": executions.token(nonce=""),
+        "an empty nonce, none signed": executions.token(nonce="", signing=short),
+        "null for a nonce": null,
+        "a number for a nonce": executions.token(nonce=7),
+        "a list for a nonce": executions.token(nonce=[]),
+    }
+    executions.expect_all_refused(cases)
+
+
+@requirement("execution_tokens/nonce-required")
+def test_taking_the_nonce_off_is_refused(executions):
+    executions.honest()
+    token = executions.token()
+    executions.expect_all_refused(
+        {
+            "its nonce taken off": executions.changed(token, nonce=None),
+            "its nonce emptied": executions.changed(token, nonce=""),
+        }
+    )
+
+
+@requirement("execution_tokens/nonce-required")
+def test_the_arbiter_gives_a_nonce(executions):
+    """Where the target approves, too: a nonce in each token, and another one each time."""
+    driver, name = executions.driver, executions.table.names["nonce"]
+    found = []
+    for _ in range(5):
+        try:
+            token = executions.port.approve(driver.content, driver.table.action, [], 60)
+        except PortError as error:
+            raise NotVerified(str(error)) from error
+        if token is None:
+            raise NotApplicable("the target approves nothing, it only verifies")
+        found.append(token.get(name))
+    executions.expect(
+        all(isinstance(one, str) and one for one in found) and len(set(map(str, found))) == 5,
+        sent="five approvals of the same action",
+        expected="five tokens, each with a nonce of its own",
+        got=f"nonces {', '.join(str(one)[:13] for one in found)}",
+    )

@@ -1,0 +1,140 @@
+"""Nothing but the whole signature of just these fields, under the right secret."""
+
+import random
+import uuid
+
+from pytest_mcp_approval.catalogue import requirement
+
+FIELDS = ("token_id", "nonce", "expires_at", "signature")
+INNER = ("action_type", "allowed_hosts", "content_hash", "limit")
+
+
+def _flips(text):
+    """The text with one bit changed, for every bit of it."""
+    for place, letter in enumerate(text):
+        for bit in range(7):
+            other = chr(ord(letter) ^ (1 << bit))
+            yield f"bit {bit} of character {place + 1}", text[:place] + other + text[place + 1 :]
+
+
+def _same_meaning(field, before, after):
+    """Hexadecimal digits in another case may be read as the same."""
+    return field in ("signature", "content_hash") and before.lower() == after.lower()
+
+
+def _some(executions, cases):
+    """All of them where asking is quick; else a few, the same in every run."""
+    cases, most = list(cases), executions.port.samples
+    if most is None or most >= len(cases):
+        return cases
+    return random.Random(6).sample(cases, most)
+
+
+@requirement("execution_tokens/signature")
+def test_every_bit_of_every_field_counts(executions):
+    """One token, presented with each of its bits turned; then as it was."""
+    names = executions.table.names
+    token = executions.token()
+    cases = {}
+    for field in FIELDS:
+        value = token[names[field]]
+        for what, other in _some(executions, _flips(value)):
+            if not _same_meaning(field, value, other):
+                cases[f"{what} of {field} changed"] = executions.changed(token, **{field: other})
+    executions.expect_all_refused(cases)
+    executions.still_serves(token, after="forgeries of it were refused")
+    executions.honest()
+
+
+@requirement("execution_tokens/signature")
+def test_every_bit_of_the_scope_counts(executions):
+    executions.need_secret()
+    names = executions.table.names
+    token = executions.token(scope={"limit": "5 runs"})
+    scope = token[names["scope"]]
+    cases = {}
+    for field in INNER:
+        value = scope[names[field]]
+        text = value[0] if isinstance(value, list) else value
+        for what, other in _some(executions, _flips(text)):
+            if not _same_meaning(field, text, other):
+                changed = {**scope, names[field]: [other] if isinstance(value, list) else other}
+                cases[f"{what} of scope.{field} changed"] = executions.changed(token, scope=changed)
+    more = {
+        "a further member in its scope": {**scope, "more": 1},
+        "a further host in its scope": {
+            **scope,
+            names["allowed_hosts"]: [*scope[names["allowed_hosts"]], "evil.example"],
+        },
+        "a member less in its scope": {k: v for k, v in scope.items() if k != "limit"},
+    }
+    cases |= {name: executions.changed(token, scope=other) for name, other in more.items()}
+    executions.expect_all_refused(cases)
+    executions.honest()
+
+
+@requirement("execution_tokens/signature")
+def test_only_the_whole_signature_is_one(executions):
+    executions.honest()
+    names = executions.table.names
+    token, other = executions.token(), executions.token()
+    right = token[names["signature"]]
+    wrong = {
+        "no signature": None,
+        "an empty signature": "",
+        "the first half of its signature": right[:32],
+        "the first byte of its signature": right[:2],
+        "its signature but for the last digit": right[:-1],
+        "one digit more than its signature": f"{right}0",
+        "its signature twice": right * 2,
+        "its signature and zeros for its second half": right[:32] + "0" * 32,
+        "zeros for a signature": "0" * 64,
+        "the signature of another token": other[names["signature"]],
+        "a list with its signature": [right],
+        "true for a signature": True,
+    }
+    cases = {name: executions.changed(token, signature=value) for name, value in wrong.items()}
+    executions.expect_all_refused(cases)
+    executions.still_serves(token, after="others with its nonce and a wrong signature were refused")
+
+
+@requirement("execution_tokens/signature")
+def test_another_secret_signs_otherwise(executions):
+    executions.need_secret()
+    executions.honest()
+    driver = executions.driver
+    own = driver.secret
+    cases = {}
+    try:
+        for name, secret in {
+            "signed with another secret": f"{own[::-1]}x",
+            "signed with no secret": "",
+            "signed with the known default secret": "CHANGE-ME-IN-PRODUCTION",
+            "signed with its secret and a line end": f"{own}\n",
+        }.items():
+            driver.secret = secret
+            cases[f"a signature {name}"] = executions.token()
+    finally:
+        driver.secret = own
+    executions.expect_all_refused(cases)
+
+
+@requirement("execution_tokens/signature")
+def test_one_signature_serves_one_nonce(executions):
+    """A colon inside a field moves the border between two: the string that is signed stays."""
+    executions.need_secret()
+    executions.honest()
+    first, second = str(uuid.uuid4()), str(uuid.uuid4())
+    token_id = str(uuid.uuid4())
+    one = executions.token(token_id=token_id, nonce=f"{first}:{second}")
+    two = executions.changed(one, token_id=f"{token_id}:{first}", nonce=second)
+    answers = [executions.execute(one), executions.execute(two)]
+    runs = [answer for answer in answers if answer.executed]
+    executions.expect(
+        len(runs) < 2,
+        sent="a token whose nonce has a colon, then the same with what is before it in token_id",
+        expected="one run at most: the signature is the same",
+        got="; ".join(answer.describe() for answer in answers),
+    )
+    if runs:
+        executions.warn("a token with a colon in its ids was accepted; expected UUIDs only")

@@ -1,0 +1,40 @@
+"""How a broken part of ADR-006 gets into a server; no mutants of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pytest_mcp_approval.reference_server.execution_tokens.nonces import MemoryNonceLog
+from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter, Operator
+from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
+from pytest_mcp_approval.reference_server.execution_tokens.verification import Verifier
+from pytest_mcp_approval.reference_server.execution_tokens.wing import ExecutionWing
+
+
+def in_wing(part: type) -> type[ExecutionWing]:
+    """The wing that has this verifier, arbiter, operator or log; under its name and words."""
+    members: dict[str, Any] = {"__doc__": part.__doc__, "__module__": part.__module__}
+    if issubclass(part, Verifier):
+        members["verifier_class"] = part
+    elif issubclass(part, Arbiter):
+        members["arbiter_class"] = part
+    elif issubclass(part, Operator):
+        members["operator_class"] = part
+    elif issubclass(part, MemoryNonceLog):
+        members["_in_memory"] = lambda _: part()
+    else:
+        raise TypeError(f"{part.__name__}: no part of the wing")
+    return type(part.__name__, (ExecutionWing,), members)
+
+
+class Lenient(Verifier):
+    """Reads tokens of which a member has another shape, so that a later check must find it."""
+
+    member = "signature"
+    stand_in = "0" * 64
+
+    def read(self, data: Any) -> Token:
+        given = data.get(self.member) if isinstance(data, dict) else None
+        token = super().read({**data, self.member: self.stand_in} if given is not None else data)
+        return replace(token, **{self.member: given})
