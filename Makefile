@@ -56,11 +56,11 @@ pytest: $(STAMP) ## Run the tests only (PYTEST_ARGS="..." adds to the command)
 	@tools/install_browser.sh $(BIN)/python
 	@tools/install_faketime.sh
 	@echo "pytest: running the tests on all cores"
-	@$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
 matrix: $(STAMP) ## Judge the reference server in every combination of transport, store and era
-	@echo "matrix: twelve times the whole family; this takes some minutes"
-	@MCP_APPROVAL_MATRIX=1 $(BIN)/python -m pytest -n auto tests/plugin/test_healthy_reference.py
+	@echo "matrix: twelve times every family, and all of the examples; this takes half an hour"
+	@MCP_APPROVAL_MATRIX=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/plugin/test_healthy_*.py tests/examples
 
 format: $(STAMP) ## Format the code, and repair what ruff can
 	@echo "format: repairing what ruff can"

@@ -13,7 +13,7 @@ found && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   echo "browser: installing chromium with apt-get"
   export DEBIAN_FRONTEND=noninteractive
-  { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1
+  { timeout 120 apt-get update -qq; timeout 600 apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1
   found && exit 0
 fi
 echo "browser: installing chromium with playwright"

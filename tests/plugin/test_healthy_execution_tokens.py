@@ -26,10 +26,13 @@ PARTS = {
     "scopes": ("content-at-execution", "scope-host", "scope-action"),
 }
 COMBINATIONS = [
-    *(("in-process+memory", NEW, part) for part in PARTS),
-    *(("in-process+sqlite", OLD, part) for part in PARTS),
+    *(("in-process+sqlite", NEW, part) for part in PARTS),
     *(("http+sqlite", OLD, part) for part in ("nonces", "scopes")),
     *(("stdio+sqlite", NEW, part) for part in ("nonces", "times")),
+]
+VERIFIED = [
+    *(("bash", part) for part in ("strings", "times", "nonces", "scopes")),
+    *(("node", part) for part in ("strings", "signatures", "nonces")),
 ]
 # The others take some minutes more: `make matrix` runs them too.
 if os.environ.get("MCP_APPROVAL_MATRIX"):
@@ -41,6 +44,7 @@ if os.environ.get("MCP_APPROVAL_MATRIX"):
         for part in PARTS
     ]
     COMMANDS["python"] = f"{sys.executable} {FOLDER / 'verify.py'}"
+    VERIFIED = [(language, part) for language in COMMANDS for part in PARTS]
 
 
 def check(suite, target: str, part: str, *options: str, unverified: frozenset[str] = frozenset()):
@@ -79,8 +83,7 @@ def test_the_reference_passes_every_rule(suite, target: str, protocol: str, part
     check(suite, f"reference:{target}", part, options, unverified=frozenset(unverified))
 
 
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("language", COMMANDS)
+@pytest.mark.parametrize(("language", "part"), VERIFIED)
 def test_a_shipped_verifier_passes_every_rule(suite, language: str, part: str):
     if not shutil.which(COMMANDS[language].split()[0]):
         pytest.skip(f"{language} is not installed")
