@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import tools
 from approval import approval_by_passkey
 from mcp.server.mcpserver import MCPServer
 
+import tools
 from pytest_mcp_approval.reference_server import http_app, run_stdio
 
 DEFAULT_ORIGIN = "http://localhost"
