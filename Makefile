@@ -20,7 +20,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(STAMP) ## Judge the embedded reference server, and leave an HTML report
-	@echo "demo: judging the reference server by every rule of SEP-2672"
+	@echo "demo: judging the reference server by every rule of every family"
 	@$(BIN)/python -m pytest --mcp-approval-target=reference --mcp-approval-report=mcp-approval-report.html -p no:cacheprovider
 	@echo "demo: open mcp-approval-report.html; judge your own server with"
 	@echo "      $(BIN)/pytest --mcp-approval-target=http://localhost:3000/mcp (or stdio:<command>)"
