@@ -151,10 +151,6 @@ class Results:
     def add(self, result: ScenarioResult) -> None:
         self.scenarios.append(result)
 
-    @property
-    def seconds(self) -> float:
-        return sum(result.seconds for result in self.scenarios)
-
     def verdict_of(self, rule: str) -> Verdict | None:
         """The worst that a rule's scenarios said; None if none ran."""
         return worst(result.verdict for result in self.scenarios if rule in result.rules)
