@@ -6,15 +6,13 @@ and kept for later runs. Workers that want it at the same time wait for the one 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+
+from tests.examples.installing import installed_once
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 EXAMPLE = CHECKOUT / "examples" / "mcp1-server"
@@ -27,18 +25,14 @@ def environment() -> Path:
     requirements = EXAMPLE / "requirements.txt"
     made_for = f"{sys.version_info[:2]} {sys.executable}".encode() + requirements.read_bytes()
     folder = CACHE / hashlib.sha256(made_for).hexdigest()[:16]
-    folder.mkdir(parents=True, exist_ok=True)
-    done = folder / "installed"
-    with _locked(folder / "lock"):
-        if not done.exists():
-            shutil.rmtree(folder / "venv", ignore_errors=True)  # what an interrupted run left
-            _make(folder / "venv", requirements)
-            done.touch()
-    return folder / "venv" / "bin"
+    venv = folder / "venv"
+    installed_once(folder, lambda: _make(venv, requirements), INSTALL_SECONDS)
+    return venv / "bin"
 
 
 def _make(venv: Path, requirements: Path) -> None:
     """By the pip that is here: one of its own would take longer than all the rest."""
+    shutil.rmtree(venv, ignore_errors=True)  # what an interrupted run left
     _run(sys.executable, "-m", "venv", "--without-pip", str(venv))
     # Everything is pinned, so there is nothing to resolve; what is imported is compiled then.
     options = ["--require-hashes", "--no-deps", "--no-compile", "--only-binary=:all:"]
@@ -60,17 +54,3 @@ def _run(*command: str) -> None:
         check=False,
     )
     assert done.returncode == 0, f"{' '.join(command[1:4])} failed:\n{done.stderr[-2000:]}"
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    deadline = time.monotonic() + INSTALL_SECONDS
-    with path.open("w") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                assert time.monotonic() < deadline, f"{path} is held by another process"
-                time.sleep(0.1)
-        yield

@@ -6,17 +6,15 @@ them at the same time wait for the one that installs.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from tests.examples.installing import installed_once
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 EXAMPLE = CHECKOUT / "examples" / "node-server"
@@ -31,14 +29,7 @@ def node_modules() -> Path:
     files = [EXAMPLE / name for name in ("package.json", "package-lock.json", ".npmrc")]
     content = b"\0".join(file.read_bytes() for file in files)
     folder = CACHE / hashlib.sha256(content).hexdigest()[:16]
-    folder.mkdir(parents=True, exist_ok=True)
-    done = folder / "installed"
-    with _locked(folder / "lock"):
-        if not done.exists():
-            for file in files:
-                shutil.copy(file, folder)
-            _install(folder)
-            done.touch()
+    installed_once(folder, lambda: _install(folder, files), INSTALL_SECONDS)
     return folder / "node_modules"
 
 
@@ -52,7 +43,9 @@ def _require_node() -> None:
         pytest.skip(f"needs Node.js {OLDEST_NODE} or newer, got {version}")
 
 
-def _install(folder: Path) -> None:
+def _install(folder: Path, files: list[Path]) -> None:
+    for file in files:
+        shutil.copy(file, folder)
     done = subprocess.run(
         ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"],
         cwd=folder,
@@ -63,17 +56,3 @@ def _install(folder: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, f"npm ci failed:\n{done.stderr[-2000:]}"
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    deadline = time.monotonic() + INSTALL_SECONDS
-    with path.open("w") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                assert time.monotonic() < deadline, f"{path} is held by another process"
-                time.sleep(0.1)
-        yield
