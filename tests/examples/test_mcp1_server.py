@@ -6,33 +6,19 @@ own; pytest runs in ours.
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import signal
-import subprocess
-import sys
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_mcp_approval.catalogue import catalogue
 from pytest_mcp_approval.clock.faketime import find_library
+from tests.examples.judging import Judged, copy_of, run_pytest
 from tests.examples.mcp1_environment import EXAMPLE, environment
 
 FAMILY = "prepare_confirm"
 RULES = {rule.name for rule in catalogue(FAMILY) if rule.party == "server"}
-DEADLINE = 100
-LISTENER = """
-import json
-
-def pytest_runtest_logreport(report):
-    found = getattr(report, "mcp_approval", None)
-    if found is not None:
-        with open("found.jsonl", "a") as file:
-            file.write(json.dumps(found) + "\\n")
-"""
 # Opaque tokens, and a back end that nobody can break: this cannot be judged here.
 NEVER = {"token-format", "failed-execution"}
 # Without libfaketime nobody can move the clock of another process.
@@ -52,61 +38,16 @@ JUDGED = list(PARTS) if os.environ.get("MCP_APPROVAL_MATRIX") else QUICK
 ONLY = {"expiry": "not zone and not summer", "time zones": "zone or summer"}
 
 
-@dataclass
-class Judged:
-    """What a run of pytest in the example's folder said."""
-
-    code: int
-    text: str
-    verdicts: dict[str, set[str]]
-    """By rule."""
-
-    def rules(self, verdict: str) -> set[str]:
-        return {rule for rule, said in self.verdicts.items() if verdict in said}
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The example, as somebody would copy it."""
-    copy = tmp_path / "mcp1-server"
-    shutil.copytree(EXAMPLE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    (copy / "listener.py").write_text(LISTENER)
-    return copy
+    return copy_of(EXAMPLE, tmp_path)
 
 
 def judge(folder: Path, *arguments: str) -> Judged:
-    """`pytest` in the folder. What `python` means there is the environment with mcp 1.x."""
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "listener"]
-    words += ["-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:xdist"]
-    words += ["--mcp-approval-timeout=30", *arguments]
-    variables = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
-    variables["PATH"] = f"{environment()}{os.pathsep}{os.environ['PATH']}"
-    variables["PYTHONPATH"] = str(folder)
-    process = subprocess.Popen(
-        words,
-        cwd=folder,
-        env=variables,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        text, _ = process.communicate(timeout=DEADLINE)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGINT)  # asked to end, it ends the server that it started
-        text, _ = process.communicate(timeout=10)
-        pytest.fail(f"not done within {DEADLINE} s:\n{text}")
-    finally:
-        process.kill()
-        process.wait()
-    verdicts: dict[str, set[str]] = {}
-    lines = folder / "found.jsonl"
-    for line in lines.read_text().splitlines() if lines.is_file() else ():
-        found = json.loads(line)
-        for rule in found["rules"]:
-            verdicts.setdefault(rule.removeprefix(f"{FAMILY}/"), set()).add(found["verdict"])
-    return Judged(process.returncode, text, verdicts)
+    """What `python` means there is the environment with mcp 1.x."""
+    judged = run_pytest(folder, "--mcp-approval-timeout=30", *arguments, commands=environment())
+    named = {rule.removeprefix(f"{FAMILY}/"): said for rule, said in judged.verdicts.items()}
+    return replace(judged, verdicts=named)
 
 
 def test_the_parts_are_the_whole():

@@ -6,11 +6,6 @@ copies with one line broken, which have to be found out. Run `pytest` in the fol
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -21,83 +16,24 @@ import pytest
 from pytest_mcp_approval.catalogue import catalogue
 from pytest_mcp_approval.catalogue.requirements import selected
 from pytest_mcp_approval.clock.faketime import find_library
+from tests.examples.judging import Judged, copy_of, run_pytest
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "python-server"
 RULES = [rule for rule in catalogue("sep2672") if rule.party == "server"]
-DEADLINE = 105
 IN_PROCESS = "--mcp-approval-target=python:server:factory"
 STDIO = "--mcp-approval-target=stdio:python server.py --stdio --database {state}/approvals.db"
-
-LISTENER = """
-import json
-
-def pytest_runtest_logreport(report):
-    found = getattr(report, "mcp_approval", None)
-    if found is not None:
-        with open("found.jsonl", "a") as file:
-            file.write(json.dumps(found) + "\\n")
-"""
-
-
-@dataclass
-class Judged:
-    """What a run of pytest in the example's folder said."""
-
-    code: int
-    text: str
-    verdicts: dict[str, set[str]]
-    """By rule."""
-
-    def rules(self, verdict: str) -> set[str]:
-        return {rule for rule, said in self.verdicts.items() if verdict in said}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The example, as somebody would copy it."""
-    left_out = shutil.ignore_patterns("__pycache__", "*.db*", ".pytest_cache")
-    copy = tmp_path / "python-server"
-    shutil.copytree(EXAMPLE, copy, ignore=left_out)
-    (copy / "listener.py").write_text(LISTENER)
-    return copy
+    return copy_of(EXAMPLE, tmp_path)
 
 
 def judge(folder: Path, *arguments: str, select: tuple[str, ...] = ()) -> Judged:
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "listener"]
-    words += ["-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:xdist"]
     # A busy machine is slow to start things, which is not what is judged here.
-    words += ["--mcp-approval-timeout=60"]
-    words += [*arguments, *(f"--mcp-approval-select={one}" for one in select)]
-    environment = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
-    # As in an activated environment: `python` is the one that has what the server needs.
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment["PYTHONPATH"] = str(folder)
-    process = subprocess.Popen(
-        words,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        text, _ = process.communicate(timeout=DEADLINE)
-    except subprocess.TimeoutExpired:
-        # Asked to end, it ends the server that it started.
-        process.send_signal(signal.SIGINT)
-        text, _ = process.communicate(timeout=10)
-        pytest.fail(f"not done within {DEADLINE} s:\n{text}")
-    finally:
-        process.kill()
-        process.wait()
-    verdicts: dict[str, set[str]] = {}
-    lines = folder / "found.jsonl"
-    for line in lines.read_text().splitlines() if lines.is_file() else ():
-        found = json.loads(line)
-        for rule in found["rules"]:
-            verdicts.setdefault(rule, set()).add(found["verdict"])
-    return Judged(process.returncode, text, verdicts)
+    words = ["--mcp-approval-timeout=60", *arguments]
+    words += [f"--mcp-approval-select={one}" for one in select]
+    return run_pytest(folder, *words, commands=Path(sys.executable).parent)
 
 
 def owed(select: tuple[str, ...]) -> set[str]:
