@@ -1,8 +1,6 @@
 """What the scenarios of confirmation tokens are written with: honest calls, and expectations.
 
-An expectation that is not met raises a `Finding`: what was sent, what was expected, what came. What
-cannot be judged, because an honest step fails or the target lacks something, is `NotVerified`: a
-refusal proves nothing where the honest call is refused too.
+What is not as expected is a `Finding`, what cannot be judged `NotVerified` (`families.scenes`).
 """
 
 from __future__ import annotations
@@ -14,9 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...catalogue import Finding, NotApplicable, NotVerified
-from ...clock import ClockControl
-from ...settings import PREFIX
-from ...target import Target, TargetError, open_target
+from ...target import TargetError, open_target
 from ...wire import (
     HANDSHAKE_REVISIONS,
     Era,
@@ -28,6 +24,7 @@ from ...wire import (
     open_session,
 )
 from ...wire.text import neutralise
+from ..scenes import Scene, Warn
 from . import vocabulary as words
 from .driver import CallOutcome, ConfirmationTokens, DriverError, Issued
 from .table import FAMILY, NamedOperation, Table
@@ -40,39 +37,27 @@ _START = 60.0
 NAME_ANOTHER = f"name one in [{FAMILY}] operations"
 
 
-class Confirmations:
+class Confirmations(Scene):
     """One scenario's view of the target."""
 
     def __init__(
         self,
         driver: ConfirmationTokens,
-        warn: Callable[[str], None],
+        warn: Warn,
         note: Callable[[str], None],
         *,
         tolerance: float | None = None,
     ) -> None:
+        super().__init__(driver.target, warn)
         self.driver = driver
-        self.warn = warn
-        """Notes a warning: something that a reading allows, but that the document would rather not
-        have. The verdict of the rule becomes "warning"."""
         self.note = note
         """Notes a remark that changes no verdict."""
         self.tolerance = driver.binding.table.tolerance if tolerance is None else tolerance
         """The declared one, in seconds; None if it is not."""
 
     @property
-    def target(self) -> Target:
-        return self.driver.target
-
-    @property
     def table(self) -> Table:
         return self.driver.binding.table
-
-    @property
-    def clock(self) -> ClockControl:
-        if not self.target.clock.movable:
-            raise NotVerified(f"needs a clock that can be moved: {self.target.clock.why_not}")
-        return self.target.clock
 
     # ---- operations
 
@@ -168,11 +153,6 @@ class Confirmations:
         counted = outcome.runs in (None, 1)
         if not (outcome.executed and outcome.answer.success and counted):
             raise Finding(sent=sent, expected="success, operation run once", got=outcome.describe())
-
-    def expect(self, holds: bool, *, sent: str, expected: str, got: str) -> None:
-        """Any other expectation, in the same lines."""
-        if not holds:
-            raise Finding(sent=sent, expected=expected, got=got)
 
     # ---- time
 
@@ -301,10 +281,6 @@ class Confirmations:
     def restart(self) -> None:
         self.target.restart()
         self.driver.forget()
-
-    def need_effects(self) -> None:
-        if self.driver.effects is None:
-            raise NotVerified(f"needs to see what ran: {PREFIX}effects URL|tool:NAME")
 
 
 def in_words(duration: datetime.timedelta) -> str:

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ...catalogue import NotVerified
-from ...run import WARNINGS, rules_of
-from ..needs import check_needs
+from ..scenes import opened
 from .confirmations import Confirmations
 from .driver import ConfirmationTokens
 from .needs import CHECKS
@@ -20,16 +18,13 @@ def tokens(
 ) -> Iterator[Confirmations]:
     """A scenario's view of the target. What its rules need and the target lacks: not verified."""
     item = request.node
-    warnings = item.stash.setdefault(WARNINGS, [])
+    warn = opened(item, approval_tokens.target, CHECKS)
 
     def note(text: str) -> None:
         item.user_properties.append(("mcp_approval_note", text))
         item.add_report_section("call", "mcp-approval", text)
 
-    made = Confirmations(approval_tokens, warnings.append, note)
-    missing = check_needs(item, rules_of(item), made.target, CHECKS)
-    if missing:
-        raise NotVerified(missing)
+    made = Confirmations(approval_tokens, warn, note)
     approval_tokens.begin_afresh()
     yield made
     approval_tokens.end()

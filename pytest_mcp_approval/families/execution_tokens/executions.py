@@ -1,8 +1,6 @@
 """What the scenarios are written with: good tokens, faulty ones, and what to expect of both.
 
-An expectation that is not met raises a `Finding`. What cannot be judged, because an honest token is
-refused or the target lacks something, is `NotVerified`: a refusal proves nothing where the honest
-token is refused too.
+What is not as expected is a `Finding`, what cannot be judged `NotVerified` (`families.scenes`).
 """
 
 from __future__ import annotations
@@ -11,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ...catalogue import Finding, NotApplicable, NotVerified
-from ...clock import ClockControl
-from ...target import Target
 from ..driving import DriverError
+from ..scenes import Scene, Warn
 from .command_port import CommandPort
 from .driver import ExecutionTokens
 from .ports import Answer, Port, PortError
@@ -24,23 +21,18 @@ Token = Mapping[str, Any] | bytes
 Given = TypeVar("Given")
 
 
-class Executions:
+class Executions(Scene):
     """One scenario's view of the target."""
 
     def __init__(
         self,
         driver: ExecutionTokens,
-        warn: Callable[[str], None],
+        warn: Warn,
         close_later: Callable[[Port], object],
     ) -> None:
+        super().__init__(driver.target, warn)
         self.driver = driver
-        self.warn = warn
-        """Notes a warning: what the document does not forbid, and should better not be."""
         self._close_later = close_later
-
-    @property
-    def target(self) -> Target:
-        return self.driver.target
 
     @property
     def table(self) -> Table:
@@ -49,12 +41,6 @@ class Executions:
     @property
     def port(self) -> Port:
         return self.driver.port
-
-    @property
-    def clock(self) -> ClockControl:
-        if not self.target.clock.movable:
-            raise NotVerified(f"needs a clock that can be moved: {self.target.clock.why_not}")
-        return self.target.clock
 
     @property
     def other_content(self) -> bytes:
@@ -105,11 +91,6 @@ class Executions:
             raise NotVerified(str(error)) from error
 
     # ---- expectations
-
-    def expect(self, holds: bool, *, sent: str, expected: str, got: str) -> None:
-        """Any expectation, in four lines."""
-        if not holds:
-            raise Finding(sent=sent, expected=expected, got=got)
 
     def expect_accepted(self, answer: Answer, *, sent: str) -> None:
         """Accepted, and run once with the bytes that were approved."""

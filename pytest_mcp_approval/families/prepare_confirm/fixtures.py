@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ...catalogue import NotVerified
-from ...run import WARNINGS, rules_of
-from ..needs import check_needs
+from ..scenes import opened
 from .driver import PrepareConfirm
 from .needs import CHECKS
 from .two_step import TwoStep
@@ -20,12 +18,6 @@ def two_step(
     approval_two_step: PrepareConfirm, request: pytest.FixtureRequest
 ) -> Iterator[TwoStep]:
     """A scenario's view of the target. What its rules need and the target lacks: not verified."""
-    warnings = request.node.stash.setdefault(WARNINGS, [])
-    target = approval_two_step.target
-    missing = check_needs(request.node, rules_of(request.node), target, CHECKS)
-    if missing:
-        raise NotVerified(missing)
+    warn = opened(request.node, approval_two_step.target, CHECKS)
     with contextlib.ExitStack() as others:
-        yield TwoStep(
-            approval_two_step, warnings.append, lambda other: others.callback(other.close)
-        )
+        yield TwoStep(approval_two_step, warn, lambda other: others.callback(other.close))

@@ -1,8 +1,6 @@
 """What the scenarios are written with: honest use, dishonest use, and expectations of both.
 
-An expectation that is not met raises a `Finding`. What cannot be judged, because an honest step
-fails or the target lacks something, is `NotVerified`: a refusal proves nothing where the honest
-call is refused too.
+What is not as expected is a `Finding`, what cannot be judged `NotVerified` (`families.scenes`).
 """
 
 from __future__ import annotations
@@ -11,10 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ...catalogue import Finding, NotVerified
-from ...clock import ClockControl
 from ...settings import PREFIX
 from ...target import Target
 from ...wire import Session
+from ..scenes import Scene, Warn
 from .answers import Confirmation, Preview
 from .comparing import what_differs
 from .driver import NOT_GIVEN, DriverError, PrepareConfirm
@@ -24,26 +22,20 @@ from .vocabulary import FAMILY, Reason
 _SET = f"in [{FAMILY}]"
 
 
-class TwoStep:
+class TwoStep(Scene):
     """One scenario's view of the target."""
 
     def __init__(
         self,
         driver: PrepareConfirm,
-        warn: Callable[[str], None],
+        warn: Warn,
         close_later: Callable[[Target], object],
     ) -> None:
+        super().__init__(driver.target, warn)
         self.driver = driver
-        self.warn = warn
-        """Notes a warning: something that a reading allows, but that the document would rather not
-        have."""
         self._close_later = close_later
         self._fresh: set[str] = set()
         """Pairs whose things are in place."""
-
-    @property
-    def target(self) -> Target:
-        return self.driver.target
 
     @property
     def table(self) -> Table:
@@ -52,12 +44,6 @@ class TwoStep:
     @property
     def session(self) -> Session:
         return self.driver.session
-
-    @property
-    def clock(self) -> ClockControl:
-        if not self.target.clock.movable:
-            raise NotVerified(f"needs a clock that can be moved: {self.target.clock.why_not}")
-        return self.target.clock
 
     # ---- pairs
 
@@ -138,11 +124,6 @@ class TwoStep:
         self._fresh.clear()
 
     # ---- expectations
-
-    def expect(self, holds: bool, *, sent: str, expected: str, got: str) -> None:
-        """Any expectation, in four lines."""
-        if not holds:
-            raise Finding(sent=sent, expected=expected, got=got)
 
     def expect_done(self, outcome: Confirmation, preview: Preview, *, sent: str) -> None:
         """What the preview showed was done, all of it and nothing else, and the answer says so."""
@@ -225,7 +206,3 @@ class TwoStep:
         if other is None and self.table.zone_setting:
             other = self.target.variant(FAMILY, self.table.zone_setting, zone)
         return self.over(other, "a server that the suite starts, in another time zone")
-
-    def need_effects(self) -> None:
-        if self.driver.effects is None:
-            raise NotVerified(f"needs to see what was done: {PREFIX}effects URL|tool:NAME")

@@ -1,23 +1,20 @@
 """What the scenarios of SEP-2672 are written with: honest ceremonies, faulty ones, expectations.
 
-An expectation that is not met raises a `Finding`: what was sent, what was expected, what came. What
-cannot be judged, because an honest step fails or the target lacks something, is `NotVerified`: a
-refusal proves nothing where the honest call is refused too.
+What is not as expected is a `Finding`, what cannot be judged `NotVerified` (`families.scenes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from virtual_authenticator import Authenticator, Profile, WebAuthnError
 from virtual_authenticator.faults import Fault
 
 from ...catalogue import Finding, NotApplicable, NotVerified
-from ...clock import ClockControl
 from ...settings import PREFIX
-from ...target import Target
 from ...wire import Outcome, Reply, Session
+from ..scenes import Scene, Warn
 from . import vocabulary as words
 from .driver import Approval, CallOutcome, Challenge, DriverError, ListedTool, Passkey
 from .vocabulary import AuthenticatorClass, Reason
@@ -25,29 +22,17 @@ from .vocabulary import AuthenticatorClass, Reason
 NOT_GIVEN: Any = object()
 
 
-class Ceremony:
+class Ceremony(Scene):
     """One scenario's view of the target: a gated tool, a passkey, and what to expect."""
 
-    def __init__(self, approval: Approval, warn: Callable[[str], None]) -> None:
+    def __init__(self, approval: Approval, warn: Warn) -> None:
+        super().__init__(approval.target, warn)
         self.approval = approval
-        self.warn = warn
-        """Notes a warning: something that a reading allows, but that the document would rather not
-        have. The verdict of the rule becomes "warning"."""
         self._passkey: Passkey | None = None
-
-    @property
-    def target(self) -> Target:
-        return self.approval.target
 
     @property
     def session(self) -> Session:
         return self.approval.session
-
-    @property
-    def clock(self) -> ClockControl:
-        if not self.target.clock.movable:
-            raise NotVerified(f"needs a clock that can be moved: {self.target.clock.why_not}")
-        return self.target.clock
 
     # ---- tools
 
@@ -251,11 +236,6 @@ class Ceremony:
         if not (outcome.executed and outcome.answered_with_result and counted):
             raise Finding(sent=sent, expected="a result, tool run once", got=outcome.describe())
 
-    def expect(self, holds: bool, *, sent: str, expected: str, got: str) -> None:
-        """Any other expectation, in the same four lines."""
-        if not holds:
-            raise Finding(sent=sent, expected=expected, got=got)
-
     def still_serves(self, challenge: Challenge, passkey: Passkey | None = None) -> None:
         """The very same challenge still serves the honest call (section 4.8, step 13)."""
         outcome = self.call(challenge, self.evidence(challenge, passkey))
@@ -271,10 +251,6 @@ class Ceremony:
         if other is None:
             raise NotVerified("needs a second instance of the target")
         return Approval(other)
-
-    def need_effects(self) -> None:
-        if self.approval.effects is None:
-            raise NotVerified(f"needs to see what ran: {PREFIX}effects URL|tool:NAME")
 
     def not_applicable(self, why: str) -> None:
         raise NotApplicable(why)
