@@ -13,6 +13,11 @@ STAMP := $(VENV)/.installed
 # Twice quiet: errors only.
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
 
+# What shows that a package of the system is there.
+FAKETIME := $(MCP_APPROVAL_LIBFAKETIME) /usr/lib/*/faketime/libfaketime* /usr/lib/faketime/libfaketime* \
+  /usr/lib64/faketime/libfaketime* /usr/local/lib/faketime/libfaketime* /opt/homebrew/lib/faketime/libfaketime*
+POSTGRESQL := /usr/local/bin/postgres /usr/lib/postgresql/*/bin/postgres /usr/pgsql-*/bin/postgres /opt/homebrew/bin/postgres
+
 .DEFAULT_GOAL := help
 .PHONY: help demo matrix test setup lint types pytest format docs benchmark lock clean
 
@@ -54,7 +59,8 @@ types: $(STAMP) ## Check types
 
 pytest: $(STAMP) ## Run the tests only (PYTEST_ARGS="..." adds to the command)
 	@tools/install_browser.sh $(BIN)/python
-	@tools/install_faketime.sh
+	@tools/install_package.sh faketime "tests that move a foreign server's clock" "$(FAKETIME)"
+	@tools/install_package.sh postgresql "tests of replicas on PostgreSQL" "$(POSTGRESQL)"
 	@echo "pytest: running the tests on all cores"
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST_ARGS)
 

@@ -1,14 +1,44 @@
 """A gate on each store."""
 
+import os
+
 import pytest
 
 from pytest_mcp_approval.reference_server import MemoryStore, SqlStore
+from tests.databases import HINT, find_postgresql, started_postgresql
 from tests.reference_server.ceremony import Ceremony
 
+DATABASES = ["sqlite", "postgresql"]
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request, tmp_path):
-    store = MemoryStore() if request.param == "memory" else SqlStore(f"sqlite:///{tmp_path}/s.db")
+
+@pytest.fixture(scope="session")
+def postgresql():
+    if find_postgresql() is None and not os.environ.get("CI"):
+        pytest.skip(HINT)
+    with started_postgresql() as running:
+        yield running
+
+
+@pytest.fixture
+def new_database(request, tmp_path):
+    """Makes an empty database of that kind, and gives its SQLAlchemy URL."""
+
+    def make(kind):
+        if kind == "sqlite":
+            return f"sqlite:///{tmp_path}/store.db"
+        return request.getfixturevalue("postgresql").new_database()
+
+    return make
+
+
+@pytest.fixture(params=DATABASES)
+def database_url(request, new_database):
+    return new_database(request.param)
+
+
+@pytest.fixture(params=["memory", *DATABASES])
+def store(request, new_database):
+    store = MemoryStore() if request.param == "memory" else SqlStore(new_database(request.param))
     yield store
     store.close()
 

@@ -15,11 +15,11 @@ NEW_YEAR = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
 
 
 @pytest.fixture
-def open_store(tmp_path):
+def open_store(database_url):
     opened = []
 
     def open_once_more():
-        opened.append(SqlStore(f"sqlite:///{tmp_path}/shared.db"))
+        opened.append(SqlStore(database_url))
         return opened[-1]
 
     yield open_once_more

@@ -44,8 +44,9 @@ class Database:
         try:
             with self._transaction() as connection:
                 connection.execute(statement)
-        except sqlalchemy.exc.IntegrityError:
-            # PostgreSQL, where another replica does the same at this moment: now it is there.
+        except (sqlalchemy.exc.IntegrityError, sqlalchemy.exc.ProgrammingError):
+            # PostgreSQL, where another replica does the same at this moment: "if not exists" looks
+            # before the other has committed. Now it is there; any other error comes again.
             with self._transaction() as connection:
                 connection.execute(statement)
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,12 +91,14 @@ class Desk:
         return ""
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TokenStore]:
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def store(
+    request: pytest.FixtureRequest, new_database: Callable[[str], str]
+) -> Iterator[TokenStore]:
     made: TokenStore = (
         MemoryTokenStore()
         if request.param == "memory"
-        else SqlTokenStore(f"sqlite:///{tmp_path}/tokens.db")
+        else SqlTokenStore(new_database(request.param))
     )
     yield made
     made.close()
@@ -286,27 +287,25 @@ def test_limits_go_by_the_clock_and_by_the_caller(store: TokenStore):
     assert desk.redeem(tokens[0]) == ""
 
 
-def test_everything_is_there_after_a_restart(tmp_path: Path):
-    url = f"sqlite:///{tmp_path}/tokens.db"
-    desk = Desk(SqlTokenStore(url), token_style="stored")
+def test_everything_is_there_after_a_restart(database_url: str):
+    desk = Desk(SqlTokenStore(database_url), token_style="stored")
     fresh, used = desk.ask(), desk.ask()
     desk.redeem(used)
     written = len(desk.store.entries("ada", 100))
     desk.store.close()
-    again = Desk(SqlTokenStore(url))
+    again = Desk(SqlTokenStore(database_url))
     assert len(again.store.entries("ada", 100)) == written
     assert again.redeem(used) == TokenCode.ALREADY_USED
     assert again.redeem(fresh) == ""
     again.store.close()
 
 
-def test_a_signed_token_outlives_a_restart_and_serves_once(tmp_path: Path):
-    url = f"sqlite:///{tmp_path}/tokens.db"
-    desk = Desk(SqlTokenStore(url), token_style="signed")
+def test_a_signed_token_outlives_a_restart_and_serves_once(database_url: str):
+    desk = Desk(SqlTokenStore(database_url), token_style="signed")
     token = desk.ask()
     assert desk.store.records() == [], "nothing is kept of it before it is used"
     desk.store.close()
-    again = Desk(SqlTokenStore(url), token_style="signed")
+    again = Desk(SqlTokenStore(database_url), token_style="signed")
     assert again.redeem(token) == ""
     assert again.redeem(token) == TokenCode.ALREADY_USED
     again.store.close()

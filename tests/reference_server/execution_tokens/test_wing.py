@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -91,9 +91,9 @@ def test_an_expired_token_is_refused():
     assert execute(one, token)["structuredContent"]["reason"] == "expired"
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
-def test_nonces_outlive_the_server_and_not_a_reset(tmp_path: Path, kind: str):
-    backing = Backing(f"sqlite:///{tmp_path / 'store.db'}" if kind == "sqlite" else None)
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgresql"])
+def test_nonces_outlive_the_server_and_not_a_reset(new_database: Callable[[str], str], kind: str):
+    backing = Backing(None if kind == "memory" else new_database(kind))
     one = wing(backing)
     token = approve(one)
     assert execute(one, token)["isError"] is False

@@ -43,12 +43,12 @@ class Desk:
         return [next(iter(one["arguments"].values())) for one in self.effects]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def state(request, tmp_path) -> Any:
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def state(request, new_database) -> Any:
     made = (
         MemoryState(START)
         if request.param == "memory"
-        else SqlState(f"sqlite:///{tmp_path}/s.db", START)
+        else SqlState(new_database(request.param), START)
     )
     yield made
     made.close()

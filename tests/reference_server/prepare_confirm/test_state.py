@@ -100,13 +100,12 @@ def test_a_reset_is_a_new_beginning(state):
     assert "proj-1" in state.projects()
 
 
-def test_a_file_keeps_everything(tmp_path):
-    url = f"sqlite:///{tmp_path}/s.db"
-    first = SqlState(url, START)
+def test_a_database_keeps_everything(database_url):
+    first = SqlState(database_url, START)
     first.spend("nonce", START + HOUR)
     first.delete_project("proj-1", 1)
     first.close()
-    second = SqlState(url, START + HOUR)
+    second = SqlState(database_url, START + HOUR)
     assert second.since() == START
     assert second.is_spent("nonce")
     assert "proj-1" not in second.projects(), "it is not filled a second time"
