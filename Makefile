@@ -12,6 +12,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Twice quiet: errors only.
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
+# Silent where there is a browser; where none can be had, only CI stops: there its checks must run.
+BROWSER = $(BIN)/python -m pytest_mcp_approval.browser install >/dev/null || test -z "$$CI"
 
 # What shows that a package of the system is there.
 FAKETIME := $(MCP_APPROVAL_LIBFAKETIME) /usr/lib/*/faketime/libfaketime* /usr/lib/faketime/libfaketime* \
@@ -25,6 +27,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(STAMP) ## Judge the embedded reference server, and leave an HTML report
+	@$(BROWSER)
 	@echo "demo: judging the reference server by every rule of every family"
 	@$(BIN)/python -m pytest --mcp-approval-target=reference --mcp-approval-report=mcp-approval-report.html -p no:cacheprovider
 	@echo "demo: open mcp-approval-report.html; judge your own server with"
@@ -58,7 +61,7 @@ types: $(STAMP) ## Check types
 	@$(BIN)/mypy --no-error-summary
 
 pytest: $(STAMP) ## Run the tests only (PYTEST_ARGS="..." adds to the command)
-	@tools/install_browser.sh $(BIN)/python
+	@$(BROWSER)
 	@tools/install_package.sh faketime "tests that move a foreign server's clock" "$(FAKETIME)"
 	@tools/install_package.sh postgresql "tests of replicas on PostgreSQL" "$(POSTGRESQL)"
 	@echo "pytest: running the tests on all cores"
@@ -86,6 +89,8 @@ benchmark: $(STAMP) ## Measure the virtual authenticator and the suite
 	@$(BIN)/python -m benchmarks.hostile
 	@echo "benchmark: measuring reports"
 	@$(BIN)/python -m benchmarks.report
+	@echo "benchmark: measuring the browser layer"
+	@$(BIN)/python -m benchmarks.browser
 
 lock: ## Write requirements/development.txt anew (needs uv; LOCK_ARGS=--upgrade for newer versions)
 	@command -v $(UV) >/dev/null || { echo "lock: needs uv (pip install uv), or name it with make UV=..." >&2; exit 1; }

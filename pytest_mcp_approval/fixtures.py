@@ -17,18 +17,27 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from .browser.pages import ApprovalPage
     from .clock import ClockControl
     from .families.confirmation_tokens.driver import ConfirmationTokens
     from .families.execution_tokens.driver import ExecutionTokens
+    from .families.gateway_consent.driver import GatewayConsent
     from .families.prepare_confirm.driver import PrepareConfirm
     from .families.sep2672.driver import Approval, Passkey
+    from .families.sep2672.page import PageDriver
     from .target import Target
     from .wire import Session
 
 __all__ = [
     "approval",
+    "approval_browser",
     "approval_clock",
     "approval_execution",
+    "approval_gateway",
+    "approval_page",
+    "approval_page_driver",
     "approval_passkey",
     "approval_session",
     "approval_target",
@@ -110,5 +119,48 @@ def approval_execution(approval_turn: Target) -> Iterator[ExecutionTokens]:
     from .families.execution_tokens.driver import ExecutionTokens
 
     driver = ExecutionTokens(approval_turn)
+    yield driver
+    driver.close()
+
+
+@pytest.fixture(scope="session")
+def approval_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
+    """A headless browser, started once: Playwright's own object. Skips where there is none."""
+    from .browsing import session_browser
+
+    with session_browser(request) as browser:
+        yield browser
+
+
+@pytest.fixture
+def approval_page(
+    approval_browser: Browser, request: pytest.FixtureRequest
+) -> Iterator[ApprovalPage]:
+    """A page in a context of its own; `.key("icloud-keychain")` puts an authenticator before it."""
+    from .browsing import recorded_page
+
+    with recorded_page(approval_browser, request) as page:
+        yield page
+
+
+@pytest.fixture
+def approval_page_driver(approval_page: ApprovalPage, approval_turn: Target) -> PageDriver:
+    """What a person does on the server's page, as [sep2672.page] describes it. A page that needs
+    more: a fixture of this name in your conftest.py, with a class of yours (docs/browser.md)."""
+    from .families.sep2672.page_settings import driver_for
+
+    return driver_for(approval_page, approval_turn)
+
+
+@pytest.fixture
+def approval_gateway(
+    approval_turn: Target, request: pytest.FixtureRequest
+) -> Iterator[GatewayConsent]:
+    """A gateway, its MCP clients and the person who decides (docs/gateway-consent.md)."""
+    from .families.gateway_consent.driver import GatewayConsent
+
+    driver = GatewayConsent(approval_turn)
+    if driver.decides_in_a_browser:
+        driver.decide_at(request.getfixturevalue("approval_page").page)
     yield driver
     driver.close()

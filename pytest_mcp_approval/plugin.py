@@ -12,7 +12,14 @@ import pytest
 
 from .catalogue_marker import MARKER
 from .fixtures import *  # noqa: F403  # pytest finds fixtures in the namespace of a plugin
-from .settings import OPTIONS, PREFIX, SettingsError, files_mention_a_target, read_settings
+from .settings import (
+    OPTIONS,
+    PREFIX,
+    WITHOUT_TARGET,
+    SettingsError,
+    files_mention_a_target,
+    read_settings,
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,8 +43,9 @@ def pytest_configure(config: pytest.Config) -> None:
     given = {option.name: config.getoption(option.destination) for option in OPTIONS}
     started_in = config.invocation_params.dir
     if given["target"] is None and not files_mention_a_target(config.rootpath, started_in):
-        if any(value for value in given.values()):
-            name = next(name for name, value in given.items() if value)
+        needing = [k for k, value in given.items() if value and k not in WITHOUT_TARGET]
+        if needing:
+            name = needing[0]
             raise pytest.UsageError(f"{PREFIX}{name} needs {PREFIX}target=<server>")
         return
     try:

@@ -54,6 +54,8 @@ _WITHHELD = {"header": "NAME: VALUE", "environment": "NAME=VALUE"}
 
 
 _RECORD: pytest.StashKey[recording.Recording] = pytest.StashKey()
+KEPT_FILES: pytest.StashKey[list[Path]] = pytest.StashKey()
+"""Of a test that failed: what was kept of its page (`browsing`)."""
 
 
 class Reporting:
@@ -136,9 +138,16 @@ class Reporting:
             replay=file,
             path=place,
             line=line,
+            files=self._kept(item),
             conversation=text,
         )
         return complete.fit_to_show(self.secrets)
+
+    def _kept(self, item: pytest.Item) -> tuple[str, ...]:
+        """What the browser left of a page, if the scenario had one and failed."""
+        start = self.settings.directory
+        kept = item.stash.get(KEPT_FILES, [])
+        return tuple(Path(os.path.relpath(path, start)).as_posix() for path in kept)
 
     def _hide(self, report: pytest.TestReport) -> None:
         """What pytest itself prints has no secrets either."""
@@ -205,6 +214,7 @@ class Reporting:
             select=self.settings.select,
             version=ours,
             command=hide(self.command),
+            directory=self.settings.directory,
         )
         return make_report(self.run.results, self.run.rules(), facts, self.earlier)
 

@@ -14,6 +14,10 @@ from pathlib import Path
 from typing import Any
 
 PREFIX = "--mcp-approval-"
+NO_BROWSER = "none"
+"""As the browser: nothing is checked on a page."""
+WITHOUT_TARGET = ("browser", "page")
+"""Options that make sense without a target: a test of one's own may need no more than a page."""
 FILE = "mcp-approval.toml"
 TABLE = "mcp-approval"
 
@@ -47,6 +51,18 @@ OPTIONS = (
         repeatable=True,
     ),
     Option("origin", "the page that users approve on (default: http://<rp.id>)", "URL"),
+    Option(
+        "page",
+        "the page that people enrol and approve on, for the checks in a browser (the reference "
+        "server brings its own); {port} in it is that of a launched server",
+        "URL",
+    ),
+    Option(
+        "browser",
+        "the browser for checks on a page, a path or a name (default: what is found, see "
+        "python -m pytest_mcp_approval.browser); none leaves those checks out",
+        "PROGRAM|none",
+    ),
     Option("header", "a header for every HTTP request; redacted in reports", "NAME: VALUE", True),
     Option(
         "tool",
@@ -119,6 +135,9 @@ class Settings:
 
     targets: tuple[str, ...] = ()
     origin: str | None = None
+    page: str | None = None
+    browser: str | None = None
+    """Which browser; None: what is found."""
     headers: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, Any] = field(default_factory=dict)
     generate_arguments: bool = False
@@ -169,6 +188,8 @@ def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Sett
     return Settings(
         targets=_texts(values, "target"),
         origin=_origin(one("origin")),
+        page=_page(one("page")),
+        browser=one("browser"),
         headers=_headers(values.get("header", ())),
         tools=_tools(values.get("tool", ())),
         generate_arguments=_truth(values, "generate-arguments"),
@@ -233,7 +254,9 @@ def _file_values(root: Path) -> dict[str, Any]:
 def _of_an_instance(name: str, value: Any) -> bool:
     """Whether a value has a placeholder for what only a server that the suite starts has."""
     return (
-        name == "server-id" and isinstance(value, str) and ("{state}" in value or "{port}" in value)
+        name in ("server-id", "page")
+        and isinstance(value, str)
+        and ("{state}" in value or "{port}" in value)
     )
 
 
@@ -265,6 +288,29 @@ def _origin(value: str | None) -> str | None:
     if value is not None and not value.startswith(("https://", "http://")):
         raise SettingsError(f"{PREFIX}origin: got {value!r}, expected https://host or http://host")
     return value.rstrip("/") if value else None
+
+
+def _page(value: str | None) -> str | None:
+    """A URL with a name in it: browsers have no passkeys for addresses."""
+    if value is None:
+        return None
+    from urllib.parse import urlsplit  # here: a run without a target needs none
+
+    try:
+        parts = urlsplit(value.replace("{port}", "1"))
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host or not value.startswith(("https://", "http://")):
+        raise SettingsError(
+            f"{PREFIX}page: got {value!r}, expected a URL such as http://localhost:3000/"
+        )
+    if ":" in host or host.replace(".", "").isdigit():
+        raise SettingsError(
+            f"{PREFIX}page: got {value!r}, expected a host name such as localhost: browsers have "
+            "no passkeys for addresses"
+        )
+    return value
 
 
 def _headers(given: Any) -> dict[str, str]:

@@ -1,61 +1,38 @@
-"""Which browser the tests drive, and how it is started. `python -m tests.browsers` names it.
+"""Which browser our own tests drive: what `pytest_mcp_approval.browser` finds and starts.
 
-In this order: what MCP_APPROVAL_BROWSER says, what the system has, what Playwright has.
+Without one they are skipped, except in CI, where they have to run.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import Browser, sync_playwright
+import pytest
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-HINT = "no browser: install chromium, or name one with MCP_APPROVAL_BROWSER=/path/to/it"
-QUIET = (
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+from pytest_mcp_approval.browser import NoBrowserError
+from pytest_mcp_approval.browser import finding as _finding
+from pytest_mcp_approval.browser.starting import started_browser
+
+__all__ = ["HINT", "find_browser", "must_run", "started_browser"]
+
+HINT = f"no browser here: {_finding.INSTALL_HINT}"
+_MISSING = (_finding.INSTALL_HINT, _finding.PLAYWRIGHT_HINT, _finding.OPTION)
 
 
 def find_browser() -> str | None:
-    """The path of a Chromium, None if there is none."""
-    named = os.environ.get("MCP_APPROVAL_BROWSER")
-    if named:
-        return named if Path(named).is_file() else None
-    for name in NAMES:
-        if found := shutil.which(name):
-            return found
-    with sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-    return own if Path(own).is_file() else None
+    """The path of a browser, None if there is none."""
+    try:
+        return _finding.find_browser()
+    except NoBrowserError:
+        return None
 
 
-@contextmanager
-def started_browser() -> Iterator[Browser]:
-    """A browser with an empty profile, without a sandbox only where it needs to be (as root)."""
-    path = find_browser()
-    assert path is not None, HINT
-    flags = list(QUIET)
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        flags.append("--no-sandbox")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=flags, timeout=60_000)
-        try:
-            yield browser
-        finally:
-            browser.close()
-
-
-if __name__ == "__main__":
-    browser = find_browser()
-    print(browser or HINT)
-    sys.exit(browser is None)
+def must_run(report: pytest.TestReport, call: pytest.CallInfo[Any]) -> None:
+    """In CI a test that was skipped for want of a browser has failed."""
+    if not (os.environ.get("CI") and report.skipped and call.excinfo is not None):
+        return
+    said = str(call.excinfo.value)
+    if any(word in said for word in _MISSING):
+        report.outcome = "failed"
+        report.longrepr = f"in CI the tests with a browser have to run: {said}"

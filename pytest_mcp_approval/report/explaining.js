@@ -74,6 +74,7 @@ function explain(step, family) {
   const attempt = (act) => { try { return act() ?? {}; } catch { return {}; } };
   if (step.kind === "clock") return { ask: move(step.details) };
   if (step.kind === "effects") return { ask: `effects: ${step.details.count ?? step.details.digest}` };
+  if (step.kind === "page") return { ask: short(step.what) };
   if (step.kind === "authenticator") {
     const faults = [step.details.faults ?? []].flat();
     const answer = [step.what, ...faults.map((fault) => `fault ${fault}`)].join(", ");

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -24,10 +25,11 @@ FORMATS: dict[str, tuple[str, str, str]] = {
 
 def renderer(path: Path) -> Callable[[Report], str]:
     module, function, _ = FORMATS[path.suffix.lower()]
-    found: Callable[[Report], str] = getattr(
+    found: Callable[..., str] = getattr(
         import_module(f"pytest_mcp_approval.report.{module}"), function
     )
-    return found
+    # A page has links to other files: it has to know where it is.
+    return partial(found, folder=path.parent) if function == "render_html" else found
 
 
 def write_reports(report: Report, paths: Iterable[Path]) -> tuple[list[Path], list[str]]:

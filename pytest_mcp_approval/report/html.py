@@ -12,14 +12,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from html import escape
 from pathlib import Path
 
 from ..catalogue import Verdict, catalogue
 from .comparison import Change, Comparison
 from .model import JudgedRule, Report
-from .packing import packed_blocks
-from .results import ScenarioResult
+from .packing import link_to, packed_blocks
+from .results import ScenarioResult, kind_of_file
 from .shown import SHOWN, WORST_FIRST, counted, phrase, slug
 
 _MOST_FINDINGS = 2
@@ -32,10 +33,11 @@ _LONGEST = 4_000
 """Characters of one text in the page itself."""
 
 
-def render_html(report: Report) -> str:
-    """The page of a run."""
-    folder = Path(__file__).parent
-    style = (folder / "page.css").read_text(encoding="utf-8")
+def render_html(report: Report, folder: Path | None = None) -> str:
+    """The page of a run; `folder` is where it will be."""
+    here = Path(__file__).parent
+    prefix = _prefix(report, folder)
+    style = (here / "page.css").read_text(encoding="utf-8")
     script = "\n".join(path.read_text(encoding="utf-8") for path in _scripts(report))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; "
@@ -58,13 +60,13 @@ def render_html(report: Report) -> str:
         *_matrix(report),
         *_filters(report),
         '<div id="rules">',
-        *_rules(report),
+        *_rules(report, prefix),
         "</div></main>",
         *_footer(report),
         f'<script type="application/json" id="glyphs">{glyphs}</script>',
         *(
             f'<script type="application/x-packed" id="packed-{name}">{data}</script>'
-            for name, data in packed_blocks(report).items()
+            for name, data in packed_blocks(report, prefix).items()
         ),
         f"<script>{script}</script>",
         "</body></html>",
@@ -278,7 +280,7 @@ def _filters(report: Report) -> list[str]:
 # ---- the rules
 
 
-def _rules(report: Report) -> list[str]:
+def _rules(report: Report, prefix: str) -> list[str]:
     """What is not in order first, whatever family it is of; then as the documents have them."""
     numbers = {one.rule.id: number for number, one in enumerate(report.rules)}
     fine = (Verdict.PASSED, Verdict.NOT_APPLICABLE)
@@ -299,12 +301,12 @@ def _rules(report: Report) -> list[str]:
             urgent = one.verdict in (Verdict.FAILED, Verdict.HARNESS_ERROR, Verdict.WARNING)
             is_open = urgent and opened < _OPEN_AT_FIRST
             opened += is_open
-            lines += _rule(one, numbers[one.rule.id], is_open=is_open)
+            lines += _rule(one, numbers[one.rule.id], prefix, is_open=is_open)
         lines.append("</section>")
     return lines
 
 
-def _rule(one: JudgedRule, number: int, *, is_open: bool) -> list[str]:
+def _rule(one: JudgedRule, number: int, prefix: str, *, is_open: bool) -> list[str]:
     rule, verdict = one.rule, one.verdict
     checks = f"{len(one.scenarios)} check{'s' if len(one.scenarios) != 1 else ''}"
     sought = " ".join((rule.id, rule.rule, rule.place, rule.watch, str(verdict))).lower()
@@ -322,12 +324,12 @@ def _rule(one: JudgedRule, number: int, *, is_open: bool) -> list[str]:
     ]
     if rule.needs:
         lines.append(f"<dt>needs</dt><dd>{_text(', '.join(rule.needs))}</dd>")
-    lines += ["</dl>", *_findings(one)]
+    lines += ["</dl>", *_findings(one, prefix)]
     lines.append(f'<div class="scenarios" data-rule="{number}"></div></div></details>')
     return lines
 
 
-def _findings(one: JudgedRule) -> list[str]:
+def _findings(one: JudgedRule, prefix: str) -> list[str]:
     """The evidence of what is not in order, each kind once."""
     if one.verdict in (Verdict.PASSED, Verdict.NOT_APPLICABLE):
         return []
@@ -344,6 +346,11 @@ def _findings(one: JudgedRule) -> list[str]:
         lines += [
             f'<div class="finding {slug(found.verdict)}"><dl class="words">',
             *(f"<dt>{name}</dt><dd>{_text(value)}</dd>" for name, value in rows),
+            *(
+                f'<dt>{kind_of_file(path)}</dt><dd><a href="{_text(link_to(path, prefix))}">'
+                f"{_text(path)}</a></dd>"
+                for path in found.files
+            ),
             "</dl></div>",
         ]
     return lines
@@ -361,6 +368,17 @@ def _evidence(found: ScenarioResult) -> list[tuple[str, str]]:
         if found.verdict is Verdict.KNOWN:
             rows.append(("known", found.why))
     return [*rows, ("again", found.again)]
+
+
+def _prefix(report: Report, folder: Path | None) -> str:
+    """What leads from the page to where the user started."""
+    start = report.facts.directory
+    if folder is None or start is None:
+        return ""
+    try:
+        return Path(os.path.relpath(start, folder)).as_posix()
+    except ValueError:  # another drive
+        return start.as_posix()
 
 
 def _footer(report: Report) -> list[str]:

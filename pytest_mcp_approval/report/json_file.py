@@ -82,6 +82,7 @@ def _scenario(one: ScenarioResult) -> dict[str, Any]:
         "again": one.again,
         "command": one.command,
         "replay": one.replay or None,
+        "files": list(one.files),
         "location": {"path": one.path, "line": one.line},
         "conversation": json.loads(one.conversation) if one.conversation and not in_order else None,
     }

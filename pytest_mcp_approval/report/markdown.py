@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from ..catalogue import Verdict, catalogue
 from .comparison import Comparison
 from .model import JudgedRule, Report
-from .results import ScenarioResult
+from .results import ScenarioResult, kind_of_file
 from .shown import SHOWN, counted, phrase
 
 _MOST_FINDINGS = 30
@@ -107,6 +107,7 @@ def _evidence(found: ScenarioResult) -> list[str]:
         ]
     if found.evidence is None or found.verdict is Verdict.KNOWN:
         rows.append(("why", found.why))
+    rows += [(kind_of_file(path), path) for path in found.files]
     rows.append(("again", found.again))
     return [
         "| | |",

@@ -9,6 +9,7 @@ import datetime
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..catalogue import Requirement, Verdict
 from .comparison import Comparison, Earlier, compare
@@ -31,6 +32,8 @@ class RunFacts:
     version: str = ""
     command: str = "pytest"
     """What runs the same again."""
+    directory: Path | None = None
+    """Where the user started: files that were kept are named from here."""
 
 
 @dataclass(frozen=True)

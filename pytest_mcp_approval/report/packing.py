@@ -10,9 +10,10 @@ import base64
 import json
 import zlib
 from typing import Any
+from urllib.parse import quote
 
 from .model import Report
-from .results import ScenarioResult
+from .results import ScenarioResult, kind_of_file
 from .shown import SHOWN
 
 _BLOCK = 192 * 1024
@@ -27,8 +28,14 @@ def pack(text: str) -> str:
     return base64.b64encode(squeezed.compress(text.encode("ascii")) + squeezed.flush()).decode()
 
 
-def packed_blocks(report: Report) -> dict[str, str]:
-    """All that the page's script needs, by the name of its block."""
+def link_to(path: str, prefix: str) -> str:
+    """An address of a file that was kept, always a relative one: no scheme gets through."""
+    whole = f"{prefix}/{path}" if prefix else f"./{path}"
+    return quote(whole.replace("\\", "/"))
+
+
+def packed_blocks(report: Report, prefix: str = "") -> dict[str, str]:
+    """All that the page's script needs, by the name of its block; `prefix` leads to the files."""
     places: dict[str, tuple[str, int]] = {}
     blocks: dict[str, str] = {}
     held: list[str] = []
@@ -46,7 +53,7 @@ def packed_blocks(report: Report) -> dict[str, str]:
             held, size = [], 0
     if held:
         blocks[str(len(blocks))] = pack(f"[{','.join(held)}]")
-    index = json.dumps(_index(report, places), separators=(",", ":"), ensure_ascii=True)
+    index = json.dumps(_index(report, places, prefix), separators=(",", ":"), ensure_ascii=True)
     blocks["index"] = pack(index)
     return blocks
 
@@ -55,18 +62,18 @@ def _interest(one: ScenarioResult) -> tuple[int, str]:
     return -SHOWN[one.verdict].rank, one.scenario
 
 
-def _index(report: Report, places: dict[str, tuple[str, int]]) -> dict[str, Any]:
+def _index(report: Report, places: dict[str, tuple[str, int]], prefix: str) -> dict[str, Any]:
     numbers = {one.scenario: number for number, one in enumerate(report.scenarios)}
     return {
         "rules": [
             [numbers[one.scenario] for one in sorted(rule.scenarios, key=_interest)]
             for rule in report.rules
         ],
-        "scenarios": [_entry(one, places.get(one.scenario)) for one in report.scenarios],
+        "scenarios": [_entry(one, places.get(one.scenario), prefix) for one in report.scenarios],
     }
 
 
-def _entry(one: ScenarioResult, place: tuple[str, int] | None) -> dict[str, Any]:
+def _entry(one: ScenarioResult, place: tuple[str, int] | None, prefix: str) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "name": one.name,
         "family": one.rules[0].partition("/")[0] if one.rules else "",
@@ -79,6 +86,8 @@ def _entry(one: ScenarioResult, place: tuple[str, int] | None) -> dict[str, Any]
         entry["why"] = one.why
     if one.evidence is not None:
         entry["evidence"] = [one.evidence.sent, one.evidence.expected, one.evidence.got]
+    if one.files:
+        entry["files"] = [[kind_of_file(path), path, link_to(path, prefix)] for path in one.files]
     if place is not None:
         entry["block"], entry["place"] = place
     return entry

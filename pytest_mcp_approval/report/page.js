@@ -118,6 +118,9 @@ async function fillScenario(details, data) {
   }
   if (data.why && (!data.evidence || data.verdict === "known")) rows.push(["why", data.why]);
   if (rows.length) body.append(words(rows));
+  for (const [kind, name, link] of data.files ?? []) {
+    body.append(make("p", { class: "kept" }, `${kind} `, make("a", { href: link }, visible(name))));
+  }
   if (data.again) body.append(command(data.again, "the command that runs this again"));
   if (data.command && data.command !== data.again) body.append(command(data.command, "the whole command"));
   if (data.block !== undefined) {

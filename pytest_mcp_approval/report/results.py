@@ -46,6 +46,8 @@ class ScenarioResult:
     path: str = ""
     """Of the scenario's file: from where the user's tests are, or as its id has it."""
     line: int = 1
+    files: tuple[str, ...] = ()
+    """What was kept of a page in a browser, from where the user started: pictures, a trace."""
     conversation: str = field(default="", repr=False)
     """What went over the wire and beside it, as JSON text; see `conversation`."""
 
@@ -96,7 +98,12 @@ class ScenarioResult:
         )
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "verdict": str(self.verdict), "rules": list(self.rules)}
+        return {
+            **asdict(self),
+            "verdict": str(self.verdict),
+            "rules": list(self.rules),
+            "files": list(self.files),
+        }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ScenarioResult:
@@ -113,6 +120,7 @@ class ScenarioResult:
             replay=data["replay"],
             path=data["path"],
             line=data["line"],
+            files=tuple(data.get("files", ())),
             conversation=data["conversation"],
         )
 
@@ -132,7 +140,13 @@ def finding_lines(result: ScenarioResult, rule: Requirement) -> list[str]:
         ]
     else:
         lines += [f"  rule      {rule.rule}", f"  got       {result.why}"]
-    return [*lines, f"  again     {result.again}"]
+    kept = [f"  {kind_of_file(path):<8}  {path}" for path in result.files]
+    return [*lines, *kept, f"  again     {result.again}"]
+
+
+def kind_of_file(path: str) -> str:
+    """What a file that was kept is; a trace is opened with `playwright show-trace`."""
+    return "trace" if path.endswith(".zip") else "picture"
 
 
 @dataclass

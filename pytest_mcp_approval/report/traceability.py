@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from ..catalogue import Requirement, catalogue
-from ..catalogue.requirements import scenarios_folder
+from ..catalogue.requirements import covered
 from .model import JudgedRule, Report
 from .shown import counted, phrase
 
@@ -40,13 +40,13 @@ def _family(family: str, judged: dict[str, JudgedRule], report: Report) -> list[
     else:
         lines += [f"document: {quoted(rules.document)}"]
     lines.append("requirements:")
-    covered = _covered(family)
+    checked = covered(family)
     excluded: list[str] = []
     for rule in rules:
         if rule.level == "MAY":
             continue
         text = quoted(f"{rule.level} (§{rule.section}): {rule.rule}")
-        if rule.party == "server" and rule.id in covered:
+        if rule.id in checked:
             if rule.id in judged:
                 lines.append(f"  # {_found(judged[rule.id])}")
             lines += [f"  - check: {check_id(rule, rules.document)}", f"    text: {text}"]
@@ -59,14 +59,6 @@ def check_id(rule: Requirement, document: str) -> str:
     """For example sep-2672-4-8-11-counter."""
     words = f"{document}-{rule.name}".lower()
     return re.sub(r"[^a-z0-9]+", "-", words).strip("-")
-
-
-def _covered(family: str) -> set[str]:
-    """The rules that some packaged scenario names."""
-    found: set[str] = set()
-    for path in (scenarios_folder() / family).glob("test_*.py"):
-        found.update(re.findall(rf'"({family}/[^"]+)"', path.read_text(encoding="utf-8")))
-    return found
 
 
 def _found(one: JudgedRule) -> str:

@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, Page
 
 from pytest_mcp_approval.report.html import render_html
 from pytest_mcp_approval.report.model import Report
-from tests.browsers import HINT, find_browser, started_browser
 from tests.inner_runs import plugin_options
 
 
@@ -35,14 +34,6 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Suite:
     return Suite(pytester)
 
 
-@pytest.fixture(scope="module")  # not longer: while Playwright runs, nobody else can use asyncio
-def browser() -> Iterator[Browser]:
-    if find_browser() is None:
-        pytest.skip(HINT)
-    with started_browser() as started:
-        yield started
-
-
 class Opened:
     """A report in a browser, opened from disk, and everything that the browser noticed."""
 
@@ -65,8 +56,8 @@ class Opened:
 
 
 @pytest.fixture
-def opened(browser: Browser) -> Iterator[Opened]:
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
+def opened(approval_browser: Browser) -> Iterator[Opened]:
+    page = approval_browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(30_000)
     try:
         yield Opened(page)

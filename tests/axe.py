@@ -1,0 +1,53 @@
+"""axe-core, which finds what keeps people out of a page. It comes from npm into a folder of the
+checkout that git ignores, and is no part of anything that users get."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+VERSION = "4.14.0"
+CACHE = Path(__file__).parent.parent / ".cache" / "axe-core"
+
+
+def axe_core() -> str:
+    """The text of axe-core, fetched once for all workers and runs; skips where it cannot be."""
+    script = CACHE / f"axe-{VERSION}.min.js"
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not script.is_file():
+            _fetch(script)
+    return script.read_text(encoding="utf-8")
+
+
+def _fetch(script: Path) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("no npm, which axe-core comes from")
+    command = [npm, "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"]
+    command += ["--prefix", str(CACHE), f"axe-core@{VERSION}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+    fetched = CACHE / "node_modules" / "axe-core" / "axe.min.js"
+    if done.returncode or not fetched.is_file():
+        pytest.skip(f"axe-core could not be fetched: {done.stderr.strip()[-200:]}")
+    draft = script.with_suffix(".new")
+    shutil.copy(fetched, draft)
+    draft.replace(script)
+
+
+def violations(page: Page) -> list[Any]:
+    """What axe-core holds against the page as it is now: impact, rule, and where."""
+    # Through the debugging protocol: the page's own policy runs no script but its own.
+    page.evaluate(axe_core())
+    found: list[Any] = page.evaluate(
+        "async () => (await axe.run(document, {resultTypes: ['violations']})).violations"
+        ".map(one => [one.impact, one.id, one.nodes.slice(0, 3).map(node => node.html)])"
+    )
+    return found
