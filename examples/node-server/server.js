@@ -9,16 +9,18 @@ import { openHttp, openStdio } from './doors.js';
 import { Enrolment } from './enrolment.js';
 import { Gate } from './gate.js';
 import { createServer } from './mcp-server.js';
+import { pageRoutes } from './page.js';
 import { Store } from './store.js';
 import { exampleTools } from './tools.js';
 
 const HELP = `usage: node server.js (--http HOST:PORT | --stdio) [options]
 
-  --http HOST:PORT            serve Streamable HTTP at /mcp; port 0 takes a free one
+  --http HOST:PORT            serve Streamable HTTP at /mcp, and a page at /; port 0 takes a free one
   --stdio                     serve one client on standard input and output
   --store FOLDER              remember across restarts, and share with other processes (default: in memory)
   --rp-id ID                  the WebAuthn relying party (default: localhost)
-  --origin URL                a page that users approve on; repeatable (default: http://localhost:5173)
+  --origin URL                a page that users approve on, besides the server's own; repeatable
+                              (default: http://localhost:5173)
   --challenge-lifetime SECONDS  (default: 60)
   --server-id ID              the serverId in action hashes (default: made at first start and stored)
   --clock-hook                for tests only: POST {"now": "2030-06-01T12:00:00.000Z"} to /clock stops
@@ -67,7 +69,7 @@ async function main() {
   store.forgetOld(now());
   setInterval(() => store.forgetOld(now()), 60_000).unref();
   if (given['server-id']) store.serverId = given['server-id'];
-  const relyingParty = { id: given['rp-id'], name: 'Verified approval example', origins: given.origin };
+  const relyingParty = { id: given['rp-id'], name: 'Verified approval example', origins: [...given.origin] };
   const tools = exampleTools(store, now);
   const enrolment = new Enrolment({ store, relyingParty, now });
   const gate = new Gate({ store, tools, relyingParty, now, lifetime: given.lifetime });
@@ -75,9 +77,13 @@ async function main() {
   if (given.stdio) {
     openStdio(mcpServer);
   } else {
-    const routes = clock ? { '/clock': clock.serve } : {};
-    const url = await openHttp(mcpServer, { host: given.host, port: given.port, origins: given.origin, routes });
-    process.stderr.write(`listening on ${url}\n`);
+    const routes = { ...pageRoutes(), ...(clock && { '/clock': clock.serve }) };
+    const url = await openHttp(mcpServer, { host: given.host, port: given.port, origins: [...given.origin, 'http://localhost'], routes });
+    // By name: browsers have no passkeys for an address such as 127.0.0.1.
+    const page = `http://localhost:${new URL(url).port}`;
+    const isHere = relyingParty.id === 'localhost';
+    if (isHere) relyingParty.origins.push(page);
+    process.stderr.write(`listening on ${url}\n${isHere ? `page at ${page}/\n` : ''}`);
   }
 }
 

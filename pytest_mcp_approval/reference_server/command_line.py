@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "python -m pytest_mcp_approval.reference_server"
 _WILDCARDS = ("0.0.0.0", "::", "")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class UsageError(ValueError):
@@ -51,6 +52,11 @@ class Address:
     def url(self, port: int) -> str:
         host = "localhost" if self.is_wildcard else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{port}/mcp"
+
+    def page(self, port: int) -> str:
+        """Where the page is opened: by name, since browsers have no passkeys for numbers."""
+        host = "localhost" if self.is_wildcard or self.host in _LOOPBACK else self.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -143,6 +149,11 @@ def parser() -> argparse.ArgumentParser:
         help="do not start without this one of the other families, which lacks what it must be "
         "told by the environment; repeatable",
     )
+    options.add_argument(
+        "--only",
+        metavar="FAMILY",
+        help="have this one of the other families alone, without SEP-2672",
+    )
     return options
 
 
@@ -164,7 +175,7 @@ def _build(options: argparse.Namespace, origins: Sequence[str]) -> ReferenceServ
     from .clock import FileClock, SystemClock
     from .relying_party import RelyingParty
     from .server import build
-    from .tools import DEMONSTRATION_TOOLS, RESTART_SERVICE
+    from .tools import DEMONSTRATION_TOOLS, LIST_EFFECTS, RESTART_SERVICE
     from .wings import Backing, WingSettingError, default_wings
 
     for name in ("challenge_ttl", "enrolment_ttl"):
@@ -176,6 +187,9 @@ def _build(options: argparse.Namespace, origins: Sequence[str]) -> ReferenceServ
     for origin in origins:
         if not origin.startswith(("http://", "https://")) or origin.rstrip("/") != origin:
             raise UsageError(f"--origin: got {origin!r}, expected one such as https://example.org")
+    known = default_wings()
+    if options.only is not None and options.only not in known:
+        raise UsageError(f"--only: got {options.only!r}, expected one of {', '.join(known)}")
     extra = (RESTART_SERVICE,) if options.with_schema_default else ()
     clock = FileClock(options.clock_file) if options.clock_file else SystemClock()
     try:
@@ -184,7 +198,9 @@ def _build(options: argparse.Namespace, origins: Sequence[str]) -> ReferenceServ
         raise UsageError(f"--clock-file: {error}") from None
     store = open_store(options.store)
     url = None if options.store == "memory" else store_url(options.store)
-    wings = {} if options.without_capability else default_wings()
+    wings = {} if options.without_capability else known
+    if options.only is not None:
+        wings = {options.only: known[options.only]}
     try:
         return build(
             store=store,
@@ -195,8 +211,8 @@ def _build(options: argparse.Namespace, origins: Sequence[str]) -> ReferenceServ
             ),
             clock=clock,
             relying_party=RelyingParty(options.rp_id, origins=origins),
-            tools=(*DEMONSTRATION_TOOLS, *extra),
-            declare_capability=not options.without_capability,
+            tools=(LIST_EFFECTS,) if options.only else (*DEMONSTRATION_TOOLS, *extra),
+            declare_capability=not options.without_capability and not options.only,
             user_header=options.user_header,
             server_id=options.server_id,
             challenge_ttl=options.challenge_ttl,
@@ -292,8 +308,11 @@ def _serve_http(options: argparse.Namespace, address: Address) -> int:
     app = server.asgi_app(
         allowed_hosts=hosts, allowed_origins=origins, json_response=options.json_response
     )
+    lines = [f"ready: {address.url(port)}"]
+    if address.page(port) in origins and not options.only:  # elsewhere no passkey could be enrolled
+        lines.append(f"page: {address.page(port)}/")
     runner = _Announcing(
-        uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=3), address.url(port)
+        uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=3), lines
     )
     # uvicorn ends in good order on SIGTERM, and then raises the signal once more.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -306,16 +325,16 @@ def _serve_http(options: argparse.Namespace, address: Address) -> int:
     return 0
 
 
-def _Announcing(config: Any, url: str) -> Any:  # noqa: N802 - makes a class once uvicorn is there
+def _Announcing(config: Any, lines: list[str]) -> Any:  # noqa: N802 - makes a class once uvicorn is there
     import uvicorn
 
     class Announcing(uvicorn.Server):
-        """Says once, in one line, that it can be reached."""
+        """Says once that it can be reached, and where."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
-                print(f"ready: {url}", flush=True)
+                print(*lines, sep="\n", flush=True)
 
     return Announcing(config)
 

@@ -95,6 +95,11 @@ class RelyingParty:
         self.origins = tuple(origins)
         self.algorithms = tuple(algorithms)
 
+    def accept_origin(self, origin: str) -> None:
+        """One page more that it may be reached from."""
+        if origin not in self.origins:
+            self.origins = (*self.origins, origin)
+
     # ---- section 7.1: registering
 
     def verify_registration(self, response: Any, challenge: bytes) -> Registration:

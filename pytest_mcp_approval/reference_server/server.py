@@ -19,7 +19,8 @@ from mcp.server.context import CallNext, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, ListToolsResult
+from mcp_types import CLIENT_INFO_META_KEY, CallToolResult, ListToolsResult
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -30,9 +31,11 @@ from ..families.sep2672 import vocabulary as words
 from .clock import Clock, SystemClock
 from .door_http import HttpDoor
 from .effects import Effects
+from .pages.routes import page_routes
 from .relying_party import RelyingParty
 from .sep2672.gate import ApprovalGate
 from .sep2672.refusals import INVALID_PARAMS, ApprovalRefusal, InvalidParamsError
+from .sep2672.times import iso_8601
 from .stores.interface import Store
 from .stores.memory import MemoryStore
 from .tools import DEMONSTRATION_TOOLS, InvalidArgumentsError, Tool
@@ -100,7 +103,13 @@ class ReferenceServer:
             wing.reset()
         self.effects.clear()
 
+    def stop(self) -> None:
+        """What the wings run beside it ends; what is stored stays for the next one."""
+        for wing in self.wings:
+            wing.close()
+
     def close(self) -> None:
+        self.stop()
         self.gate.store.close()
         if self.backing is not None:
             self.backing.close()
@@ -120,7 +129,7 @@ class ReferenceServer:
         if params is not None and not isinstance(params.get("_meta", {}), Mapping):
             # A _meta that is no object holds no evidence: step 1 is to say so, not the SDK.
             ctx = replace(ctx, params={k: v for k, v in params.items() if k != "_meta"})
-        result = await call_next(ctx)
+        result = await call_next(_name_client(ctx))
         if ctx.method in ("initialize", "server/discover") and isinstance(result, dict):
             return {**result, "capabilities": self.declare(result.get("capabilities", {}))}
         return result
@@ -209,15 +218,47 @@ class ReferenceServer:
 
     def user_of(self, ctx: Context) -> str:
         """Who is calling. A demonstration: real servers ask their authentication (section 4.11)."""
-        if self.user_header is not None and isinstance(ctx.request, Request):
-            return ctx.request.headers.get(self.user_header, DEFAULT_USER)
-        return DEFAULT_USER
+        return self.user_named_in(ctx.request) if isinstance(ctx.request, Request) else DEFAULT_USER
+
+    def user_named_in(self, request: Request) -> str:
+        if self.user_header is None:
+            return DEFAULT_USER
+        return request.headers.get(self.user_header, DEFAULT_USER)
+
+    def passkeys_of(self, request: Request) -> list[dict[str, Any]]:
+        """What the page lists; no secret, and nothing that a client of SEP-2672 could ask for."""
+        return [
+            {
+                "credentialId": words.base64url_encode(credential.credential_id),
+                "createdAt": iso_8601(credential.created_at),
+                "transports": list(credential.transports),
+            }
+            for credential in self.gate.store.credentials(self.user_named_in(request))
+        ]
+
+    def page_file(self, name: str, content: bytes) -> bytes:  # noqa: ARG002  # a broken one looks
+        """A file of the page, as it is served."""
+        return content
 
     def caller_of(self, ctx: Context) -> Caller:
         """Who is calling, in which MCP session: that of the header, or the one of stdio."""
+        user, client = self.user_of(ctx), self.client_of(ctx)
         if isinstance(ctx.request, Request):
-            return Caller(self.user_of(ctx), ctx.request.headers.get(SESSION_HEADER, ""))
-        return Caller(self.user_of(ctx), STDIO_SESSION)
+            return Caller(user, ctx.request.headers.get(SESSION_HEADER, ""), client)
+        return Caller(user, STDIO_SESSION, client)
+
+    def client_of(self, ctx: Context) -> str:
+        """What the client calls itself: at the handshake, or in each request where there is none.
+
+        A request of the handshake era cannot rename its session.
+        """
+        if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+            known = ctx.session.client_params
+            return "" if known is None else known.client_info.name
+        meta = (ctx.params or {}).get("_meta")
+        info = meta.get(CLIENT_INFO_META_KEY) if isinstance(meta, Mapping) else None
+        name = info.get("name") if isinstance(info, Mapping) else None
+        return name if isinstance(name, str) else ""
 
     def session_ended(self, session: str) -> None:
         for wing in self.wings:
@@ -233,7 +274,7 @@ class ReferenceServer:
         allowed_origins: Sequence[str] = (),
         json_response: bool = False,
     ) -> HttpDoor:
-        """One application for both eras, and `GET /effects`. Make a new one for every start.
+        """One application for both eras, `GET /effects` and the pages. Make one for every start.
 
         Requests are served only under a loopback name or one of `allowed_hosts`, and from a page
         only of a loopback origin or one of `allowed_origins`: DNS rebinding gets nowhere.
@@ -248,7 +289,10 @@ class ReferenceServer:
             streamable_http_path=path,
             json_response=json_response,
             transport_security=security,
-            custom_starlette_routes=[Route("/effects", effects, methods=["GET"])],
+            custom_starlette_routes=[
+                Route("/effects", effects, methods=["GET"]),
+                *page_routes(security, path, self.passkeys_of, self.page_file),
+            ],
         )
         return HttpDoor(app, path, self.session_ended)
 
@@ -260,6 +304,27 @@ class ReferenceServer:
             run(self.mcp)
         finally:
             self.session_ended(STDIO_SESSION)
+
+
+def _named(info: Any) -> dict[str, Any]:
+    """What a client says of itself, with a name and a version that are texts: where it says
+    nothing that can be read, it is a client without a name, and served all the same."""
+    known = dict(info) if isinstance(info, Mapping) else {}
+    texts = {member: known.get(member) for member in ("name", "version")}
+    return known | {member: text if isinstance(text, str) else "" for member, text in texts.items()}
+
+
+def _name_client(ctx: Context) -> Context:
+    params = ctx.params
+    if ctx.method == "initialize" and isinstance(params, dict):
+        # In place: the SDK reads these params once more after all middleware.
+        params["clientInfo"] = _named(params.get("clientInfo"))
+        return ctx
+    meta = (params or {}).get("_meta")
+    if not isinstance(meta, Mapping) or CLIENT_INFO_META_KEY not in meta:
+        return ctx
+    named = {**meta, CLIENT_INFO_META_KEY: _named(meta[CLIENT_INFO_META_KEY])}
+    return replace(ctx, params={**(params or {}), "_meta": named})
 
 
 def _security(hosts: Sequence[str], origins: Sequence[str]) -> TransportSecuritySettings:

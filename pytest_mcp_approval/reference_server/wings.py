@@ -48,10 +48,12 @@ class Backing:
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls: the user, and the MCP session ("" where the era or the transport has none)."""
+    """Who calls: the user, the MCP session ("" where the era or the transport has none), and what
+    the client calls itself ("" where it does not say)."""
 
     user: str
     session: str = ""
+    client: str = ""
 
 
 @dataclass(frozen=True)
@@ -99,12 +101,21 @@ class Wing(ABC):
     def reset(self) -> None:
         """As if newly started."""
 
+    def close(self) -> None:  # noqa: B027  # most run nothing
+        """The server ends: what the wing runs beside it ends too, what is stored stays."""
+
 
 def default_wings() -> dict[str, type[Wing]]:
     """The wings that the reference server has, by family."""
     from .confirmation_tokens.wing import ConfirmationWing
     from .execution_tokens.wing import ExecutionWing
+    from .gateway_consent.wing import GatewayWing
     from .prepare_confirm.wing import PrepareConfirmWing
 
-    wings: tuple[type[Wing], ...] = (ConfirmationWing, ExecutionWing, PrepareConfirmWing)
+    wings: tuple[type[Wing], ...] = (
+        ConfirmationWing,
+        ExecutionWing,
+        GatewayWing,
+        PrepareConfirmWing,
+    )
     return {wing.family: wing for wing in wings}

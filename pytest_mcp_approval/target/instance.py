@@ -12,9 +12,10 @@ import errno
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..settings import Settings
 from .errors import TargetError
@@ -61,13 +62,23 @@ class Instance:
         return replace(
             settings,
             origin=filled(settings.origin),
+            page=filled(settings.page),
             effects=filled(settings.effects),
             reset=filled(settings.reset),
             server_id=filled(settings.server_id),
             clock=self.fill(settings.clock),
             headers={name: self.fill(value) for name, value in settings.headers.items()},
             environment={name: self.fill(value) for name, value in settings.environment.items()},
+            family_settings=self._fill_inside(settings.family_settings),
         )
+
+    def _fill_inside(self, value: Any) -> Any:
+        """Every text of a table, at any depth."""
+        if isinstance(value, str):
+            return self.fill(value)
+        if isinstance(value, Mapping):
+            return {name: self._fill_inside(member) for name, member in value.items()}
+        return [self._fill_inside(one) for one in value] if isinstance(value, list) else value
 
     def fill_spec(self, spec: TargetSpec) -> TargetSpec:
         """The target as it is for this instance; its text stays as the user wrote it."""

@@ -102,6 +102,7 @@ class ReferenceTarget(Target):
         self.clock = self.choose_clock(lambda: InjectedClock(self._moved))
         self._server: ReferenceServer | None = None
         self._uvicorn: _UvicornThread | None = None
+        self._page_port = 0
 
     @property
     def server(self) -> ReferenceServer:
@@ -133,8 +134,25 @@ class ReferenceTarget(Target):
         app = self._server.asgi_app()
         if self.spec.transport == "in-process":
             return InProcessTransport(app)
-        self._uvicorn = _UvicornThread(app)
+        self._uvicorn = _UvicornThread(app, self._page_port)
         return HttpTransport(self._uvicorn.url)
+
+    @property
+    def has_page(self) -> bool:
+        return True
+
+    def page(self) -> str | None:
+        """The server's own page, served from when it is first asked for, by the same server."""
+        if self.settings.page is not None:
+            return super().page()
+        server = self.server
+        if self._uvicorn is None:
+            self._uvicorn = _UvicornThread(server.asgi_app(), self._page_port)
+        self._page_port = self._uvicorn.port  # after a restart a page that is open finds it again
+        # By name, never by number: browsers have no passkeys for addresses.
+        origin = f"http://localhost:{self._uvicorn.port}"
+        server.gate.relying_party.accept_origin(origin)
+        return f"{origin}/"
 
     def _store_url(self) -> str | None:
         if self.spec.store == "memory":
@@ -203,6 +221,8 @@ class ReferenceTarget(Target):
         if self._uvicorn is not None:
             self._uvicorn.stop()
             self._uvicorn = None
+        if self._server is not None:
+            self._server.stop()
         self._server = None
 
     def close(self) -> None:
@@ -292,12 +312,13 @@ class ReferenceStdioTarget(StdioTarget):
 
 
 class _UvicornThread:
-    """An ASGI application on a free loopback port, in a thread of its own."""
+    """An ASGI application on a loopback port, in a thread of its own."""
 
-    def __init__(self, app: Any) -> None:
-        listener = socket.socket()
-        listener.bind(("127.0.0.1", 0))
-        self.url = f"http://localhost:{listener.getsockname()[1]}/mcp"
+    def __init__(self, app: Any, wanted_port: int = 0) -> None:
+        """A free port, unless the wanted one is."""
+        listener = _bound(wanted_port)
+        self.port: int = listener.getsockname()[1]
+        self.url = f"http://localhost:{self.port}/mcp"
         config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=2)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
@@ -313,3 +334,17 @@ class _UvicornThread:
     def stop(self) -> None:
         self._server.should_exit = True
         self._thread.join(_START_SECONDS)
+
+
+def _bound(port: int) -> socket.socket:
+    listener = socket.socket()
+    # Connections of the server before may still be closing.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError:
+        if not port:
+            listener.close()
+            raise
+        listener.bind(("127.0.0.1", 0))
+    return listener

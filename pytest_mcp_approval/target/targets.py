@@ -164,6 +164,17 @@ class Target(ABC):
             return EffectsProbe.of_tool(named.removeprefix("tool:"), self.session)
         return EffectsProbe.of_url(named, dict(self.settings.headers), self.settings.timeout)
 
+    @property
+    def has_page(self) -> bool:
+        """Whether `page` gives one; nothing is started to find that out."""
+        return self.settings.page is not None
+
+    def page(self) -> str | None:
+        """The URL of the page that people enrol and approve on, which answers now; None: none."""
+        if self.settings.page is not None and self.speaks_mcp:
+            _ = self.transport  # a server that is launched serves it, on a port that is then known
+        return self.settings.page
+
     def forget_session(self) -> None:
         self._session = None
 
