@@ -1,0 +1,1 @@
+"""The reference gateway: tools of apps, behind a person's consent and the app's authorisation."""

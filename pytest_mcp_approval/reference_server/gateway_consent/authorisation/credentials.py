@@ -1,0 +1,72 @@
+"""Credentials in the vault: one record for each caller and app, and no other reader of the vault.
+
+Whatever is kept or loaded is made known to the log's redactor. Knows what a record is called and
+not what is in it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any
+
+from ...clock import Clock
+from ..log import redactor, secrets_in
+from ..vault import Vault
+
+KIND = "credential"
+LATELY = 60 * 1000
+_STRIPES = 64
+_MOST_NOTES = 1000
+
+
+class Credentials:
+    def __init__(self, vault: Vault, clock: Clock) -> None:
+        self._vault = vault
+        self._clock = clock
+        self._stripes = [threading.RLock() for _ in range(_STRIPES)]
+        self._renewals: OrderedDict[tuple[str, str], int] = OrderedDict()
+
+    def load(self, caller: str, app_id: str) -> dict[str, Any] | None:
+        record = self._vault.load(KIND, *self.key(caller, app_id))
+        redactor.know(secrets_in(record))
+        return record
+
+    def save(self, caller: str, app_id: str, record: dict[str, Any]) -> None:
+        redactor.know(secrets_in(record))
+        self._vault.save(KIND, record, *self.key(caller, app_id))
+
+    def forget(self, caller: str, app_id: str) -> None:
+        self._vault.delete(KIND, *self.key(caller, app_id))
+
+    def key(self, caller: str, app_id: str) -> tuple[str, ...]:
+        """The callers are kept apart here as well: what one was let into, another was not."""
+        return caller, app_id
+
+    def alone(self, caller: str, app_id: str) -> threading.RLock:
+        """One renewal at a time. A fixed number of locks: callers choose their names freely."""
+        return self._stripes[hash((caller, app_id)) % _STRIPES]
+
+    def note_renewal(self, caller: str, app_id: str) -> None:
+        """Inside of `alone`. Not in the record, whose members the document lists."""
+        self._renewals[caller, app_id] = self.now()
+        self._renewals.move_to_end((caller, app_id))
+        while len(self._renewals) > _MOST_NOTES:
+            self._renewals.popitem(last=False)
+
+    def renewed_lately(self, caller: str, app_id: str) -> bool:
+        """Whether a token that is not taken is a new one: another would be no better."""
+        noted = self._renewals.get((caller, app_id))
+        return noted is not None and abs(self.now() - noted) < LATELY
+
+    def now(self) -> int:
+        """Milliseconds since 1970, as everything here is kept."""
+        return int(self._clock.now().timestamp() * 1000)
+
+    def shapes(self) -> dict[str, dict[str, list[str]]]:
+        """caller -> app -> names of members: what is kept, without any of it."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for caller, app_id in self._vault.keys(KIND):
+            record = self._vault.load(KIND, caller, app_id) or {}
+            found.setdefault(caller, {})[app_id] = sorted(record)
+        return found

@@ -1,0 +1,106 @@
+"""OAuth flows that are under way: what a state stands for, until the browser comes back with it.
+
+Kept in the vault, because the verifier is a secret. A state is taken once. Knows no HTTP.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..log import redactor
+from ..vault import Vault
+from .credentials import Credentials
+
+KIND = "flow"
+FLOW_MILLISECONDS = 10 * 60 * 1000
+_MOST = 200
+
+
+class FlowError(ValueError):
+    """The browser came back with something that is not taken: words for the person."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """For one caller and app, in one browser."""
+
+    caller: str
+    app_id: str
+    redirect_uri: str
+    tools: tuple[str, ...]
+    expires_at: int
+    verifier: str = field(repr=False)
+    binding: str = field(repr=False)
+    """Digest of the cookie that the browser was given at the start."""
+
+
+class Flows:
+    def __init__(self, vault: Vault, credentials: Credentials) -> None:
+        self._vault = vault
+        self._credentials = credentials
+
+    def begin(
+        self, caller: str, app_id: str, redirect_uri: str, tools: tuple[str, ...], verifier: str
+    ) -> tuple[str, str]:
+        """A new state, and the cookie that goes with it."""
+        state, cookie = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        redactor.know([state, cookie, verifier])
+        record = {
+            "caller": caller,
+            "app": app_id,
+            "redirectUri": redirect_uri,
+            "tools": list(tools),
+            "expiresAt": self._credentials.now() + FLOW_MILLISECONDS,
+            "verifier": verifier,
+            "binding": digest(cookie),
+        }
+        with self._vault.exclusive():
+            self._clear_away()
+            self._vault.save(KIND, record, digest(state))
+        return state, cookie
+
+    def take(self, state: str) -> Flow:
+        """The flow of this state, which is good for nothing from now on."""
+        with self._vault.exclusive():
+            record = self._vault.load(KIND, digest(state))
+            self.use_up(state)
+        if record is None:
+            raise FlowError("This answer belongs to no request of ours, or came twice.")
+        flow = _flow(record)
+        self.check_unexpired(flow)
+        return flow
+
+    def use_up(self, state: str) -> None:
+        self._vault.delete(KIND, digest(state))
+
+    def check_unexpired(self, flow: Flow) -> None:
+        if self._credentials.now() >= flow.expires_at:
+            raise FlowError("This took too long: start again at the agent.")
+
+    def _clear_away(self) -> None:
+        """Who starts flows and never ends them fills nothing up."""
+        found = self._vault.keys(KIND)
+        if len(found) < _MOST:
+            return
+        ages = {key: (self._vault.load(KIND, *key) or {}).get("expiresAt", 0) for key in found}
+        for key in sorted(ages, key=ages.__getitem__)[: len(found) - _MOST // 2]:
+            self._vault.delete(KIND, *key)
+
+
+def digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _flow(record: dict[str, Any]) -> Flow:
+    return Flow(
+        record["caller"],
+        record["app"],
+        record["redirectUri"],
+        tuple(record["tools"]),
+        record["expiresAt"],
+        record["verifier"],
+        record["binding"],
+    )

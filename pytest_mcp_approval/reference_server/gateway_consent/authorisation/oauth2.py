@@ -1,0 +1,297 @@
+"""The gateway as a client of OAuth 2.0 with PKCE, in this profile's spelling.
+
+oauthlib's client gives the verifier and its challenge. The rest of it does not fit: it writes RFC
+names only, refuses http to loopback unless an environment variable switches the check off for all,
+and keeps tokens in attributes; what is left are two requests. Knows no page and no consent: it is
+told which tools were consented to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from oauthlib.oauth2 import WebApplicationClient  # type: ignore[import-untyped]
+
+from ....families.gateway_consent import vocabulary as words
+from ....families.gateway_consent.vocabulary import ACCESS_TOKEN_SECONDS, AuthType
+from .. import http_client
+from ..descriptors import App
+from ..log import logger
+from ..vault import Vault
+from .credentials import Credentials
+from .flows import Flow, FlowError, Flows, digest
+from .sending import NotSentError, Sending
+from .ways import (
+    Asking,
+    Way,
+    is_visible,
+    lifetime,
+    member,
+    members_of,
+    needed_setting,
+    text_setting,
+)
+
+EARLY = 60 * 1000
+"""A token is renewed so many milliseconds before its end."""
+
+CALLBACK = "/callback"
+COOKIE = "gateway_flow_"
+_PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_TOOLS = "tools"
+
+
+class RefusedError(Exception):
+    """The app's token end point said no."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where the browser goes, and the cookie that it takes along for the way back."""
+
+    location: str = field(repr=False)
+    cookie_name: str
+    cookie: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Return:
+    """What the browser brings back."""
+
+    place: str
+    """The last part of the address that it came to."""
+    parameters: Mapping[str, str] = field(repr=False)
+    cookies: Sequence[str] = field(repr=False)
+
+
+class OAuth2(Way):
+    kind = AuthType.OAUTH2
+
+    def __init__(
+        self, credentials: Credentials, vault: Vault, pages_url: Callable[[], str]
+    ) -> None:
+        super().__init__(credentials)
+        self.flows = Flows(vault, credentials)
+        self.pages_url = pages_url
+
+    # ---- what is sent
+
+    def sending(self, asking: Asking) -> Sending | None:
+        record = self.load(asking)
+        if record is None or not self.covers(record, asking):
+            return None
+        if self.is_due(record):
+            record = self.renewed(asking)
+        if record is None:
+            return None
+        return Sending(headers={"Authorization": f"Bearer {record[words.ACCESS_TOKEN]}"})
+
+    def covers(self, record: Mapping[str, Any], asking: Asking) -> bool:
+        """Whether the app was asked about the tool (or all the tools) that it is about now."""
+        wanted = asking.consented if asking.tool is None else [asking.tool]
+        return set(wanted) <= set(record.get(_TOOLS, ()))
+
+    def is_due(self, record: Mapping[str, Any]) -> bool:
+        return bool(self.credentials.now() >= record[words.EXPIRES_AT] - EARLY)
+
+    def renewed(self, asking: Asking) -> dict[str, Any] | None:
+        """With a new token; None where a person has to be asked again."""
+        app, caller = asking.app, asking.caller
+        with self.credentials.alone(caller, app.id):
+            record = self.load(asking)
+            if record is None or not self.is_due(record):  # another call was quicker
+                return record
+            try:
+                fresh = self.refresh(app, record)
+            except RefusedError:
+                return self._after_refusal(asking, record)
+            except http_client.SendingError:
+                if self.credentials.now() >= record[words.EXPIRES_AT]:
+                    raise
+                return record
+            record |= fresh
+            self.credentials.save(caller, app.id, record)
+            self.credentials.note_renewal(caller, app.id)
+            return record
+
+    def _after_refusal(self, asking: Asking, record: dict[str, Any]) -> dict[str, Any] | None:
+        """Another process may have renewed it meanwhile; else nothing of it is good any more."""
+        now_kept = self.load(asking)
+        if now_kept is not None and now_kept != record:
+            return now_kept
+        logger.info("an app refused to renew a token: a person is asked again")
+        self.credentials.forget(asking.caller, asking.app.id)
+        return None
+
+    def refresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+        token = record.get(words.REFRESH_TOKEN)
+        if not token:
+            raise RefusedError
+        return self.ask_for_tokens(app, {"grantType": "refresh_token", "refreshToken": token})
+
+    def rejected(self, app: App, caller: str) -> None:
+        """The access token ends now; if it is a new one, the app does not want the gateway."""
+        with self.credentials.alone(caller, app.id):
+            record = self.credentials.load(caller, app.id)
+            if record is None:
+                return
+            if self.credentials.renewed_lately(caller, app.id):
+                self.credentials.forget(caller, app.id)
+                return
+            self.credentials.save(caller, app.id, {**record, words.EXPIRES_AT: 0})
+
+    # ---- the way there
+
+    def redirect_uri(self, app: App) -> str:
+        """One for each app, so that no app's answer can be taken for another's (RFC 9700, section
+        4.4.2): an app sends a browser only to the address that was registered with it."""
+        return f"{self.pages_url()}{CALLBACK}/{place_of(app.id)}"
+
+    def start(self, app: App, caller: str, consented: Sequence[str]) -> Start:
+        client_id = needed_setting(app, "clientId")
+        end_point = needed_setting(app, "authorizationEndpoint")
+        http_client.checked(end_point)
+        verifier, challenge = self.proof(client_id)
+        tools = self.aai_tools(app, consented)
+        redirect_uri = self.redirect_uri(app)
+        state, cookie = self.flows.begin(caller, app.id, redirect_uri, tools, verifier)
+        parameters = {
+            "responseType": "code",
+            "clientId": client_id,
+            "redirectUri": redirect_uri,
+            "scope": text_setting(app, "scope"),
+            "state": state,
+            "codeChallenge": challenge,
+            "codeChallengeMethod": "S256",
+            words.AAI_TOOLS: ",".join(tools),
+        }
+        parts = urlsplit(end_point)
+        given = {name: value for name, value in parameters.items() if value}
+        query = "&".join(part for part in (parts.query, urlencode(given)) if part)
+        location = parts._replace(query=query, fragment="").geturl()
+        # By a name of its own: two flows in one browser do not disturb each other.
+        return Start(location, cookie_name(state), cookie)
+
+    def proof(self, client_id: str) -> tuple[str, str]:
+        client = WebApplicationClient(client_id)
+        verifier = str(client.create_code_verifier(64))
+        return verifier, str(client.create_code_challenge(verifier, "S256"))
+
+    def aai_tools(self, app: App, consented: Sequence[str]) -> tuple[str, ...]:
+        """Just what was consented to, for this caller. A comma in a name would make two of it."""
+        if any("," in name for name in consented):
+            raise NotSentError("a name of its tools has a comma, which no list of tools can hold")
+        return tuple(name for name in app.tools if name in consented)
+
+    # ---- the way back
+
+    def finish(self, back: Return, apps: Mapping[str, App]) -> Flow:
+        """Tokens are kept, or `FlowError` says why not."""
+        flow = self.flows.take(self.state_of(back))
+        app = apps.get(flow.app_id)
+        if app is None:
+            raise FlowError("This app is not known here any more.")
+        self.check_place(back, flow)
+        self.check_browser(back, flow)
+        self.check_issuer(back, app)
+        self.check_allowed(back)
+        self.redeem(app, flow, self.code_of(back))
+        return flow
+
+    def state_of(self, back: Return) -> str:
+        state = back.parameters.get("state")
+        if not state:
+            raise FlowError("This answer says nothing of the request that it belongs to (state).")
+        return state
+
+    def check_place(self, back: Return, flow: Flow) -> None:
+        """The answer of one app is not the answer of another one."""
+        if back.place != place_of(flow.app_id):
+            raise FlowError("This is the answer of another app.")
+
+    def check_browser(self, back: Return, flow: Flow) -> None:
+        """The browser that comes back is the one that left (RFC 6749, section 10.12)."""
+        if not any(hmac.compare_digest(digest(one), flow.binding) for one in back.cookies):
+            raise FlowError("This was started in another browser (is a cookie lost?).")
+
+    def check_issuer(self, back: Return, app: App) -> None:
+        """RFC 9207, where the descriptor says who the issuer is."""
+        expected = text_setting(app, "issuer")
+        if expected and back.parameters.get("iss") != expected:
+            raise FlowError("This answer was issued by somebody else (iss).")
+
+    def check_allowed(self, back: Return) -> None:
+        """The app's own words are not shown: anybody can put them into an address."""
+        if back.parameters.get("error") == "access_denied":
+            raise FlowError("Access was denied. The agent cannot use this app.")
+        if "error" in back.parameters:
+            raise FlowError("The app did not accept the request.")
+
+    def code_of(self, back: Return) -> str:
+        code = back.parameters.get("code")
+        if not code:
+            raise FlowError("This answer has no code.")
+        return code
+
+    def redeem(self, app: App, flow: Flow, code: str) -> None:
+        asked = {
+            "grantType": "authorization_code",
+            "code": code,
+            "redirectUri": flow.redirect_uri,
+            "codeVerifier": flow.verifier,
+        }
+        try:
+            fresh = self.ask_for_tokens(app, asked)
+        except RefusedError:
+            raise FlowError("The app did not accept its own code.") from None
+        except http_client.SendingError:
+            raise FlowError("The app could not be asked for a token: try again.") from None
+        with self.credentials.alone(flow.caller, app.id):
+            self.credentials.save(flow.caller, app.id, {**fresh, _TOOLS: list(flow.tools)})
+
+    # ---- the token end point
+
+    def ask_for_tokens(self, app: App, asked: Mapping[str, str]) -> dict[str, Any]:
+        """The members to keep. The client is named too, as RFC 6749 section 4.1.3 has it."""
+        answer = http_client.send(
+            "POST",
+            needed_setting(app, "tokenEndpoint"),
+            {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"},
+            urlencode({**asked, "clientId": needed_setting(app, "clientId")}).encode(),
+        )
+        if 400 <= answer.status < 500:
+            raise RefusedError
+        members = members_of(answer)
+        if not 200 <= answer.status < 300:
+            raise NotSentError(f"its token end point answered with the status {answer.status}")
+        return self.read_tokens(members)
+
+    def read_tokens(self, members: Mapping[str, Any]) -> dict[str, Any]:
+        token, kind = member(members, "accessToken"), member(members, "tokenType")
+        if not is_visible(token) or not isinstance(kind, str) or kind.lower() != "bearer":
+            raise NotSentError("its token end point gave no bearer token")
+        lasts = lifetime(member(members, "expiresIn"), ACCESS_TOKEN_SECONDS)
+        kept: dict[str, Any] = {
+            words.ACCESS_TOKEN: token,
+            words.EXPIRES_AT: self.credentials.now() + lasts,
+            words.TOKEN_TYPE: "Bearer",
+        }
+        refresh = member(members, "refreshToken")
+        return {**kept, words.REFRESH_TOKEN: refresh} if is_visible(refresh) else kept
+
+
+def cookie_name(state: str) -> str:
+    return COOKIE + digest(state)[:16]
+
+
+def place_of(app_id: str) -> str:
+    """A part of an address for any id; no two ids have the same."""
+    if _PLAIN_ID.fullmatch(app_id):
+        return app_id
+    return "~" + hashlib.sha256(app_id.encode("utf-8", "surrogatepass")).hexdigest()

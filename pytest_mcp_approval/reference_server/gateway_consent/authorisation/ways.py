@@ -1,0 +1,143 @@
+"""What the four ways in have in common on the gateway's side.
+
+A way turns what is kept into what is sent, and what a person typed into what is kept. Knows no page
+and no MCP.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ....families.gateway_consent.vocabulary import RFC_NAMES, AuthType
+from ..descriptors import App
+from ..http_client import Answer
+from .credentials import Credentials
+from .sending import NotSentError, Sending
+
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+LONGEST_SECRET = 8192
+
+
+class NotAcceptedError(ValueError):
+    """What was typed in cannot be kept: words for the person, without what they typed."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """For whom a credential is sought, and for which tools of the app."""
+
+    app: App
+    caller: str
+    consented: Sequence[str] = ()
+    tool: str | None = None
+    url: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that a dialog asks for."""
+
+    member: str
+    label: str
+    hint: str = ""
+    secret: bool = True
+
+
+class Way(ABC):
+    """One of the four, for every app that uses it."""
+
+    kind: ClassVar[AuthType]
+
+    def __init__(self, credentials: Credentials) -> None:
+        self.credentials = credentials
+
+    @abstractmethod
+    def sending(self, asking: Asking) -> Sending | None:
+        """What to add to the request; None: a person must be asked first."""
+
+    @abstractmethod
+    def rejected(self, app: App, caller: str) -> None:
+        """The app did not take what was sent."""
+
+    def load(self, asking: Asking) -> dict[str, Any] | None:
+        return self.credentials.load(asking.caller, asking.app.id)
+
+
+class TypedWay(Way):
+    """A way whose credential a person types into a dialog of the gateway."""
+
+    @abstractmethod
+    def steps(self, app: App) -> Sequence[Step]: ...
+
+    @abstractmethod
+    def check(self, app: App, step: Step, value: str) -> str:
+        """One value as it is to be kept; `NotAcceptedError` for what cannot be right."""
+
+    @abstractmethod
+    def keep(self, app: App, caller: str, values: Mapping[str, str]) -> None:
+        """All the steps' values, checked."""
+
+
+def settings_of(app: App) -> Mapping[str, Any]:
+    return app.auth.settings if app.auth else {}
+
+
+def text_setting(app: App, name: str, default: str = "") -> str:
+    """A text of the descriptor's, which is the app's and may be anything."""
+    value = settings_of(app).get(name, default)
+    return value if isinstance(value, str) else default
+
+
+def needed_setting(app: App, name: str) -> str:
+    value = text_setting(app, name)
+    if not value:
+        raise NotSentError(f"its descriptor has no {name}")
+    return value
+
+
+def header_name(name: str) -> str:
+    if not _TOKEN.fullmatch(name):
+        raise NotSentError("its descriptor names a header that cannot be sent")
+    return name
+
+
+def checked_secret(value: str, what: str) -> str:
+    """As it can stand in a header: visible ASCII, without what was pasted around it."""
+    value = value.strip()
+    if not value:
+        raise NotAcceptedError(f"{what}: got nothing, expected it to be pasted here.")
+    if len(value) > LONGEST_SECRET:
+        raise NotAcceptedError(f"{what}: got more than {LONGEST_SECRET} characters.")
+    if not is_visible(value):
+        raise NotAcceptedError(f"{what}: got spaces or characters that none can have.")
+    return value
+
+
+def is_visible(value: Any) -> bool:
+    return isinstance(value, str) and _VISIBLE.fullmatch(value) is not None
+
+
+def members_of(answer: Answer) -> dict[str, Any]:
+    """The JSON object of an answer, else an empty one."""
+    try:
+        found = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def member(members: Mapping[str, Any], name: str) -> Any:
+    """Under this profile's name or the RFC's."""
+    return members.get(name, members.get(RFC_NAMES.get(name, name)))
+
+
+def lifetime(value: Any, default: float) -> int:
+    """Seconds as milliseconds; what is no lifetime counts as the default."""
+    usable = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return int((value if usable and 0 < value < 10**9 else default) * 1000)

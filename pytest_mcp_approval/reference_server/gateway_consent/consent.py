@@ -1,0 +1,218 @@
+"""Decisions: which caller may use which tool of which app, and what a person is still asked.
+
+Remembered decisions are in the vault, one record for each (caller, app). Others serve one call of
+just that tool by just that caller, within minutes, and are never written down. A question is bound
+to its (caller, app, tool) and has an id that nobody can guess. A gateway belongs to one person, so
+that no user is told apart. Knows no MCP, no page and no credential.
+"""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...families.gateway_consent import vocabulary as words
+from ...families.gateway_consent.vocabulary import Choice
+from ..clock import Clock
+from .descriptors import App
+from .vault import Record, Vault
+
+KIND = "consent"
+QUESTION_LIFE = datetime.timedelta(minutes=10)
+"""For how long a page can be answered."""
+ONCE_LIFE = datetime.timedelta(minutes=5)
+"""For how long a decision that is not remembered waits for its call."""
+MOST_QUESTIONS = 1000
+
+Subject = tuple[str, str, str]
+"""Caller, app id, tool: whom a decision is about. A tuple: no text can be read in two ways."""
+
+
+class ConsentError(Exception):
+    """A decision that cannot be taken: the question is unknown, too old or answered."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What one person is asked on one page."""
+
+    id: str
+    caller: str
+    app_id: str
+    tool: str
+    asked_at: datetime.datetime
+    csrf: str = field(repr=False, default_factory=lambda: secrets.token_urlsafe(32))
+    cookie: str = field(repr=False, default_factory=lambda: secrets.token_urlsafe(32))
+
+    @property
+    def subject(self) -> Subject:
+        return self.caller, self.app_id, self.tool
+
+
+@dataclass(frozen=True)
+class Once:
+    """A decision for one call."""
+
+    granted: bool
+    decided_at: datetime.datetime
+
+
+class Decisions:
+    """Every method may be called by several threads."""
+
+    def __init__(self, vault: Vault, clock: Clock) -> None:
+        self.vault = vault
+        self.clock = clock
+        self._lock = threading.RLock()
+        self._questions: dict[str, Question] = {}
+        self._open: dict[Subject, str] = {}
+        self._once: dict[Subject, Once] = {}
+
+    # ---- what was decided
+
+    def granted(self, caller: str, app_id: str, tool: str) -> bool | None:
+        """True or False as a person decided, None if nobody has."""
+        kept = self.remembered(caller, app_id, tool)
+        return self.decided_once(caller, app_id, tool) if kept is None else kept
+
+    def remembered(self, caller: str, app_id: str, tool: str) -> bool | None:
+        """A decision about the tool itself counts more than one about all tools."""
+        record = self.record(caller, app_id)
+        own = record[words.TOOLS].get(tool)
+        if own is not None:
+            return bool(own[words.GRANTED])
+        return True if record[words.ALL_TOOLS] else None
+
+    def decided_once(self, caller: str, app_id: str, tool: str) -> bool | None:
+        """Looked at, not used up."""
+        with self._lock:
+            once = self._once.get((caller, app_id, tool))
+            if once is None or self.too_old(once):
+                return None
+            return once.granted
+
+    def use_up(self, caller: str, app_id: str, tool: str) -> bool | None:
+        """Take the decision for one call; of several calls at once, one gets it."""
+        with self._lock:
+            once = self._once.pop((caller, app_id, tool), None)
+            return None if once is None or self.too_old(once) else once.granted
+
+    def too_old(self, once: Once) -> bool:
+        return self.clock.now() >= once.decided_at + ONCE_LIFE
+
+    def tools_granted(self, app: App, caller: str) -> list[str]:
+        """The tools of an app that this caller may use now, in the app's order."""
+        return [tool for tool in app.tools if self.granted(caller, app.id, tool)]
+
+    # ---- questions
+
+    def ask(self, caller: str, app_id: str, tool: str) -> Question:
+        """The open question about it, or a new one."""
+        with self._lock:
+            self._tidy()
+            known = self._open.get((caller, app_id, tool))
+            if known is not None:
+                return self._questions[known]
+            question = Question(self.new_id(), caller, app_id, tool, self.clock.now())
+            self._questions[question.id] = question
+            self._open[question.subject] = question.id
+            return question
+
+    def new_id(self) -> str:
+        return secrets.token_urlsafe(32)
+
+    def question(self, id: str) -> Question | None:
+        """None if there is none of that id, or not any more."""
+        with self._lock:
+            self._tidy()
+            return self._questions.get(id)
+
+    def _tidy(self) -> None:
+        """Drop what is too old, and the oldest beyond a number: callers can ask without end."""
+        now = self.clock.now()
+        for question in list(self._questions.values()):
+            excess = len(self._questions) > MOST_QUESTIONS - 1
+            if not excess and now < question.asked_at + QUESTION_LIFE:
+                continue
+            self._drop(question)
+        for subject in [subject for subject, once in self._once.items() if self.too_old(once)]:
+            del self._once[subject]
+
+    def _drop(self, question: Question) -> None:
+        del self._questions[question.id]
+        self._open.pop(question.subject, None)
+
+    # ---- deciding
+
+    def decide(self, id: str, choice: Choice, *, remember: bool) -> Question:
+        """Take a person's decision; a question is answered once."""
+        with self._lock:
+            question = self.question(id)
+            if question is None:
+                raise ConsentError("this question is not open: it was answered, or is too old")
+            self._drop(question)
+        if remember:
+            self.keep(question, choice)
+        else:
+            self.keep_for_one_call(question, choice)
+        return question
+
+    def keep_for_one_call(self, question: Question, choice: Choice) -> None:
+        """All tools, not remembered, is this tool once: the call at hand is all that it serves."""
+        with self._lock:
+            self._once[question.subject] = Once(choice is not Choice.DENY, self.clock.now())
+
+    def keep(self, question: Question, choice: Choice) -> None:
+        with self.vault.exclusive():
+            record = self.record(question.caller, question.app_id)
+            self.write(record, question, choice)
+            self.save_record(record, question.caller, question.app_id)
+
+    def write(self, record: Record, question: Question, choice: Choice) -> None:
+        tools: dict[str, Any] = record[words.TOOLS]
+        if choice is Choice.ALL:
+            record[words.ALL_TOOLS] = True
+            # The newer decision counts: what was denied before is open now.
+            for name in [name for name, own in tools.items() if not own[words.GRANTED]]:
+                del tools[name]
+        tools[question.tool] = {
+            words.GRANTED: choice is not Choice.DENY,
+            words.GRANTED_AT: self.instant(),
+            words.REMEMBERED: True,
+        }
+
+    def instant(self) -> str:
+        now = self.clock.now().astimezone(datetime.UTC)
+        return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    # ---- storage, in the document's shape
+
+    def record(self, caller: str, app_id: str) -> Record:
+        found = self.vault.load(KIND, *self.record_key(caller, app_id))
+        return found or {words.ALL_TOOLS: False, words.TOOLS: {}}
+
+    def save_record(self, record: Record, caller: str, app_id: str) -> None:
+        self.vault.save(KIND, record, *self.record_key(caller, app_id))
+
+    def record_key(self, caller: str, app_id: str) -> tuple[str, ...]:
+        return caller, app_id
+
+    def export(self) -> dict[str, Any]:
+        """caller -> app -> {allTools, tools -> {granted, grantedAt, remember}}."""
+        nested: dict[str, Any] = {}
+        for key in sorted(self.vault.keys(KIND)):
+            record = self.vault.load(KIND, *key)
+            if record is not None:  # else it went meanwhile
+                caller, app_id = key
+                nested.setdefault(caller, {})[app_id] = record
+        return nested
+
+    def reset(self) -> None:
+        """What is not in the vault; that one is reset by whoever keeps it."""
+        with self._lock:
+            self._questions.clear()
+            self._open.clear()
+            self._once.clear()

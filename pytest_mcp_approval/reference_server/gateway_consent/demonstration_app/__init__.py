@@ -1,0 +1,8 @@
+"""The demonstration apps: what an app does on its side of each of the four ways in."""
+
+from __future__ import annotations
+
+from .app import OTHER_CLIENT_ID, DemonstrationApp
+from .known_secrets import KnownSecrets
+
+__all__ = ["OTHER_CLIENT_ID", "DemonstrationApp", "KnownSecrets"]

@@ -1,0 +1,110 @@
+"""Runs a tool of an app, once everybody has agreed: over HTTP, as a command, or on the desktop.
+
+Each kind is given just what it needs. Knows no consent, and of credentials only what to add to a
+request.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+from . import http_client
+from .demonstration import COMMAND_PLACES
+from .descriptors import App, AppTool
+
+_SECONDS = 20.0
+_MOST_BYTES = 64 * 1024
+
+
+class ExecutionError(Exception):
+    """The app did not do it; the words are ours."""
+
+
+class RejectedError(ExecutionError):
+    """The app does not know the credential (401)."""
+
+
+class Sending(Protocol):
+    """What an app's authorisation adds to a request."""
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+    @property
+    def query(self) -> Mapping[str, str]: ...
+    @property
+    def cookies(self) -> Mapping[str, str]: ...
+
+
+def url_of(app: App, tool: AppTool) -> str:
+    """Where a web app's tool is, without any credential."""
+    path = str(tool.execution.get("path", ""))
+    return f"{app.base_url}/{path.lstrip('/')}"
+
+
+def over_http(
+    app: App, tool: AppTool, arguments: Mapping[str, Any], sending: Sending | None
+) -> dict[str, Any]:
+    """One request; the answer is a JSON object."""
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    url = url_of(app, tool)
+    if sending is not None:
+        headers.update(sending.headers)
+        if sending.cookies:
+            headers["Cookie"] = "; ".join(
+                f"{name}={value}" for name, value in sending.cookies.items()
+            )
+        if sending.query:
+            url += ("&" if "?" in url else "?") + urlencode(sending.query)
+    method = str(tool.execution.get("method", "POST")).upper()
+    try:
+        answer = http_client.send(method, url, headers, json.dumps(dict(arguments)).encode())
+    except http_client.SendingError as error:
+        raise ExecutionError(str(error)) from None
+    if answer.status == 401:
+        raise RejectedError("it does not know the credential")
+    if not 200 <= answer.status < 300:
+        raise ExecutionError(f"it answered with the status {answer.status}")
+    try:
+        result = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        raise ExecutionError("it answered with no JSON") from None
+    return result if isinstance(result, dict) else {"result": result}
+
+
+def as_command(tool: AppTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The words of the descriptor, each argument one word: no shell reads them."""
+    words = tool.execution.get("command")
+    if not isinstance(words, list) or not words:
+        raise ExecutionError("its descriptor names no command")
+    line = [_word(str(word), arguments) for word in words]
+    try:
+        done = subprocess.run(
+            line,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise ExecutionError(f"its command could not be run: {type(error).__name__}") from None
+    if done.returncode:
+        raise ExecutionError(f"its command ended with {done.returncode}")
+    return {"output": done.stdout[:_MOST_BYTES].decode("utf-8", "replace")}
+
+
+def _word(word: str, arguments: Mapping[str, Any]) -> str:
+    name = word[1:-1] if word[:1] == "{" and word[-1:] == "}" else ""
+    if name in arguments:
+        value = arguments[name]
+        return value if isinstance(value, str) else json.dumps(value)
+    return COMMAND_PLACES.get(name, word)
+
+
+def on_desktop(tool: AppTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """A demonstration: there is no desktop to send events to, so the event is handed back."""
+    return {"event": tool.execution.get("event", tool.name), "arguments": dict(arguments)}

@@ -1,0 +1,128 @@
+"""The gateway's own pages on loopback: a small HTTP server, started when a page is first needed.
+
+It is there whatever carries MCP, so that a gateway on standard input has pages as well. Only
+requests under a loopback name are served (a page elsewhere cannot point its own name here), and
+nothing of a request is logged: its address is a secret. Knows no consent and no app.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.routing import BaseRoute
+
+HOST = "localhost"
+_HOSTS = ("localhost", "127.0.0.1")
+_SECONDS = 10.0
+_BACKLOG = 128
+MAXIMUM_BYTES = 256 * 1024
+"""Of a request's body: forms, no uploads."""
+
+
+class ListenerError(RuntimeError):
+    """No page can be served."""
+
+
+class Listener:
+    """`routes` are asked for once, at the start."""
+
+    def __init__(self, routes: Callable[[], Sequence[BaseRoute]], host: str = HOST) -> None:
+        self._routes = routes
+        self._host = host
+        self._lock = threading.Lock()
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+        self._port = 0
+
+    @property
+    def running(self) -> bool:
+        return self._server is not None
+
+    @property
+    def url(self) -> str:
+        """Where it can be reached, without a slash at the end; starts it."""
+        with self._lock:
+            if self._server is None:
+                self._start()
+            return f"http://{self._host}:{self._port}"
+
+    def _start(self) -> None:
+        import uvicorn  # here: who needs no page pays nothing
+
+        listening = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+        self._port = int(listening.getsockname()[1])
+        config = uvicorn.Config(
+            self.application(),
+            log_level=logging.CRITICAL,
+            access_log=False,
+            # The log of whoever embeds us stays as it is.
+            log_config=None,
+            lifespan="off",
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=1,
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(
+            target=server.run,
+            kwargs={"sockets": [listening]},
+            name="gateway pages",
+            daemon=True,
+        )
+        thread.start()
+        give_up = time.monotonic() + _SECONDS
+        while not server.started:
+            if not thread.is_alive() or time.monotonic() > give_up:
+                server.should_exit = True
+                listening.close()
+                raise ListenerError("the gateway's pages: got no listener on 127.0.0.1")
+            time.sleep(0.001)
+        self._server, self._thread = server, thread
+
+    def application(self) -> Any:
+        from starlette.applications import Starlette
+
+        return _Door(Starlette(routes=list(self._routes())), lambda: self._port)
+
+    def stop(self) -> None:
+        """Also if it never ran; a page that is needed later starts it again, elsewhere."""
+        with self._lock:
+            server, thread = self._server, self._thread
+            self._server = self._thread = None
+        if server is not None and thread is not None:
+            server.should_exit = True
+            thread.join(_SECONDS)
+
+
+class _Door:
+    """Lets in what is addressed to a loopback name with our port, and is not too large."""
+
+    def __init__(self, app: Any, port: Callable[[], int]) -> None:
+        self._app = app
+        self._port = port
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        from starlette.responses import PlainTextResponse
+
+        if scope["type"] != "http":
+            return
+        headers = dict(scope["headers"])
+        allowed = {f"{host}:{self._port()}".encode() for host in _HOSTS}
+        length = headers.get(b"content-length", b"0")
+        if headers.get(b"host") not in allowed:
+            answer = PlainTextResponse("This name is not served here.", 421)
+        elif b"transfer-encoding" in headers or not length.isdigit():
+            answer = PlainTextResponse("The body must have a length.", 411)
+        elif len(length) > 12 or int(length) > MAXIMUM_BYTES:
+            answer = PlainTextResponse("The body is too large.", 413)
+        else:
+            await self._app(scope, receive, send)
+            return
+        await answer(scope, receive, send)

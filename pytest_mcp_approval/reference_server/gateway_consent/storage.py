@@ -1,0 +1,73 @@
+"""Chooses the vault: what the settings name, what the machine has, and where its files go.
+
+Knows no consent and no credential.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from .options import Options, Storage
+from .vault import MemoryVault, Vault, VaultError
+from .vault_file import FileVault
+from .vault_keyring import KeyringVault, usable_backend
+
+
+def open_vault(options: Options, url: str | None) -> Vault:
+    """`url` is the server's own database, None for memory."""
+    storage = options.storage
+    if storage is Storage.AUTOMATIC:
+        storage = Storage.MEMORY if url is None else Storage.FILE
+    if storage is Storage.MEMORY:
+        return MemoryVault()
+    if storage in (Storage.KEYRING, Storage.SYSTEM):
+        backend = usable_backend()
+        if backend is not None:
+            return KeyringVault(backend, options.folder or _beside(url) or own_folder())
+        if storage is Storage.KEYRING:
+            raise VaultError(
+                "storage: got keyring, but this machine has no key store that can be used; "
+                "say file, or system for whichever there is"
+            )
+        return FileVault(options.folder or _beside(url) or own_folder())
+    folder = options.folder or _beside(url)
+    if folder is not None:
+        return FileVault(folder)
+    return FileVault(Path(tempfile.mkdtemp(prefix="mcp-approval-gateway-")), temporary=True)
+
+
+def _beside(url: str | None) -> Path | None:
+    """A folder beside the database, if that is a file."""
+    if url is None:
+        return None
+    import sqlalchemy
+
+    parts = sqlalchemy.make_url(url)
+    if parts.get_backend_name() != "sqlite" or not parts.database:
+        return None
+    return Path(f"{parts.database}-gateway")
+
+
+def own_folder() -> Path:
+    """Where a program of this person keeps its state."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base) / "mcp-approval-gateway"
+
+
+def kind_of(vault: Vault) -> Storage:
+    """What it turned out to be."""
+    if isinstance(vault, KeyringVault):
+        return Storage.KEYRING
+    return Storage.FILE if isinstance(vault, FileVault) else Storage.MEMORY
+
+
+def folder_of(vault: Vault) -> Path | None:
+    return vault.folder if isinstance(vault, (FileVault, KeyringVault)) else None

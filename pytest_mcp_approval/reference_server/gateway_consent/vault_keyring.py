@@ -1,0 +1,212 @@
+"""A vault in the key store of the operating system, through the library `keyring`.
+
+Keychain, Credential Manager, or the Secret Service: each encrypts what it holds. Their limits are
+kept: names have one short length (`vault.address`), and what is longer than the shortest limit
+(Windows: 2560 bytes, two for a character) is written in parts, the new ones before the old ones go.
+Key stores cannot list what they hold, so an index is kept beside the records. Knows no consent and
+no credential.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .locking import FileLock, LockError
+from .vault import Key, Record, VaultError, address
+from .vault_file import LOCK_FILE, make_private
+
+if TYPE_CHECKING:
+    from keyring.backend import KeyringBackend
+
+SERVICE = "pytest-mcp-approval gateway"
+INDEX = "index"
+SHORT_PART = 1000
+"""Characters of one part in the tightest store: ASCII, two bytes for each."""
+PART = 50_000
+"""In any other."""
+_TIGHT = "keyring.backends.Windows"
+_PROBE_SECONDS = 5.0
+# Backends that keep nothing, or keep it in clear.
+_UNFIT = ("keyring.backends.fail", "keyring.backends.null", "keyrings.alt")
+
+Result = TypeVar("Result")
+
+
+class KeyringVault:
+    """`folder` holds nothing but the lock that processes share."""
+
+    def __init__(
+        self, backend: KeyringBackend, folder: Path, part: int | None = None, service: str = SERVICE
+    ) -> None:
+        tight = type(backend).__module__.startswith(_TIGHT)
+        self._part = part or (SHORT_PART if tight else PART)
+        self.folder = folder
+        self._backend = backend
+        self._service = service
+        make_private(folder)
+        self._lock = FileLock(folder / LOCK_FILE)
+
+    def load(self, kind: str, *key: str) -> Record | None:
+        with self.exclusive():
+            text = self._read(address(kind, key))
+        return None if text is None else json.loads(text)["record"]
+
+    def save(self, kind: str, record: Record, *key: str) -> None:
+        name = address(kind, key)
+        with self.exclusive():
+            index = self._index()
+            if index.get(name) != kind:
+                # Before the record: whatever is there can be found, and so deleted.
+                self._write(INDEX, json.dumps({**index, name: kind}))
+            self._write(name, json.dumps({"key": key, "record": record}))
+
+    def delete(self, kind: str, *key: str) -> None:
+        with self.exclusive():
+            self._remove(address(kind, key))
+
+    def keys(self, kind: str) -> list[Key]:
+        with self.exclusive():
+            names = [name for name, own in self._index().items() if own == kind]
+            texts = [self._read(name) for name in names]
+        return [tuple(json.loads(text)["key"]) for text in texts if text is not None]
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        try:
+            with self._lock.held():
+                yield
+        except LockError as error:
+            raise VaultError(str(error)) from None
+
+    def reset(self) -> None:
+        with self.exclusive():
+            for name in self._index():
+                self._erase(name)
+            self._erase(INDEX)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    # ---- texts of any length under a name
+
+    def _index(self) -> dict[str, str]:
+        text = self._read(INDEX)
+        found: dict[str, str] = {} if text is None else json.loads(text)
+        return found
+
+    def _remove(self, name: str) -> None:
+        self._erase(name)
+        index = self._index()
+        if index.pop(name, None) is not None:
+            self._write(INDEX, json.dumps(index))
+
+    def _read(self, name: str) -> str | None:
+        head = self._get(name)
+        if head is None:
+            return None
+        parts = [self._get(part) for part in _parts(name, head)]
+        if None in parts:
+            raise VaultError("the key store: got a record without one of its parts")
+        return head[1:] if head.startswith("=") else "".join(filter(None, parts))
+
+    def _write(self, name: str, text: str) -> None:
+        old = self._get(name)
+        if len(text) < self._part:
+            self._set(name, f"={text}")
+        else:
+            starts = range(0, len(text), self._part)
+            pieces = [text[start : start + self._part] for start in starts]
+            head = f"{len(pieces)} {secrets.token_hex(8)}"
+            for part, piece in zip(_parts(name, head), pieces, strict=True):
+                self._set(part, piece)
+            self._set(name, head)
+        for part in _parts(name, old or "="):
+            self._unset(part)
+
+    def _erase(self, name: str) -> None:
+        head = self._get(name)
+        if head is not None:
+            self._unset(name)
+            for part in _parts(name, head):
+                self._unset(part)
+
+    # ---- the key store
+
+    def _get(self, name: str) -> str | None:
+        return self._asked(lambda: self._backend.get_password(self._service, name))
+
+    def _set(self, name: str, text: str) -> None:
+        self._asked(lambda: self._backend.set_password(self._service, name, text))
+
+    def _unset(self, name: str) -> None:
+        from keyring.errors import PasswordDeleteError
+
+        with contextlib.suppress(PasswordDeleteError):
+            self._asked(lambda: self._backend.delete_password(self._service, name))
+
+    def _asked(self, question: Callable[[], Result]) -> Result:
+        from keyring.errors import PasswordDeleteError
+
+        try:
+            return question()
+        except PasswordDeleteError:
+            raise
+        except Exception as error:
+            # Backends raise what they like; their words may hold what was to be kept.
+            raise VaultError(f"the key store: {type(error).__name__}") from None
+
+
+def _parts(name: str, head: str) -> list[str]:
+    if head.startswith("="):
+        return []
+    count, _, generation = head.partition(" ")
+    return [f"{name}.{generation}.{number}" for number in range(int(count))]
+
+
+# ---- whether there is a key store
+
+
+def usable_backend() -> KeyringBackend | None:
+    """The key store of this machine, if there is one that encrypts and works; None otherwise."""
+    import keyring
+    from keyring.backends.chainer import ChainerBackend
+
+    try:
+        chosen = keyring.get_keyring()
+        several = chosen.backends if isinstance(chosen, ChainerBackend) else [chosen]
+        return next((one for one in several if fit(one) and works(one)), None)
+    except Exception:
+        # A backend that fails to load is none.
+        return None
+
+
+def fit(backend: Any) -> bool:
+    """By what the library says of it: a priority below 1 is not recommended."""
+    module = type(backend).__module__
+    return not module.startswith(_UNFIT) and getattr(backend, "priority", 0) >= 1
+
+
+def works(backend: Any, seconds: float = _PROBE_SECONDS) -> bool:
+    """A round trip, in a thread: a locked key store may wait for a person who is not there."""
+    outcome: list[bool] = []
+
+    def probe() -> None:
+        name, text = f"probe {secrets.token_hex(8)}", secrets.token_hex(8)
+        try:
+            backend.set_password(SERVICE, name, text)
+            outcome.append(backend.get_password(SERVICE, name) == text)
+            backend.delete_password(SERVICE, name)
+        except Exception:
+            outcome.insert(0, False)
+
+    thread = threading.Thread(target=probe, name="key store probe", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return outcome[:1] == [True] and not thread.is_alive()

@@ -1,0 +1,304 @@
+"""The gateway as a part of the reference server: every app's tools, and two that only look.
+
+Nothing is opened until it is needed: no vault before the first call, no page before the first
+question, no demonstration app before the first call to a web app. Knows MCP's shapes of tools,
+results and errors; the rules are the gateway's.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from ...families.gateway_consent import vocabulary as words
+from ...families.gateway_consent.vocabulary import tool_name
+from ..wings import Caller, Wing, WingParts, WingSettingError
+from .consent import Decisions, Question
+from .consent_page import ConsentPages
+from .demonstration import PLACE
+from .descriptors import App, AppTool
+from .gateway import Gateway
+from .known_settings import KNOWN_SETTINGS
+from .listener import Listener
+from .log import NAME as LOG_NAME
+from .log import logger
+from .options import Options, Storage, read_options
+from .pages import style_routes
+from .refusals import GatewayRefusal
+from .vault import Vault, VaultError
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
+    from .authorisation import Authoriser
+    from .demonstration_app import DemonstrationApp
+
+LOG_FILE = "gateway.log"
+_VAULT, _DEMONSTRATION, _DECISIONS, _AUTHORISER = (
+    "vault",
+    "demonstration",
+    "decisions",
+    "authoriser",
+)
+
+Part = TypeVar("Part")
+
+
+class GatewayWing(Wing):
+    """Tools of apps, behind consent. Each part is made by a method that a broken one replaces."""
+
+    family = words.FAMILY
+    known_settings: ClassVar[Mapping[str, Any]] = KNOWN_SETTINGS
+    gateway_class: ClassVar[type[Gateway]] = Gateway
+    decisions_class: ClassVar[type[Decisions]] = Decisions
+    pages_class: ClassVar[type[ConsentPages]] = ConsentPages
+
+    def __init__(self, parts: WingParts) -> None:
+        super().__init__(parts)
+        self.options = self.read_options(parts.settings)
+        self._backing = parts.backing
+        self._lock = threading.RLock()
+        self._vault: Vault | None = None
+        self._made: dict[str, Any] = {}
+        self._to_reset: set[str] = set()
+        self._log: logging.Handler | None = None
+        self._demonstration: _Kept | None = None
+        self.listener = Listener(self.routes)
+        self._tools: dict[str, tuple[App, AppTool]] = {
+            tool_name(app.id, tool.name): (app, tool)
+            for app in self.options.apps.values()
+            for tool in app.tools.values()
+        }
+        self._listings = [
+            *(entry for app in self.options.apps.values() for entry in app.listings()),
+            *_LOOKING,
+        ]
+        if self.options.storage not in (Storage.AUTOMATIC, Storage.MEMORY):
+            self.open_early()
+
+    def read_options(self, settings: Mapping[str, Any]) -> Options:
+        return read_options(settings)
+
+    def open_early(self) -> None:
+        """A vault that was asked for by name is there, or nothing starts."""
+        try:
+            _ = self.vault
+        except VaultError as error:
+            raise WingSettingError(str(error)) from None
+
+    # ---- parts, each made when it is first needed
+
+    @property
+    def vault(self) -> Vault:
+        """It outlives this server."""
+        with self._lock:
+            if self._vault is None:
+                vault = self._backing.keep(self.family, self.make_vault, self.make_vault)
+                if _VAULT in self._to_reset:
+                    vault.reset()
+                self._vault = vault
+                self.open_log()
+            return self._vault
+
+    def make_vault(self, url: str | None = None) -> Vault:
+        from .storage import open_vault  # here: who keeps all in memory needs no cryptography
+
+        return open_vault(self.options, url)
+
+    def _once(self, name: str, make: Callable[[], Part]) -> Part:
+        """Of several calls that come first together, one makes it."""
+        with self._lock:
+            if name not in self._made:
+                self._made[name] = make()
+            made: Part = self._made[name]
+            return made
+
+    @property
+    def decisions(self) -> Decisions:
+        return self._once(_DECISIONS, lambda: self.decisions_class(self.vault, self.clock))
+
+    @property
+    def pages(self) -> ConsentPages:
+        return self._once(
+            "pages", lambda: self.pages_class(self.decisions, lambda: self.options.apps)
+        )
+
+    @property
+    def authoriser(self) -> Authoriser:
+        return self._once(_AUTHORISER, self.make_authoriser)
+
+    def make_authoriser(self) -> Authoriser:
+        from .authorisation import Authoriser
+
+        return Authoriser(self.vault, self.clock, lambda: self.listener.url, self.located_apps)
+
+    @property
+    def gateway(self) -> Gateway:
+        return self._once("gateway", self.make_gateway)
+
+    def make_gateway(self) -> Gateway:
+        return self.gateway_class(
+            self.decisions, self.effects, self.consent_url, lambda: self.authoriser, self.locate
+        )
+
+    def consent_url(self, question: Question) -> str:
+        return self.listener.url + self.pages.path(question)
+
+    def routes(self) -> list[BaseRoute]:
+        """What the listener serves."""
+        return [*style_routes(), *self.pages.routes(), *self.authoriser.routes()]
+
+    def locate(self, app: App) -> App:
+        """A web app with its address; the demonstration is started if it is of that one."""
+        if f"{{{PLACE}}}" not in (app.base_url or ""):
+            return app
+        return app.located({PLACE: self.demonstration_url})
+
+    def located_apps(self) -> dict[str, App]:
+        return {id: self.locate(app) for id, app in self.options.apps.items()}
+
+    @property
+    def demonstration_url(self) -> str:
+        return self.options.demonstration or self.demonstration.start()
+
+    @property
+    def demonstration(self) -> DemonstrationApp:
+        """It is another party: a restart of the gateway does not end it."""
+        with self._lock:
+            if self._demonstration is None:
+                self._demonstration = self._backing.keep(
+                    f"{self.family} demonstration", self._keep, lambda _: self._keep()
+                )
+                self._demonstration.gateways[id(self)] = self.redirect_uris
+                if _DEMONSTRATION in self._to_reset:
+                    self._demonstration.app.reset()
+            return self._demonstration.app
+
+    def redirect_uris(self) -> list[str]:
+        """Where the demonstration may send people back to; asked for once a person is there."""
+        return self.authoriser.redirect_uris()
+
+    def _keep(self) -> _Kept:
+        return _Kept(self.make_demonstration)
+
+    def make_demonstration(self, redirect_uris: Callable[[], list[str]]) -> DemonstrationApp:
+        from .demonstration_app import DemonstrationApp
+
+        return DemonstrationApp(self.clock, redirect_uris=redirect_uris, apps=self.options.apps)
+
+    # ---- the log
+
+    def open_log(self) -> None:
+        """Beside the vault's files, if it has any."""
+        folder = self.folder()
+        if folder is not None:
+            self._log = logging.FileHandler(folder / LOG_FILE, encoding="utf-8", delay=True)
+            self._log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+            logging.getLogger(LOG_NAME).addHandler(self._log)
+            logger.setLevel(logging.INFO)
+
+    def folder(self) -> Path | None:
+        """Where all files of the gateway are; None if it writes none."""
+        from .storage import folder_of
+
+        return folder_of(self.vault)
+
+    # ---- tools
+
+    def listings(self) -> list[dict[str, Any]]:
+        return self._listings
+
+    def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
+        if name == words.STATUS_TOOL:
+            return self.result(self.status())
+        if name == words.EXPORT_TOOL:
+            return self.result(self.decisions.export())
+        app, tool = self._tools[name]
+        try:
+            return self.result(self.gateway.call(caller, app, tool, arguments))
+        except GatewayRefusal as refusal:
+            return self.refuse(refusal)
+
+    def result(self, answer: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "content": [{"type": "text", "text": json.dumps(answer)}],
+            "structuredContent": answer,
+            "isError": False,
+        }
+
+    def refuse(self, refusal: GatewayRefusal) -> dict[str, Any]:
+        """A JSON-RPC error, never a result."""
+        from mcp.shared.exceptions import MCPError
+
+        error = refusal.to_error()
+        raise MCPError(error["code"], error["message"], error["data"])
+
+    def status(self) -> dict[str, Any]:
+        """What a suite that judges this gateway must know of it; nothing secret."""
+        from .storage import kind_of
+
+        folder, demonstration = self.folder(), self.demonstration_url
+        return {
+            "pagesUrl": self.listener.url,
+            "demonstrationUrl": demonstration,
+            "journalUrl": f"{demonstration}/journal",
+            "storage": kind_of(self.vault).value,
+            "folder": None if folder is None else str(folder),
+            "logFile": None if folder is None else str(folder / LOG_FILE),
+        }
+
+    # ---- life
+
+    def reset(self) -> None:
+        with self._lock:
+            self._to_reset = {_VAULT, _DEMONSTRATION}  # what is not there yet, when it is needed
+            if self._vault is not None:
+                self._vault.reset()
+            if self._demonstration is not None:
+                self._demonstration.app.reset()
+            for name in (_DECISIONS, _AUTHORISER):
+                if name in self._made:
+                    self._made[name].reset()
+
+    def close(self) -> None:
+        self.listener.stop()
+        with self._lock:
+            if self._demonstration is not None:
+                self._demonstration.gateways.pop(id(self), None)
+                if not self._demonstration.gateways:
+                    self._demonstration.app.stop()
+            if self._log is not None:
+                logging.getLogger(LOG_NAME).removeHandler(self._log)
+                self._log.close()
+                self._log = None
+
+
+class _Kept:
+    """The demonstration app, for all gateways over one backing."""
+
+    def __init__(self, make: Callable[[Callable[[], list[str]]], DemonstrationApp]) -> None:
+        self.gateways: dict[int, Callable[[], list[str]]] = {}
+        self.app = make(lambda: [uri for uris in list(self.gateways.values()) for uri in uris()])
+
+    def close(self) -> None:
+        self.app.stop()
+
+
+def _looking(name: str, title: str, description: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "title": title,
+        "description": description,
+        "inputSchema": {"type": "object", "properties": {}},
+        "annotations": {"readOnlyHint": True, "destructiveHint": False},
+    }
+
+
+_LOOKING = [
+    _looking(words.STATUS_TOOL, "Gateway status", "Where the gateway's pages and files are."),
+    _looking(words.EXPORT_TOOL, "Export consents", "Every remembered decision: client, app, tool."),
+]

@@ -1,0 +1,60 @@
+"""A gateway as tests keep it: called as MCP calls it, decided for by a person at its pages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from mcp.shared.exceptions import MCPError
+
+from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Refusal
+from pytest_mcp_approval.reference_server import SettableClock
+from pytest_mcp_approval.reference_server.effects import Effects
+from pytest_mcp_approval.reference_server.gateway_consent.wing import GatewayWing
+from pytest_mcp_approval.reference_server.wings import Backing, Caller, WingParts
+from tests.reference_server.gateway_consent.person import choose
+
+
+class House:
+    """A wing that can be restarted over what it had stored."""
+
+    def __init__(self, url: str | None = None, **settings: Any) -> None:
+        self.backing, self.settings = Backing(url), settings
+        self.clock, self.effects = SettableClock(), Effects()
+        self.wing = self.new_wing()
+        self.codes: list[tuple[int, str]] = []
+
+    def new_wing(self) -> GatewayWing:
+        return GatewayWing(WingParts(self.clock, self.effects, self.backing, self.settings))
+
+    def restart(self) -> None:
+        self.wing.close()
+        self.wing = self.new_wing()
+
+    def call(self, name: str, client: str = "A", **arguments: Any) -> Any:
+        """The result, or the error's data."""
+        try:
+            result = self.wing.call(name, arguments, Caller("user", "session", client))
+        except MCPError as refusal:
+            self.codes.append((refusal.error.code, refusal.error.data["code"]))
+            return refusal.error.data
+        assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+        return result["structuredContent"]
+
+    def code(self, name: str, client: str = "A", **arguments: Any) -> str | None:
+        """None for a call that was made; whether it was is checked."""
+        before = len(self.effects)
+        code = self.call(name, client, **arguments).get("code")
+        assert len(self.effects) - before == (code is None)
+        return code
+
+    def decide(
+        self, name: str, choice: Choice, client: str = "A", *, remember: bool = True
+    ) -> None:
+        asked = self.call(name, client)
+        assert asked["code"] == Refusal.CONSENT_REQUIRED
+        assert choose(asked["consentUrl"], choice, remember=remember).status == 200
+
+    def close(self) -> None:
+        self.wing.close()
+        self.backing.close()
