@@ -1,39 +1,42 @@
 """pytest runs inside a test: which plugin, and what must be loaded before.
 
-An inner run in this process drops the modules that it was first to load, and a second copy of a
-compiled module is a stranger to the first: what is heavy is loaded here, once.
+An inner run in this process drops the modules that it was first to load. The next one would load
+them again, and a second copy of a compiled module is a stranger to the first: what may be wanted is
+loaded here, once.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-HEAVY = (
-    "pytest_mcp_approval.families.confirmation_tokens.fixtures",
-    "pytest_mcp_approval.families.confirmation_tokens.preflight",
-    "pytest_mcp_approval.families.execution_tokens.fixtures",
-    "pytest_mcp_approval.families.execution_tokens.preflight",
-    "pytest_mcp_approval.families.prepare_confirm.fixtures",
-    "pytest_mcp_approval.families.sep2672.fixtures",
-    "pytest_mcp_approval.preflight",
-    "pytest_mcp_approval.reference_server.prepare_confirm.sql_state",
-    "pytest_mcp_approval.reference_server.confirmation_tokens.sql",
-    "pytest_mcp_approval.reference_server.execution_tokens.nonce_store",
-    "pytest_mcp_approval.reference_server.stores.sql",
-    "pytest_mcp_approval.report.html",
-    "pytest_mcp_approval.run",
-    "pytest_mcp_approval.target.reference",
-    "virtual_authenticator.cdp",
-    "virtual_authenticator.certificates",
-    "virtual_authenticator.client_extensions",
-    "virtual_authenticator.faults",
-)
-for name in HEAVY:
-    import_module(name)
+from tests import fewer_cases
+
+WHOLE = bool(os.environ.get("MCP_APPROVAL_MATRIX"))
+"""`make matrix`: every combination of transport, store and era, and all cases in each."""
+
+ROOT = Path(__file__).parents[1]
+LEFT_OUT = ("__main__", "browser", "scenarios", "verifiers")
+"""What runs when it is loaded, or needs more than a run of the suite does."""
+
+
+def load_everything() -> None:
+    """Every module of ours that an inner run may want, with all that those load."""
+    for package in ("pytest_mcp_approval", "virtual_authenticator"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            if not set(parts) & set(LEFT_OUT):
+                import_module(".".join(parts).removesuffix(".__init__"))
+
+
+load_everything()
 
 
 def plugin_options() -> list[str]:
@@ -41,19 +44,49 @@ def plugin_options() -> list[str]:
     others = ["-p", "no:hypothesispytest", "-p", "no:anyio"]
     # These collect garbage around every run, which in a process this large takes half a second.
     others += ["-p", "no:unraisableexception", "-p", "no:threadexception"]
-    known = {one.value for one in entry_points(group="pytest11")}
-    if "pytest_mcp_approval.plugin" in known:
-        return others
-    return [*others, "-p", "pytest_mcp_approval.plugin"]
+    return others if _is_installed() else [*others, "-p", "pytest_mcp_approval.plugin"]
+
+
+@cache
+def _is_installed() -> bool:
+    """Whether pytest finds the plugin by itself; that takes a look at every distribution."""
+    return any(one.value == "pytest_mcp_approval.plugin" for one in entry_points(group="pytest11"))
+
+
+def bare_options() -> list[str]:
+    """For many short runs in this process: our plugin alone, and of pytest's own only what a run of
+    the packaged scenarios has some use for. Reading the metadata of every distribution, marking
+    their files and registering the rest takes longer than a short run itself."""
+    unused = [
+        *("cacheprovider", "debugging", "doctest", "faulthandler", "junitxml", "legacypath"),
+        *("logging", "pastebin", "setuponly", "setupplan", "stepwise", "subtests", "unittest"),
+        *("unraisableexception", "threadexception"),
+    ]
+    options = ["--disable-plugin-autoload", "-p", "pytest_mcp_approval.plugin", "--assert=plain"]
+    return options + [word for name in unused for word in ("-p", f"no:{name}")]
 
 
 class Verdicts:
-    """Sits in an inner run and listens."""
+    """Sits in an inner run and listens. With `enough`, the run ends at the first such verdict."""
 
-    def __init__(self) -> None:
+    def __init__(self, enough: Callable[[dict[str, Any]], bool] | None = None) -> None:
         self.found: list[dict[str, Any]] = []
+        self._enough = enough
+        self._session: pytest.Session | None = None
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self._session = session
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         result = getattr(report, "mcp_approval", None)
-        if result is not None:
-            self.found.append(result)
+        if result is None:
+            return
+        self.found.append(result)
+        if self._enough is not None and self._session is not None and self._enough(result):
+            self._session.shouldfail = "enough was heard"
+
+
+def sample_over(transport: str) -> list[object]:
+    """For a run against the healthy reference: in this process it meets every case. Other
+    transports have nothing to say to cases that differ in their arguments alone."""
+    return [] if WHOLE or transport == "in-process" else [fewer_cases]

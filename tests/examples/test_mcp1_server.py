@@ -89,6 +89,7 @@ def test_a_broken_copy_is_found_out(folder: Path, rule: str):
         stamps = 'shelf.get(name, {}).get("stamp") != stamp'
         assert server.count(stamps) == 1
         (folder / "server.py").write_text(server.replace(stamps, "name not in shelf"))
-    judged = judge(folder, f"--mcp-approval-select={FAMILY}/{rule}", "-k", "not restart")
+    # The first scenario that tells is enough.
+    judged = judge(folder, f"--mcp-approval-select={FAMILY}/{rule}", "-k", "not restart", "-x")
     assert judged.code == 1, judged.text
     assert rule in judged.rules("failed"), judged.text

@@ -19,10 +19,13 @@ from pathlib import Path
 
 import pytest
 
+from tests import fewer_cases
+from tests.browsers import HINT, find_browser
 from tests.examples.node_packages import EXAMPLE, node_modules
-from tests.inner_runs import plugin_options
+from tests.inner_runs import WHOLE, plugin_options
 
 RUN_SECONDS = 110
+BROWSER = "--mcp-approval-browser"
 
 # The rules in parts that take about as long, so that cores share them, and how many pass in each.
 # Not verified: 4.4-method-not-found (needs a server without the capability) and
@@ -36,6 +39,9 @@ PARTS = {
     "steps 1 to 9": (("4.8-0*",), 9),
     "steps 10 to 14": (("4.8-1*", "4.8-order"), 6),
 }
+ALL_CASES = {"canonical arguments"}
+"""Where two languages differ most. Of other scenarios with many cases the first and the last are
+run here, and all of them by `make matrix`."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ def judge(example: Path) -> Iterator[object]:
         selected = [f"--mcp-approval-select=sep2672/{rule}" for rule in rules]
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist"]
         process = subprocess.Popen(
-            [*command, *plugin_options(), *arguments, *selected],
+            [*command, *plugin_options(), f"{BROWSER}=none", *arguments, *selected],
             cwd=example,
             env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")},
             stdout=subprocess.PIPE,
@@ -96,9 +102,13 @@ def judge(example: Path) -> Iterator[object]:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_it_keeps_every_rule_over_http(judge, part):
+def test_it_keeps_every_rule_over_http(example, judge, part):
     rules, passed = PARTS[part]
-    judgement = judge("--mcp-approval-strict", rules=rules)
+    fewer: tuple[str, ...] = ()
+    if not (WHOLE or part in ALL_CASES):
+        shutil.copy(fewer_cases.__file__, example)
+        fewer = ("-p", "fewer_cases", "--cases-of-each=2")
+    judgement = judge("--mcp-approval-strict", *fewer, rules=rules)
     assert judgement.exit_code == 0, judgement.output
     assert judgement.count("failed") == 0, judgement.output
     assert judgement.count("passed") >= passed, judgement.output
@@ -142,6 +152,59 @@ def test_a_broken_copy_is_found_out(example, judge, defect):
     source = gate.read_text(encoding="utf-8")
     assert source.count(line) == 1, f"gate.js has changed: expected {line!r} once"
     gate.write_text(source.replace(line, instead), encoding="utf-8")
-    judgement = judge(rules=(rule,))
+    judgement = judge("-x", rules=(rule,))
     assert judgement.exit_code == 1, judgement.output
     assert re.search(rf"^FAIL sep2672/{rule} ", judgement.output, re.MULTILINE), judgement.output
+
+
+# ---- its page, in a browser
+
+ON_THE_PAGE = {"ceremonies": 8, "client": 8, "review": 2}
+"""The files of scenarios, and how many rules pass in each."""
+
+
+@pytest.fixture
+def browser() -> str:
+    found = find_browser()
+    if found is None:
+        pytest.skip(HINT)
+    return f"{BROWSER}={found}"
+
+
+@pytest.mark.parametrize("part", ON_THE_PAGE)
+def test_its_page_keeps_every_rule_in_a_browser(example, judge, browser, part):
+    shutil.copy(fewer_cases.__file__, example)
+    fewer = ("-p", "fewer_cases", f"--cases-of-each={9 if WHOLE else 1}")
+    judgement = judge(browser, f"mcp-approval/sep2672/test_browser_{part}.py", *fewer, rules=())
+    assert judgement.exit_code == 0, judgement.output
+    assert re.search(r" page     http://localhost:\d+/  [(]in .+[)]", judgement.output)
+    assert judgement.count("passed") == ON_THE_PAGE[part], judgement.output
+    assert judgement.count("failed") + judgement.count("not verified") == 0, judgement.output
+
+
+def test_a_broken_page_is_found_out(example, judge, browser):
+    script = example / "public" / "app.js"
+    source = script.read_text(encoding="utf-8")
+    line = "at('text').textContent = displayText;"
+    assert source.count(line) == 1, f"app.js has changed: expected {line!r} once"
+    shorter = line.replace("displayText", "displayText.slice(0, 80)")
+    script.write_text(source.replace(line, shorter), encoding="utf-8")
+    judgement = judge(browser, "-x", rules=("4.4.3-client-verbatim",))
+    assert judgement.exit_code == 1, judgement.output
+    assert "FAIL sep2672/4.4.3-client-verbatim " in judgement.output
+    assert "80 characters, without what follows" in judgement.output
+    assert re.search(r"^  trace     .mcp-approval/evidence/.*[.]zip$", judgement.output, re.M)
+
+
+def test_a_wrong_description_is_told_in_one_line(judge, browser):
+    judgement = judge(
+        browser,
+        "--mcp-approval-set=sep2672.page.enrol=role=button[name='Enrol']",
+        "mcp-approval/sep2672/test_browser_ceremonies.py",
+        rules=("8.3.2-counter-zero",),
+    )
+    assert re.search(
+        r"sep2672.page. enrol: got nothing for \"role=button.name='Enrol'.\" on "
+        r"http://localhost:\d+/, expected one element; there is: .*button#add \"Add a passkey\"",
+        judgement.output,
+    ), judgement.output

@@ -114,6 +114,6 @@ def test_a_broken_line_is_found_out(folder: Path, name: str):
     text = path.read_text(encoding="utf-8")
     assert text.count(broken.line) == 1, "the example has changed: break another line"
     path.write_text(text.replace(broken.line, broken.instead), encoding="utf-8")
-    judged = judge(folder, IN_PROCESS, select=(broken.rule,))
+    judged = judge(folder, IN_PROCESS, "-x", select=(broken.rule,))
     assert judged.code == 1, judged.text
     assert judged.rules("failed") == {broken.rule}

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict, catalogue
 from pytest_mcp_approval.catalogue.requirements import selected
-from tests.inner_runs import Verdicts
+from tests.inner_runs import WHOLE, Verdicts, bare_options, sample_over
 
 FAMILY = "confirmation_tokens"
 RULES = {rule.id for rule in catalogue(FAMILY) if rule.party == "server"}
 
 NEW, OLD = "2026-07-28", "2025-11-25"
 COMBINATIONS = [("in-process", "sqlite", NEW), ("http", "memory", OLD), ("stdio", "sqlite", NEW)]
-WHOLE = bool(os.environ.get("MCP_APPROVAL_MATRIX"))  # `make matrix`
 if WHOLE:
     COMBINATIONS = [
         (transport, store, era)
@@ -64,9 +61,10 @@ def test_every_rule_passes(suite, transport: str, store: str, protocol: str, par
         "--mcp-approval-timeout=30",
         *(f"--mcp-approval-select={pattern}" for pattern in patterns),
         "-q",
+        *bare_options(),
         *(["-k", SPARED] if transport == "stdio" and not WHOLE else []),
         target=f"reference:{transport}+{store}",
-        plugins=[listener],
+        plugins=[listener, *sample_over(transport)],
     )
     assert result.ret == 0
     bad = {

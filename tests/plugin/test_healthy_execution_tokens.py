@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict, catalogue
 from pytest_mcp_approval.reference_server.execution_tokens import verifiers
-from tests.inner_runs import Verdicts
+from tests.inner_runs import WHOLE, Verdicts, bare_options, sample_over
 
 FOLDER = Path(verifiers.__file__).parent
 RULES = {rule.name for rule in catalogue("execution_tokens")}
@@ -35,7 +35,7 @@ VERIFIED = [
     *(("node", part) for part in ("strings", "signatures", "nonces")),
 ]
 # The others take some minutes more: `make matrix` runs them too.
-if os.environ.get("MCP_APPROVAL_MATRIX"):
+if WHOLE:
     COMBINATIONS = [
         (f"{transport}+{store}", protocol, part)
         for transport in ("in-process", "http", "stdio")
@@ -47,14 +47,21 @@ if os.environ.get("MCP_APPROVAL_MATRIX"):
     VERIFIED = [(language, part) for language in COMMANDS for part in PARTS]
 
 
-def check(suite, target: str, part: str, *options: str, unverified: frozenset[str] = frozenset()):
+def check(
+    suite,
+    target: str,
+    part: str,
+    *options: str,
+    unverified: frozenset[str] = frozenset(),
+    plugins: Sequence[object] = (),
+):
     listener = Verdicts()
     result = suite.run(
         *(f"--mcp-approval-select=execution_tokens/{name}" for name in PARTS[part]),
-        *("-q", "-p", "no:xdist", "--mcp-approval-timeout=60"),
+        *("-q", "--mcp-approval-timeout=60", *bare_options()),
         *options,
         target=target,
-        plugins=[listener],
+        plugins=[listener, *plugins],
     )
     fine = (Verdict.PASSED, Verdict.NOT_APPLICABLE)
     bad = {
@@ -79,8 +86,14 @@ def test_the_reference_passes_every_rule(suite, target: str, protocol: str, part
     unverified = set()
     if not (shutil.which("bash") and shutil.which("node")):
         unverified.add("execution_tokens/cross-language")
-    options = f"--mcp-approval-protocol={protocol}"
-    check(suite, f"reference:{target}", part, options, unverified=frozenset(unverified))
+    check(
+        suite,
+        f"reference:{target}",
+        part,
+        f"--mcp-approval-protocol={protocol}",
+        unverified=frozenset(unverified),
+        plugins=sample_over(target.partition("+")[0]),
+    )
 
 
 @pytest.mark.parametrize(("language", "part"), VERIFIED)

@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 
-from tests.inner_runs import Verdicts, plugin_options
+from tests.inner_runs import Verdicts, bare_options, plugin_options
 
 ROOT = Path(__file__).parents[2]
 ANIMAL = Path(__file__).with_name("animal.py")
@@ -215,9 +215,7 @@ class Keeper:
         """In this process, which is quicker."""
         assert self.pytester is not None
         heard = Verdicts()
-        done = self.pytester.runpytest_inprocess(
-            "-p", "no:cacheprovider", *plugin_options(), *given, plugins=[heard]
-        )
+        done = self.pytester.runpytest_inprocess(*bare_options(), *given, plugins=[heard])
         text = done.stdout.str() + done.stderr.str()
         return Visit(int(done.ret), text, 0, folder, heard.found)
 

@@ -1,0 +1,64 @@
+"""One browser for all inner runs of a process: starting one takes longer than most of them.
+
+    pytester.inline_run(..., plugins=[shared_browser()])
+
+What an inner run loads first is dropped at its end, and Playwright does not live twice in a
+process: it is loaded here, before. The browser is closed when the process ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+class SharedBrowser:
+    """Sits in an inner run, and gives it the browser in place of one of its own."""
+
+    def __init__(self) -> None:
+        import playwright.sync_api  # noqa: F401
+
+        import pytest_mcp_approval.browser.bridge
+        import pytest_mcp_approval.browser.cdp
+        import pytest_mcp_approval.browsing
+        import pytest_mcp_approval.families.sep2672.page_scene
+        import pytest_mcp_approval.families.sep2672.page_settings  # noqa: F401
+        from pytest_mcp_approval.browser.starting import started_browser
+
+        stack = contextlib.ExitStack()
+        self._browser: Browser = stack.enter_context(started_browser())
+        self._loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+
+        def close() -> None:
+            asyncio._set_running_loop(self._loop)
+            stack.close()
+
+        atexit.register(close)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Browser | None:
+        if fixturedef.argname != "approval_browser":
+            return None
+        from pytest_mcp_approval.browsing import browsing
+
+        held = browsing(request.config)
+        held.loop = self._loop
+        held.enter()
+        fixturedef.cached_result = (self._browser, fixturedef.cache_key(request), None)
+        return self._browser
+
+
+@cache
+def shared_browser() -> SharedBrowser:
+    return SharedBrowser()
