@@ -49,6 +49,7 @@ def loading(rounds: int = 25) -> float:
 def family() -> dict[str, float]:
     """The whole family on the reference server over HTTP, alone and by two workers."""
     command = [*PYTEST, "-p", "benchmarks.waiting", "--mcp-approval-target=reference:http"]
+    command += ["--mcp-approval-browser=none"]  # browsers have a benchmark of their own
     alone, output = seconds(command, ROOT)
     judged = re.search(r"([0-9]+) checks in ([0-9.]+) s", output)
     waited = re.search(r"waited ([0-9.]+) s in ([0-9]+) calls", output)

@@ -11,6 +11,7 @@ import importlib
 from pathlib import Path
 
 from pytest_mcp_approval.catalogue import catalogue, families
+from pytest_mcp_approval.catalogue.requirements import Catalogue, covered
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent
@@ -24,8 +25,7 @@ def rules_page(family: str) -> str:
         f"# {rules.document}: the rules, and how they are read",
         NOTE,
         "",
-        f"{len(rules)} rules, of which {sum(r.party == 'server' for r in rules)} bind a server and "
-        "are judged; those that bind a client wait for the client's turn.",
+        _parties(rules),
         "",
         "## Readings",
         "",
@@ -45,6 +45,18 @@ def rules_page(family: str) -> str:
         for rule in rules
     ]
     return "\n".join([*lines, ""])
+
+
+def _parties(rules: Catalogue) -> str:
+    """Whom the rules bind, and which of them are judged."""
+    servers = [rule for rule in rules if rule.party == "server"]
+    clients = [rule for rule in rules if rule.party == "client"]
+    counted = f"{len(rules)} rules, of which {len(servers)} bind a server and are judged"
+    if not clients:
+        return f"{counted}."
+    if all(rule.id in covered(rules.family) for rule in clients):
+        return f"{counted}; the {len(clients)} that bind a client are judged on the server's page."
+    return f"{counted}; those that bind a client wait for the client's turn."
 
 
 def kill_matrix_page() -> str:

@@ -17,6 +17,8 @@ import pytest
 from .catalogue.requirements import scenarios_folder, selected
 
 ROOT = "mcp-approval"
+ON_A_PAGE = "test_browser_"
+"""How files begin whose scenarios need a page, and a browser."""
 
 
 class ScenarioModule(pytest.Module):
@@ -39,9 +41,12 @@ class ScenarioModule(pytest.Module):
 class ScenarioFolder(pytest.Collector):
     """The scenarios of one family."""
 
-    def __init__(self, *, family: str, patterns: tuple[str, ...], **keywords: Any) -> None:
+    def __init__(
+        self, *, family: str, patterns: tuple[str, ...], with_page: bool, **keywords: Any
+    ) -> None:
         super().__init__(**keywords)
         self.family = family
+        self.with_page = with_page
         self.folder = scenarios_folder() / family
         self.patterns = patterns
 
@@ -55,6 +60,8 @@ class ScenarioFolder(pytest.Collector):
 
     def _concerns(self, path: Path) -> bool:
         """Whether a file has scenarios of a rule that is wanted: importing it takes far longer."""
+        if path.name.startswith(ON_A_PAGE) and not self.with_page:
+            return False
         if not self.patterns:
             return True
         named = re.findall(rf'"({self.family}/[^"]+)"', path.read_text(encoding="utf-8"))
@@ -80,14 +87,18 @@ def collect_scenarios(
     families: Sequence[str],
     ids: Iterable[str],
     patterns: tuple[str, ...],
+    *,
+    with_page: bool = True,
 ) -> Iterator[pytest.Item]:
-    """The scenarios of these families; with ids, those alone. Patterns leave out whole files."""
+    """The scenarios of these families; with ids, those alone. Patterns leave out whole files, and
+    a target without a page those that are about one."""
     ids = tuple(ids)
     for family in families:
         folder = ScenarioFolder.from_parent(
             session,
             family=family,
             patterns=patterns,
+            with_page=with_page,
             name=f"{ROOT}/{family}",
             nodeid=f"{ROOT}/{family}",
         )

@@ -10,12 +10,15 @@ asked for it by name.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 
 from .catalogue import catalogue
+from .catalogue.requirements import scenarios_folder
+from .collection import ON_A_PAGE
 from .families.looking import NotOffered, Preflight, PreflightError
-from .settings import PREFIX, Settings
+from .settings import NO_BROWSER, PREFIX, Settings
 from .target import Target, TargetError, open_target
 from .wire import WireError
 from .wire.text import neutralise
@@ -79,6 +82,7 @@ def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
         found.say("launch", neutralise(target.settings.launch, 100))
     _look_for_families(target, found, wanted)
     _say_clock(target, found)
+    _say_page(target, found)
     if target.effects() is None:
         found.say("effects", f"none: the answer is taken at its word ({PREFIX}effects)")
     _say_missing(target, found)
@@ -108,6 +112,33 @@ def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) 
         )
     if absent:
         found.say("families", f"{', '.join(found.offered)}  (not here: {', '.join(absent)})")
+
+
+def _say_page(target: Target, found: Preflight) -> None:
+    """Whether there is a page, and a browser for it. None is started before it is needed."""
+    concerned = [name for name in found.offered if any(_page_scenarios(name))]
+    if not concerned:
+        return
+    if target.settings.browser == NO_BROWSER:
+        found.say("page", f"left alone, as {PREFIX}browser={NO_BROWSER} says")
+        return
+    if not target.has_page:
+        found.say("page", f"none: nothing is checked in a browser ({PREFIX}page=URL)")
+        return
+    found.with_page = True
+    from .browser.errors import NoBrowserError
+    from .browser.finding import find_browser
+
+    page = neutralise(target.settings.page, 90) if target.settings.page else "the server's own"
+    try:
+        found.say("page", f"{page}  (in {find_browser(target.settings.browser)})")
+    except NoBrowserError as error:
+        found.say("page", f"{page}; {error}")
+        found.missing.append("browser")
+
+
+def _page_scenarios(family: str) -> Iterator[Path]:
+    return (scenarios_folder() / family).glob(f"{ON_A_PAGE}*.py")
 
 
 def _say_clock(target: Target, found: Preflight) -> None:

@@ -34,7 +34,7 @@ from .known_failures import KnownFailures
 from .report.results import Results, ScenarioResult
 from .report.terminal import header_lines, summary_lines
 from .reporting import Reporting
-from .settings import PREFIX, Settings, SettingsError
+from .settings import NO_BROWSER, PREFIX, Settings, SettingsError
 from .target import EffectsError, Target, TargetError, check_launch, open_target, parse_target
 from .vitals import Vitals
 from .waiting import Held, Waiting
@@ -95,11 +95,18 @@ class Run:
         wanted = {rule.family for rule in self.rules() if selected(rule.id, self.settings.select)}
         return [name for name in self.families if name in wanted and (not named or name in named)]
 
+    @property
+    def with_page(self) -> bool:
+        """Whether scenarios on a page are run; before the preflight nobody knows, so they are."""
+        if self.settings.browser == NO_BROWSER:
+            return False
+        found: bool | None = getattr(self.config.option, "mcp_approval_with_page", None)
+        return found is not False
+
     def rules(self) -> list[Requirement]:
-        """The rules of the chosen families that bind a server."""
-        return [
-            rule for name in self.families for rule in catalogue(name) if rule.party == "server"
-        ]
+        """The rules of the chosen families that bind a server; where there is a page, a client."""
+        parties = ("server", "client") if self.with_page else ("server",)
+        return [rule for name in self.families for rule in catalogue(name) if rule.party in parties]
 
     @property
     def is_worker(self) -> bool:
@@ -122,6 +129,7 @@ class Run:
             # As options, because xdist hands options on to its workers.
             self.config.option.mcp_approval_clock_stuck = found.clock_stuck
             self.config.option.mcp_approval_offered = found.offered
+            self.config.option.mcp_approval_with_page = found.with_page
         except PreflightError as error:
             reporter = self.config.pluginmanager.getplugin("terminalreporter")
             for line in self.reporting.secrets.hide(str(error)).splitlines():
@@ -138,7 +146,9 @@ class Run:
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
         left_out: list[pytest.Item] = []
-        for item in collect_scenarios(session, self.families, self.ids, self.settings.select):
+        for item in collect_scenarios(
+            session, self.families, self.ids, self.settings.select, with_page=self.with_page
+        ):
             rules = rules_of(item)
             item.user_properties += [(MARKER, rule.id) for rule in rules]
             if not self.ids:  # with ids, whole rules may have been cut in parts

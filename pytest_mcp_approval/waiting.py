@@ -147,6 +147,8 @@ class Waiting:
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
         if not pyfuncitem.nodeid.startswith(f"{ROOT}/"):
             return None
+        if "approval_browser" in pyfuncitem.fixturenames:
+            return None  # a browser is driven by the thread that started it: it waits in place
         body = self._held.pop(pyfuncitem, None)
         if body is None:
             names = pyfuncitem._fixtureinfo.argnames

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .requirements import UnknownRequirementError, catalogue
+from .requirements import UnknownRequirementError, catalogue, covered
 from .verdicts import Verdict
 
 _KEYS = ("rule", "comment", "expires")
@@ -191,8 +191,11 @@ def _problems_of_rule(rule: Any) -> list[str]:
         found = catalogue(rule.partition("/")[0])[rule]
     except UnknownRequirementError:
         return [f"rule: got {rule[:80]!r}, {expected}"]
-    if found.party != "server":
-        return [f"rule: got {rule!r}, which binds the {found.party}, expected one for servers"]
+    if found.id not in covered(found.family):
+        return [
+            f"rule: got {rule!r}, which binds the {found.party} and is never judged, expected "
+            "one that is"
+        ]
     return []
 
 

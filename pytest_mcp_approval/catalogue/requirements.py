@@ -114,6 +114,15 @@ def catalogue(family: str) -> Catalogue:
     return Catalogue(family, document, tuple(data["readings"]), known)
 
 
+@cache
+def covered(family: str) -> frozenset[str]:
+    """The rules of a family that some packaged scenario names."""
+    found: set[str] = set()
+    for path in (scenarios_folder() / family).glob("test_*.py"):
+        found.update(re.findall(rf'"({family}/[^"]+)"', path.read_text(encoding="utf-8")))
+    return frozenset(found)
+
+
 def _requirement(family: str, document: str, row: Mapping[str, Any]) -> Requirement:
     if row["level"] not in _LEVELS:
         raise ValueError(f"{row['id']}: got level {row['level']!r}, expected {', '.join(_LEVELS)}")

@@ -48,6 +48,8 @@ class Preflight:
     clock_stuck: str = ""
     """Why the clock is not to be trusted, if it was moved and the target did not notice."""
     clock_checked: bool = False
+    with_page: bool = False
+    """Whether a family that the server has is judged on a page too."""
 
     def say(self, name: str, value: str) -> None:
         self.lines.append((name, value))

@@ -56,8 +56,8 @@ def test_an_empty_file_knows_nothing(tmp_path):
         (entry(rule="7"), "entry 1: rule: got 7, expected a rule's id"),
         (entry(rule=""), "entry 1: rule: got none, expected a rule's id"),
         (
-            entry(rule='"sep2672/4.2-client-ignores-unannotated"'),
-            "which binds the client, expected one for servers",
+            entry(rule='"prepare_confirm/client-two-steps"'),
+            "which binds the client and is never judged, expected one that is",
         ),
         (entry(comment=""), f"comment: got none, expected words that say why '{COUNTER}'"),
         (entry(comment='"  "'), "comment: got '  ', expected words"),

@@ -21,6 +21,7 @@ OPTIONS = [
     "--mcp-approval-effects=tool:list_effects",
     "--mcp-approval-origin=http://localhost",
     "--mcp-approval-timeout=30",
+    "--mcp-approval-browser=none",
 ]
 NEED_TIME = [
     "--mcp-approval-select=sep2672/4.4.1-ttl",

@@ -206,6 +206,7 @@ def test_a_clock_that_does_not_move_is_not_trusted(suite):
         "--mcp-approval-tool=wipe_cache={}",
         "--mcp-approval-effects=tool:list_effects",
         "--mcp-approval-select=sep2672/4.8-06-challenge-unexpired",
+        "--mcp-approval-browser=none",
         target="python:own_server:make",
     )
     assert result.ret == 0

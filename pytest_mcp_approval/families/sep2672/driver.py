@@ -19,6 +19,7 @@ from typing import Any
 from virtual_authenticator import Authenticator, Profile, WebAuthnError
 from virtual_authenticator.faults import Fault
 
+from ...browser.frames import origin_of_url
 from ...target import Target
 from ...target.arguments import example_arguments
 from ...wire import Outcome, RawJson, Reply, Session
@@ -216,7 +217,9 @@ class Approval(Driver):
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
-        self._origin = target.settings.origin or target.default_origin
+        page = target.settings.page
+        of_the_page = origin_of_url(page) if page is not None else None
+        self._origin = target.settings.origin or of_the_page or target.default_origin
 
     # ---- what there is
 

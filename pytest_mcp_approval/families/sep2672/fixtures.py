@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from ..scenes import opened
@@ -9,8 +11,27 @@ from .ceremony import Ceremony
 from .driver import Approval
 from .needs import CHECKS
 
+if TYPE_CHECKING:
+    from ...browser.pages import ApprovalPage
+    from .page import PageDriver
+    from .page_scene import Visit
+
 
 @pytest.fixture
 def ceremony(approval: Approval, request: pytest.FixtureRequest) -> Ceremony:
     """A scenario's view of the target. What its rules need and the target lacks: not verified."""
     return Ceremony(approval, opened(request.node, approval.target, CHECKS))
+
+
+@pytest.fixture
+def visit(
+    approval: Approval,
+    approval_page: ApprovalPage,
+    approval_page_driver: PageDriver,
+    request: pytest.FixtureRequest,
+) -> Visit:
+    """A person on the page of the target, in a browser."""
+    from .page_scene import Visit
+
+    warn = opened(request.node, approval.target, CHECKS)
+    return Visit(approval, approval_page, approval_page_driver, warn)

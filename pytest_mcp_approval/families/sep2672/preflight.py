@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from ...settings import PREFIX
+from ...settings import PREFIX, SettingsError
 from ...target import EffectsError, Target
 from ...wire import ListingError
 from ...wire.text import neutralise
 from ..looking import NotOffered, Preflight, PreflightError
 from . import vocabulary as words
 from .driver import Approval, DriverError, ListedTool, Passkey
+from .page_settings import described
 
 
 def look(target: Target, found: Preflight) -> None:
@@ -27,6 +28,7 @@ def look(target: Target, found: Preflight) -> None:
             f"extensions.{words.CAPABILITY_KEY} and lists no gated tool",
             f"A gated tool carries _meta[{words.META_KEY!r}] (SEP-2672 section 4.2).",
         )
+    _check_page(target)
     runnable = _say_gated(gated, found)
     misspelt = sorted(set(target.settings.tools) - {tool.name for tool in tools})
     if misspelt:
@@ -41,6 +43,14 @@ def look(target: Target, found: Preflight) -> None:
         _honest_approval(approval, passkey, tool, found)
     if not runnable:
         found.missing.append(f"arguments for a gated tool ({PREFIX}tool NAME=JSON)")
+
+
+def _check_page(target: Target) -> None:
+    """A description that cannot be read is told before anything else."""
+    try:
+        described(target.settings)
+    except SettingsError as error:
+        raise PreflightError(str(error)) from None
 
 
 def _say_gated(gated: list[ListedTool], found: Preflight) -> list[ListedTool]:

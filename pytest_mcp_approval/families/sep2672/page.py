@@ -1,0 +1,321 @@
+"""What a person does on the page that people enrol and approve on: press, fill, read.
+
+    driver = PageDriver(approval_page, "http://localhost:3000/", PageDescription())
+    driver.open()
+    driver.enrol()
+    driver.ask("place_trade", {"symbol": "AAPL", "quantity": 10})
+    if driver.await_review():
+        driver.approve()
+    print(driver.outcome())
+
+For a page that takes more than a table can say, make a subclass and give it by a fixture of your
+own, `approval_page_driver`. Knows no messages between page and server, and no verdicts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...wire.text import neutralise
+from ..driving import DriverError
+from .page_description import TABLE, PageDescription
+
+if TYPE_CHECKING:
+    from playwright.sync_api import JSHandle, Locator
+
+    from ...browser.pages import ApprovalPage
+
+PATIENCE = 10.0
+"""Seconds that a page gets for one step."""
+_LONGEST_OUTCOME = 20_000
+_TEXTS = "(all, longest) => all.slice(0, 1).map(one => (one.innerText ?? '').slice(0, longest))"
+_KINDS = "all => all.slice(0, 9).map(one => `${one.localName}:${one.type ?? ''}`)"
+
+
+class PageError(DriverError):
+    """The page is not as described; one line says which entry, where, and what was there."""
+
+
+@dataclass
+class PageMemory:
+    """What earlier tests learned of a page: a wrong description is waited for once."""
+
+    found: set[str] = field(default_factory=set)
+    """Entries that were ever seen."""
+    problem: str = ""
+    """The line about one that never was."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A text as the page has it before the person."""
+
+    content: str
+    """Of the document."""
+    rendered: str
+    """As the styles leave it: without what white space loses, in the case that they choose."""
+    cut: bool
+    """Whether a part of it can be reached by no scrolling."""
+    too_small: bool
+    """Whether it is there, but for nobody to see."""
+
+
+class PageDriver:
+    """The person's hands and eyes. Each method is one step, and may be overridden alone."""
+
+    def __init__(
+        self,
+        approval_page: ApprovalPage,
+        url: str,
+        description: PageDescription | None = None,
+        *,
+        patience: float = PATIENCE,
+        memory: PageMemory | None = None,
+    ) -> None:
+        self.approval_page = approval_page
+        self.page = approval_page.page
+        self.url = url
+        self.description = description or PageDescription()
+        self.patience = patience
+        self.memory = memory or PageMemory()
+        self._stale: JSHandle | None = None
+        """Watches what the page said of an earlier call, as long as that still stands there."""
+
+    # ---- what a person does
+
+    def open(self) -> None:
+        """Go to the page, and wait until it can be used."""
+        if self.memory.problem:
+            raise PageError(self.memory.problem)
+        with self._in_words("the page"):
+            self.approval_page.goto(self.url, timeout=self.patience)
+        for selector in self.description.entry("ready"):
+            self._locate("ready", selector, state="attached")
+
+    def enrol(self) -> str:
+        """Enrol a passkey; what the page says of it."""
+        self._note_stale("enrolled")
+        self._press("enrol")
+        return self._await_text("enrolled")
+
+    def choose(self, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Choose a tool, and give it arguments."""
+        self._press("tool", tool=tool)
+        if not self.description.argument:
+            *before, field = self.description.entry("arguments", tool=tool)
+            for selector in before:
+                self._press_one("arguments", selector, tool)
+            self._fill("arguments", field, json.dumps(arguments, ensure_ascii=False))
+            return
+        for name, value in arguments.items():
+            *before, field = self.description.entry("argument", tool=tool, name=name)
+            for selector in before:
+                self._press_one("argument", selector, name)
+            self._fill("argument", field, value if isinstance(value, str) else json.dumps(value))
+
+    def ask(self, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Ask for a call that needs approval."""
+        self.choose(tool, arguments)
+        self._note_stale("outcome")
+        self._press("ask", tool=tool)
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Call a tool that needs no approval."""
+        self.choose(tool, arguments)
+        self._note_stale("outcome")
+        self._press("call", tool=tool)
+
+    def approve(self) -> None:
+        """Agree to what is shown: the browser asks for a passkey then."""
+        self._press("approve")
+
+    def decline(self) -> None:
+        self._press("decline")
+
+    # ---- what a person sees
+
+    def await_review(self) -> bool:
+        """Wait for the review; False if the page says what became of the call instead."""
+        self._wait(
+            lambda: self._visible("display-text") is not None or self._fresh("outcome") is not None,
+            "display-text",
+        )
+        return self._visible("display-text") is not None
+
+    def review_is_open(self) -> bool:
+        """Whether a text to approve is before the person now."""
+        return self._visible("display-text") is not None
+
+    def display_text(self) -> Shown:
+        """The text that is to be approved, as it stands before the person."""
+        place, _ = self._locate("display-text", self.description.entry("display-text")[-1])
+        with self._in_words("display-text"):
+            return Shown(**place.evaluate(_script("shown")))
+
+    def outcome(self) -> str:
+        """Wait until the page says what became of the call; what it says."""
+        return self._await_text("outcome")
+
+    def text(self) -> str:
+        """All that can be read on the page."""
+        with self._in_words("the page"):
+            texts = self.page.locator("body").evaluate_all(_TEXTS, _LONGEST_OUTCOME)
+        return str(texts[0]) if texts else ""
+
+    # ---- how it is done
+
+    def _press(self, key: str, **named: str) -> None:
+        for selector in self.description.entry(key, **named):
+            self._press_one(key, selector, named.get("tool", ""))
+
+    def _press_one(self, key: str, selector: str, choice: str) -> None:
+        """A button is pressed, a box ticked, in a list the choice is chosen."""
+        place, kind = self._locate(key, selector)
+        patience = 1000 * self.patience
+        with self._in_words(key, selector):
+            if kind.startswith("select:"):
+                place.select_option(choice, timeout=patience)
+            elif kind in ("input:checkbox", "input:radio"):
+                place.check(timeout=patience)
+            else:
+                place.click(timeout=patience)
+
+    def _fill(self, key: str, selector: str, text: str) -> None:
+        place, kind = self._locate(key, selector)
+        with self._in_words(key, selector):
+            if kind.startswith("select:"):
+                place.select_option(text, timeout=1000 * self.patience)
+            else:
+                place.fill(text, timeout=1000 * self.patience)
+
+    def _locate(self, key: str, selector: str, *, state: Any = "visible") -> tuple[Locator, str]:
+        """The one element of an entry, and its kind; what is missing, or there twice, is told."""
+        from playwright.sync_api import Error, TimeoutError
+
+        places = self.page.locator(selector)
+        if state == "visible":
+            places = places.filter(visible=True)
+        try:
+            kinds = places.evaluate_all(_KINDS)
+            if not kinds:
+                places.first.wait_for(state=state, timeout=1000 * self.patience)
+                kinds = places.evaluate_all(_KINDS)
+        except TimeoutError:
+            kinds = []
+        except Error as error:
+            raise PageError(
+                f"[sep2672.{TABLE}] {key}: got {selector!r}, expected a selector that Playwright "
+                f"can read: {neutralise(str(error).splitlines()[0], 200)}"
+            ) from None
+        if len(kinds) != 1:
+            raise self._missing(key, selector, len(kinds))
+        self.memory.found.add(key)
+        return places, str(kinds[0])
+
+    def _missing(self, key: str, selector: str, count: int) -> PageError:
+        amount = "nothing" if not count else f"{count} elements"
+        there = ", ".join(neutralise(str(one), 60) for one in self.what_is_there()) or "nothing"
+        line = (
+            f"[sep2672.{TABLE}] {key}: got {amount} for {selector!r} on "
+            f"{neutralise(self.page.url, 100)}, expected one element; there is: {there}"
+        )
+        if key not in self.memory.found:
+            self.memory.problem = line
+        return PageError(line)
+
+    def what_is_there(self) -> list[str]:
+        """For whoever describes the page: what can be pressed, filled and read on it."""
+        from playwright.sync_api import Error
+
+        try:
+            found = self.page.evaluate(_script("there"))
+        except Error:
+            return []
+        return [str(one) for one in found]
+
+    def _visible(self, key: str) -> str | None:
+        """The text of an entry that can be seen now, None if it cannot."""
+        from playwright.sync_api import Error
+
+        place = self.page.locator(self.description.entry(key)[-1]).filter(visible=True)
+        try:
+            texts = place.evaluate_all(_TEXTS, _LONGEST_OUTCOME)
+        except Error:  # the document is just being replaced
+            return None
+        if not texts:
+            return None
+        self.memory.found.add(key)
+        return str(texts[0])
+
+    def _note_stale(self, key: str) -> None:
+        """What stands there now is not what becomes of the next thing, until it is touched."""
+        from playwright.sync_api import Error
+
+        self._stale = None
+        if self._visible(key) is not None:
+            place = self.page.locator(self.description.entry(key)[-1]).filter(visible=True).first
+            with contextlib.suppress(Error):  # it is just being replaced
+                self._stale = place.evaluate_handle(_script("watched"))
+
+    def _is_stale(self) -> bool:
+        from playwright.sync_api import Error
+
+        if self._stale is None:
+            return False
+        with contextlib.suppress(Error):  # the document is another one
+            if not self._stale.evaluate("watched => watched.touched || !watched.place.isConnected"):
+                return True
+        self._stale = None
+        return False
+
+    def _fresh(self, key: str) -> str | None:
+        """What the page says now, unless it is what it said before this was asked."""
+        # In this order: what is read after the work has ended is what came of it.
+        if self.description.busy and self._visible("busy") is not None:
+            return None
+        if self._is_stale():
+            return None
+        text = self._visible(key)
+        return text if text and text.strip() else None
+
+    def _await_text(self, key: str) -> str:
+        self._wait(lambda: self._fresh(key) is not None, key)
+        return (self._visible(key) or "").strip()
+
+    def _wait(self, condition: Callable[[], bool], key: str) -> None:
+        from ...browser.errors import BrowserError
+
+        try:
+            self.approval_page.until(condition, key, timeout=self.patience)
+        except BrowserError:
+            self.approval_page.check()  # what went wrong in the harness is no matter of the page
+            if not self._visible(key):
+                raise self._missing(key, self.description.entry(key)[-1], 0) from None
+
+    @contextlib.contextmanager
+    def _in_words(self, key: str, selector: str = "") -> Iterator[None]:
+        """What Playwright says, as one line about the page."""
+        from playwright.sync_api import Error
+
+        try:
+            yield
+        except Error as error:
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            what = f"[sep2672.{TABLE}] {key}: {selector!r}" if selector else key
+            raise PageError(
+                f"{what} on {neutralise(self.url, 100)}: {neutralise(' / '.join(lines[:2]), 300)}"
+            ) from None
+
+
+@cache
+def _script(name: str) -> str:
+    """One of the functions that look at a page, in JavaScript."""
+    folder = Path(__file__).parent
+    text = (folder / "page_looks.js").read_text(encoding="utf-8")
+    return text.split(f"// ---- {name}\n", 1)[1].split("// ---- ", 1)[0].strip()

@@ -1,0 +1,249 @@
+"""A person on the page of the target, from enrolment to outcome.
+
+An honest step that fails makes the rest void: "not verified". What the page sends is seen by the
+browser (`page_traffic`), what the tool did by the target's effects. What is expected of it all is
+in `page_scene`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...catalogue import NotVerified
+from ...settings import PREFIX
+from ..scenes import Scene, Warn
+from . import vocabulary as words
+from .ceremony import Ceremony
+from .driver import Approval, ListedTool, parse_instant
+from .page import PageDriver, PageError, Shown
+from .page_traffic import Sent, Traffic, shown
+from .vocabulary import AuthenticatorClass
+
+if TYPE_CHECKING:
+    import datetime
+
+    from playwright.sync_api import ConsoleMessage
+
+    from ...browser.keys import Key
+    from ...browser.pages import ApprovalPage
+    from ...browser.prompts import Prompt
+
+_MOST_LINES = 1_000
+"""Of the console."""
+_SETTLING_MILLISECONDS = 150.0
+"""What a page gets to do by itself what it should not do."""
+
+
+@dataclass(frozen=True)
+class Review:
+    """A call that waits for the person's word."""
+
+    tool: ListedTool
+    envelope: Mapping[str, Any]
+    """As the page got it from the server."""
+    shown: Shown
+
+    @property
+    def display_text(self) -> str:
+        return str(self.envelope.get("displayText"))
+
+    @property
+    def expires_at(self) -> datetime.datetime:
+        return parse_instant(self.envelope.get("expiresAt"))
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a call that was asked for on the page."""
+
+    said: str
+    """By the page, to the person."""
+    calls: tuple[Sent, ...]
+    """The tools/call requests that the page sent for it."""
+    runs: int | None
+    """How often the tool ran; None where there is no telling."""
+    probed: bool
+
+    @property
+    def executed(self) -> bool:
+        if self.probed:
+            return self.runs is None or self.runs > 0
+        return self.answered_with_result
+
+    @property
+    def answered_with_result(self) -> bool:
+        if not self.calls:
+            return False
+        result = self.calls[-1].result
+        return result is not None and result.get("isError") is not True
+
+    @property
+    def reason(self) -> str | None:
+        return self.calls[-1].reason if self.calls else None
+
+    def describe(self) -> str:
+        """One line for a report."""
+        said = f"the page says {shown(self.said)}"
+        if not self.probed:
+            return said
+        ran = {0: "tool not run", 1: "tool run", None: "tool run (its effect changed)"}
+        return f"{said}, {ran.get(self.runs, f'tool run {self.runs} times')}"
+
+
+class Person(Scene):
+    """One scenario's person, on the page of the target."""
+
+    def __init__(
+        self, approval: Approval, page: ApprovalPage, driver: PageDriver, warn: Warn
+    ) -> None:
+        super().__init__(approval.target, warn)
+        self.approval = approval
+        self.page = page
+        self.driver = driver
+        self.traffic = Traffic(page.context)
+        self.console: list[str] = []
+        """What the page wrote to the browser's console."""
+        self._ceremony = Ceremony(approval, warn)
+        self._is_open = False
+        page.context.on("console", self._heard)
+
+    def _heard(self, line: ConsoleMessage) -> None:
+        if len(self.console) < _MOST_LINES:
+            self.console.append(line.text[:2_000])
+
+    # ---- tools that may be run
+
+    @property
+    def tool(self) -> ListedTool:
+        return self._ceremony.tool_of_class(AuthenticatorClass.CROSS_PLATFORM)
+
+    def tool_of_class(self, wanted: AuthenticatorClass) -> ListedTool:
+        return self._ceremony.tool_of_class(wanted)
+
+    def tool_for_any_passkey(self) -> ListedTool:
+        """One that takes whatever is enrolled, if there is one."""
+        try:
+            return self.tool_of_class(AuthenticatorClass.PLATFORM)
+        except NotVerified:
+            return self.tool
+
+    def second_tool(self) -> ListedTool:
+        first = self.tool
+        for other in self._ceremony.gated_tools():
+            if other.name != first.name:
+                return other
+        raise NotVerified(f"needs a second gated tool: {PREFIX}tool NAME=JSON")
+
+    def plain_tool(self) -> ListedTool:
+        return self._ceremony.plain_tool()
+
+    # ---- honest steps: what fails here makes the rest void
+
+    def opens(self) -> None:
+        """Go to the page; again, if it was open."""
+        self.driver.open()
+        self._is_open = True
+
+    def opens_if_it_can(self) -> None:
+        """The same, where the page may well refuse to go on."""
+        with contextlib.suppress(PageError):
+            self.opens()
+
+    def need_seen(self, *methods: str) -> None:
+        """The page's browser sends one of these itself, so that its answer can be changed."""
+        if not self.traffic.of(*methods):
+            raise NotVerified(
+                f"the page's browser sends no {' or '.join(methods)}: what its own server hears "
+                "cannot be changed here"
+            )
+
+    def holds(self, shape: str = "security-key", **changes: Any) -> Key:
+        """Take an authenticator in hand."""
+        return self.page.key(shape, **changes)
+
+    def enrols(self, shape: str = "security-key", **changes: Any) -> Key:
+        """Enrol a passkey of this shape on the page."""
+        key = self.holds(shape, **changes)
+        if not self._is_open:
+            self.opens()
+        said = self.driver.enrol()
+        prompt = self._prompt(key, "create")
+        if prompt is None:
+            raise NotVerified(f"the page asked for no new passkey, and says {shown(said)}")
+        finish = self.traffic.of(words.ENROLL_FINISH)[-1:]
+        refused = finish and (finish[0].result or {}).get("success") is not True
+        if prompt.response is None or refused:
+            why = prompt.error or (finish[0].reason if finish else None) or "no success"
+            raise NotVerified(
+                f"an honest enrolment on the page failed ({why}): it says {shown(said)}"
+            )
+        return key
+
+    def asks(
+        self, tool: ListedTool | None = None, arguments: Mapping[str, Any] | None = None
+    ) -> Review:
+        """Ask for a call of a gated tool, up to the review."""
+        chosen = tool or self.tool
+        given = chosen.arguments if arguments is None else arguments
+        assert given is not None
+        before = len(self.traffic.of(words.CHALLENGE_CREATE))
+        self.driver.ask(chosen.name, given)
+        if not self.driver.await_review():
+            said = self.driver.outcome()
+            raise NotVerified(f"the page shows nothing to approve, and says {shown(said)}")
+        return Review(chosen, self._envelope(before), self.driver.display_text())
+
+    def _envelope(self, before: int) -> Mapping[str, Any]:
+        asked = self.traffic.of(words.CHALLENGE_CREATE)[before:]
+        envelope = asked[-1].result if asked else None
+        if envelope is None:
+            raise NotVerified(
+                "the page's challenge cannot be seen: its browser sends no "
+                f"{words.CHALLENGE_CREATE}"
+            )
+        return envelope
+
+    def approves(self, review: Review) -> Done:  # noqa: ARG002  # whoever approves has a review
+        """Agree on the page; what the key's person does is lined up before."""
+        return self.observes(self.driver.approve)
+
+    def declines(self, review: Review) -> Done:  # noqa: ARG002
+        return self.observes(self.driver.decline)
+
+    def approves_a_call(self, tool: ListedTool | None = None) -> Done:
+        """The honest call, from beginning to end: what it needs to be worth anything."""
+        done = self.approves(self.asks(tool))
+        if not (done.executed and done.calls and done.answered_with_result):
+            raise NotVerified(f"an honest call on the page failed: {done.describe()}")
+        return done
+
+    def observes(self, act: Callable[[], object]) -> Done:
+        """Do something, wait until the page says what came of it, and look at the effects."""
+        before = len(self.traffic.of("tools/call"))
+
+        def whole() -> str:
+            act()
+            return self.driver.outcome()
+
+        said, runs = self.approval.runs_during(whole)
+        calls = tuple(self.traffic.of("tools/call")[before:])
+        return Done(said, calls, runs, probed=self.approval.effects is not None)
+
+    def settles(self) -> None:
+        """Give the page a moment for what it might do by itself."""
+        self.page.page.wait_for_timeout(_SETTLING_MILLISECONDS)
+
+    # ---- what was seen
+
+    def assertions(self) -> list[Prompt]:
+        """The requests for an assertion that pages made so far."""
+        return [one for one in self.page.asked if one.kind == "get"]
+
+    def calls_of(self, tool: ListedTool) -> list[Sent]:
+        return [one for one in self.traffic.of("tools/call") if one.params.get("name") == tool.name]
+
+    def _prompt(self, key: Key, kind: str) -> Prompt | None:
+        return next((one for one in reversed(key.prompts) if one.kind == kind), None)

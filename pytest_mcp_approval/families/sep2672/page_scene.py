@@ -1,0 +1,162 @@
+"""What the scenarios in a browser are written with: a person on the page, and what is expected.
+
+    visit.enrols("icloud-keychain")
+    review = visit.asks()
+    done = visit.approves(review)
+    visit.expect_run(done, sent="...")
+
+What is not as expected is a `Finding`, what cannot be judged `NotVerified` (`families.scenes`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ...catalogue import Finding, NotVerified
+from . import vocabulary as words
+from .page import PageError
+from .page_person import Done, Person, Review
+from .page_traffic import shown
+from .vocabulary import Reason
+
+
+class Visit(Person):
+    """One scenario's view of the page."""
+
+    # ---- a call
+
+    def expect_run(self, done: Done, *, sent: str) -> None:
+        """The call went through, and the tool ran once."""
+        counted = done.runs in (None, 1)
+        if not (done.executed and done.answered_with_result and counted):
+            raise Finding(sent=sent, expected="a result, tool run once", got=done.describe())
+
+    def expect_refusal(self, done: Done, reason: Reason, *, sent: str) -> None:
+        """The server refused the page's call for this reason, and the tool did not run."""
+        expected = f"{words.ERROR_CODE} {reason}, tool not run"
+        if done.executed or done.reason != reason:
+            said = done.reason or "no reason"
+            raise Finding(sent=sent, expected=expected, got=f"{said}; {done.describe()}")
+
+    def expect_nothing_called(self, done: Done, *, sent: str, success: str) -> None:
+        """No call went out, nothing ran, and the page says something else than after a success."""
+        expected = "no tools/call, tool not run, and a page that says so"
+        if done.calls or done.executed:
+            sends = f"the page sent {len(done.calls)} tools/call, " if done.calls else ""
+            raise Finding(sent=sent, expected=expected, got=f"{sends}{done.describe()}")
+        self.expect_told_apart(done.said, success, sent=sent, expected=expected)
+
+    def expect_told_apart(self, said: str, other: str, *, sent: str, expected: str) -> None:
+        """Two texts of the page's that a person would not take for the same."""
+        if not _told(said) or _told(said) == _told(other):
+            raise Finding(sent=sent, expected=expected, got=f"the page says {shown(said)}")
+
+    # ---- what a client owes
+
+    def expect_verbatim(self, review: Review, *, sent: str) -> None:
+        """displayText is before the person as it came, all of it."""
+        wanted, found = review.display_text, review.shown
+        expected = f"the text itself, {len(wanted)} characters, all of it within reach"
+        # A text area has no carriage returns, and no page keeps them apart from line feeds.
+        text, content, rendered = map(_line_ends, (wanted, found.content, found.rendered))
+        if text not in (content, rendered):
+            raise Finding(sent=sent, expected=expected, got=_difference(text, content))
+        if found.cut:
+            raise Finding(sent=sent, expected=expected, got="text that is cut off at an edge")
+        if found.too_small:
+            raise Finding(sent=sent, expected=expected, got="text that nobody can see")
+        if rendered.rstrip("\n") == text.rstrip("\n"):
+            return
+        if rendered.split() != text.split():
+            raise Finding(sent=sent, expected=expected, got=_difference(text, rendered))
+        self.warn(
+            f"{sent}: the page holds the text, but the screen shows its white space otherwise "
+            "(white-space: pre-wrap keeps it)"
+        )
+
+    def expect_approval(self, *, sent: str) -> Done:
+        """A call that went through before still does: what the page may not stumble over."""
+        expected = "a review, and an approval as before"
+        try:
+            return self.approves(self.asks())
+        except (PageError, NotVerified) as error:
+            what = error.msg if isinstance(error, NotVerified) else str(error)
+            raise Finding(sent=sent, expected=expected, got=str(what)) from None
+
+    def expect_evidence(self, evidence: Any, expected: Mapping[str, Any], *, sent: str) -> None:
+        """Evidence in a call is what the server and the browser gave, unmodified."""
+        wanted = f"_meta[{words.META_KEY!r}] with method, challengeId, and the browser's response"
+        if not isinstance(evidence, Mapping):
+            raise Finding(sent=sent, expected=wanted, got=f"{shown(str(evidence))} under that key")
+        for member in ("method", "challengeId"):
+            if evidence.get(member) != expected[member]:
+                got = f"{member} {shown(str(evidence.get(member)))}"
+                raise Finding(
+                    sent=sent, expected=f"{wanted} ({member} {expected[member]!r})", got=got
+                )
+        wrong = sorted(_differences(expected["response"], evidence.get("response")))
+        if wrong:
+            raise Finding(sent=sent, expected=wanted, got=f"another {', '.join(wrong[:6])}")
+
+    def expect_each_challenge_once(self, *, sent: str) -> None:
+        """No challengeId went out on two calls."""
+        used: dict[str, int] = {}
+        for call in self.traffic.of("tools/call"):
+            evidence = call.meta.get(words.META_KEY)
+            if isinstance(evidence, Mapping):
+                name = str(evidence.get("challengeId"))
+                used[name] = used.get(name, 0) + 1
+        twice = {name: count for name, count in used.items() if count > 1}
+        if twice:
+            name, count = next(iter(twice.items()))
+            raise Finding(
+                sent=sent,
+                expected="each challengeId on one tools/call only",
+                got=f"challengeId {shown(name)} on {count} of them",
+            )
+
+    def expect_told_apart_from_all(self, said: str, reason: Reason, told: dict[str, str]) -> None:
+        """What the page says of a reason is nothing that it said of another, kept in `told`."""
+        sent = f"a refusal for {reason}"
+        expected = "words on the page that no other reason has"
+        for other, text in told.items():
+            if _told(said) == _told(text):
+                got = f"{shown(said)}, as for {other}"
+                raise Finding(sent=sent, expected=expected, got=got)
+        if not _told(said):
+            raise Finding(sent=sent, expected=expected, got="nothing that a person could read")
+        told[str(reason)] = said
+
+
+def _told(text: str) -> str:
+    """A text as far as a person is told something by it: times and numbers change by themselves."""
+    return re.sub(r"[\d\W_]+", " ", text).strip().casefold()
+
+
+def _line_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _difference(wanted: str, got: str) -> str:
+    """Where two texts part."""
+    place = next(
+        (at for at, (a, b) in enumerate(zip(wanted, got, strict=False)) if a != b),
+        min(len(wanted), len(got)),
+    )
+    if len(got) < len(wanted) and place == len(got):
+        return f"{len(got)} characters, without what follows {shown(got[-30:])}"
+    there = shown(ascii(got[place : place + 30]))
+    return f"{len(got)} characters, from number {place + 1} on {there}"
+
+
+def _differences(wanted: Any, got: Any, place: str = "response") -> set[str]:
+    """The members that are missing, added or changed; null and absent are the same."""
+    if not isinstance(wanted, Mapping) or not isinstance(got, Mapping):
+        return set() if wanted == got else {place}
+    return {
+        one
+        for name in {*wanted, *got}
+        for one in _differences(wanted.get(name), got.get(name), f"{place}.{name}")
+    }

@@ -1,0 +1,241 @@
+"""What a page and its server say to each other, as the browser sees it; and a hand in between.
+
+    traffic = Traffic(context)
+    traffic.change_answer("approval/challenge/create", lambda message: ...)
+    ...
+    [call] = traffic.of("tools/call")
+    assert call.params["name"] == "place_trade"
+
+Sees the JSON-RPC requests that pages of the context send by HTTP. A page that lets a server of its
+own speak MCP shows nothing here. Knows no specification.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...wire.recording import note
+from ...wire.sse import EventReader
+from ...wire.text import neutralise
+
+if TYPE_CHECKING:
+    from playwright.sync_api import APIResponse, BrowserContext, Request, Route
+
+Message = dict[str, Any]
+Change = Callable[[Message], Message]
+
+_LARGEST = 4_000_000
+_LONGEST_TOLD = 4_000
+_MOST = 2_000
+"""Requests of one test that are kept."""
+_ANSWER_MILLISECONDS = 10_000.0
+_OF_THE_BODY = ("content-length", "content-type", "content-encoding", "transfer-encoding")
+
+
+@dataclass(eq=False)
+class Sent:
+    """A request of a page."""
+
+    message: Message
+    url: str
+    request: Request = field(repr=False)
+
+    @property
+    def method(self) -> str:
+        return str(self.message.get("method"))
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        params = self.message.get("params")
+        return params if isinstance(params, dict) else {}
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        meta = self.params.get("_meta")
+        return meta if isinstance(meta, dict) else {}
+
+    def answer(self) -> Message | None:
+        """The message that the page got for it; None if it got none that can be read."""
+        from playwright.sync_api import Error
+
+        with contextlib.suppress(Error):
+            response = self.request.response()
+            if response is not None:
+                return message_in(response.body(), self.message.get("id"))
+        return None
+
+    @property
+    def result(self) -> Mapping[str, Any] | None:
+        """Of the answer, if it is one with a result that is an object."""
+        result = (self.answer() or {}).get("result")
+        return result if isinstance(result, dict) else None
+
+    @property
+    def reason(self) -> str | None:
+        """`error.data.reason` of the answer."""
+        error = (self.answer() or {}).get("error")
+        data = error.get("data") if isinstance(error, dict) else None
+        reason = data.get("reason") if isinstance(data, dict) else None
+        return reason if isinstance(reason, str) else None
+
+
+class Traffic:
+    """Between the pages of one context and their server."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self._context = context
+        self.sent: list[Sent] = []
+        """In order."""
+        self._answers: dict[str, Change] = {}
+        self._instead: dict[str, Callable[[Message], Message | str]] = {}
+        self._requests: dict[str, Change] = {}
+        self._routed = False
+        context.on("request", self._seen)
+
+    def of(self, *methods: str) -> list[Sent]:
+        """What was sent of these methods, in order."""
+        return [one for one in self.sent if one.method in methods]
+
+    # ---- the hand in between
+
+    def change_answer(self, method: str, change: Change) -> None:
+        """The page gets what `change` makes of the server's message."""
+        self._answers[method] = change
+        self._route()
+
+    def change_request(self, method: str, change: Change) -> None:
+        """The server gets what `change` makes of the page's message."""
+        self._requests[method] = change
+        self._route()
+
+    def answer_instead(
+        self, method: str, answer: Callable[[Message], Message | str] | Message | str
+    ) -> None:
+        """The server gets nothing. The page gets this message's result or error; a text such as
+        "connectionreset" is how the connection ends."""
+        self._instead[method] = answer if callable(answer) else lambda _: answer
+        self._route()
+
+    def leave_alone(self) -> None:
+        """From now on nothing is changed."""
+        self._answers.clear()
+        self._instead.clear()
+        self._requests.clear()
+
+    # ---- how it is done
+
+    def _seen(self, request: Request) -> None:
+        for message in _messages(request):
+            if len(self.sent) < _MOST:
+                self.sent.append(Sent(message, request.url, request))
+                note("page", f"the page sends {_named(message)}", message=_told(message))
+
+    def _route(self) -> None:
+        if not self._routed:
+            self._routed = True
+            self._context.route("**/*", self._pass_on)
+
+    def _pass_on(self, route: Route) -> None:
+        from playwright.sync_api import Error
+
+        # A test that ends meanwhile closes the page, and nobody waits for an answer any more.
+        with contextlib.suppress(Error):
+            messages = _messages(route.request)
+            method = str(messages[0].get("method")) if len(messages) == 1 else ""
+            if method in self._instead:
+                self._answer(route, messages[0], self._instead[method](messages[0]))
+            elif method in self._answers:
+                response = route.fetch(timeout=_ANSWER_MILLISECONDS, max_redirects=0)
+                came = message_in(response.body(), messages[0].get("id"))
+                if came is None:
+                    route.fulfill(response=response)
+                else:
+                    self._answer(route, messages[0], self._answers[method](came), response)
+            elif method in self._requests:
+                changed = self._requests[method](json.loads(json.dumps(messages[0])))
+                headers = {k: v for k, v in route.request.headers.items() if k != "content-length"}
+                name = changed.get("params", {}).get("name")
+                if "mcp-name" in headers and isinstance(name, str):
+                    headers["mcp-name"] = name  # 2026-07-28 has it in a header too
+                route.continue_(post_data=json.dumps(changed), headers=headers)
+            else:
+                route.continue_()
+
+    def _answer(
+        self,
+        route: Route,
+        asked: Message,
+        answer: Message | str,
+        response: APIResponse | None = None,
+    ) -> None:
+        if isinstance(answer, str):
+            route.abort(answer)
+            return
+        whole = {"jsonrpc": "2.0", "id": asked.get("id"), **answer}
+        told = f"the answer to {_named(asked)} is changed"
+        note("page", told, message=_told(whole))
+        kept = {} if response is None else response.headers
+        headers = {k: v for k, v in kept.items() if k.lower() not in _OF_THE_BODY}
+        # In plain ASCII: half of a surrogate pair travels as an escape only.
+        route.fulfill(
+            status=200 if response is None else response.status,
+            headers={**headers, "content-type": "application/json"},
+            body=json.dumps(whole),
+        )
+
+
+def _messages(request: Request) -> list[Message]:
+    """The JSON-RPC requests in a request of the page's."""
+    if request.method != "POST":
+        return []
+    try:
+        body = request.post_data_buffer
+        if not body or len(body) > _LARGEST or b'"jsonrpc"' not in body:
+            return []
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return []
+    listed = found if isinstance(found, list) else [found]
+    return [one for one in listed if isinstance(one, dict) and isinstance(one.get("method"), str)]
+
+
+def message_in(body: bytes, wanted: Any) -> Message | None:
+    """The answer under this id, out of JSON or an event stream."""
+    if len(body) > _LARGEST:
+        return None
+    texts = [body] if body.lstrip()[:1] in (b"{", b"[") else _events(body)
+    for one in texts:
+        try:
+            found = json.loads(one)
+        except (ValueError, RecursionError):
+            continue
+        for message in found if isinstance(found, list) else [found]:
+            if not isinstance(message, dict) or "jsonrpc" not in message or "method" in message:
+                continue
+            if message.get("id") == wanted:
+                return message
+    return None
+
+
+def _events(body: bytes) -> list[bytes]:
+    return [event.data for event in EventReader().feed(body + b"\n\n")]
+
+
+def _named(message: Message) -> str:
+    params = message.get("params")
+    name = params.get("name") if isinstance(params, dict) else None
+    return neutralise(" ".join(filter(None, (message["method"], name and str(name)))), 100)
+
+
+def _told(message: Message) -> str:
+    """For the report."""
+    return json.dumps(message)[:_LONGEST_TOLD]
+
+
+def shown(text: str, longest: int = 80) -> str:
+    """A text of the page's, for a finding."""
+    return repr(neutralise(" ".join(text.split()), longest))
