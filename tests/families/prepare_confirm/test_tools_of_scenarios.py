@@ -10,13 +10,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from pytest_mcp_approval.families.logs import visible, watched_log
 from pytest_mcp_approval.families.prepare_confirm.forging import (
     changed_at_each_place,
     cut_or_grown,
     forged_payloads,
     respelled,
 )
-from pytest_mcp_approval.families.prepare_confirm.logs import visible, watched_log
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
 from pytest_mcp_approval.families.prepare_confirm.zones import NEW_YORK, clock_changes
 from pytest_mcp_approval.settings import Settings

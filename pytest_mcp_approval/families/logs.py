@@ -12,8 +12,8 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...target import Target
-from ...wire import StdioTransport
+from ..target import Target
+from ..wire import StdioTransport
 
 _MOST = 4 * 1024 * 1024
 

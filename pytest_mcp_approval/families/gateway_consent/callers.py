@@ -1,0 +1,151 @@
+"""MCP clients of any name, or of none: one conversation each, at the same time.
+
+Where a pipe carries one client only (stdio before 2026-07-28), each client has a process of its own
+over the same state. Knows no consent.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ...target import EffectsProbe, Target
+from ...wire import (
+    Deadline,
+    Era,
+    HttpTransport,
+    InProcessTransport,
+    Outgoing,
+    RefusedError,
+    Session,
+    request_bytes,
+)
+from ...wire.eras import CLIENT_INFO_KEY
+from ...wire.session import Terms
+from ..driving import Driver, DriverError
+
+LEFT_OUT: Any = object()
+"""For clientInfo: not there at all."""
+AS_NAMED: Any = object()
+"""For clientInfo: the name that the client has, and a version."""
+_TOOL = "tool:"
+
+Given = TypeVar("Given")
+
+
+class OddSession(Session):
+    """Says of its client just what it is told to, or nothing."""
+
+    client_info: Any = LEFT_OUT
+
+    def complete(self, params: object) -> object:
+        params = super().complete(params)
+        if self.era is not Era.SESSIONLESS or not isinstance(params, dict):
+            return params
+        meta = {key: value for key, value in params["_meta"].items() if key != CLIENT_INFO_KEY}
+        if self.client_info is not LEFT_OUT:
+            meta[CLIENT_INFO_KEY] = self.client_info
+        return {**params, "_meta": meta}
+
+
+class Connection(Driver):
+    """One client's conversation, opened when it is first used and again after a restart."""
+
+    def __init__(
+        self, place: Target, name: str, client_info: Any, alike: Session, watch: Driver | None
+    ) -> None:
+        """`watch` looks at the effects for all clients of one process; None: it has but this."""
+        super().__init__(place)
+        self._watch = watch
+        self.name = name
+        self._client_info = client_info
+        self._alike = alike
+        self._own: Session | None = None
+
+    @property
+    def session(self) -> Session:
+        if self._own is None or self._own.transport is not self.target.transport:
+            self.forget()
+            self._own = self._open()
+        return self._own
+
+    @property
+    def effects(self) -> EffectsProbe | None:
+        """Read by this very client: another conversation on its pipe would take its name away."""
+        if self._watch is not None:
+            return self._watch.effects
+        named = self.target.settings.effects or self.target.default_effects
+        if not self._probe_known:
+            if named is not None and named.startswith(_TOOL):
+                self._probe = EffectsProbe.of_tool(named[len(_TOOL) :], lambda: self.session)
+            else:
+                self._probe = self.target.effects()
+            self._probe_known = True
+        return self._probe
+
+    def runs_during(self, act: Callable[[], Given]) -> tuple[Given, int | None]:
+        if self._watch is not None:
+            return self._watch.runs_during(act)
+        _ = self.session  # after a restart: what was seen before says nothing about now
+        return super().runs_during(act)
+
+    def _open(self) -> Session:
+        if self._client_info is AS_NAMED:
+            return self.target.new_session(self.name)
+        terms = self._alike.terms
+        if self._alike.era is Era.HANDSHAKE:
+            terms = _handshake(self.target, self._alike.revision, self._client_info)
+        session = OddSession(
+            self.target.transport,
+            terms,
+            client_info={},
+            client_capabilities={},
+            deadline=self.target.settings.timeout,
+            ids=itertools.count(2),  # the handshake had the first
+        )
+        session.client_info = self._client_info
+        if session.era is Era.HANDSHAKE:
+            session.notify("notifications/initialized")
+        return session
+
+
+def connect(
+    watch: Driver,
+    name: str,
+    client_info: Any,
+    close_later: Callable[[Target], None],
+    *,
+    shared_state: bool = False,
+) -> Connection:
+    """A conversation under that name; or with just this `client_info`, `LEFT_OUT` for none."""
+    target = watch.target
+    if one_client_only(target):
+        other = target.replica() or (target.twin() if shared_state else None)
+        if other is None:
+            raise DriverError(
+                "needs clients of other names at the same time: a pipe has one, and there is no "
+                "second process over the same state ({state} in the command, or shared-state)"
+            )
+        close_later(other)
+        return Connection(other, name, client_info, target.session(), None)
+    return Connection(target, name, client_info, target.session(), watch)
+
+
+def one_client_only(target: Target) -> bool:
+    """Whether a connection belongs to the client that opened it."""
+    several = isinstance(target.transport, (HttpTransport, InProcessTransport))
+    return not several and target.session().era is Era.HANDSHAKE
+
+
+def _handshake(target: Target, revision: str, client_info: Any) -> Terms:
+    params: dict[str, Any] = {"protocolVersion": revision, "capabilities": {}}
+    if client_info is not LEFT_OUT:
+        params["clientInfo"] = client_info
+    deadline = Deadline(target.settings.timeout)
+    target.transport.start(deadline)
+    asking = Outgoing(request_bytes(1, "initialize", params), 1, "initialize")
+    reply = target.transport.exchange(asking, deadline)
+    if not isinstance(reply.result, dict):
+        raise RefusedError(f"initialize was refused: {reply.describe()}", reply)
+    return Terms(revision, reply.header("mcp-session-id"))

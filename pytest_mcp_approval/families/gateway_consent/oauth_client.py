@@ -1,0 +1,187 @@
+"""A client of OAuth 2.0 with PKCE that does what it is told, right or wrong.
+
+It speaks to an app's authorisation server as the gateway does, with a person at its page. Standard
+library only; knows no verdicts and shares no code with the reference gateway.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from ...target import Target
+from ...wire.reply import show_json
+from ...wire.text import neutralise
+from .app_double import challenge_of
+from .people import surfer_for
+from .surfing import Page, Surfer
+from .table import OAuth, Words
+from .vocabulary import AAI_TOOLS, RFC_NAMES
+
+_CAMEL = {rfc: camel for camel, rfc in RFC_NAMES.items()}
+
+
+@dataclass(frozen=True)
+class Way:
+    """What an authorisation request came to, up to where the browser would be sent back."""
+
+    asked: Mapping[str, str]
+    verifier: str = field(repr=False)
+    page: Page
+    """The app's question, or what it answered instead."""
+    back: str = ""
+    """Where the browser is sent with the answer; "" where it is not."""
+
+    @property
+    def answer(self) -> dict[str, str]:
+        return {
+            _CAMEL.get(name, name): value for name, value in parse_qsl(urlsplit(self.back).query)
+        }
+
+    @property
+    def code(self) -> str:
+        return self.answer.get("code", "")
+
+    def describe(self) -> str:
+        if not self.back:
+            return self.page.describe()
+        shown = {name: value for name, value in self.answer.items() if name != "code"}
+        return f"sent back with {'a code' if self.code else 'no code'}, {show_json(shown)}"
+
+
+@dataclass(frozen=True)
+class TokenAnswer:
+    """What the token end point said."""
+
+    status: int
+    members: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def given(self) -> bool:
+        return self.status == 200 and bool(self.access)
+
+    def text(self, name: str) -> str:
+        value = self.member(name)
+        return value if isinstance(value, str) else ""
+
+    def member(self, name: str) -> Any:
+        """Under this profile's name, or the RFC's."""
+        return self.members.get(name, self.members.get(RFC_NAMES.get(name, name)))
+
+    @property
+    def access(self) -> str:
+        return self.text("accessToken")
+
+    @property
+    def refresh(self) -> str:
+        return self.text("refreshToken")
+
+    def describe(self) -> str:
+        if self.given:
+            return f"HTTP {self.status} with an access token"
+        return f"HTTP {self.status} {neutralise(str(self.members.get('error', '')), 60)}".rstrip()
+
+
+class OAuthClient:
+    """`spelling` is "camel" for this profile's names, "rfc" for those of RFC 6749."""
+
+    def __init__(self, target: Target, oauth: OAuth, words: Words, spelling: str = "camel") -> None:
+        self._target = target
+        self.oauth = oauth
+        self._words = words
+        self._spelling = spelling
+
+    # ---- the authorisation end point
+
+    def parameters(self, verifier: str, **changes: str | None) -> dict[str, str]:
+        """An honest request with changes; None leaves a parameter out."""
+        honest: dict[str, str | None] = {
+            "responseType": "code",
+            "clientId": self.oauth.client,
+            "redirectUri": self.oauth.redirect,
+            "scope": self.oauth.scope or None,
+            "state": secrets.token_urlsafe(16),
+            "codeChallenge": challenge_of(verifier),
+            "codeChallengeMethod": "S256",
+            AAI_TOOLS: ",".join(self.oauth.tools),
+        }
+        return {name: value for name, value in {**honest, **changes}.items() if value is not None}
+
+    def address(self, asked: Mapping[str, str]) -> str:
+        joint = "&" if "?" in self.oauth.authorize else "?"
+        return f"{self.oauth.authorize}{joint}{urlencode(self.spelled(asked))}"
+
+    def ask(self, *, press: str | None = None, **changes: str | None) -> Way:
+        """An authorisation request, and a person who presses Allow (or another button)."""
+        verifier = secrets.token_urlsafe(48)
+        asked = self.parameters(verifier, **changes)
+        surfer = surfer_for(self._target)
+        page = surfer.get(self.address(asked), follow=False)
+        page = self._within(surfer, page)
+        if page.location:
+            return Way(asked, verifier, page, page.location)
+        button = press or self._words.allow
+        form = next((one for one in page.forms() if one.button(button)), None)
+        if form is None:
+            return Way(asked, verifier, page)
+        after = surfer.submit(page, form, form.button(button), follow=False)
+        return Way(asked, verifier, page, self._within(surfer, after).location)
+
+    def _within(self, surfer: Surfer, page: Page) -> Page:
+        """Redirects from page to page of the app itself."""
+        own = urlsplit(self.oauth.authorize).netloc
+        for _ in range(5):
+            there = page.location
+            if not there or urlsplit(there).netloc != own or there.startswith(self.oauth.redirect):
+                return page
+            if self.oauth.other_redirect and there.startswith(self.oauth.other_redirect):
+                return page
+            page = surfer.get(there, follow=False)
+        return page
+
+    # ---- the token end point
+
+    def redeem(self, way: Way, **changes: str | None) -> TokenAnswer:
+        """Exchange the code; None leaves a parameter out."""
+        return self.token(
+            grantType="authorization_code",
+            code=changes.pop("code", way.code),
+            redirectUri=changes.pop("redirectUri", way.asked.get("redirectUri")),
+            codeVerifier=changes.pop("codeVerifier", way.verifier),
+            clientId=changes.pop("clientId", way.asked.get("clientId")),
+            **changes,
+        )
+
+    def renew(self, refresh: str, **changes: str | None) -> TokenAnswer:
+        client = changes.pop("clientId", self.oauth.client)
+        return self.token(
+            grantType="refresh_token", refreshToken=refresh, clientId=client, **changes
+        )
+
+    def token(self, **parameters: str | None) -> TokenAnswer:
+        given = {name: value for name, value in parameters.items() if value is not None}
+        page = surfer_for(self._target).post(self.oauth.token, self.spelled(given).items())
+        try:
+            members = json.loads(page.body)
+        except (ValueError, RecursionError):
+            members = {}
+        return TokenAnswer(page.status, members if isinstance(members, dict) else {})
+
+    # ---- what a token opens
+
+    def opens(self, access: str) -> bool:
+        """Whether the app takes this token now."""
+        headers = {"Authorization": f"Bearer {access}", "Content-Type": "application/json"}
+        page = surfer_for(self._target).fetch(
+            "POST", self.oauth.resource, "{}", headers, follow=False
+        )
+        return 200 <= page.status < 300
+
+    def spelled(self, given: Mapping[str, str]) -> dict[str, str]:
+        if self._spelling == "camel":
+            return dict(given)
+        return {RFC_NAMES.get(name, name): value for name, value in given.items()}

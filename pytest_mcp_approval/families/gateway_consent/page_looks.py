@@ -1,0 +1,118 @@
+"""What a person sees of a page, in a real browser: what is visible, in which order, what is in
+reach, and whether a text became more than text.
+
+Knows Playwright's page and no consent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...target import Target
+from .people import hosts_of
+from .surfing import check_address
+
+MARK = "data-suite"
+"""An attribute that no page has, unless a text of ours became an element."""
+FLAG = "suiteInjected"
+"""A global name that a script of ours sets if it runs."""
+
+# Text that can be seen: in a box of some size, on the page and not beside it, in a colour and a
+# size that are there for reading.
+_VISIBLE_TEXT = """() => {
+  const parts = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const box = node.parentElement;
+    if (!node.data.trim() || box.matches('script, style, noscript, template')) continue;
+    if (!box.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
+    const style = getComputedStyle(box);
+    if (parseFloat(style.fontSize) < 6 || style.color === 'rgba(0, 0, 0, 0)') continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const place = range.getBoundingClientRect();
+    if (place.width < 1 || place.height < 1) continue;
+    if (place.right + scrollX <= 0 || place.bottom + scrollY <= 0) continue;
+    parts.push(node.data);
+  }
+  return parts.join(' ');
+}"""
+
+# Words of plain letters whose letters do not stand from left to right.
+_BACKWARDS = """() => {
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.data.length > 2000) continue;
+    for (const word of node.data.matchAll(/[A-Za-z]{2,}/g)) {
+      let before = null;
+      for (let at = word.index; at < word.index + word[0].length; at++) {
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + 1);
+        const place = range.getBoundingClientRect();
+        if (!place.width) continue;
+        if (before && Math.abs(before.top - place.top) < 2 && place.left < before.left) {
+          found.push(word[0]);
+          break;
+        }
+        before = place;
+      }
+    }
+  }
+  return found.slice(0, 5);
+}"""
+
+_INJECTED = f"""() => {{
+  const marked = [...document.querySelectorAll('[{MARK}]')];
+  const found = marked.map(one => `an element ${{one.tagName}}`);
+  if (window.{FLAG} !== undefined) found.push('a script that ran');
+  return found;
+}}"""
+
+_TOO_WIDE = """() => {
+  const page = document.scrollingElement;
+  return Math.max(0, page.scrollWidth - page.clientWidth);
+}"""
+
+
+class Looks:
+    """`page` is Playwright's own."""
+
+    def __init__(self, page: Any, target: Target) -> None:
+        self.page = page
+        self._target = target
+        self.popped_up: list[str] = []
+        self.requested: list[str] = []
+        page.on("dialog", self._dismiss)
+        page.on("request", lambda request: self.requested.append(request.url))
+
+    def _dismiss(self, dialog: Any) -> None:
+        self.popped_up.append(dialog.type)
+        dialog.dismiss()
+
+    def open(self, url: str) -> None:
+        """An address of the server under test: on loopback, or on its own host."""
+        check_address(url, hosts_of(self._target))
+        self.page.goto(url)
+
+    def text(self) -> str:
+        """All that can be seen, with single blanks."""
+        return " ".join(str(self.page.evaluate(_VISIBLE_TEXT)).split())
+
+    def shows(self, text: str) -> bool:
+        return " ".join(text.split()) in self.text()
+
+    def backwards(self) -> list[str]:
+        found: list[str] = self.page.evaluate(_BACKWARDS)
+        return found
+
+    def injected(self) -> list[str]:
+        """What of a text became more than text."""
+        found: list[str] = self.page.evaluate(_INJECTED)
+        strange = [f"a request to {url[:60]}" for url in self.requested if FLAG in url]
+        return found + [f"a {kind} box" for kind in self.popped_up] + strange
+
+    def too_wide(self) -> int:
+        """By how many pixels the page is wider than the window."""
+        return int(self.page.evaluate(_TOO_WIDE))

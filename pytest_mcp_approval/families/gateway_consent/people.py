@@ -1,0 +1,185 @@
+"""Who decides: a person at the gateway's pages, or whoever the user says decides for them.
+
+At a page without script by plain HTTP, which is quick; at the page in a real browser; or by a
+command or URL of the user's, for gateways that ask in another way. Knows no verdicts.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
+
+from ...target import Target
+from ...wire.text import last_lines, neutralise
+from ..driving import DriverError
+from .answers import Answer
+from .surfing import Form, Page, Surfer, SurfingError, check_address
+from .table import HOOK, Table, Words
+from .vocabulary import APP_ID, TOOL, Choice
+
+_MOST_STEPS = 5
+_OF_AN_ANSWER = 2000
+
+
+class Person(Protocol):
+    """Answers the question of a `CONSENT_REQUIRED`."""
+
+    def decide(self, asked: Answer, choice: Choice, *, remember: bool) -> None: ...
+
+
+def hosts_of(target: Target) -> list[str]:
+    """Where pages of this target may be, besides loopback."""
+    own = urlsplit(target.spec.url).hostname if target.spec.url else None
+    return [own.lower()] if own else []
+
+
+def surfer_for(target: Target) -> Surfer:
+    """A browser of its own, with no cookies yet."""
+    return Surfer(hosts_of(target), target.settings.timeout)
+
+
+class PagePerson:
+    """Reads the page, ticks the box, presses the button."""
+
+    def __init__(self, target: Target, words: Words) -> None:
+        self._target = target
+        self._words = words
+
+    def decide(self, asked: Answer, choice: Choice, *, remember: bool) -> None:
+        if not asked.consent_url:
+            raise DriverError(f"there is no consentUrl to go to: {asked.describe()}", asked.reply)
+        surfer = surfer_for(self._target)
+        page = surfer.get(asked.consent_url)
+        form = form_with(page, self._words.button(choice))
+        box = form.box(self._words.remember)
+        if box is None and remember:
+            raise SurfingError(f"the page has no box {self._words.remember!r}")
+        if box is not None:
+            box.checked = remember
+        done = surfer.submit(page, form, form.button(self._words.button(choice)))
+        if done.status >= 400:
+            raise SurfingError(f"the decision was not taken: {done.describe()}")
+
+    def type_in(self, auth_url: str, values: Sequence[str]) -> Page:
+        """Each value into the one field of a dialog; the last page tells what came of it."""
+        surfer = surfer_for(self._target)
+        page = surfer.get(auth_url)
+        for value in values:
+            form = form_with(page, self._words.submit)
+            fields = form.fields()
+            if not fields:
+                raise SurfingError(f"the dialog has no field to type into: {page.describe()}")
+            fields[0].value = value
+            page = surfer.submit(page, form, form.button(self._words.submit))
+        return page
+
+    def let_in(self, auth_url: str) -> Page:
+        """Through the app's own page, wherever the gateway leads; the last page is the way back."""
+        surfer = surfer_for(self._target)
+        page = surfer.get(auth_url)
+        for _ in range(_MOST_STEPS):
+            form = next((one for one in page.forms() if one.button(self._words.allow)), None)
+            if form is None:
+                return page
+            page = surfer.submit(page, form, form.button(self._words.allow))
+        raise SurfingError(f"asked for {self._words.allow!r} more than {_MOST_STEPS} times")
+
+
+def form_with(page: Page, button: str) -> Form:
+    for form in page.forms():
+        if form.button(button):
+            return form
+    raise SurfingError(
+        f"{neutralise(page.url, 60)}: {page.describe()} without a button {button!r}; if it is "
+        "called otherwise, say so in [gateway_consent.page]"
+    )
+
+
+class HookPerson:
+    """Tells a command (on its standard input) or a URL what a person decides, as JSON."""
+
+    def __init__(self, hook: str, timeout: float, directory: Path) -> None:
+        self._hook = hook
+        self._timeout = timeout
+        self._directory = directory
+
+    def decide(self, asked: Answer, choice: Choice, *, remember: bool) -> None:
+        told = {
+            "caller": asked.caller,
+            "appId": asked.members.get(APP_ID),
+            "tool": asked.members.get(TOOL),
+            "decision": choice.value,
+            "remember": remember,
+            "consentUrl": asked.consent_url,
+        }
+        body = json.dumps(told).encode()
+        if self._hook.startswith(("http://", "https://")):
+            self._post(body)
+        else:
+            self._run(body)
+
+    def _post(self, body: bytes) -> None:
+        headers = {"Content-Type": "application/json"}
+        request = Request(self._hook, data=body, headers=headers, method="POST")
+        try:
+            # Straight to it: a proxy of this machine's knows nothing of a server under test.
+            with build_opener(ProxyHandler({})).open(request, timeout=self._timeout) as answer:
+                answer.read(_OF_AN_ANSWER)
+        except HTTPError as error:
+            with error:
+                said = last_lines(error.read(_OF_AN_ANSWER))
+            raise DriverError(f"the hook for decisions answered {error.code} {said}") from None
+        except (URLError, OSError, ValueError) as error:
+            raise DriverError(f"the hook for decisions: {neutralise(str(error))}") from None
+
+    def _run(self, body: bytes) -> None:
+        try:
+            done = subprocess.run(
+                shlex.split(self._hook),
+                input=body,
+                cwd=self._directory,
+                capture_output=True,
+                timeout=self._timeout,
+                check=False,
+            )
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            raise DriverError(f"the hook for decisions: {neutralise(str(error))}") from None
+        if done.returncode:
+            said = last_lines(done.stderr)
+            raise DriverError(f"the hook for decisions: exit code {done.returncode} {said}")
+
+
+class BrowserPerson:
+    """The same at the page in a real browser; `page` is Playwright's."""
+
+    def __init__(self, page: Any, target: Target, words: Words) -> None:
+        self.page = page
+        self._target = target
+        self._words = words
+
+    def decide(self, asked: Answer, choice: Choice, *, remember: bool) -> None:
+        check_address(asked.consent_url, hosts_of(self._target))
+        self.page.goto(asked.consent_url)
+        self.press(choice, remember=remember)
+
+    def press(self, choice: Choice, *, remember: bool) -> None:
+        """On the page that is open."""
+        box = self.page.get_by_role("checkbox", name=self._words.remember)
+        box.set_checked(remember)
+        button = self.page.get_by_role("button", name=self._words.button(choice), exact=True)
+        with self.page.expect_navigation():
+            button.click()
+
+
+def person_for(target: Target, table: Table) -> Person:
+    if table.person.startswith(HOOK):
+        hook = table.person[len(HOOK) :]
+        return HookPerson(hook, target.settings.timeout, target.settings.directory)
+    return PagePerson(target, table.page)

@@ -1,0 +1,86 @@
+"""Before the first verdict: is this a gateway, and is its person there to decide?
+
+Nothing is run: a tool that may be run is called once by a client that nobody knows, which a gateway
+answers with a question. Without such a tool, or a table, nothing is called at all.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from ...settings import PREFIX, SettingsError
+from ...target import EffectsError, Target
+from ...wire import ListingError, WireError
+from ...wire.text import neutralise
+from ..driving import DriverError
+from ..looking import NotOffered, Preflight, PreflightError
+from .driver import GatewayConsent
+from .table import SafeTool, missing_tools
+from .vocabulary import FAMILY, Kind
+
+
+def look(target: Target, found: Preflight) -> None:
+    """Say what there is to judge."""
+    try:
+        driver = GatewayConsent(target)
+        listed = list(driver.listing())
+        tools = driver.tools()
+    except SettingsError as error:
+        raise PreflightError(str(error)) from None
+    except ListingError as error:
+        raise PreflightError(f"the tools cannot be listed: {error}") from None
+    given = target.settings.family_settings.get(FAMILY, {})
+    missing = missing_tools(driver.table, listed)
+    if missing and "tools" in given:
+        raise PreflightError(
+            f"[{FAMILY}] names tools that the server does not list: "
+            f"{', '.join(neutralise(one, 60) for one in missing[:6])}",
+            f"It lists {', '.join(neutralise(one, 40) for one in listed[:12])}",
+        )
+    if not tools:
+        raise NotOffered(
+            "no tool of an app behind a gateway is named",
+            f"If this is a gateway, name tools that may be run: [{FAMILY}.tools.'NAME'], "
+            f"or {PREFIX}tool 'APP:TOOL=JSON'",
+        )
+    try:
+        # Tools that stand in the table are said to be a gateway's: then it has to be judged.
+        named = FAMILY in target.settings.families or bool(driver.table.tools)
+        _try(driver, tools, found, asked_for=named)
+    finally:
+        driver.close()
+
+
+def _try(
+    driver: GatewayConsent, tools: list[SafeTool], found: Preflight, *, asked_for: bool
+) -> None:
+    try:
+        answer = driver.client(f"preflight {secrets.token_hex(4)}").call(tools[0])
+    except (DriverError, EffectsError, WireError) as error:
+        found.say("consent", f"not tried: {neutralise(str(error), 140)}")
+        _say_tools(tools, found)
+        return
+    if not answer.needs_consent and not asked_for:
+        raise NotOffered(
+            f"no gateway: a first call of {neutralise(tools[0].name, 60)} brought no "
+            f"CONSENT_REQUIRED but {neutralise(answer.describe(), 100)}"
+        )
+    _say_tools(tools, found)
+    found.say("consent", f"{neutralise(tools[0].name, 60)}: {neutralise(answer.describe(), 120)}")
+    found.say("person", _person(driver))
+    if driver.effects is not None and not any(name == "effects" for name, _ in found.lines):
+        found.say("effects", neutralise(driver.effects.description, 70))
+
+
+def _person(driver: GatewayConsent) -> str:
+    person = driver.table.person
+    return neutralise(person, 100) if person != "page" else "at the consent page, by plain HTTP"
+
+
+def _say_tools(tools: list[SafeTool], found: Preflight) -> None:
+    shown = [f"{neutralise(tool.name, 50)} ({tool.kind or 'of what kind?'})" for tool in tools[:6]]
+    more = f" and {len(tools) - 6} more" if len(tools) > 6 else ""
+    found.say("tools", ", ".join(shown) + more)
+    absent = [kind.value for kind in Kind if not any(tool.kind is kind for tool in tools)]
+    if absent:
+        found.missing.append(f"a tool of a {', '.join(absent)} app")

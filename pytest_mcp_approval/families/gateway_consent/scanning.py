@@ -1,0 +1,96 @@
+"""Looks for secrets in whatever a server has written: as they are, and as they are often written.
+
+Knows no server: it is given bytes or places to look at. What it says of a finding names the secret
+by what it is, and never shows it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+_LARGEST_FILE = 64 * 1024 * 1024
+_MOST_FILES = 2000
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A secret that was found."""
+
+    secret: str
+    """What it is, in words."""
+    form: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"the {self.secret} {self.form} in {self.place}"
+
+
+def forms_of(secret: str) -> dict[str, set[bytes]]:
+    """The ways in which a secret may be written, by what they are called."""
+    raw = secret.encode("utf-8", "surrogatepass")
+    return {
+        "in clear": {raw},
+        "as UTF-16": {secret.encode(f"utf-16-{end}", "surrogatepass") for end in ("le", "be")},
+        "as JSON": {
+            json.dumps(secret, ensure_ascii=plain)[1:-1].encode("utf-8", "surrogatepass")
+            for plain in (True, False)
+        },
+        "in a URL": {
+            write(secret, safe="", errors="replace").encode() for write in (quote, quote_plus)
+        },
+        "as HTML": {escape(secret).encode("utf-8", "surrogatepass")},
+        "in base64": set(_base64(raw)),
+        "in hexadecimal": {raw.hex().encode(), raw.hex().upper().encode()},
+        "backwards": {raw[::-1]},
+    }
+
+
+def _base64(raw: bytes) -> Iterator[bytes]:
+    """Wherever in a longer text it stands: the characters that its neighbours cannot change."""
+    for before in range(3):
+        whole = (8 * before + 8 * len(raw)) // 6
+        first = -(-8 * before // 6)
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            yield encode(b"\0" * before + raw)[first:whole]
+
+
+def find(content: bytes, secrets: Mapping[str, str], place: str) -> list[Hit]:
+    """Which secrets stand in it; `secrets` are words for each, by the secret."""
+    hits = []
+    for secret, what in secrets.items():
+        if not secret:
+            continue
+        for form, written in forms_of(secret).items():
+            if any(one in content for one in written):
+                hits.append(Hit(what, form, place))
+                break
+    return hits
+
+
+def files_under(places: Iterable[str | Path]) -> list[Path]:
+    """All files of these folders (or these files), no link followed."""
+    found: list[Path] = []
+    for place in map(Path, places):
+        inside = sorted(place.rglob("*")) if place.is_dir() else [place]
+        found += [path for path in inside if path.is_file() and not path.is_symlink()]
+    return found[:_MOST_FILES]
+
+
+def scan(places: Iterable[str | Path], secrets: Mapping[str, str]) -> list[Hit]:
+    """Contents and names of all files there."""
+    hits: list[Hit] = []
+    for path in files_under(places):
+        try:
+            with path.open("rb") as handle:
+                content = handle.read(_LARGEST_FILE)
+        except OSError:  # gone meanwhile, or not ours to read
+            continue
+        hits += find(content, secrets, path.name)
+        hits += find(str(path.name).encode("utf-8", "surrogateescape"), secrets, "a file's name")
+    return hits

@@ -1,0 +1,199 @@
+"""Who calls: the name of the handshake, and nobody else's decisions."""
+
+import pytest
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.gateway_consent.answers import shown
+from pytest_mcp_approval.families.gateway_consent.callers import LEFT_OUT
+from pytest_mcp_approval.families.gateway_consent.vocabulary import UNKNOWN_CLIENT, Choice
+from pytest_mcp_approval.wire import Era, RefusedError
+from pytest_mcp_approval.wire.eras import CLIENT_INFO_KEY
+
+# ---- caller-identity
+
+NAMELESS = {
+    "no clientInfo": LEFT_OUT,
+    "clientInfo without a name": {"version": "1.0"},
+    "an empty name": {"name": "", "version": "1.0"},
+    "null for a name": {"name": None, "version": "1.0"},
+    "a number for a name": {"name": 7, "version": "1.0"},
+}
+
+
+@requirement("gateway_consent/caller-identity")
+def test_who_says_nothing_is_the_unknown_client(consents):
+    """All clients without a name are one caller, and it has a name: Unknown Client."""
+    tool = consents.tool
+    taken = []
+    for what, client_info in NAMELESS.items():
+        client = consents.odd(UNKNOWN_CLIENT, client_info)
+        try:
+            answer = client.call(tool)
+        except RefusedError:
+            continue  # MCP demands clientInfo, and this server insists on it
+        if not taken:
+            if not answer.needs_consent:
+                raise NotVerified("something was decided on 'Unknown Client' before: reset it")
+            consents.decide(answer)
+            answer = client.call(tool)
+        taken.append(what)
+        consents.expect_served(
+            answer,
+            tool,
+            sent=f"{tool.name} by a client with {what}, allowed to one with {taken[0]}",
+        )
+    if not taken:
+        consents.allowed(consents.client(), tool)
+        return
+    consents.expect_served(
+        consents.named(UNKNOWN_CLIENT).call(tool),
+        tool,
+        sent=f"{tool.name} by '{UNKNOWN_CLIENT}', after it was allowed to one with {taken[0]}",
+    )
+    consents.expect_asked(
+        consents.client().call(tool),
+        sent=f"{tool.name} by a client with a name, after it was allowed to one with {taken[0]}",
+    )
+
+
+@requirement("gateway_consent/caller-identity")
+def test_the_name_of_the_handshake_decides(consents):
+    """Two conversations under one name are one caller."""
+    tool = consents.tool
+    first = consents.client("Cursor")
+    consents.allowed(first, tool)
+    again = consents.odd(first.name, {"name": first.name, "version": "9.9.9"})
+    consents.expect_served(
+        again.call(tool), tool, sent=f"{tool.name} by another session of {shown(first.name)}"
+    )
+
+
+PLACES = {
+    "clientInfo": lambda name: {"clientInfo": {"name": name, "version": "1.0"}},
+    "caller": lambda name: {"caller": name},
+    "callerName": lambda name: {"callerName": name},
+    "client_name": lambda name: {"client_name": name},
+    "_meta": lambda name: {"_meta": {"clientInfo": {"name": name}}},
+}
+
+
+@requirement("gateway_consent/caller-identity")
+@pytest.mark.parametrize("place", PLACES)
+def test_a_name_among_the_arguments_is_no_name(consents, place):
+    """Arguments are written by the model: it must not choose whose consent it uses."""
+    tool = consents.tool
+    trusted, other = consents.client("Trusted"), consents.client("Other")
+    consents.allowed(trusted, tool)
+    claimed = {**tool.arguments, **PLACES[place](trusted.name)}
+    answer = other.call(tool, claimed)
+    consents.expect_not_run(
+        answer,
+        sent=f"{tool.name} by {shown(other.name)} with {place} {shown(trusted.name)} among the "
+        "arguments",
+    )
+    consents.expect_asked(
+        other.call(tool), sent=f"{tool.name} by {shown(other.name)}, after that claim"
+    )
+
+
+@requirement("gateway_consent/caller-identity")
+def test_a_name_in_a_header_is_no_name(consents):
+    tool = consents.tool
+    trusted, other = consents.client("Trusted"), consents.client("Other")
+    consents.allowed(trusted, tool)
+    for header in ("User-Agent", "X-Client-Name", "Mcp-Client-Name", "X-MCP-Client"):
+        answer = other.call(tool, headers={header: trusted.name})
+        consents.expect_asked(
+            answer,
+            sent=f"{tool.name} by {shown(other.name)} with the header {header}: {trusted.name}",
+        )
+
+
+@requirement("gateway_consent/caller-identity")
+def test_a_request_does_not_rename_its_session(consents):
+    """Where there is a handshake, its name stays; _meta of a later request does not change it."""
+    if consents.driver.session.era is not Era.HANDSHAKE:
+        consents.not_applicable("each request says who asks in this era")
+    tool = consents.tool
+    trusted, other = consents.client("Trusted"), consents.client("Other")
+    consents.allowed(trusted, tool)
+    for key in (CLIENT_INFO_KEY, "clientInfo"):
+        meta = {key: {"name": trusted.name, "version": "1.0"}}
+        consents.expect_asked(
+            other.call(tool, meta=meta),
+            sent=f"{tool.name} by {shown(other.name)} with _meta.{key} of {shown(trusted.name)}",
+        )
+
+
+# ---- caller-isolation
+
+NEIGHBOURS = {
+    "two clients": ("Claude Desktop {}", "Cursor {}"),
+    "another case": ("Cursor {}", "cursor {}"),
+    "a longer name": ("Cursor {}", "Cursor {} 2"),
+    "a Cyrillic letter": ("Cursor {}", "\u0421ursor {}"),
+    "another Unicode form": ("Caf\u00e9 {}", "Cafe\u0301 {}"),
+    "full-width letters": ("Cursor {}", "\uff23ursor {}"),
+    "a zero-width space": ("Cursor {}", "Cur\u200bsor {}"),
+    "a direction mark": ("Cursor {}", "\u202eCursor {}"),
+    "a wildcard": ("Cursor {}", "* {}"),
+    "a pattern": ("Cursor {}", "Cursor% {}"),
+    "a name of a prototype": ("Cursor {}", "__proto__"),
+    "a path": ("Cursor {}", "../Cursor {}"),
+    "a NUL at the end": ("Cursor {}", "Cursor {}\x00"),
+    "a line break": ("Cursor {}", "Cursor {}\nClaude"),
+    "markup": ("Cursor {}", "<b>Cursor {}</b>"),
+    "quotes": ("Cursor {}", "\"Cursor {}\"' OR '1'='1"),
+    "very long, the end differs": ("L" * 4000 + " {} a", "L" * 4000 + " {} b"),
+}
+
+
+@requirement("gateway_consent/caller-isolation")
+@pytest.mark.parametrize("what", NEIGHBOURS)
+def test_two_names_are_two_callers(consents, what):
+    """A grant to the first is nothing to the second, and a denial of the second nothing to the
+    first."""
+    first, second = (name.format(consents.mark) for name in NEIGHBOURS[what])
+    tool = consents.tool
+    consents.keeps_apart(consents.named(first), tool, consents.named(second), tool, what=what)
+
+
+@requirement("gateway_consent/caller-isolation")
+@pytest.mark.parametrize("blank", [" ", "\t", "\u00a0"], ids=["space", "tab", "no-break space"])
+def test_blanks_around_a_name_make_another(consents, blank):
+    """Reading: a gateway that takes them off is warned, not failed."""
+    tool = consents.tool
+    first = consents.client("Cursor")
+    second = consents.named(f"{first.name}{blank}")
+    consents.allowed(first, tool)
+    answer = second.call(tool)
+    if consents.is_served(answer, tool):
+        consents.warn(f"{shown(second.name)} is taken for {shown(first.name)}")
+        return
+    consents.expect_asked(answer, sent=f"{tool.name} by {shown(second.name)}")
+
+
+@requirement("gateway_consent/caller-isolation")
+def test_all_tools_for_one_client_are_none_for_another(consents):
+    tool = consents.tool
+    first, second = consents.client("Claude Desktop"), consents.client("Cursor")
+    consents.allowed(first, tool, Choice.ALL)
+    consents.expect_asked(
+        second.call(tool),
+        sent=f"{tool.name} by {shown(second.name)}, after Authorize All by {shown(first.name)}",
+    )
+
+
+@requirement("gateway_consent/caller-isolation")
+def test_a_decision_for_one_call_is_one_clients(consents):
+    """Allowed once, not remembered: the other client cannot use it up."""
+    tool = consents.tool
+    first, second = consents.client("Claude Desktop"), consents.client("Cursor")
+    consents.decided(first, tool, remember=False)
+    consents.expect_asked(
+        second.call(tool),
+        sent=f"{tool.name} by {shown(second.name)}, after it was allowed once to {first.name}",
+    )
+    consents.expect_served(
+        first.call(tool), tool, sent=f"{tool.name} by {shown(first.name)}, allowed once"
+    )

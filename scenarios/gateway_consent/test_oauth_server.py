@@ -1,0 +1,377 @@
+"""An app's authorisation server: codes, verifiers, tokens and their ends, right and wrong."""
+
+import secrets
+
+import pytest
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.gateway_consent.answers import shown
+from pytest_mcp_approval.families.gateway_consent.app_double import challenge_of
+from pytest_mcp_approval.families.gateway_consent.vocabulary import (
+    ACCESS_TOKEN_SECONDS,
+    REFRESH_TOKEN_SECONDS,
+)
+from pytest_mcp_approval.wire.reply import show_json
+
+LONGEST_CODE = 600
+
+
+def _way(client, **changes):
+    """An honest authorisation, up to the code."""
+    way = client.ask(**changes)
+    if not way.code:
+        raise NotVerified(f"an honest authorisation brought no code: {way.describe()}")
+    return way
+
+
+def _tokens(client):
+    """An honest authorisation, up to the tokens."""
+    given = client.redeem(_way(client))
+    if not given.given:
+        raise NotVerified(f"an honest code was not redeemed: {given.describe()}")
+    return given
+
+
+def _expect_refused(consents, answer, sent):
+    consents.expect(
+        400 <= answer.status < 500 and not answer.access,
+        sent=sent,
+        expected="HTTP 400 with an error, and no token",
+        got=answer.describe(),
+    )
+
+
+def _need(value, what):
+    if not value:
+        raise NotVerified(f"needs {what}: oauth in [gateway_consent]")
+    return value
+
+
+# ---- oauth-pkce
+
+
+@requirement("gateway_consent/oauth-pkce")
+@pytest.mark.parametrize("spelling", ["camel", "rfc"])
+def test_an_honest_code_is_redeemed(consents, spelling):
+    """In this profile's spelling. RFC 6749's is accepted as well, and never failed."""
+    client = consents.oauth(spelling)
+    if spelling == "rfc":
+        way = client.ask()
+        if not way.code or not client.redeem(way).given:
+            consents.not_applicable("this server knows this profile's spelling only")
+        return
+    answer = client.redeem(_way(client))
+    consents.expect(
+        answer.given,
+        sent="a fresh code with its verifier, redirectUri and client",
+        expected="HTTP 200 with an access token",
+        got=answer.describe(),
+    )
+
+
+VERIFIERS = {
+    "another verifier": lambda _: secrets.token_urlsafe(48),
+    "no verifier": lambda _: None,
+    "an empty verifier": lambda _: "",
+    "the challenge in place of the verifier": lambda way: challenge_of(way.verifier),
+    "the verifier without its last character": lambda way: way.verifier[:-1],
+    "the verifier and one character more": lambda way: f"{way.verifier}A",
+    "the verifier in another case": lambda way: way.verifier.swapcase(),
+}
+
+
+@requirement("gateway_consent/oauth-pkce")
+@pytest.mark.parametrize("what", VERIFIERS)
+def test_a_code_needs_its_verifier(consents, what):
+    client = consents.oauth()
+    _tokens(client)
+    way = _way(client)
+    answer = client.redeem(way, codeVerifier=VERIFIERS[what](way))
+    _expect_refused(consents, answer, f"a fresh code with {what}")
+
+
+@requirement("gateway_consent/oauth-pkce")
+@pytest.mark.parametrize("method", ["plain", None, "S512"], ids=["plain", "no method", "S512"])
+def test_the_verifier_is_never_sent_in_the_open(consents, method):
+    """With the method plain (or none, which means plain) the challenge is the verifier itself:
+    whoever sees the request could redeem the code."""
+    client = consents.oauth()
+    _tokens(client)
+    verifier = secrets.token_urlsafe(48)
+    way = client.ask(codeChallenge=verifier, codeChallengeMethod=method)
+    if not way.code:
+        return
+    answer = client.redeem(way, codeVerifier=verifier)
+    _expect_refused(consents, answer, f"a code that was asked for with the method {method}")
+
+
+@requirement("gateway_consent/oauth-pkce")
+def test_without_a_challenge_there_is_no_code(consents):
+    client = consents.oauth()
+    _tokens(client)
+    way = client.ask(codeChallenge=None, codeChallengeMethod=None)
+    if not way.code:
+        return
+    answer = client.redeem(way, codeVerifier=None)
+    _expect_refused(consents, answer, "a code that was asked for without codeChallenge")
+
+
+@requirement("gateway_consent/oauth-pkce")
+def test_verifiers_of_two_codes_are_not_swapped(consents):
+    client = consents.oauth()
+    _tokens(client)
+    first, second = _way(client), _way(client)
+    answer = client.redeem(first, codeVerifier=second.verifier)
+    _expect_refused(consents, answer, "a fresh code with the verifier of another code")
+
+
+@requirement("gateway_consent/oauth-pkce")
+def test_a_code_serves_once(consents):
+    """And whoever comes second ends what the first one got (RFC 6749, section 4.1.2)."""
+    client = consents.oauth()
+    way = _way(client)
+    first = client.redeem(way)
+    if not first.given:
+        raise NotVerified(f"an honest code was not redeemed: {first.describe()}")
+    _expect_refused(consents, client.redeem(way), "a code that was redeemed before")
+    if client.oauth.resource and client.opens(first.access):
+        consents.warn("a code was redeemed twice, and the token of the first time still serves")
+
+
+@requirement("gateway_consent/oauth-pkce")
+def test_a_code_is_for_its_own_address(consents):
+    """redirectUri of the token request is that of the authorisation request."""
+    client = consents.oauth()
+    _tokens(client)
+    others = {
+        "another redirectUri": "http://localhost:1/elsewhere",
+        "a longer redirectUri": f"{client.oauth.redirect}/more",
+        "no redirectUri": None,
+    }
+    for what, address in others.items():
+        answer = client.redeem(_way(client), redirectUri=address)
+        _expect_refused(consents, answer, f"a fresh code with {what}")
+
+
+@requirement("gateway_consent/oauth-pkce")
+def test_nobody_is_sent_to_an_unknown_address(consents):
+    """A code that goes to an address of an attacker's is the attacker's."""
+    client = consents.oauth()
+    _tokens(client)
+    own = client.oauth.redirect
+    for address in (
+        "http://localhost:1/elsewhere",
+        "https://attacker.example/callback",
+        f"{own}/../elsewhere",
+        f"{own}@attacker.example/",
+        f"{own}.attacker.example/",
+    ):
+        way = client.ask(redirectUri=address)
+        consents.expect(
+            not way.code,
+            sent=f"an authorisation request with redirectUri {shown(address)}",
+            expected="a refusal, and nobody sent anywhere with a code",
+            got=way.describe(),
+        )
+
+
+@requirement("gateway_consent/oauth-pkce")
+def test_a_code_is_for_its_own_client(consents):
+    """Mixed up: another client, also a registered one, has the code."""
+    client = consents.oauth()
+    _tokens(client)
+    answer = client.redeem(_way(client), clientId="nobody-knows-this-client")
+    _expect_refused(consents, answer, "a fresh code, by a client that nobody knows")
+    other = _need(client.oauth.other_client, "other-client, a second client of the server")
+    answer = client.redeem(_way(client), clientId=other)
+    _expect_refused(consents, answer, "a fresh code, by another client of the server")
+    answer = client.redeem(
+        _way(client), clientId=other, redirectUri=client.oauth.other_redirect or None
+    )
+    _expect_refused(consents, answer, "a fresh code, by another client with its own address")
+
+
+@requirement("gateway_consent/oauth-pkce")
+def test_what_nobody_gave_out_is_no_code(consents):
+    client = consents.oauth()
+    way = _way(client)
+    for what, code in {
+        "a made-up code": secrets.token_urlsafe(32),
+        "an empty code": "",
+        "no code": None,
+        "a code and one character more": f"{way.code}A",
+    }.items():
+        _expect_refused(consents, client.redeem(way, code=code), f"a token request with {what}")
+    consents.expect(
+        client.redeem(way).given,
+        sent="the real code, after made-up ones were refused",
+        expected="HTTP 200 with an access token",
+        got="a refusal",
+    )
+
+
+@requirement("gateway_consent/oauth-pkce", needs=["oauth", "clock"])
+def test_a_code_ends_within_ten_minutes(consents):
+    client = consents.oauth()
+    _tokens(client)
+    way = _way(client)
+    consents.clock.advance(LONGEST_CODE + 1)
+    _expect_refused(consents, client.redeem(way), f"a code, {LONGEST_CODE + 1} s old")
+
+
+# ---- oauth-token
+
+
+@requirement("gateway_consent/oauth-token", needs=["oauth"])
+def test_both_grants_give_a_whole_answer(consents):
+    """accessToken, tokenType Bearer, expiresIn, refreshToken, scope; by code and by refresh."""
+    client = consents.oauth()
+    first = client.redeem(_way(client))
+    second = client.renew(first.refresh) if first.refresh else first
+    for sent, answer in (("grantType authorization_code", first), ("refresh_token", second)):
+        lasts = answer.member("expiresIn")
+        right = {
+            "accessToken": bool(answer.access),
+            "tokenType": answer.text("tokenType").lower() == "bearer",
+            "expiresIn": isinstance(lasts, int) and not isinstance(lasts, bool) and lasts > 0,
+            "refreshToken": bool(answer.refresh),
+            "scope": bool(answer.text("scope")) or not client.oauth.scope,
+        }
+        wrong = [name for name, holds in right.items() if not holds]
+        consents.expect(
+            answer.status == 200 and not wrong,
+            sent=sent,
+            expected="accessToken, tokenType Bearer, expiresIn, refreshToken, scope",
+            got=f"{answer.describe()}; not as it should be: {', '.join(wrong)}",
+        )
+        if lasts > ACCESS_TOKEN_SECONDS:
+            consents.warn(f"expiresIn {lasts}: an hour ({ACCESS_TOKEN_SECONDS}) is recommended")
+
+
+@requirement("gateway_consent/oauth-token", needs=["oauth"])
+def test_other_grants_give_nothing(consents):
+    client = consents.oauth()
+    given = _tokens(client)
+    for kind in ("password", "client_credentials", "implicit", "", None):
+        answer = client.token(
+            grantType=kind,
+            clientId=client.oauth.client,
+            username="a",
+            password="b",
+            refreshToken=given.refresh,
+        )
+        _expect_refused(consents, answer, f"grantType {show_json(kind)}")
+
+
+@requirement("gateway_consent/oauth-token")
+def test_an_access_token_ends_when_it_said(consents):
+    """A second before it opens the app, at its end it does not."""
+    client = consents.oauth()
+    _need(client.oauth.resource, "resource, a URL that a token opens")
+    given = _tokens(client)
+    lasts = int(given.member("expiresIn"))
+    if not client.opens(given.access):
+        raise NotVerified("a fresh token does not open the resource that is named")
+    consents.clock.advance(lasts - 1, at_most=lasts)
+    consents.expect(
+        client.opens(given.access),
+        sent=f"a token for {lasts} s, a second before its end",
+        expected="the app opens",
+        got="it does not",
+    )
+    consents.clock.advance(2)
+    consents.expect(
+        not client.opens(given.access),
+        sent=f"a token for {lasts} s, a second after its end",
+        expected="the app does not open",
+        got="it opens",
+    )
+
+
+@requirement("gateway_consent/oauth-token")
+def test_a_refresh_token_ends_after_seven_days(consents):
+    """Later than the access token, and seven days after it was given at most."""
+    client = consents.oauth()
+    given = _tokens(client)
+    if not consents.clock.stops:
+        raise NotVerified("needs a clock that can be put ahead by days")
+    consents.clock.advance(ACCESS_TOKEN_SECONDS + 1)
+    renewed = client.renew(given.refresh)
+    consents.expect(
+        renewed.given,
+        sent="a refresh token, when its access token is over",
+        expected="HTTP 200 with an access token",
+        got=renewed.describe(),
+    )
+    consents.clock.advance(REFRESH_TOKEN_SECONDS + 1)
+    _expect_refused(
+        consents, client.renew(renewed.refresh), "a refresh token, seven days and a second old"
+    )
+
+
+@requirement("gateway_consent/oauth-token", needs=["oauth"])
+def test_a_used_refresh_token_is_refused(consents):
+    """Each use gives a new one; the old one, when it comes again, was stolen."""
+    client = consents.oauth()
+    given = _tokens(client)
+    renewed = client.renew(given.refresh)
+    consents.expect(
+        renewed.given,
+        sent="a fresh refresh token",
+        expected="HTTP 200 with an access token",
+        got=renewed.describe(),
+    )
+    if renewed.refresh == given.refresh:
+        consents.warn("a refresh token is given out again after its use: it never changes")
+        return
+    _expect_refused(consents, client.renew(given.refresh), "a refresh token that was used before")
+
+
+@requirement("gateway_consent/oauth-token", needs=["oauth"])
+def test_a_refresh_token_is_for_its_own_client(consents):
+    client = consents.oauth()
+    given = _tokens(client)
+    other = _need(client.oauth.other_client, "other-client, a second client of the server")
+    for what, name in {"another": other, "an unknown": "nobody-knows-this-client"}.items():
+        answer = client.renew(given.refresh, clientId=name)
+        _expect_refused(consents, answer, f"a refresh token, by {what} client")
+    for what, token in {
+        "a made-up refresh token": secrets.token_urlsafe(32),
+        "an access token": given.access,
+        "no refresh token": None,
+    }.items():
+        answer = client.token(
+            grantType="refresh_token", refreshToken=token, clientId=client.oauth.client
+        )
+        _expect_refused(consents, answer, f"{what}, as a refresh token")
+    consents.expect(
+        client.renew(given.refresh).given,
+        sent="the real refresh token by its own client, after others were refused",
+        expected="HTTP 200 with an access token",
+        got="a refusal",
+    )
+
+
+@requirement("gateway_consent/oauth-token", needs=["apps", "clock"])
+def test_the_gateway_renews_its_token_by_itself(consents):
+    """The app is asked with the refresh token; the person is not asked again."""
+    apps = consents.with_apps()
+    client = apps.client()
+    tool = apps.app_tool("oauth")
+    apps.let_in(client, tool)
+    apps.clock.advance(ACCESS_TOKEN_SECONDS + 1)
+    answer = client.call(tool)
+    sent = f"{tool.name}, {ACCESS_TOKEN_SECONDS + 1} s after its app gave a token for an hour"
+    apps.expect(
+        answer.succeeded,
+        sent=sent,
+        expected="served with a new token, without asking anybody",
+        got=answer.describe(),
+    )
+    kinds = [one.form.get("grantType") for one in apps.double.seen("oauth", "/oauth/oauth/token")]
+    apps.expect(
+        kinds == ["authorization_code", "refresh_token"],
+        sent=sent,
+        expected="one exchange with the refresh token",
+        got=f"exchanges: {', '.join(map(str, kinds))}",
+    )

@@ -1,0 +1,278 @@
+"""The consent page, read in a real browser: what is there to be seen, and what is done there."""
+
+import pytest
+
+from pytest_mcp_approval.catalogue import requirement
+from pytest_mcp_approval.families.gateway_consent.answers import shown
+from pytest_mcp_approval.families.gateway_consent.page_looks import FLAG, MARK
+from pytest_mcp_approval.families.gateway_consent.people import BrowserPerson
+from pytest_mcp_approval.families.gateway_consent.table import SafeTool
+from pytest_mcp_approval.families.gateway_consent.vocabulary import (
+    APP_NAME,
+    TOOL_DESCRIPTION,
+    TOOL_PARAMETERS,
+    Choice,
+    Kind,
+    tool_name,
+)
+
+# ---- dialog-fields
+
+
+def _expect_shown(consents, looks, what, text, sent):
+    consents.expect(
+        looks.shows(text),
+        sent=sent,
+        expected=f"{what} on the page: {shown(text, 80)}",
+        got=f"the page shows {shown(looks.text(), 300)}",
+    )
+
+
+@requirement("gateway_consent/dialog-fields")
+def test_the_page_shows_what_is_asked(consents, looks):
+    """Who asks, for which tool of which app, and what it does and takes."""
+    client = consents.client("Claude Desktop")
+    for tool in (consents.tool, consents.other_app(consents.tool)):
+        asked = consents.asked(client, tool)
+        looks.open(asked.consent_url)
+        sent = f"the page of {tool.name}"
+        fields = {
+            "the caller's name": client.name,
+            "the app's name": asked.text(APP_NAME),
+            "the app's id": tool.app,
+            "the tool's name": tool.tool,
+            "the description": asked.text(TOOL_DESCRIPTION),
+        }
+        for name, schema in (asked.members.get(TOOL_PARAMETERS) or {}).items():
+            fields[f"the parameter {name}"] = name
+            described = schema.get("description") if isinstance(schema, dict) else None
+            if described:
+                fields[f"the description of {name}"] = described
+        for what, text in fields.items():
+            _expect_shown(consents, looks, what, text, sent)
+
+
+@requirement("gateway_consent/dialog-fields")
+def test_the_page_has_three_choices_and_a_box(consents, looks):
+    asked = consents.asked(consents.client(), consents.tool)
+    looks.open(asked.consent_url)
+    words = consents.driver.table.page
+    for choice in Choice:
+        name = words.button(choice)
+        button = looks.page.get_by_role("button", name=name, exact=True)
+        consents.expect(
+            button.count() == 1 and button.is_visible() and button.is_enabled(),
+            sent=f"the page of {consents.tool.name}",
+            expected=f"a button {name!r}",
+            got=f"{button.count()} of that name",
+        )
+    box = looks.page.get_by_role("checkbox", name=words.remember)
+    consents.expect(
+        box.count() == 1 and box.is_visible() and box.is_enabled(),
+        sent=f"the page of {consents.tool.name}",
+        expected=f"a box {words.remember!r}",
+        got=f"{box.count()} of that name",
+    )
+    if box.is_checked():
+        consents.warn(f"{words.remember!r} is ticked before anybody has ticked it")
+
+
+@requirement("gateway_consent/dialog-fields")
+@pytest.mark.parametrize("choice", list(Choice), ids=str)
+def test_what_is_pressed_there_counts(consents, looks, choice):
+    """Ticked and pressed in the browser; then the client calls again."""
+    tool, client = consents.tool, consents.client()
+    asked = consents.asked(client, tool)
+    looks.open(asked.consent_url)
+    BrowserPerson(looks.page, consents.target, consents.driver.table.page).press(
+        choice, remember=True
+    )
+    sent = f"{tool.name}, after {consents.driver.table.page.button(choice)!r} in a browser"
+    for _ in range(2):
+        if choice is Choice.DENY:
+            consents.expect_denied(client.call(tool), sent=sent)
+        else:
+            consents.expect_served(client.call(tool), tool, sent=sent)
+
+
+@requirement("gateway_consent/dialog-fields")
+def test_what_is_not_ticked_is_not_kept(consents, looks):
+    tool, client = consents.tool, consents.client()
+    asked = consents.asked(client, tool)
+    looks.open(asked.consent_url)
+    BrowserPerson(looks.page, consents.target, consents.driver.table.page).press(
+        Choice.TOOL, remember=False
+    )
+    sent = f"{tool.name}, pressed without a tick in a browser"
+    consents.expect_served(client.call(tool), tool, sent=sent)
+    consents.expect_asked(client.call(tool), sent=f"{sent}, the second call")
+
+
+def _app(texts):
+    """A desktop app whose every text is given."""
+    return {
+        "id": texts["app id"],
+        "name": texts["app name"],
+        "type": "desktop",
+        "platforms": ["linux"],
+        "tools": [
+            {
+                "name": texts["tool name"],
+                "description": texts["tool description"],
+                "parameters": {
+                    texts["parameter"]: {
+                        "type": "string",
+                        "description": texts["parameter description"],
+                    }
+                },
+                "returns": {"type": "object", "description": texts["returns"]},
+                "execution": {"event": "look"},
+            }
+        ],
+    }
+
+
+FIELDS = (
+    *("app id", "app name", "tool name", "tool description"),
+    *("parameter", "parameter description", "returns"),
+)
+
+
+def _page_of(consents, looks, texts, caller):
+    """The page about a tool of such an app."""
+    other = consents.with_descriptors([_app(texts)])
+    name = tool_name(texts["app id"], texts["tool name"])
+    tool = SafeTool(name, texts["app id"], texts["tool name"], {}, Kind.DESKTOP)
+    asked = other.asked(other.named(caller), tool)
+    looks.open(asked.consent_url)
+    return other, tool
+
+
+@requirement("gateway_consent/dialog-fields", needs=["browser", "apps"])
+def test_the_page_shows_what_the_tool_returns(consents, looks):
+    """And every other text of an app of the suite's own."""
+    texts = {field: f"the {field} of the suite" for field in FIELDS}
+    other, tool = _page_of(consents, looks, texts, consents.fresh("Cursor"))
+    for field, text in texts.items():
+        _expect_shown(other, looks, field, text, f"the page of {tool.name}")
+
+
+# ---- dialog-injection
+
+MARKUP = {
+    "elements": f"<b {MARK}>bold</b><img {MARK} src='/{FLAG}'><i {MARK}>",
+    "a script": f"<script {MARK}>window.{FLAG}=1</script><svg {MARK} onload='window.{FLAG}=1'>",
+    "the end of an attribute": f"\"><input {MARK} autofocus onfocus='window.{FLAG}=1'>",
+    "the end of another attribute": f"'><u {MARK} onmouseover='window.{FLAG}=1'>",
+    "the end of the title": f"</title></style></textarea></script><b {MARK}>bold</b>",
+    "entities": "&lt;b&gt;bold&lt;/b&gt; &amp; &quot;quotes&quot; &#60;i&#62;",
+    "a template": "{{7*7}} ${7*7} <%= 7*7 %> #{7*7} [[7*7]]",
+}
+
+
+@requirement("gateway_consent/dialog-injection", needs=["browser", "apps"])
+@pytest.mark.parametrize("what", MARKUP)
+def test_markup_is_shown_as_text(consents, looks, what):
+    """In every field that an app or a client can write."""
+    texts = {field: f"{field} {MARKUP[what]}" for field in FIELDS}
+    caller = f"caller {consents.mark} {MARKUP[what]}"
+    other, _ = _page_of(consents, looks, texts, caller)
+    sent = f"the page of a tool whose texts hold {what}"
+    found = looks.injected()
+    other.expect(
+        not found, sent=sent, expected="nothing but text", got=f"it made {', '.join(found[:4])}"
+    )
+    for field, text in {**texts, "caller": caller}.items():
+        _expect_shown(other, looks, field, text, sent)
+
+
+@requirement("gateway_consent/dialog-injection")
+def test_markup_in_a_clients_name_is_shown_as_text(consents, looks):
+    """The one text that any client can write, on any gateway."""
+    for what, markup in MARKUP.items():
+        caller = f"caller {consents.mark} {markup}"
+        asked = consents.asked(consents.named(caller), consents.tool)
+        looks.open(asked.consent_url)
+        sent = f"the page of {consents.tool.name} for a client whose name holds {what}"
+        found = looks.injected()
+        consents.expect(
+            not found,
+            sent=sent,
+            expected="nothing but text",
+            got=f"it made {', '.join(found[:4])}",
+        )
+        _expect_shown(consents, looks, "the caller's name", caller, sent)
+
+
+BIDI = {
+    "an override": "abc \u202edef ghi",
+    "an override that is ended": "abc \u202edef ghi\u202c",
+    "an embedding": "abc \u202bdef 123 \u05d0\u05d1 ghi",
+    "an isolate": "abc \u2067def 123 ghi",
+}
+
+
+@requirement("gateway_consent/dialog-injection", needs=["browser", "apps"])
+@pytest.mark.parametrize("what", BIDI)
+def test_direction_marks_turn_nothing_around(consents, looks, what):
+    """A name must not be read otherwise than it is written, nor turn its neighbours around."""
+    texts = {field: f"{field} {BIDI[what]}" for field in FIELDS}
+    other, _ = _page_of(consents, looks, texts, f"caller {consents.mark} {BIDI[what]}")
+    turned = looks.backwards()
+    other.expect(
+        not turned,
+        sent=f"the page of a tool whose texts hold {what} of direction",
+        expected="every word from left to right",
+        got=f"from right to left: {', '.join(turned)}",
+    )
+    for field in FIELDS:
+        _expect_shown(other, looks, field, f"{field} abc", f"the page, with {what} in its texts")
+
+
+@requirement("gateway_consent/dialog-injection")
+def test_a_direction_mark_in_a_clients_name_turns_nothing_around(consents, looks):
+    for what, text in BIDI.items():
+        asked = consents.asked(consents.named(f"caller {consents.mark} {text}"), consents.tool)
+        looks.open(asked.consent_url)
+        turned = looks.backwards()
+        consents.expect(
+            not turned,
+            sent=f"the page of {consents.tool.name} for a client whose name holds {what}",
+            expected="every word from left to right",
+            got=f"from right to left: {', '.join(turned)}",
+        )
+
+
+LONG = {
+    "one word of 3000 letters": "W" * 3000,
+    "600 words": "word " * 600,
+    "300 lines": "line\n" * 300,
+}
+
+
+@requirement("gateway_consent/dialog-injection", needs=["browser", "apps"])
+@pytest.mark.parametrize("what", LONG)
+def test_long_texts_leave_everything_in_reach(consents, looks, what):
+    """Their ends can be seen, the rest of the page as well, and the choices can be pressed."""
+    texts = {field: f"{field} begins" for field in FIELDS}
+    for field in ("tool description", "parameter description", "returns"):
+        texts[field] = f"{field} begins {LONG[what]} {field} ends"
+    long_name = "N" * 1500
+    texts["app name"] = f"app name begins {long_name} ends"
+    other, tool = _page_of(consents, looks, texts, f"caller {consents.mark} {long_name} ends")
+    sent = f"the page of a tool whose texts are long ({what})"
+    for field in FIELDS:
+        _expect_shown(other, looks, field, f"{field} begins", sent)
+    for field in ("tool description", "parameter description", "returns"):
+        _expect_shown(other, looks, f"the end of {field}", f"{field} ends", sent)
+    other.expect(
+        looks.too_wide() == 0,
+        sent=sent,
+        expected="a page that is no wider than the window",
+        got=f"{looks.too_wide()} pixels wider",
+    )
+    BrowserPerson(looks.page, other.target, other.driver.table.page).press(
+        Choice.DENY, remember=True
+    )
+    answer = other.named(f"caller {consents.mark} {long_name} ends").call(tool)
+    other.expect_denied(answer, sent=f"{sent}, after 'Deny' was pressed there")

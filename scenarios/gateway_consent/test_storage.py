@@ -1,0 +1,258 @@
+"""What the gateway keeps, and what it must not let anybody read."""
+
+import datetime
+import json
+
+import pytest
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.gateway_consent.scanning import find, scan
+from pytest_mcp_approval.families.gateway_consent.table import TABLE
+from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
+from pytest_mcp_approval.families.logs import visible, watched_log
+from pytest_mcp_approval.wire.reply import show_json
+
+# ---- stored-encrypted
+
+
+def _expect_none(consents, hits, sent, where):
+    consents.expect(
+        not hits,
+        sent=sent,
+        expected=f"nothing of it in clear in {where}",
+        got="; ".join(sorted({str(hit) for hit in hits})[:4]),
+    )
+
+
+@requirement("gateway_consent/stored-encrypted")
+def test_no_decision_is_stored_in_clear(consents):
+    """Granted, granted for all tools, denied: who was allowed what is for nobody else to read."""
+    apps = consents.with_apps(stored=True)
+    tool = apps.tool
+    second = apps.second_tool(tool)
+    client = apps.client("Clearly Readable Client")
+    apps.allowed(client, tool)
+    apps.decided(client, second, Choice.DENY)
+    other = apps.client("Another Readable Client")
+    apps.allowed(other, tool, Choice.ALL)
+    log = apps.driver.facts().log
+    hits = [
+        hit
+        for hit in scan(
+            apps.files(), {client.name: "decision on one client", other.name: "decision on another"}
+        )
+        if not log.endswith(hit.place)
+    ]
+    _expect_none(apps, hits, "remembered decisions on two clients", "any file of the gateway")
+
+
+@requirement("gateway_consent/stored-encrypted")
+@pytest.mark.parametrize("app", ["key-header", "key-query", "office", "cookie", "oauth"])
+def test_no_credential_is_stored_in_clear(consents, app):
+    """Typed in or given by the app, used, and used again after a restart."""
+    apps = consents.with_apps(stored=True)
+    client = apps.client()
+    tool = apps.app_tool(app)
+    apps.let_in(client, tool)
+    sent = f"{tool.name}, authorised and called"
+    _expect_none(apps, scan(apps.files(), apps.double.secrets()), sent, "any file of the gateway")
+    if apps.target.can_restart:
+        apps.restart()
+        client.call(tool)
+        hits = scan(apps.files(), apps.double.secrets())
+        _expect_none(apps, hits, f"{sent}, after a restart", "any file of the gateway")
+
+
+@requirement("gateway_consent/stored-encrypted")
+def test_an_authorisation_under_way_is_not_stored_in_clear(consents):
+    """The browser is still at the app: the proof that the gateway holds is a secret already."""
+    apps = consents.with_apps(stored=True)
+    client = apps.client()
+    tool = apps.app_tool("oauth")
+    apps.double.holds = True
+    needed = apps.needing(client, tool)
+    apps.driver.person_at_pages.let_in(needed.auth_url)
+    (asked,) = (one.form for one in apps.double.seen("oauth", "/oauth/authorize"))
+    planted = {asked.get("state", ""): "state of an authorisation"}
+    sent = f"{tool.name}, whose authorisation is under way"
+    _expect_none(apps, scan(apps.files(), planted), sent, "any file of the gateway")
+    apps.double.holds = False
+    apps.let_in(client, tool)
+    (redeemed,) = (one.form for one in apps.double.seen("oauth", "/oauth/oauth/token"))
+    planted[redeemed.get("codeVerifier", "")] = "verifier of an authorisation"
+    _expect_none(apps, scan(apps.files(), planted), sent, "any file of the gateway")
+
+
+# ---- storage-shape
+
+
+def _record(consents, client, app, sent):
+    exported = consents.driver.export()
+    own = exported.get(client.name) if isinstance(exported, dict) else None
+    record = own.get(app) if isinstance(own, dict) else None
+    consents.expect(
+        isinstance(record, dict),
+        sent=sent,
+        expected="caller → app → record",
+        got=f"stored: {show_json(exported)}",
+    )
+    return record
+
+
+def _expect_tool(consents, record, tool, granted, sent):
+    tools = record.get("tools")
+    own = tools.get(tool.tool) if isinstance(tools, dict) else None
+    consents.expect(
+        isinstance(own, dict) and own.get("granted") is granted and own.get("remember") is True,
+        sent=sent,
+        expected=f"tools → {tool.tool} → granted {json.dumps(granted)}, remember true",
+        got=f"stored: {show_json(record)}",
+    )
+    try:
+        instant = datetime.datetime.fromisoformat(str(own.get("grantedAt")))
+        near = abs((instant - consents.target.clock.now()).total_seconds()) < 120
+    except (ValueError, TypeError):
+        near = False
+    consents.expect(
+        near,
+        sent=sent,
+        expected="grantedAt: the instant of the decision, with a time zone",
+        got=f"grantedAt {show_json(own.get('grantedAt'))}",
+    )
+
+
+@requirement("gateway_consent/storage-shape")
+def test_consents_are_nested_by_caller_app_and_tool(consents):
+    """Two callers, two apps, granted and denied: each in its own place."""
+    tool = consents.tool
+    second, other = consents.second_tool(tool), consents.other_app(tool)
+    first, cursor = consents.client("Claude Desktop"), consents.client("Cursor")
+    consents.allowed(first, tool)
+    consents.decided(first, second, Choice.DENY)
+    consents.allowed(first, other)
+    consents.decided(cursor, tool, Choice.DENY)
+    for client, one, granted in (
+        (first, tool, True),
+        (first, second, False),
+        (first, other, True),
+        (cursor, tool, False),
+    ):
+        sent = f"{one.name}, {'allowed to' if granted else 'denied to'} {client.name}"
+        record = _record(consents, client, one.app, sent)
+        consents.expect(
+            record.get("allTools") is False,
+            sent=sent,
+            expected="allTools false",
+            got=f"stored: {show_json(record)}",
+        )
+        _expect_tool(consents, record, one, granted, sent)
+    record = _record(consents, cursor, tool.app, "what Cursor was denied")
+    consents.expect(
+        second.tool not in record.get("tools", {}),
+        sent=f"{tool.name}, denied to {cursor.name}",
+        expected="no record of any other tool",
+        got=f"stored: {show_json(record)}",
+    )
+
+
+@requirement("gateway_consent/storage-shape")
+def test_all_tools_are_stored_as_such(consents):
+    tool, client = consents.tool, consents.client()
+    consents.allowed(client, tool, Choice.ALL)
+    sent = f"all tools of {tool.app}, allowed"
+    record = _record(consents, client, tool.app, sent)
+    consents.expect(
+        record.get("allTools") is True and isinstance(record.get("tools"), dict),
+        sent=sent,
+        expected="allTools true, tools an object",
+        got=f"stored: {show_json(record)}",
+    )
+
+
+@requirement("gateway_consent/storage-shape")
+def test_what_is_not_remembered_is_not_stored(consents):
+    tool, client = consents.tool, consents.client()
+    for choice in (Choice.TOOL, Choice.ALL, Choice.DENY):
+        consents.decided(client, tool, choice, remember=False)
+        client.call(tool)
+        exported = consents.driver.export()
+        own = exported.get(client.name) if isinstance(exported, dict) else None
+        tools = ((own or {}).get(tool.app) or {}).get("tools") or {}
+        consents.expect(
+            not any(isinstance(one, dict) and one.get("remember") for one in tools.values())
+            and not ((own or {}).get(tool.app) or {}).get("allTools"),
+            sent=f"{tool.name}, decided on ({choice}) and not remembered",
+            expected="nothing stored that would be remembered",
+            got=f"stored: {show_json(own)}",
+        )
+    consents.allowed(client, tool)
+    _expect_tool(
+        consents,
+        _record(consents, client, tool.app, f"{tool.name}, allowed"),
+        tool,
+        True,
+        f"{tool.name}, allowed and remembered",
+    )
+
+
+# ---- never-logged
+
+
+@requirement("gateway_consent/never-logged")
+@pytest.mark.parametrize("app", ["key-header", "key-query", "office", "cookie", "oauth"])
+def test_no_credential_is_logged(consents, app):
+    """Typed in, kept, sent, refused by the app, renewed: at no time does a log show it."""
+    apps = consents.with_apps(stored=True)
+    file = apps.driver.facts().log
+    if not visible(apps.target, file):
+        raise NotVerified(f"needs the gateway's log: log = 'PATH' {TABLE}")
+    client = apps.client()
+    tool = apps.app_tool(app)
+    with watched_log(apps.target, file) as log:
+        apps.let_in(client, tool)
+        client.call(tool)
+        if apps.target.clock.movable and apps.target.clock.stops:
+            apps.clock.advance(3 * 3600)  # whatever ends has ended
+            client.call(tool)
+        text = log.text()
+    hits = find(text.encode("utf-8", "surrogatepass"), apps.double.secrets(), "the log")
+    _expect_none(apps, hits, f"{tool.name}, authorised and called", "logs and standard output")
+
+
+@requirement("gateway_consent/never-logged")
+@pytest.mark.parametrize("app", ["key-header", "key-query", "office", "cookie", "oauth"])
+def test_no_answer_to_a_client_holds_a_credential(consents, app):
+    """The agent works with the app, and never sees what opens it."""
+    apps = consents.with_apps()
+    client = apps.client()
+    tool = apps.app_tool(app)
+    needed = apps.needing(client, tool)
+    served = apps.let_in(client, tool)
+    raw = needed.reply.raw + served.reply.raw + client.call(tool).reply.raw
+    hits = find(raw, apps.double.secrets(), "an answer")
+    _expect_none(apps, hits, f"{tool.name}, authorised and called", "any answer to the client")
+
+
+@requirement("gateway_consent/never-logged")
+def test_no_credential_goes_unencrypted_beyond_loopback(consents):
+    """An app whose descriptor has a plain http address that is none of loopback's (0.0.0.0 leads to
+    this machine all the same, so that the suite would see it)."""
+    apps = consents.with_apps()
+    client = apps.client()
+    apps.let_in(client, apps.app_tool("key-header"))
+    tool = apps.app_tool("key-far")
+    apps.decided(client, tool)
+    answer = client.call(tool)
+    if answer.needs_authorization:
+        apps.type_in(answer, apps.typed(tool))
+        answer = client.call(tool)
+    places = [
+        place for one in apps.double.seen("key-far") for place in one.places_of(apps.double.key)
+    ]
+    apps.expect(
+        not places,
+        sent=f"{tool.name}, whose app is at http://0.0.0.0",
+        expected="no key over plain http beyond loopback",
+        got=f"the key in: {', '.join(places)}",
+    )
+    apps.expect_not_run(answer, sent=f"{tool.name}, whose app is at http://0.0.0.0")

@@ -1,0 +1,141 @@
+"""A person at plain pages: forms as browsers send them, cookies, and nowhere but here."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+
+from pytest_mcp_approval.families.gateway_consent.surfing import Page, Surfer, SurfingError
+
+PAGE = """<!doctype html><title>t</title><script>var text = "<form><button>Deny</button>"</script>
+<form method="post" action="/take"><button disabled hidden></button>
+<input type="hidden" name="csrf" value="a&amp;b"><input name="name" value="old">
+<label><input type="checkbox" name="remember" value="yes"> Remember <b>this</b> decision</label>
+<label for="note">A note</label><textarea id="note" name="note">some
+text</textarea>
+<button name="choice" value="tool">Authorize
+ Tool</button><button name="choice" value="deny">Deny</button></form>"""
+
+
+class Handler(BaseHTTPRequestHandler):
+    received: list[tuple[str, str, dict[str, Any]]]
+
+    def do_GET(self) -> None:
+        self.received.append((self.path, self.headers.get("cookie", ""), {}))
+        if self.path == "/away":
+            return self.answer(302, {"Location": "http://elsewhere.example/"})
+        if self.path == "/round":
+            return self.answer(302, {"Location": "/round"})
+        if self.path == "/to":
+            return self.answer(303, {"Location": "/page", "Set-Cookie": "seen=1; Path=/"})
+        return self.answer(200, {"Set-Cookie": "own=2; Path=/take; HttpOnly"}, PAGE)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"])).decode()
+        told = {**dict(parse_qsl(body)), "origin": self.headers.get("origin")}
+        self.received.append((self.path, self.headers.get("cookie", ""), told))
+        self.answer(200, {"Set-Cookie": "own=; Path=/take; Max-Age=0"}, "<p>Done</p>")
+
+    def answer(self, status: int, headers: dict[str, str], text: str = "") -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_: Any) -> None:
+        """Quiet."""
+
+
+@pytest.fixture
+def site() -> Iterator[tuple[str, list[Any]]]:
+    received: list[Any] = []
+    handler = type("Own", (Handler,), {"received": received})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://localhost:{server.server_address[1]}", received
+    server.shutdown()
+    thread.join(10)
+    server.server_close()
+
+
+def test_a_form_is_sent_as_a_browser_sends_it(site):
+    url, received = site
+    surfer = Surfer()
+    page = surfer.get(f"{url}/to")
+    (form,) = page.forms()
+    box = form.box("Remember this decision")
+    assert box is not None
+    assert not box.checked
+    box.checked = True
+    assert [one.name for one in form.fields()] == ["name", "note"]
+    form.fields()[0].value = "new & more"
+    assert form.button("Allow") is None
+    done = surfer.submit(page, form, form.button("Authorize Tool"))
+    assert done.words() == "Done"
+    path, cookies, told = received[-1]
+    assert path == "/take"
+    assert sorted(cookies.split("; ")) == ["own=2", "seen=1"]
+    assert told == {
+        "csrf": "a&b",
+        "name": "new & more",
+        "remember": "yes",
+        "note": "some\ntext",
+        "choice": "tool",
+        "origin": url,
+    }
+    surfer.submit(page, form, form.button("Deny"))
+    path, cookies, told = received[-1]
+    assert told["choice"] == "deny"
+    assert cookies == "seen=1", "a cookie that was taken away is gone"
+
+
+def test_cookies_are_sent_below_their_path_only(site):
+    url, received = site
+    surfer = Surfer()
+    surfer.get(f"{url}/page")
+    surfer.get(f"{url}/taken")
+    assert received[-1][1] == ""
+    other = surfer.copy()
+    other.get(f"{url}/take")
+    assert received[-1][1] == "own=2"
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("http://elsewhere.example/", "expected a page on loopback"),
+        ("http://0.0.0.0:1/", "expected a page on loopback"),
+        ("https://127.0.0.1.elsewhere.example/", "expected a page on loopback"),
+        ("aai://consent?app=a", "which is no page"),
+        ("file:///etc/passwd", "which is no page"),
+        ("http://[broken", "expected a URL"),
+        ("http://127.0.0.1:1/", "ConnectionRefusedError"),
+    ],
+)
+def test_nothing_is_fetched_from_elsewhere(place: str, said: str):
+    with pytest.raises(SurfingError, match=said):
+        Surfer().get(place)
+
+
+def test_redirects_lead_nowhere_else_and_not_for_ever(site):
+    url, _ = site
+    with pytest.raises(SurfingError, match="expected a page on loopback"):
+        Surfer().get(f"{url}/away")
+    with pytest.raises(SurfingError, match="more than 10 redirects"):
+        Surfer().get(f"{url}/round")
+    assert Surfer().get(f"{url}/away", follow=False).location == "http://elsewhere.example/"
+
+
+def test_broken_markup_is_read_as_far_as_it_goes():
+    text = "<form><input name=a><label>x<button>Go<form method=post action='/b'><button value=Go>"
+    first, second = Page("http://localhost/", 200, {}, text.encode()).forms()
+    assert first.button("Go") is not None
+    assert second.action == "/b"
+    assert Page("http://localhost/", 200, {}, b"\xff<form>\x00").forms()[0].controls == []

@@ -1,0 +1,299 @@
+"""Gateways whose page hides something, or takes a text for more than text."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from pytest_mcp_approval.families.gateway_consent import vocabulary as words
+from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
+from pytest_mcp_approval.reference_server.gateway_consent import pages
+from pytest_mcp_approval.reference_server.gateway_consent.consent import Question
+from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
+from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
+from tests.mutants.gateway_consent_parts import in_wing
+from tests.mutants.registry import mutant
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+FIELDS = "gateway_consent/dialog-fields"
+INJECTION = "gateway_consent/dialog-injection"
+
+
+class _Rewrites(ConsentPages):
+    """Changes what is sent to the browser; what is to be changed has to be there."""
+
+    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+        raise NotImplementedError
+
+    def render(self, question: Question, app: App, tool: AppTool) -> Response:
+        answer = super().render(question, app, tool)
+        html = bytes(answer.body).decode()
+        changed = self.rewritten(html, question, app, tool)
+        answer.body = changed.encode()
+        answer.headers["content-length"] = str(len(answer.body))
+        return answer
+
+
+# ---- dialog-fields
+
+
+class _Hides(_Rewrites):
+    def text(self, question: Question, app: App, tool: AppTool) -> str:
+        raise NotImplementedError
+
+    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+        hidden = escape(self.text(question, app, tool))
+        assert hidden in html
+        return html.replace(hidden, "…")
+
+
+@mutant(kills=FIELDS, because="the caller's name on the page")
+@in_wing
+class HidesTheCaller(_Hides):
+    """Does not say who asks."""
+
+    def text(self, question: Question, app: App, tool: AppTool) -> str:
+        return question.caller
+
+
+@mutant(kills=FIELDS, because="the app's name on the page")
+@in_wing
+class HidesTheAppName(_Hides):
+    """Does not say what the app is called."""
+
+    def text(self, question: Question, app: App, tool: AppTool) -> str:
+        return app.name
+
+
+@mutant(kills=FIELDS, because="the app's id on the page")
+@in_wing
+class HidesTheAppId(_Hides):
+    """Says what the app is called, and not which one it is."""
+
+    def text(self, question: Question, app: App, tool: AppTool) -> str:
+        return app.id
+
+
+@mutant(kills=FIELDS, because="the tool's name on the page")
+@in_wing
+class HidesTheTool(_Hides):
+    """Does not name the tool."""
+
+    def text(self, question: Question, app: App, tool: AppTool) -> str:
+        return tool.name
+
+
+@mutant(kills=FIELDS, because="the description on the page")
+@in_wing
+class HidesTheDescription(_Hides):
+    """Does not say what the tool does."""
+
+    def text(self, question: Question, app: App, tool: AppTool) -> str:
+        return tool.description
+
+
+@mutant(kills=FIELDS, because="the parameter .* on the page")
+@in_wing
+class HidesTheParameters(ConsentPages):
+    """Does not say what the tool takes."""
+
+    def parameters(self, tool: AppTool) -> str:
+        return f"{len(tool.parameters)}"
+
+
+@mutant(kills=FIELDS, because="returns on the page")
+@in_wing
+class HidesWhatComesBack(ConsentPages):
+    """Does not say what the tool gives."""
+
+    def returns(self, tool: AppTool) -> str:
+        return "data"
+
+
+@mutant(kills=FIELDS, because="the app's id on the page")
+@in_wing
+class HidesTheAppIdFromEyes(_Rewrites):
+    """Has the app's id in the page, where nobody sees it."""
+
+    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+        shown = pages.shown(app.id)
+        assert shown in html
+        return html.replace(shown, f"<span hidden>{shown}</span>")
+
+
+class _LacksButton(ConsentPages):
+    choice: Choice
+
+    def form(self, question: Question) -> str:
+        html = super().form(question)
+        name = escape(words.CHOICE_NAMES[self.choice])
+        assert f">{name}</button>" in html
+        return html.replace(f">{name}</button>", "></button>")
+
+
+@mutant(kills=FIELDS, because="a button 'Deny'")
+@in_wing
+class HasNoDeny(_LacksButton):
+    """Leaves no choice but yes."""
+
+    choice = Choice.DENY
+
+
+@mutant(kills=FIELDS, because="a button 'Authorize All Tools'")
+@in_wing
+class HasNoAuthorizeAll(_LacksButton):
+    """Has no way to allow all tools at once."""
+
+    choice = Choice.ALL
+
+
+@mutant(kills=FIELDS, because="a box 'Remember this decision'")
+@in_wing
+class HasNoBox(ConsentPages):
+    """Does not ask whether to remember."""
+
+    def form(self, question: Question) -> str:
+        return super().form(question).replace('type="checkbox"', 'type="hidden"')
+
+
+@mutant(kills=FIELDS, because="'Deny' in a browser[^§]*tool run")
+@in_wing
+class TakesEveryButtonForYes(ConsentPages):
+    """Allows the tool, whichever button is pressed."""
+
+    def decide(self, question: Question, choice: Choice, remember: bool) -> None:
+        super().decide(question, Choice.TOOL, remember)
+
+
+@mutant(kills=FIELDS, because="without a tick in a browser, the second call")
+@in_wing
+class DoesNotLookAtTheBox(ConsentPages):
+    """Remembers, ticked or not."""
+
+    def decide(self, question: Question, choice: Choice, remember: bool) -> None:
+        super().decide(question, choice, True)
+
+
+# ---- dialog-injection
+
+
+class _Raw(_Rewrites):
+    """Puts a text into the page as it is."""
+
+    def text(self, question: Question, app: App, tool: AppTool) -> str:
+        raise NotImplementedError
+
+    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+        text = self.text(question, app, tool)
+        return html.replace(pages.shown(text), text)
+
+
+@mutant(kills=INJECTION, because="it made an element")
+@in_wing
+class TrustsTheCaller(_Raw):
+    """Writes the client's name into the page as HTML."""
+
+    def text(self, question: Question, app: App, tool: AppTool) -> str:
+        return question.caller
+
+
+@mutant(kills=INJECTION, because="it made an element")
+@in_wing
+class TrustsTheAppName(_Raw):
+    """Writes the app's name into the page as HTML."""
+
+    def text(self, question: Question, app: App, tool: AppTool) -> str:
+        return app.name
+
+
+@mutant(kills=INJECTION, because="it made an element")
+@in_wing
+class TrustsDescriptions(_Raw):
+    """Lets descriptions have markup."""
+
+    def text(self, question: Question, app: App, tool: AppTool) -> str:
+        return tool.description
+
+
+@mutant(kills=INJECTION, because="it made an element")
+@in_wing
+class TrustsParameters(ConsentPages):
+    """Lets descriptions of parameters have markup."""
+
+    def parameters(self, tool: AppTool) -> str:
+        return "".join(
+            f"<p>{escape(name)}: {schema.get('description', '')}</p>"
+            for name, schema in tool.parameters.items()
+        )
+
+
+@mutant(kills=INJECTION, because="it made an element")
+@in_wing
+class TrustsReturns(ConsentPages):
+    """Lets the description of what comes back have markup."""
+
+    def returns(self, tool: AppTool) -> str:
+        return str(tool.returns.get("description", ""))
+
+
+@mutant(kills=INJECTION, because="texts hold|name holds")
+@in_wing
+class EscapesTwice(_Rewrites):
+    """Shows the person escapes in place of the text."""
+
+    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+        return html.replace(pages.shown(app.name), escape(pages.shown(app.name)))
+
+
+@mutant(kills=INJECTION, because="hold entities")
+@in_wing
+class EscapesTheRestOnly(_Rewrites):
+    """Takes what looks like an escape for one, and leaves it."""
+
+    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+        return html.replace("&amp;lt;", "&lt;").replace("&amp;gt;", "&gt;")
+
+
+@mutant(kills=INJECTION, because="from right to left")
+@in_wing
+class FollowsDirectionMarks(_Rewrites):
+    """Lets a description say in which order it is read."""
+
+    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+        return html.replace(pages.shown(tool.description), f"<bdi>{escape(tool.description)}</bdi>")
+
+
+@mutant(kills=INJECTION, because="from right to left")
+@in_wing
+class TurnsTheHeadingAround(_Rewrites):
+    """Lets a client's name turn the sentence around that it stands in."""
+
+    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+        short = pages.shown_shortly(question.caller)
+        assert short in html
+        return html.replace(short, escape(question.caller))
+
+
+@mutant(kills=INJECTION, because="the end of tool description on the page")
+@in_wing
+class CutsDescriptions(_Rewrites):
+    """Shows the beginning of a description, and asks about all of it."""
+
+    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+        return html.replace(pages.shown(tool.description), pages.shown(tool.description[:200]))
+
+
+@mutant(kills=INJECTION, because="pixels wider")
+@in_wing
+class BreaksNoLines(_Rewrites):
+    """Lets a long word push the page beyond the window."""
+
+    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+        return html.replace(pages.shown(tool.description), _unbroken(tool.description))
+
+
+def _unbroken(text: str) -> str:
+    """As a table of one row, which is as wide as its longest word."""
+    return f'<table><tr><td nowrap width="9000">{pages.shown(text)}</td></tr></table>'

@@ -1,0 +1,104 @@
+"""How a broken part of the gateway gets into a server; no mutants of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.api_key import ApiKeys
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
+    AppCredentials,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.authoriser import (
+    Authoriser,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.cookie import Cookies
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
+    Credentials,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import OAuth2
+from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions
+from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import (
+    DemonstrationApp,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
+    AuthorisationServer,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.validator import (
+    Validator,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.gateway import Gateway
+from pytest_mcp_approval.reference_server.gateway_consent.options import Storage
+from pytest_mcp_approval.reference_server.gateway_consent.vault_file import FILE, FileVault
+from pytest_mcp_approval.reference_server.gateway_consent.wing import GatewayWing
+
+_OF_THE_WING = {
+    Gateway: "gateway_class",
+    Decisions: "decisions_class",
+    ConsentPages: "pages_class",
+}
+_OF_THE_AUTHORISER = {
+    OAuth2: "oauth2_class",
+    ApiKeys: "api_keys_class",
+    AppCredentials: "app_credentials_class",
+    Cookies: "cookies_class",
+    Credentials: "credentials_class",
+}
+
+
+def in_wing(part: type) -> type[GatewayWing]:
+    """The wing that has this part, under the part's name and words."""
+    members = {**_members(part), "__doc__": part.__doc__, "__module__": part.__module__}
+    return type(part.__name__, (GatewayWing,), members)
+
+
+def _members(part: type) -> dict[str, Any]:
+    for base, name in _OF_THE_WING.items():
+        if issubclass(part, base):
+            return {name: part}
+    for base, name in _OF_THE_AUTHORISER.items():
+        if issubclass(part, base):
+            return {"make_authoriser": _authoriser(type("Broken", (Authoriser,), {name: part}))}
+    if issubclass(part, Authoriser):
+        return {"make_authoriser": _authoriser(part)}
+    if issubclass(part, Validator):
+        server = type("Broken", (AuthorisationServer,), {"validator_class": part})
+        return {"make_demonstration": _demonstration(server)}
+    if issubclass(part, AuthorisationServer):
+        return {"make_demonstration": _demonstration(part)}
+    if issubclass(part, DemonstrationApp):
+        return {"make_demonstration": _app(part)}
+    if issubclass(part, FileVault):
+        return {"make_vault": _vault(part)}
+    raise TypeError(f"{part.__name__}: no part of a gateway")
+
+
+def _authoriser(part: type[Authoriser]) -> Callable[[GatewayWing], Authoriser]:
+    def make(wing: GatewayWing) -> Authoriser:
+        return part(wing.vault, wing.clock, lambda: wing.listener.url, wing.located_apps)
+
+    return make
+
+
+def _demonstration(part: type[AuthorisationServer]) -> Callable[..., DemonstrationApp]:
+    return _app(type("Broken", (DemonstrationApp,), {"server_class": part}))
+
+
+def _app(part: type[DemonstrationApp]) -> Callable[..., DemonstrationApp]:
+    def make(wing: GatewayWing, redirect_uris: Callable[[], list[str]]) -> DemonstrationApp:
+        return part(wing.clock, redirect_uris=redirect_uris, apps=wing.options.apps)
+
+    return make
+
+
+def _vault(part: type[FileVault]) -> Callable[..., Any]:
+    def make(wing: GatewayWing, url: str | None = None) -> Any:
+        made = GatewayWing.make_vault(wing, url)
+        if wing.options.storage is not Storage.FILE or not isinstance(made, FileVault):
+            return made
+        # The folder and the key are the healthy one's; what it has written is not to be read.
+        (made.folder / FILE).unlink(missing_ok=True)
+        return part(made.folder, temporary=made._temporary)
+
+    return make
