@@ -5,6 +5,8 @@ UV ?= uv
 VENV ?= .venv
 # Extra words for pytest, for example: make pytest PYTEST_ARGS="-k counter -x"
 PYTEST_ARGS ?=
+# One more than there are cores: many tests wait for a browser or for a process to start.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))')
 # Extra words for uv, for example: make lock LOCK_ARGS=--upgrade
 LOCK_ARGS ?=
 
@@ -64,8 +66,8 @@ pytest: $(STAMP) ## Run the tests only (PYTEST_ARGS="..." adds to the command)
 	@$(BROWSER)
 	@tools/install_package.sh faketime "tests that move a foreign server's clock" "$(FAKETIME)"
 	@tools/install_package.sh postgresql "tests of replicas on PostgreSQL" "$(POSTGRESQL)"
-	@echo "pytest: running the tests on all cores"
-	@$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST_ARGS)
+	@echo "pytest: running the tests with $(WORKERS) workers"
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 matrix: $(STAMP) ## Judge the reference server in every combination of transport, store and era
 	@echo "matrix: twelve times every family, and all of the examples; this takes half an hour"

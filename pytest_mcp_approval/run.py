@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from .browser import BrowserError
 from .catalogue import (
     Finding,
     NotApplicable,
@@ -257,13 +258,15 @@ def judge(
         return result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
     if isinstance(error, pytest.skip.Exception):
         return result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
-    if isinstance(error, (ClockError, DriverError, EffectsError, TargetError, WireError)):
+    if isinstance(error, _OF_THE_TARGET) or type(error).__module__.startswith("playwright."):
         report.outcome = "skipped"
         report.longrepr = (str(item.path), 0, f"Skipped: {error}")
         return result.with_verdict(Verdict.NOT_VERIFIED, str(error))
     return result.with_verdict(Verdict.HARNESS_ERROR, f"{type(error).__name__}: {error}")
 
 
+_OF_THE_TARGET = (BrowserError, ClockError, DriverError, EffectsError, TargetError, WireError)
+"""The target's doing, or its page's (as are Playwright's own errors): nothing was judged."""
 WARNINGS: pytest.StashKey[list[str]] = pytest.StashKey()
 """What a scenario noted that is no failure."""
 

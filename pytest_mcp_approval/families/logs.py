@@ -12,8 +12,10 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..catalogue import NotVerified
 from ..target import Target
 from ..wire import StdioTransport
+from ..wire.child import KEPT_OF_STDERR
 
 _MOST = 4 * 1024 * 1024
 
@@ -42,6 +44,12 @@ class Log:
                 handle.seek(self._size)
                 parts.append(handle.read(_MOST).decode("utf-8", "replace"))
         return "\n".join(parts)
+
+    def need_whole(self) -> None:
+        """Where nothing was found: that says something only if nothing was lost."""
+        transport = self._target.transport
+        if isinstance(transport, StdioTransport) and len(transport.stderr_tail) >= KEPT_OF_STDERR:
+            raise NotVerified("the server says so much on its standard error that a part was lost")
 
     def holds(self, token: str) -> bool:
         """Whether the token stands in it whole, however its quotes and backslashes are escaped."""

@@ -20,7 +20,8 @@ from pytest_mcp_approval.wire.errors import CommandFailedError
 from pytest_mcp_approval.wire.text import last_lines, neutralise
 
 _PIECE = 64 * 1024
-_KEPT_OF_STDERR = 16 * 1024
+KEPT_OF_STDERR = 1024 * 1024
+"""What a server says may be looked through for secrets, so it is kept; but not without end."""
 _DISCARDED_AT_MOST = 16
 """Times the limit: how much of an endless line is thrown away before the child counts as lost."""
 _GENTLE_SECONDS = 1.0
@@ -186,7 +187,7 @@ class Child:
         with contextlib.suppress(OSError):
             while piece := os.read(number, _PIECE):
                 self._stderr += piece
-                del self._stderr[:-_KEPT_OF_STDERR]
+                del self._stderr[:-KEPT_OF_STDERR]
 
     def _read_output(self) -> None:
         try:

@@ -113,12 +113,16 @@ def test_the_page_lists_the_tools(consents, looks):
     """Those of aaiTools, each of them, and no other tool of the app."""
     client = consents.oauth()
     tools = client.oauth.tools
+    told: dict[str, int] = {}
     for chosen in (tools, tools[:1]):
         asked = client.parameters("v" * 64, **{AAI_TOOLS: ",".join(chosen)})
         looks.open(client.address(asked))
         text = looks.text()
         missing = [name for name in chosen if name not in text]
-        surplus = [name for name in tools if name not in chosen and name in text]
+        # A name may be a word of the page too, or a part of another name: then it stands there
+        # less often than when it was listed.
+        surplus = [name for name in tools if name not in chosen and text.count(name) >= told[name]]
+        told = {name: text.count(name) for name in tools}
         consents.expect(
             not missing and not surplus,
             sent=f"an authorisation request with aaiTools={','.join(chosen)}",
@@ -147,6 +151,8 @@ def test_the_state_comes_back_as_it_went(consents, what):
             if press:
                 continue  # no such button
             raise NotVerified(f"an honest authorisation was not answered: {way.describe()}")
+        if not STATES[what].isascii() and not way.code and not press:
+            consents.not_applicable("a state is of printable ASCII (RFC 6749, appendix A.5)")
         consents.expect(
             way.answer.get("state") == STATES[what],
             sent=f"an authorisation request with a state ({what}), {decided}",
@@ -170,7 +176,8 @@ def test_nothing_but_a_code_is_given(consents):
     for kind in ("token", "code token", "id_token", None):
         way = client.ask(responseType=kind)
         consents.expect(
-            not way.code and "accessToken" not in way.answer and "access_token" not in way.back,
+            # A token would stand behind a '#', which is no part of the query.
+            not way.code and "accesstoken" not in way.back.lower().replace("_", ""),
             sent=f"an authorisation request with responseType {show_json(kind)}",
             expected="neither a code nor a token",
             got=way.describe(),

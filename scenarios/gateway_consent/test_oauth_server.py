@@ -14,6 +14,8 @@ from pytest_mcp_approval.families.gateway_consent.vocabulary import (
 from pytest_mcp_approval.wire.reply import show_json
 
 LONGEST_CODE = 600
+LONGEST_TOKEN = 366 * 24 * 3600
+"""Further than that no clock is moved."""
 
 
 def _way(client, **changes):
@@ -269,7 +271,9 @@ def test_an_access_token_ends_when_it_said(consents):
     client = consents.oauth()
     _need(client.oauth.resource, "resource, a URL that a token opens")
     given = _tokens(client)
-    lasts = int(given.member("expiresIn"))
+    lasts = given.member("expiresIn")
+    if not isinstance(lasts, int) or not 0 < lasts <= LONGEST_TOKEN:
+        raise NotVerified(f"needs an expiresIn in seconds, got {show_json(lasts)}")
     if not client.opens(given.access):
         raise NotVerified("a fresh token does not open the resource that is named")
     consents.clock.advance(lasts - 1, at_most=lasts)
@@ -305,7 +309,9 @@ def test_a_refresh_token_ends_after_seven_days(consents):
     )
     consents.clock.advance(REFRESH_TOKEN_SECONDS + 1)
     _expect_refused(
-        consents, client.renew(renewed.refresh), "a refresh token, seven days and a second old"
+        consents,
+        client.renew(renewed.refresh or given.refresh),  # one that is not renewed goes on
+        "a refresh token, seven days and a second old",
     )
 
 
@@ -321,8 +327,8 @@ def test_a_used_refresh_token_is_refused(consents):
         expected="HTTP 200 with an access token",
         got=renewed.describe(),
     )
-    if renewed.refresh == given.refresh:
-        consents.warn("a refresh token is given out again after its use: it never changes")
+    if renewed.refresh in ("", given.refresh):
+        consents.warn("a refresh token is not replaced after its use: it never changes")
         return
     _expect_refused(consents, client.renew(given.refresh), "a refresh token that was used before")
 

@@ -43,10 +43,11 @@ def test_the_page_shows_what_is_asked(consents, looks):
             "the tool's name": tool.tool,
             "the description": asked.text(TOOL_DESCRIPTION),
         }
-        for name, schema in (asked.members.get(TOOL_PARAMETERS) or {}).items():
+        parameters = asked.members.get(TOOL_PARAMETERS)
+        for name, schema in (parameters if isinstance(parameters, dict) else {}).items():
             fields[f"the parameter {name}"] = name
             described = schema.get("description") if isinstance(schema, dict) else None
-            if described:
+            if isinstance(described, str):
                 fields[f"the description of {name}"] = described
         for what, text in fields.items():
             _expect_shown(consents, looks, what, text, sent)

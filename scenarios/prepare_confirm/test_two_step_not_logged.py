@@ -28,3 +28,4 @@ def test_no_token_stands_whole_in_a_log(two_step):
                     expected="a log without the whole token",
                     got="the whole token in the server's log",
                 )
+        log.need_whole()

@@ -153,7 +153,7 @@ class AsksWhenATokenEnds(AppCredentials):
         return None
 
 
-@mutant(kills=CREDENTIAL, because="one exchange at tokenEndpoint")
+@mutant(kills=CREDENTIAL, because="served with the same token")
 @in_wing
 class ExchangesEveryTime(AppCredentials):
     """Gets a new token for every call."""

@@ -37,8 +37,12 @@ PARTS = {
     "cookies": ("cookie",),
 }
 WITH_BROWSER = ("fields", "injection")
-OVER_STDIO = ("consent", "decisions")
-"""The rest takes minutes over stdio, where every variant is a process: `make matrix`."""
+ELSEWHERE = {
+    "http": ("consent", "callers", "decisions", "gateway's oauth"),
+    # Every variant is a process there, and takes its time.
+    "stdio": ("consent",),
+}
+"""What hangs on how MCP travels, by transport; all the rest too in `make matrix`."""
 
 
 def patterns_of(part: str) -> tuple[str, ...]:
@@ -51,10 +55,7 @@ def patterns_of(part: str) -> tuple[str, ...]:
         (*combination, part)
         for combination in COMBINATIONS
         for part in PARTS
-        # What a browser shows does not hang on how MCP travels.
-        if WHOLE
-        or combination[0] == "in-process"
-        or (part in OVER_STDIO if combination[0] == "stdio" else part not in WITH_BROWSER)
+        if WHOLE or part in ELSEWHERE.get(combination[0], PARTS)
     ],
 )
 def test_every_rule_passes(suite, transport: str, store: str, protocol: str, part: str):

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...target import Target
-from ...wire import Outcome, Reply
+from ...wire import Outcome, Reply, StdioTransport
 from ..driving import Driver, DriverError
 from .answers import Answer
 from .callers import AS_NAMED, Connection, connect
@@ -164,6 +164,14 @@ class GatewayConsent(Driver):
             place.restart()
         self.forget()
         _ = self.session  # so that it runs again before anybody looks at its effects
+
+    def said_elsewhere(self) -> bytes:
+        """What processes that clients have for themselves wrote to their standard error."""
+        return b"\n".join(
+            place.transport.stderr_tail
+            for place in self._places
+            if isinstance(place.transport, StdioTransport)
+        )
 
     def close(self) -> None:
         """What clients have of their own; the target stays."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...target import Target
-from .people import hosts_of
+from .people import hosts_of, in_words
 from .surfing import check_address
 
 MARK = "data-suite"
@@ -18,9 +18,29 @@ FLAG = "suiteInjected"
 """A global name that a script of ours sets if it runs."""
 
 # Text that can be seen: in a box of some size, on the page and not beside it, in a colour and a
-# size that are there for reading.
+# size that are there for reading; of one that is cut off at an edge, the words before the edge.
 _VISIBLE_TEXT = """() => {
   const parts = [];
+  const stuck = value => value === 'hidden' || value === 'clip';
+  const scrolls = value => value === 'auto' || value === 'scroll';
+  // A pixel or two is rounding.
+  const beyond = (inner, edge) =>
+    (edge.down && (inner.bottom > edge.bottom + 2 || inner.top < edge.top - 2))
+    || (edge.across && (inner.right > edge.right + 2 || inner.left < edge.left - 2));
+  // The boxes that cut a text off, where no scrolling leads.
+  const cutting = (from, place) => {
+    const found = [];
+    for (let one = from; one && one !== document.body; one = one.parentElement) {
+      const style = getComputedStyle(one);
+      const {top, right, bottom, left} = one.getBoundingClientRect();
+      const inline = style.display === 'inline';
+      const down = stuck(style.overflowY) && !inline, across = stuck(style.overflowX) && !inline;
+      const edge = {top, right, bottom, left, down, across};
+      if (beyond(place, edge)) found.push(edge);
+      if (scrolls(style.overflowY) || scrolls(style.overflowX)) break;
+    }
+    return found;
+  };
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const box = node.parentElement;
@@ -33,7 +53,17 @@ _VISIBLE_TEXT = """() => {
     const place = range.getBoundingClientRect();
     if (place.width < 1 || place.height < 1) continue;
     if (place.right + scrollX <= 0 || place.bottom + scrollY <= 0) continue;
-    parts.push(node.data);
+    const edges = cutting(box, place);
+    if (!edges.length) {
+      parts.push(node.data);
+      continue;
+    }
+    for (const word of node.data.matchAll(/\\S+/g)) {
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const spot = range.getBoundingClientRect();
+      if (edges.every(edge => !beyond(spot, edge))) parts.push(word[0]);
+    }
   }
   return parts.join(' ');
 }"""
@@ -94,25 +124,33 @@ class Looks:
     def open(self, url: str) -> None:
         """An address of the server under test: on loopback, or on its own host."""
         check_address(url, hosts_of(self._target))
-        self.page.goto(url)
+        with in_words(url):
+            self.page.goto(url)
+
+    def _evaluate(self, script: str) -> Any:
+        """Playwright runs a script without a deadline; a page that is busy for ever is found out by
+        a wait that has one."""
+        with in_words(self.page.url):
+            self.page.locator("html").wait_for(state="attached")
+            return self.page.evaluate(script)
 
     def text(self) -> str:
         """All that can be seen, with single blanks."""
-        return " ".join(str(self.page.evaluate(_VISIBLE_TEXT)).split())
+        return " ".join(str(self._evaluate(_VISIBLE_TEXT)).split())
 
     def shows(self, text: str) -> bool:
         return " ".join(text.split()) in self.text()
 
     def backwards(self) -> list[str]:
-        found: list[str] = self.page.evaluate(_BACKWARDS)
+        found: list[str] = self._evaluate(_BACKWARDS)
         return found
 
     def injected(self) -> list[str]:
         """What of a text became more than text."""
-        found: list[str] = self.page.evaluate(_INJECTED)
+        found: list[str] = self._evaluate(_INJECTED)
         strange = [f"a request to {url[:60]}" for url in self.requested if FLAG in url]
         return found + [f"a {kind} box" for kind in self.popped_up] + strange
 
     def too_wide(self) -> int:
         """By how many pixels the page is wider than the window."""
-        return int(self.page.evaluate(_TOO_WIDE))
+        return int(self._evaluate(_TOO_WIDE))

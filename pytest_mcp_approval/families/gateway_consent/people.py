@@ -6,10 +6,11 @@ command or URL of the user's, for gateways that ask in another way. Knows no ver
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.error import HTTPError, URLError
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from ...target import Target
+from ...wire.clock import Deadline
 from ...wire.text import last_lines, neutralise
 from ..driving import DriverError
 from .answers import Answer
@@ -25,6 +27,8 @@ from .table import HOOK, Table, Words
 from .vocabulary import APP_ID, TOOL, Choice
 
 _MOST_STEPS = 5
+_STEP, _SETTLING = 10.0, 300.0
+"""Milliseconds between two looks, and for a page that may yet go elsewhere."""
 _OF_AN_ANSWER = 2000
 
 
@@ -166,16 +170,60 @@ class BrowserPerson:
 
     def decide(self, asked: Answer, choice: Choice, *, remember: bool) -> None:
         check_address(asked.consent_url, hosts_of(self._target))
-        self.page.goto(asked.consent_url)
+        with in_words(asked.consent_url):
+            self.page.goto(asked.consent_url)
         self.press(choice, remember=remember)
 
     def press(self, choice: Choice, *, remember: bool) -> None:
         """On the page that is open."""
-        box = self.page.get_by_role("checkbox", name=self._words.remember)
-        box.set_checked(remember)
-        button = self.page.get_by_role("button", name=self._words.button(choice), exact=True)
-        with self.page.expect_navigation():
-            button.click()
+        with in_words(self.page.url):
+            box = self.page.get_by_role("checkbox", name=self._words.remember)
+            if remember or box.count():
+                box.set_checked(remember)
+            button = self.page.get_by_role("button", name=self._words.button(choice), exact=True)
+            self._until_it_is_told(button.click)
+
+    def _until_it_is_told(self, press: Callable[[], None]) -> None:
+        """The page goes elsewhere, or a script of its tells the gateway and stays."""
+        gone: list[Any] = []
+        told: list[Any] = []
+
+        def moved(frame: Any) -> None:
+            gone.append(frame)
+
+        def sent(request: Any) -> None:
+            if request.resource_type in ("fetch", "xhr"):
+                told.append(request)
+
+        self.page.on("framenavigated", moved)
+        self.page.on("requestfinished", sent)
+        try:
+            press()
+            deadline = Deadline(self._target.settings.timeout)
+            while not gone and not deadline.passed:
+                self.page.wait_for_timeout(_SETTLING if told else _STEP)
+                if told:
+                    break
+            if gone:
+                self.page.wait_for_load_state()
+        finally:
+            self.page.remove_listener("framenavigated", moved)
+            self.page.remove_listener("requestfinished", sent)
+        if not gone and not told:
+            raise SurfingError(f"nothing was sent from the page within {deadline.in_words}")
+
+
+@contextlib.contextmanager
+def in_words(url: str) -> Iterator[None]:
+    """What Playwright says of a page, as one line: it is no error of the harness."""
+    from playwright.sync_api import Error
+
+    try:
+        yield
+    except Error as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        said = neutralise(" / ".join(lines[:2]), 200)
+        raise SurfingError(f"{neutralise(url, 80)}: {said}") from None
 
 
 def person_for(target: Target, table: Table) -> Person:

@@ -14,6 +14,9 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
+from ...wire.text import neutralise
+from ..driving import DriverError
+
 _LARGEST_FILE = 64 * 1024 * 1024
 _MOST_FILES = 2000
 
@@ -73,13 +76,19 @@ def find(content: bytes, secrets: Mapping[str, str], place: str) -> list[Hit]:
     return hits
 
 
+class ScanError(DriverError):
+    """Something could not be looked at: what was not read is not clean."""
+
+
 def files_under(places: Iterable[str | Path]) -> list[Path]:
     """All files of these folders (or these files), no link followed."""
     found: list[Path] = []
     for place in map(Path, places):
         inside = sorted(place.rglob("*")) if place.is_dir() else [place]
         found += [path for path in inside if path.is_file() and not path.is_symlink()]
-    return found[:_MOST_FILES]
+    if len(found) > _MOST_FILES:
+        raise ScanError(f"got {len(found)} files to look at, expected {_MOST_FILES} at most")
+    return found
 
 
 def scan(places: Iterable[str | Path], secrets: Mapping[str, str]) -> list[Hit]:
@@ -88,9 +97,15 @@ def scan(places: Iterable[str | Path], secrets: Mapping[str, str]) -> list[Hit]:
     for path in files_under(places):
         try:
             with path.open("rb") as handle:
-                content = handle.read(_LARGEST_FILE)
-        except OSError:  # gone meanwhile, or not ours to read
+                content = handle.read(_LARGEST_FILE + 1)
+        except FileNotFoundError:  # gone meanwhile
             continue
-        hits += find(content, secrets, path.name)
+        except OSError as error:
+            raise ScanError(
+                f"{neutralise(path.name, 60)} cannot be read: {error.strerror}"
+            ) from None
+        if len(content) > _LARGEST_FILE:
+            raise ScanError(f"{neutralise(path.name, 60)} has more than {_LARGEST_FILE} bytes")
+        hits += find(content, secrets, neutralise(path.name, 60))
         hits += find(str(path.name).encode("utf-8", "surrogateescape"), secrets, "a file's name")
     return hits

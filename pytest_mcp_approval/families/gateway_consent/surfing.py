@@ -7,11 +7,13 @@ no consent.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import ipaddress
 import socket
 import ssl
-from collections.abc import Collection, Iterable, Mapping
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
@@ -41,6 +43,9 @@ class Control:
     checked: bool = False
     disabled: bool = False
     id: str = ""
+    action: str = ""
+    method: str = ""
+    """Of a button: where it sends the form, if that is elsewhere (formaction, formmethod)."""
 
     def is_named(self, text: str) -> bool:
         return _plain(text) in (_plain(self.label), _plain(self.value))
@@ -148,9 +153,10 @@ class Surfer:
         self, page: Page, form: Form, pressed: Control | None = None, *, follow: bool = True
     ) -> Page:
         """Send a form of that page, as its button does."""
-        url = urljoin(page.url, form.action) if form.action else page.url
+        action = (pressed.action if pressed else "") or form.action
+        url = urljoin(page.url, action) if action else page.url
         data = urlencode(form.members(pressed))
-        if form.method.lower() == "post":
+        if ((pressed.method if pressed else "") or form.method).lower() == "post":
             parts = urlsplit(page.url)
             headers = {"Origin": f"{parts.scheme}://{parts.netloc}", "Referer": page.url}
             return self.fetch("POST", url, data, headers, follow=follow)
@@ -190,13 +196,18 @@ class Surfer:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         connection = _connection(parts, self._timeout)
         try:
-            connection.request(method, target, data, sent)
-            answer = connection.getresponse()
-            body = answer.read(_MOST_BYTES + 1)
+            connection.connect()
+            with _ended_after(self._timeout, connection) as ended:
+                connection.request(method, target, data, sent)
+                answer = connection.getresponse()
+                body = answer.read(_MOST_BYTES + 1)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise SurfingError(f"{neutralise(url, 80)}: {type(error).__name__}: {error}") from None
+            said = f"{type(error).__name__}: {neutralise(str(error), 120)}"
+            raise SurfingError(f"{neutralise(url, 80)}: {said}") from None
         finally:
             connection.close()
+        if ended.is_set():
+            raise SurfingError(f"{neutralise(url, 80)}: no whole answer in {self._timeout:g} s")
         if len(body) > _MOST_BYTES:
             raise SurfingError(f"{neutralise(url, 80)}: more than {_MOST_BYTES} bytes")
         self._keep_cookies(parts, answer.headers.get_all("set-cookie") or [])
@@ -269,6 +280,28 @@ def _connection(parts: SplitResult, timeout: float) -> http.client.HTTPConnectio
     return connection
 
 
+@contextlib.contextmanager
+def _ended_after(
+    seconds: float, connection: http.client.HTTPConnection
+) -> Iterator[threading.Event]:
+    """A socket's time-out is for each piece: whoever sends a byte now and then would be waited for
+    without end. The event is set if the connection was ended for that."""
+    held, ended = connection.sock, threading.Event()
+
+    def end() -> None:
+        ended.set()
+        with contextlib.suppress(OSError):
+            held.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield ended
+    finally:
+        timer.cancel()
+
+
 def _to_this_machine(address: tuple[str, int], *more: Any) -> socket.socket:
     """localhost is this machine, whatever a resolver says of it (RFC 6761)."""
     try:
@@ -323,6 +356,8 @@ class _FormReader(HTMLParser):
             checked="checked" in given,
             disabled="disabled" in given,
             id=given.get("id", ""),
+            action=given.get("formaction", ""),
+            method=given.get("formmethod", ""),
         )
         self._forms[-1].controls.append(control)
         if self._label is not None:

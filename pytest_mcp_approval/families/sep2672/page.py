@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...wire.text import neutralise
 from ..driving import DriverError
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import JSHandle, Locator
 
     from ...browser.pages import ApprovalPage
+
+Asked = TypeVar("Asked")
 
 PATIENCE = 10.0
 """Seconds that a page gets for one step."""
@@ -165,10 +167,18 @@ class PageDriver:
     def text(self) -> str:
         """All that can be read on the page."""
         with self._in_words("the page"):
-            texts = self.page.locator("body").evaluate_all(_TEXTS, _LONGEST_OUTCOME)
+            texts = self._answering(self.page.locator("body")).evaluate_all(
+                _TEXTS, _LONGEST_OUTCOME
+            )
         return str(texts[0]) if texts else ""
 
     # ---- how it is done
+
+    def _answering(self, asked: Asked) -> Asked:
+        """Playwright runs a script without a deadline; a page that is busy for ever is found out by
+        a wait that has one."""
+        self.page.locator("html").wait_for(state="attached", timeout=1000 * self.patience)
+        return asked
 
     def _press(self, key: str, **named: str) -> None:
         for selector in self.description.entry(key, **named):
@@ -202,7 +212,7 @@ class PageDriver:
         if state == "visible":
             places = places.filter(visible=True)
         try:
-            kinds = places.evaluate_all(_KINDS)
+            kinds = self._answering(places).evaluate_all(_KINDS)
             if not kinds:
                 places.first.wait_for(state=state, timeout=1000 * self.patience)
                 kinds = places.evaluate_all(_KINDS)
@@ -234,7 +244,7 @@ class PageDriver:
         from playwright.sync_api import Error
 
         try:
-            found = self.page.evaluate(_script("there"))
+            found = self._answering(self.page).evaluate(_script("there"))
         except Error:
             return []
         return [str(one) for one in found]
@@ -245,7 +255,7 @@ class PageDriver:
 
         place = self.page.locator(self.description.entry(key)[-1]).filter(visible=True)
         try:
-            texts = place.evaluate_all(_TEXTS, _LONGEST_OUTCOME)
+            texts = self._answering(place).evaluate_all(_TEXTS, _LONGEST_OUTCOME)
         except Error:  # the document is just being replaced
             return None
         if not texts:
@@ -269,7 +279,9 @@ class PageDriver:
         if self._stale is None:
             return False
         with contextlib.suppress(Error):  # the document is another one
-            if not self._stale.evaluate("watched => watched.touched || !watched.place.isConnected"):
+            if not self._answering(self._stale).evaluate(
+                "watched => watched.touched || !watched.place.isConnected"
+            ):
                 return True
         self._stale = None
         return False

@@ -104,15 +104,15 @@ class Person(Scene):
         self.page = page
         self.driver = driver
         self.traffic = Traffic(page.context)
-        self.console: list[str] = []
-        """What the page wrote to the browser's console."""
+        self.console: list[tuple[str, str]] = []
+        """What the page wrote to the console: the kind (log, warning, error), and the text."""
         self._ceremony = Ceremony(approval, warn)
         self._is_open = False
         page.context.on("console", self._heard)
 
     def _heard(self, line: ConsoleMessage) -> None:
         if len(self.console) < _MOST_LINES:
-            self.console.append(line.text[:2_000])
+            self.console.append((line.type, line.text[:2_000]))
 
     # ---- tools that may be run
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ...wire.clock import Deadline
 from ...wire.recording import note
 from ...wire.sse import EventReader
 from ...wire.text import neutralise
@@ -33,6 +34,7 @@ _LONGEST_TOLD = 4_000
 _MOST = 2_000
 """Requests of one test that are kept."""
 _ANSWER_MILLISECONDS = 10_000.0
+_STEP_MILLISECONDS = 5.0
 _OF_THE_BODY = ("content-length", "content-type", "content-encoding", "transfer-encoding")
 
 
@@ -43,6 +45,8 @@ class Sent:
     message: Message
     url: str
     request: Request = field(repr=False)
+    await_end: Callable[[Request], bool] = field(default=lambda _: True, repr=False)
+    """Waits until its answer is there to be read, within a deadline; False if it is not."""
 
     @property
     def method(self) -> str:
@@ -62,8 +66,9 @@ class Sent:
         """The message that the page got for it; None if it got none that can be read."""
         from playwright.sync_api import Error
 
+        # Playwright waits for an answer without end: for one that never comes, or never ends.
         with contextlib.suppress(Error):
-            response = self.request.response()
+            response = self.request.response() if self.await_end(self.request) else None
             if response is not None:
                 return message_in(response.body(), self.message.get("id"))
         return None
@@ -94,7 +99,10 @@ class Traffic:
         self._instead: dict[str, Callable[[Message], Message | str]] = {}
         self._requests: dict[str, Change] = {}
         self._routed = False
+        self._ended: set[Request] = set()
         context.on("request", self._seen)
+        context.on("requestfinished", self._over)
+        context.on("requestfailed", self._over)
 
     def of(self, *methods: str) -> list[Sent]:
         """What was sent of these methods, in order."""
@@ -131,8 +139,20 @@ class Traffic:
     def _seen(self, request: Request) -> None:
         for message in _messages(request):
             if len(self.sent) < _MOST:
-                self.sent.append(Sent(message, request.url, request))
+                self.sent.append(Sent(message, request.url, request, self._await_end))
                 note("page", f"the page sends {_named(message)}", message=_told(message))
+
+    def _over(self, request: Request) -> None:
+        self._ended.add(request)
+
+    def _await_end(self, request: Request) -> bool:
+        deadline = Deadline(_ANSWER_MILLISECONDS / 1000)
+        while request not in self._ended and not deadline.passed:
+            page = next((one for one in self._context.pages if not one.is_closed()), None)
+            if page is None:
+                break
+            page.wait_for_timeout(_STEP_MILLISECONDS)
+        return request in self._ended
 
     def _route(self) -> None:
         if not self._routed:

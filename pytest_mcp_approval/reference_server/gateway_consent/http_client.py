@@ -1,4 +1,4 @@
-"""One HTTP request to an app, with a deadline and bounds, and nothing of its own accord.
+"""One HTTP request to an app, bounded, with a time for each silence, and nothing of its own accord.
 
 No redirect is followed and no proxy asked, so that a credential goes where it was meant for and
 nowhere else; plain http is spoken to loopback only. Nothing is logged (httpx2 logs whole URLs, and

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,6 +25,8 @@ text</textarea>
 
 class Handler(BaseHTTPRequestHandler):
     received: list[tuple[str, str, dict[str, Any]]]
+    gone = threading.Event()
+    """Never set: to wait on it is to take one's time."""
 
     def do_GET(self) -> None:
         self.received.append((self.path, self.headers.get("cookie", ""), {}))
@@ -31,6 +34,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(302, {"Location": "http://elsewhere.example/"})
         if self.path == "/round":
             return self.answer(302, {"Location": "/round"})
+        if self.path == "/drip":
+            return self.drip()
         if self.path == "/to":
             return self.answer(303, {"Location": "/page", "Set-Cookie": "seen=1; Path=/"})
         return self.answer(200, {"Set-Cookie": "own=2; Path=/take; HttpOnly"}, PAGE)
@@ -40,6 +45,14 @@ class Handler(BaseHTTPRequestHandler):
         told = {**dict(parse_qsl(body)), "origin": self.headers.get("origin")}
         self.received.append((self.path, self.headers.get("cookie", ""), told))
         self.answer(200, {"Set-Cookie": "own=; Path=/take; Max-Age=0"}, "<p>Done</p>")
+
+    def drip(self) -> None:
+        """A piece before every time-out of a socket, until nobody listens any more."""
+        with contextlib.suppress(OSError):
+            self.answer(200, {}, "<p>")
+            for _ in range(500):
+                self.wfile.write(b".")
+                self.gone.wait(0.05)
 
     def answer(self, status: int, headers: dict[str, str], text: str = "") -> None:
         self.send_response(status)
@@ -139,3 +152,20 @@ def test_broken_markup_is_read_as_far_as_it_goes():
     assert first.button("Go") is not None
     assert second.action == "/b"
     assert Page("http://localhost/", 200, {}, b"\xff<form>\x00").forms()[0].controls == []
+
+
+def test_an_answer_that_never_ends_is_ended(site):
+    """A socket's own time-out begins anew with every byte."""
+    url, _ = site
+    with pytest.raises(SurfingError, match=r"no whole answer in 0\.3 s"):
+        Surfer(timeout=0.3).get(f"{url}/drip")
+
+
+def test_a_button_may_send_its_form_elsewhere(site):
+    url, received = site
+    text = "<form action=/a><button formaction=/b formmethod=post name=x value=y>Go</button></form>"
+    page = Page(f"{url}/page", 200, {}, text.encode())
+    (form,) = page.forms()
+    Surfer().submit(page, form, form.button("Go"))
+    assert received[-1][0] == "/b"
+    assert received[-1][2]["x"] == "y"

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from pytest_mcp_approval.families.sep2672 import page_traffic
 from pytest_mcp_approval.families.sep2672.page import PageDriver, PageError, PageMemory
 from pytest_mcp_approval.families.sep2672.page_description import PageDescription
 from pytest_mcp_approval.families.sep2672.page_traffic import Traffic
@@ -210,3 +211,14 @@ def test_what_is_no_message_is_let_be(driver, approval_page):
     for body in ("", "{", '{"jsonrpc": 1}', '"jsonrpc"', "[" * 10_000 + '"jsonrpc"'):
         assert made.page.evaluate(post, body) == "ok"
     assert traffic.sent == []
+
+
+def test_an_answer_that_never_comes_is_not_waited_for(driver, approval_page, monkeypatch):
+    """A server that holds the page's request for ever holds nobody else."""
+    monkeypatch.setattr(page_traffic, "_ANSWER_MILLISECONDS", 100.0)
+    traffic = Traffic(approval_page.context)
+    made = driver("<p>x")
+    approval_page.context.route("**/mcp", lambda _: None)
+    made.page.evaluate(f"() => {{ ({ASK})('tools/call'); }}")
+    approval_page.until(lambda: bool(traffic.sent), "the request")
+    assert traffic.sent[0].answer() is None
