@@ -228,5 +228,8 @@ def _run(
                 process.wait(10)
         if code:
             said.seek(max(0, said.seek(0, os.SEEK_END) - 4_000))
-            words = last_lines(said.read(), 2, 300) or "it said nothing"
+            lines = said.read().splitlines()
+            # A stack of Node's says nothing to whoever wants a browser.
+            told = b"\n".join(line for line in lines if not line.strip().startswith(b"at "))
+            words = last_lines(told, 2, 300) or "it said nothing"
             raise _StepError(f"{Path(command[0]).name} ended with {code}: {words}")

@@ -181,7 +181,8 @@ def test_the_steps_in_order_each_in_a_line(bare, monkeypatch, capsys):
     """Playwright has none for this system, npm none of the right content; apt has one."""
     path = bare / "path"
     log, chmod = bare / "log", shutil.which("chmod", path=os.defpath)
-    python = program(path, "python", f'#!/bin/sh\necho "python $*" >> {log}\necho no >&2\nexit 1\n')
+    refuses = f'#!/bin/sh\necho "python $*" >> {log}\necho no >&2\necho " at x:1" >&2\nexit 1\n'
+    python = program(path, "python", refuses)
     program(path, "node", "#!/bin/sh\nexit 1\n")
     program(path, "npm", f'#!/bin/sh\necho "npm $*" >> {log}\necho other > a.tgz\n')
     program(
