@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,9 @@ pytest_plugins = ["pytester"]
 
 # Inner runs would add themselves to the summary of the job that runs these tests.
 os.environ.pop("GITHUB_STEP_SUMMARY", None)
+
+# `pytester` gives its tests a home of their own, in which nobody ever fetched a browser.
+os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 
 # Hundreds of processes and inner runs would each compile the same files, whoever asks for that.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
