@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..wire.text import last_lines
 from .errors import NoBrowserError
@@ -49,6 +50,9 @@ exec "$here/chromium.program" "$@"
 _LIBRARIES = 'export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\n'
 
 Say = Callable[[str], None]
+
+_SAFELY: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+"""Python 3.11.0 to 3.11.3 has no filter; what is unpacked has the pinned hash in any case."""
 
 
 class _StepError(Exception):
@@ -144,13 +148,13 @@ def _unpacked(archive: Path, folder: Path) -> Path:
             if member.size > _LARGEST:
                 raise _StepError(f"{name} is {member.size} bytes long")
             member.name = name
-            packed.extract(member, folder, filter="data")
+            packed.extract(member, folder, **_SAFELY)
     _decompress(folder / "chromium.br", made / "chromium.program")
     (made / "chromium.program").chmod(0o755)
     for name in ("al2023.tar", "fonts.tar"):
         _decompress(folder / f"{name}.br", folder / name)
         with tarfile.open(folder / name) as parts:
-            parts.extractall(made, filter="data")
+            parts.extractall(made, **_SAFELY)
     launcher = made / "chromium"
     for libraries in ("", _LIBRARIES):
         launcher.write_text(_LAUNCHER.format(libraries=libraries), encoding="utf-8")
