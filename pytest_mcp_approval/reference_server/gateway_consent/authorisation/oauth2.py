@@ -22,14 +22,13 @@ from ....families.gateway_consent import vocabulary as words
 from ....families.gateway_consent.vocabulary import ACCESS_TOKEN_SECONDS, AuthType
 from .. import http_client
 from ..descriptors import App
-from ..log import logger
 from ..vault import Vault
 from .credentials import Credentials
 from .flows import Flow, FlowError, Flows, digest
-from .sending import NotSentError, Sending
+from .renewing import RefusedError, RenewingWay
+from .sending import NotSentError
 from .ways import (
     Asking,
-    Way,
     is_visible,
     lifetime,
     member,
@@ -38,17 +37,10 @@ from .ways import (
     text_setting,
 )
 
-EARLY = 60 * 1000
-"""A token is renewed so many milliseconds before its end."""
-
 CALLBACK = "/callback"
 COOKIE = "gateway_flow_"
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _TOOLS = "tools"
-
-
-class RefusedError(Exception):
-    """The app's token end point said no."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +62,9 @@ class Return:
     cookies: Sequence[str] = field(repr=False)
 
 
-class OAuth2(Way):
+class OAuth2(RenewingWay):
     kind = AuthType.OAUTH2
+    early = 60 * 1000
 
     def __init__(
         self, credentials: Credentials, vault: Vault, pages_url: Callable[[], str]
@@ -82,69 +75,23 @@ class OAuth2(Way):
 
     # ---- what is sent
 
-    def sending(self, asking: Asking) -> Sending | None:
-        record = self.load(asking)
-        if record is None or not self.covers(record, asking):
-            return None
-        if self.is_due(record):
-            record = self.renewed(asking)
-        if record is None:
-            return None
-        return Sending(headers={"Authorization": f"Bearer {record[words.ACCESS_TOKEN]}"})
-
-    def covers(self, record: Mapping[str, Any], asking: Asking) -> bool:
+    def serves(self, record: Mapping[str, Any], asking: Asking) -> bool:
         """Whether the app was asked about the tool (or all the tools) that it is about now."""
         wanted = asking.consented if asking.tool is None else [asking.tool]
         return set(wanted) <= set(record.get(_TOOLS, ()))
 
-    def is_due(self, record: Mapping[str, Any]) -> bool:
-        return bool(self.credentials.now() >= record[words.EXPIRES_AT] - EARLY)
-
-    def renewed(self, asking: Asking) -> dict[str, Any] | None:
-        """With a new token; None where a person has to be asked again."""
-        app, caller = asking.app, asking.caller
-        with self.credentials.alone(caller, app.id):
-            record = self.load(asking)
-            if record is None or not self.is_due(record):  # another call was quicker
-                return record
-            try:
-                fresh = self.refresh(app, record)
-            except RefusedError:
-                return self._after_refusal(asking, record)
-            except http_client.SendingError:
-                if self.credentials.now() >= record[words.EXPIRES_AT]:
-                    raise
-                return record
-            record |= fresh
-            self.credentials.save(caller, app.id, record)
-            self.credentials.note_renewal(caller, app.id)
-            return record
-
-    def _after_refusal(self, asking: Asking, record: dict[str, Any]) -> dict[str, Any] | None:
+    def after_refusal(self, asking: Asking, record: dict[str, Any]) -> dict[str, Any] | None:
         """Another process may have renewed it meanwhile; else nothing of it is good any more."""
         now_kept = self.load(asking)
         if now_kept is not None and now_kept != record:
             return now_kept
-        logger.info("an app refused to renew a token: a person is asked again")
-        self.credentials.forget(asking.caller, asking.app.id)
-        return None
+        return super().after_refusal(asking, record)
 
-    def refresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+    def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
         token = record.get(words.REFRESH_TOKEN)
         if not token:
             raise RefusedError
         return self.ask_for_tokens(app, {"grantType": "refresh_token", "refreshToken": token})
-
-    def rejected(self, app: App, caller: str) -> None:
-        """The access token ends now; if it is a new one, the app does not want the gateway."""
-        with self.credentials.alone(caller, app.id):
-            record = self.credentials.load(caller, app.id)
-            if record is None:
-                return
-            if self.credentials.renewed_lately(caller, app.id):
-                self.credentials.forget(caller, app.id)
-                return
-            self.credentials.save(caller, app.id, {**record, words.EXPIRES_AT: 0})
 
     # ---- the way there
 
