@@ -10,19 +10,16 @@ import json
 import socket
 import sys
 import tempfile
-import threading
-import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-
 from ..clock import ClockControl, FileClockControl, InjectedClock
 from ..reference_server.clock import Clock, SettableClock, SystemClock
 from ..reference_server.server import ReferenceServer, build
+from ..reference_server.serving import ServedApplication, ServingError
 from ..reference_server.stores.interface import Store
 from ..reference_server.stores.memory import MemoryStore
 from ..reference_server.wings import Backing, WingSettingError, default_wings
@@ -43,7 +40,6 @@ SAFE_ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 ORIGIN = "http://localhost"
 EFFECTS = "tool:list_effects"
-_START_SECONDS = 10.0
 
 WingSettings = Mapping[str, Mapping[str, Any]]
 """By family; see `reference_server.wings`."""
@@ -101,7 +97,7 @@ class ReferenceTarget(Target):
         self._moved = SettableClock()
         self.clock = self.choose_clock(lambda: InjectedClock(self._moved))
         self._server: ReferenceServer | None = None
-        self._uvicorn: _UvicornThread | None = None
+        self._served: ServedApplication | None = None
         self._page_port = 0
 
     @property
@@ -134,8 +130,8 @@ class ReferenceTarget(Target):
         app = self._server.asgi_app()
         if self.spec.transport == "in-process":
             return InProcessTransport(app)
-        self._uvicorn = _UvicornThread(app, self._page_port)
-        return HttpTransport(self._uvicorn.url)
+        self._served = _served(app, self._page_port)
+        return HttpTransport(f"http://localhost:{self._served.port}/mcp")
 
     @property
     def has_page(self) -> bool:
@@ -146,11 +142,11 @@ class ReferenceTarget(Target):
         if self.settings.page is not None:
             return super().page()
         server = self.server
-        if self._uvicorn is None:
-            self._uvicorn = _UvicornThread(server.asgi_app(), self._page_port)
-        self._page_port = self._uvicorn.port  # after a restart a page that is open finds it again
+        if self._served is None:
+            self._served = _served(server.asgi_app(), self._page_port)
+        self._page_port = self._served.port  # after a restart a page that is open finds it again
         # By name, never by number: browsers have no passkeys for addresses.
-        origin = f"http://localhost:{self._uvicorn.port}"
+        origin = f"http://localhost:{self._served.port}"
         server.gate.relying_party.accept_origin(origin)
         return f"{origin}/"
 
@@ -218,9 +214,9 @@ class ReferenceTarget(Target):
 
     def stop(self) -> None:
         super().stop()
-        if self._uvicorn is not None:
-            self._uvicorn.stop()
-            self._uvicorn = None
+        if self._served is not None:
+            self._served.stop()
+            self._served = None
         if self._server is not None:
             self._server.stop()
         self._server = None
@@ -311,29 +307,14 @@ class ReferenceStdioTarget(StdioTarget):
         self._holder.cleanup()
 
 
-class _UvicornThread:
-    """An ASGI application on a loopback port, in a thread of its own."""
-
-    def __init__(self, app: Any, wanted_port: int = 0) -> None:
-        """A free port, unless the wanted one is."""
-        listener = _bound(wanted_port)
-        self.port: int = listener.getsockname()[1]
-        self.url = f"http://localhost:{self.port}/mcp"
-        config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=2)
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(
-            target=self._server.run, kwargs={"sockets": [listener]}, daemon=True
+def _served(app: Any, wanted_port: int) -> ServedApplication:
+    """On a free port of loopback, unless the wanted one is."""
+    try:
+        return ServedApplication(
+            app, _bound(wanted_port), log_level="error", timeout_graceful_shutdown=2
         )
-        self._thread.start()
-        give_up = time.monotonic() + _START_SECONDS
-        while not self._server.started:
-            if not self._thread.is_alive() or time.monotonic() > give_up:
-                raise TargetError("the reference server did not start over HTTP")
-            time.sleep(0.002)
-
-    def stop(self) -> None:
-        self._server.should_exit = True
-        self._thread.join(_START_SECONDS)
+    except ServingError as error:
+        raise TargetError(f"the reference server did not start over HTTP: {error}") from None
 
 
 def _bound(port: int) -> socket.socket:

@@ -10,17 +10,16 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..serving import ServedApplication, ServingError
+
 if TYPE_CHECKING:
-    import uvicorn
     from starlette.routing import BaseRoute
 
 HOST = "localhost"
 _HOSTS = ("localhost", "127.0.0.1")
-_SECONDS = 10.0
 _BACKLOG = 128
 MAXIMUM_BYTES = 256 * 1024
 """Of a request's body: forms, no uploads."""
@@ -37,54 +36,39 @@ class Listener:
         self._routes = routes
         self._host = host
         self._lock = threading.Lock()
-        self._server: uvicorn.Server | None = None
-        self._thread: threading.Thread | None = None
+        self._served: ServedApplication | None = None
         self._port = 0
 
     @property
     def running(self) -> bool:
-        return self._server is not None
+        return self._served is not None
 
     @property
     def url(self) -> str:
         """Where it can be reached, without a slash at the end; starts it."""
         with self._lock:
-            if self._server is None:
-                self._start()
+            if self._served is None:
+                self._served = self._start()
             return f"http://{self._host}:{self._port}"
 
-    def _start(self) -> None:
-        import uvicorn  # here: who needs no page pays nothing
-
+    def _start(self) -> ServedApplication:
         listening = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
         self._port = int(listening.getsockname()[1])
-        config = uvicorn.Config(
-            self.application(),
-            log_level=logging.CRITICAL,
-            access_log=False,
-            # The log of whoever embeds us stays as it is.
-            log_config=None,
-            lifespan="off",
-            server_header=False,
-            ws="none",
-            timeout_graceful_shutdown=1,
-        )
-        server = uvicorn.Server(config)
-        thread = threading.Thread(
-            target=server.run,
-            kwargs={"sockets": [listening]},
-            name="gateway pages",
-            daemon=True,
-        )
-        thread.start()
-        give_up = time.monotonic() + _SECONDS
-        while not server.started:
-            if not thread.is_alive() or time.monotonic() > give_up:
-                server.should_exit = True
-                listening.close()
-                raise ListenerError("the gateway's pages: got no listener on 127.0.0.1")
-            time.sleep(0.001)
-        self._server, self._thread = server, thread
+        try:
+            return ServedApplication(
+                self.application(),
+                listening,
+                log_level=logging.CRITICAL,
+                access_log=False,
+                # The log of whoever embeds us stays as it is.
+                log_config=None,
+                lifespan="off",
+                server_header=False,
+                ws="none",
+                timeout_graceful_shutdown=1,
+            )
+        except ServingError:
+            raise ListenerError("the gateway's pages: got no listener on 127.0.0.1") from None
 
     def application(self) -> Any:
         from starlette.applications import Starlette
@@ -94,11 +78,9 @@ class Listener:
     def stop(self) -> None:
         """Also if it never ran; a page that is needed later starts it again, elsewhere."""
         with self._lock:
-            server, thread = self._server, self._thread
-            self._server = self._thread = None
-        if server is not None and thread is not None:
-            server.should_exit = True
-            thread.join(_SECONDS)
+            served, self._served = self._served, None
+        if served is not None:
+            served.stop()
 
 
 class _Door:

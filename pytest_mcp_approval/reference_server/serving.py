@@ -1,0 +1,42 @@
+"""An ASGI application behind a socket, in a thread of its own. Knows neither MCP nor pages."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from typing import Any
+
+_SECONDS = 10.0
+
+
+class ServingError(RuntimeError):
+    """The application does not start."""
+
+
+class ServedApplication:
+    """Serves from its making to `stop`; `options` are those of uvicorn's configuration."""
+
+    def __init__(self, app: Any, listening: socket.socket, **options: Any) -> None:
+        import uvicorn  # here: who serves nothing pays nothing
+
+        self.port = int(listening.getsockname()[1])
+        self._server = uvicorn.Server(uvicorn.Config(app, **options))
+        self._thread = threading.Thread(
+            target=self._server.run,
+            kwargs={"sockets": [listening]},
+            name=f"serving port {self.port}",
+            daemon=True,
+        )
+        self._thread.start()
+        give_up = time.monotonic() + _SECONDS
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > give_up:
+                self._server.should_exit = True
+                listening.close()
+                raise ServingError(f"nothing serves port {self.port} of 127.0.0.1")
+            time.sleep(0.001)
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(_SECONDS)
