@@ -11,11 +11,11 @@ import pytest
 
 from pytest_mcp_approval.catalogue import Verdict, catalogue
 from pytest_mcp_approval.reference_server.execution_tokens import verifiers
+from tests.combinations import NEW, OLD, chosen
 from tests.inner_runs import WHOLE, Verdicts, bare_options, sample_over
 
 FOLDER = Path(verifiers.__file__).parent
 RULES = {rule.name for rule in catalogue("execution_tokens")}
-NEW, OLD = "2026-07-28", "2025-11-25"
 COMMANDS = {"bash": f"bash {FOLDER / 'verify.sh'}", "node": f"node {FOLDER / 'verify.mjs'}"}
 # In parts, so that the machine's cores share them and none takes long.
 PARTS = {
@@ -38,9 +38,7 @@ VERIFIED = [
 if WHOLE:
     COMBINATIONS = [
         (f"{transport}+{store}", protocol, part)
-        for transport in ("in-process", "http", "stdio")
-        for store in ("memory", "sqlite")
-        for protocol in (NEW, OLD)
+        for transport, store, protocol in chosen()
         for part in PARTS
     ]
     COMMANDS["python"] = f"{sys.executable} {FOLDER / 'verify.py'}"

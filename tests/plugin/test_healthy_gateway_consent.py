@@ -7,21 +7,16 @@ import pytest
 from pytest_mcp_approval.catalogue import Verdict, catalogue
 from pytest_mcp_approval.catalogue.requirements import selected
 from tests import fewer_cases
+from tests.combinations import NEW, OLD, chosen
 from tests.inner_browser import shared_browser
 from tests.inner_runs import WHOLE, Verdicts, bare_options, sample_over
 
 FAMILY = "gateway_consent"
 RULES = {rule.id for rule in catalogue(FAMILY) if rule.party == "server"}
 
-NEW, OLD = "2026-07-28", "2025-11-25"
-COMBINATIONS = [("in-process", "sqlite", NEW), ("http", "memory", OLD), ("stdio", "sqlite", NEW)]
-if WHOLE:
-    COMBINATIONS = [
-        (transport, store, era)
-        for transport in ("in-process", "http", "stdio")
-        for store in ("memory", "sqlite")
-        for era in (NEW, OLD)
-    ]
+COMBINATIONS = chosen(
+    ("in-process", "sqlite", NEW), ("http", "memory", OLD), ("stdio", "sqlite", NEW)
+)
 
 # In parts, so that the machine's cores share them and none takes long.
 PARTS = {

@@ -6,33 +6,18 @@ import pytest
 
 from pytest_mcp_approval.catalogue import Verdict, catalogue
 from pytest_mcp_approval.catalogue.requirements import selected
+from tests.combinations import NEW, OLD, chosen
 from tests.inner_runs import WHOLE, Verdicts, bare_options, sample_over
 
 SERVER_RULES = {rule.id for rule in catalogue("sep2672") if rule.party == "server"}
 
 
-NEW, OLD = "2026-07-28", "2025-11-25"
 # Every transport, every store and each era. In this process every case of every scenario; another
 # transport has nothing to say to a case that differs from the last one in its arguments alone, so
 # that the first of each stands for all.
-COVERING = [
-    ("in-process", "sqlite", NEW),
-    ("http", "memory", OLD),
-    ("stdio", "memory", NEW),
-]
-# The others, and all cases over all transports, take many minutes more: `make matrix` runs them.
-REST = [
-    ("in-process", "memory", NEW),
-    ("in-process", "sqlite", OLD),
-    ("http", "sqlite", NEW),
-    ("stdio", "sqlite", OLD),
-    ("in-process", "memory", OLD),
-    ("http", "sqlite", OLD),
-    ("http", "memory", NEW),
-    ("stdio", "memory", OLD),
-    ("stdio", "sqlite", NEW),
-]
-COMBINATIONS = [*COVERING, *(REST if WHOLE else [])]
+COMBINATIONS = chosen(
+    ("in-process", "sqlite", NEW), ("http", "memory", OLD), ("stdio", "memory", NEW)
+)
 
 
 def cases(combinations, parts, over_stdio):
@@ -94,13 +79,9 @@ TWO_STEP_PARTS = {
         *("action-bound", "nonce", "token-format", "not-logged"),
     ),
 }
-TWO_STEP_COMBINATIONS = [
-    ("in-process", "sqlite", NEW),
-    ("http", "memory", OLD),
-    ("stdio", "sqlite", OLD),
-]
-if WHOLE:
-    TWO_STEP_COMBINATIONS = [*COVERING, *REST]
+TWO_STEP_COMBINATIONS = chosen(
+    ("in-process", "sqlite", NEW), ("http", "memory", OLD), ("stdio", "sqlite", OLD)
+)
 
 
 @pytest.mark.parametrize(
