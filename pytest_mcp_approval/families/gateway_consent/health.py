@@ -1,0 +1,59 @@
+"""One whole honest approval: a client asks, a person allows, the tool runs.
+
+Shows whether a gateway serves honest people, before anything is judged and after each provocation.
+Knows no rule and no verdict.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from ...catalogue import NotVerified
+from ...settings import PREFIX
+from ...target import Target
+from ...wire.text import neutralise
+from ..driving import DriverError
+from .driver import GatewayConsent
+from .table import TABLE
+from .vocabulary import Choice
+
+_LONGEST = 300
+
+
+def honest_approval(target: Target) -> str:
+    """Allow a tool for one call, to a client that nobody knows, and call it.
+
+    "" if it was served, else one line: at which step it failed and what came. `NotVerified` where
+    no tool may be run.
+    """
+    driver = GatewayConsent(target)
+    try:
+        return neutralise(_approve(driver), _LONGEST)
+    finally:
+        driver.close()
+
+
+def _approve(driver: GatewayConsent) -> str:
+    # The first one runs on consent alone, if there is such a tool.
+    tool = next(iter(driver.tools()), None)
+    if tool is None:
+        raise NotVerified(
+            f"needs a tool that may be run: {PREFIX}tool 'APP:TOOL=JSON', or tools.'NAME' {TABLE}"
+        )
+    client = driver.client(f"Honest Client {secrets.token_hex(4)}")
+    asked = client.call(tool)
+    if not asked.needs_consent:
+        return f"a first call of {tool.name}: expected CONSENT_REQUIRED, got {asked.describe()}"
+    if asked.executed:
+        return f"a first call of {tool.name}: asked, and ran without an answer"
+    try:
+        # For one call: nothing is left behind in what the gateway keeps.
+        driver.decide(asked, Choice.TOOL, remember=False)
+    except DriverError as error:
+        return f"the decision on {tool.name}: {error}"
+    answer = client.call(tool)
+    if tool.own_authorisation and answer.needs_authorization:
+        return ""
+    if answer.succeeded and answer.executed:
+        return ""
+    return f"{tool.name}, allowed for one call: {answer.describe()}"
