@@ -1,0 +1,65 @@
+"""One whole honest approval: whether the server serves an honest person now.
+
+It says at which step the server failed, and knows no verdicts.
+"""
+
+from __future__ import annotations
+
+from virtual_authenticator import WebAuthnError
+
+from ...catalogue import NotVerified
+from ...settings import PREFIX
+from ...target import Target
+from . import vocabulary as words
+from .driver import Approval, DriverError, ListedTool, Passkey
+
+_REMEMBERED = "passkey"
+"""Where the scenarios' passkey is kept on a target that keeps everything (`Ceremony.passkey`)."""
+
+
+def honest_approval(target: Target) -> str:
+    """Enrol, ask for a challenge, sign, call: "" if the tool ran, else the step and what came.
+
+    A target that is reset gets a new passkey. One that keeps everything would have a thousand of
+    them in the end, and as many entries in every challenge: there an enrolment is begun, which
+    shows what enrolment makes of what is kept, and the passkey of the run approves. A new one is
+    enrolled where that fails, since a check may have spoilt its counter.
+    """
+    approval = Approval(target)
+    tool = _tool(approval)
+    keeps_everything = not (target.can_reset or target.settings.reset)
+    known: Passkey | None = target.remembered.get(_REMEMBERED) if keeps_everything else None
+    try:
+        if known is not None:
+            approval.begin_options()
+            if not _approve(approval, tool, known):
+                return ""
+            target.remembered.pop(_REMEMBERED, None)
+        passkey = approval.enrol()
+        problem = _approve(approval, tool, passkey)
+    except DriverError as error:
+        return str(error)
+    if not problem and keeps_everything:
+        target.remembered[_REMEMBERED] = passkey
+    return problem
+
+
+def _tool(approval: Approval) -> ListedTool:
+    for tool in approval.tools():
+        if tool.gated and tool.arguments is not None:
+            return tool
+    raise NotVerified(f"needs a gated tool that may be run: {PREFIX}tool NAME=JSON")
+
+
+def _approve(approval: Approval, tool: ListedTool, passkey: Passkey) -> str:
+    try:
+        challenge = approval.challenge(tool.name, tool.arguments)
+        evidence = passkey.sign(challenge)
+    except DriverError as error:
+        return str(error)
+    except (WebAuthnError, ValueError, KeyError, TypeError) as error:
+        return f"{words.CHALLENGE_CREATE}: its requestOptions cannot be signed: {error}"
+    outcome = approval.call(challenge, evidence)
+    if outcome.executed and outcome.answered_with_result:
+        return ""
+    return f"tools/call {tool.name} with honest evidence: {outcome.describe()}"
