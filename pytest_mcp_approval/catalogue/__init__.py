@@ -1,11 +1,12 @@
 """The requirements as data: what each rule is called, where it stands, and what became of it."""
 
 from .requirements import Catalogue, Requirement, UnknownRequirementError, catalogue, families
-from .verdicts import Finding, NotApplicable, NotVerified, Verdict, requirement
+from .verdicts import Finding, Grade, NotApplicable, NotVerified, Verdict, requirement
 
 __all__ = [
     "Catalogue",
     "Finding",
+    "Grade",
     "NotApplicable",
     "NotVerified",
     "Requirement",

@@ -9,7 +9,7 @@ the target.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import TypeVar
 
 import pytest
@@ -31,14 +31,25 @@ class Verdict(StrEnum):
     HARNESS_ERROR = "harness error"
 
 
+class Grade(IntEnum):
+    """How bad a finding is beside others of the same scenario: the worst one is told."""
+
+    OTHER_WORDS = 1
+    """Refused, as it had to be, but with another code or reason than the document fixes."""
+    BROKEN = 2
+    RAN = 3
+    """What had to be refused ran."""
+
+
 class Finding(AssertionError):  # noqa: N818  # a finding is no error of ours
     """The target breaks the rule."""
 
-    def __init__(self, *, sent: str, expected: str, got: str) -> None:
+    def __init__(self, *, sent: str, expected: str, got: str, grade: Grade = Grade.BROKEN) -> None:
         super().__init__(f"sent {sent}; expected {expected}; got {got}")
         self.sent = sent
         self.expected = expected
         self.got = got
+        self.grade = grade
 
 
 class NotVerified(Skipped):

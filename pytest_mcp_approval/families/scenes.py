@@ -7,11 +7,12 @@ refusal proves nothing where the honest call is refused too. Knows no specificat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from ..catalogue import Finding, NotVerified
+from ..catalogue import Finding, NotApplicable, NotVerified
 from ..clock import ClockControl
 from ..run import WARNINGS, rules_of
 from ..settings import PREFIX
@@ -21,6 +22,49 @@ from .needs import Check, check_needs
 Warn = Callable[[str], None]
 """Notes a warning: something that a reading allows, but that the document would rather not have.
 The verdict of the rule becomes "warning"."""
+
+
+_LISTED = 12
+"""Findings that are listed after the worst one; the others are counted."""
+
+
+class Several:
+    """Several expectations of one scenario: all are tried, and the worst finding is raised.
+
+    with scene.several() as several:
+        for name, value in SHAPES.items():
+            with several.one(name):
+                scene.expect(...)
+    """
+
+    def __init__(self) -> None:
+        self._found: list[tuple[str, Finding]] = []
+
+    @contextlib.contextmanager
+    def one(self, name: str = "") -> Iterator[None]:
+        """One of them; what it finds is kept, and the next one is tried all the same."""
+        try:
+            yield
+        except Finding as finding:
+            self._found.append((name or finding.sent, finding))
+
+    def settle(self) -> None:
+        """Raise the worst of what was found, the first of those that are equally bad."""
+        if not self._found:
+            return
+        worst = max((finding for _, finding in self._found), key=lambda one: one.grade)
+        rest = [(name, one) for name, one in self._found if one is not worst]
+        if not rest:
+            raise worst
+        listed = [f"{name}: {one.got}" for name, one in rest[:_LISTED]]
+        if len(rest) > _LISTED:
+            listed.append(f"{len(rest) - _LISTED} more")
+        raise Finding(
+            sent=worst.sent,
+            expected=worst.expected,
+            got=f"{worst.got}; also {'; '.join(listed)}",
+            grade=worst.grade,
+        )
 
 
 class Scene:
@@ -44,6 +88,17 @@ class Scene:
         """Any expectation, in four lines (the rule is the fourth)."""
         if not holds:
             raise Finding(sent=sent, expected=expected, got=got)
+
+    @contextlib.contextmanager
+    def several(self) -> Iterator[Several]:
+        """For a loop over variants: it goes on after a finding, and the worst one is told."""
+        found = Several()
+        try:
+            yield found
+        except (NotVerified, NotApplicable):
+            found.settle()  # what was found before stands
+            raise
+        found.settle()
 
 
 def opened(item: pytest.Item, target: Target, own_checks: Mapping[str, Check]) -> Warn:

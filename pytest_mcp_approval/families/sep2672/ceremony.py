@@ -11,7 +11,7 @@ from typing import Any
 from virtual_authenticator import Authenticator, Profile, WebAuthnError
 from virtual_authenticator.faults import Fault
 
-from ...catalogue import Finding, NotApplicable, NotVerified
+from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...settings import PREFIX
 from ...wire import Outcome, Reply, Session
 from ..scenes import Scene, Warn
@@ -195,7 +195,7 @@ class Ceremony(Scene):
         expected = f"{words.ERROR_CODE} {wanted}, tool not run"
         got = outcome.describe()
         if outcome.executed:
-            raise Finding(sent=sent, expected=expected, got=got)
+            raise Finding(sent=sent, expected=expected, got=got, grade=Grade.RAN)
         self._expect_reason(outcome.reply, reasons, tolerated or {}, sent, expected, got)
 
     def expect_error(
@@ -219,16 +219,33 @@ class Ceremony(Scene):
         expected: str,
         got: str,
     ) -> None:
-        data = reply.error.data if reply.error is not None else None
+        """Section 4.8 fixes the reason of a refusal, section 4.10 its code: where only the code is
+        another, that is a failure of sep2672/4.10-code, which provokes every reason."""
+        error = reply.error
+        data = error.data if error is not None else None
         reason = data.get("reason") if isinstance(data, dict) else None
-        if reply.error is None or reply.error.code != words.ERROR_CODE:
-            raise Finding(sent=sent, expected=expected, got=got)
+        if error is None:
+            grade = Grade.RAN if reply.outcome is Outcome.RESULT else Grade.BROKEN
+            refusal = isinstance(reply.result, dict) and reply.result.get("isError") is True
+            raise Finding(
+                sent=sent,
+                expected=expected,
+                got=got,
+                grade=Grade.OTHER_WORDS if refusal else grade,
+            )
         if reason in reasons:
+            if error.code != words.ERROR_CODE:
+                self.warn(f"{sent}: {got}; the reason is right, and section 4.10 fixes the code")
             return
         if isinstance(reason, str) and reason in tolerated:
             self.warn(f"{sent}: {got}; {tolerated[reason]}")
             return
-        raise Finding(sent=sent, expected=expected, got=got)
+        raise Finding(
+            sent=sent,
+            expected=expected,
+            got=f"{got} (refused, but in other words)",
+            grade=Grade.OTHER_WORDS,
+        )
 
     def expect_run(self, outcome: CallOutcome, *, sent: str, runs: int = 1) -> None:
         """The call was approved: a result, and the tool ran that often."""
