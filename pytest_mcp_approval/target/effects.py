@@ -58,8 +58,18 @@ class EffectsProbe:
         return Effects(count, digest, _entries(value))
 
     @classmethod
-    def of_url(cls, url: str, headers: dict[str, str], timeout: float) -> EffectsProbe:
+    def of_url(
+        cls,
+        named: str,
+        headers: dict[str, str],
+        timeout: float,
+        where: Callable[[], str] | None = None,
+    ) -> EffectsProbe:
+        """`where` makes sure that somebody serves it, and says its address of the moment."""
+
         def read() -> Any:
+            url = where() if where is not None else named
+            shown = neutralise(url)
             # The wire's own way: urlopen's timeout begins anew with every byte that drips in.
             asking = Outgoing(b"", None, "effects", http_method="GET")
             try:
@@ -71,8 +81,7 @@ class EffectsProbe:
             except (WireError, ValueError) as error:
                 raise EffectsError(f"effects at {shown}: {neutralise(str(error))}") from None
 
-        shown = neutralise(url)
-        return cls(url, read)
+        return cls(named, read)
 
     @classmethod
     def of_tool(cls, name: str, session: Callable[[], Session]) -> EffectsProbe:

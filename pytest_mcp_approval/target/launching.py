@@ -91,13 +91,14 @@ class ServerProcess(Child):
 def launch(
     command: Sequence[str],
     url: str,
+    effects: str | None = None,
     *,
     environment: Mapping[str, str],
     directory: Path,
     timeout: float,
     hint: str = "",
 ) -> ServerProcess:
-    """Start the server and wait until it answers at its address.
+    """Start the server and wait until it answers at its address, and where it shows its effects.
 
     `hint` is added to what is said if it does not. `PortTakenError` if somebody else is there.
     """
@@ -112,8 +113,11 @@ def launch(
         process = ServerProcess(command, environment, directory)
     except WireError as error:
         raise TargetError(f"{PREFIX}launch: {error}") from None
+    deadline = Deadline(timeout)
     try:
-        _await_answer(process, url, Deadline(timeout), hint)
+        _await_answer(process, url, deadline, hint)
+        if effects is not None:
+            _await_answer(process, effects, deadline, hint)
     except BaseException:
         process.stop()
         raise

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from ..clock import ClockControl, FaketimeClock, HookClock, faketime_clock
 from ..settings import PREFIX, Settings
@@ -58,16 +59,25 @@ class StartedTarget(Target):
         return self.instance.has_state
 
     def restart(self) -> None:
-        self.clock.await_solitude()
-        self.stop()
+        self._start_anew(lambda: None)
 
     def reset(self) -> None:
         if self.settings.reset == "restart":
-            self.clock.await_solitude()
-            self.stop()
-            self.instance.empty_state()
+            self._start_anew(self.instance.empty_state)
         else:
             super().reset()
+
+    def _start_anew(self, between: Callable[[], None]) -> None:
+        """Ends what runs. It runs again, and answers, when this returns; nobody looks earlier."""
+        self.clock.await_solitude()
+        was_reached, was_spoken_to = self._transport is not None, self._session is not None
+        self.stop()
+        between()
+        if was_reached:
+            _ = self.transport
+        # Not if nobody spoke: a pipe may belong to the one client that opens it first.
+        if was_spoken_to:
+            self.session()
 
     def twin(self) -> Target | None:
         return type(self)(*self._given)
@@ -126,6 +136,9 @@ class LaunchedTarget(StartedTarget):
             self._ran_before = True
         return HttpTransport(self.spec.url, dict(self.settings.headers))
 
+    def kill(self) -> bool:
+        return self._process is not None and self._process.kill()
+
     def _launch(self) -> ServerProcess:
         for left in range(_OTHER_PORTS, -1, -1):
             try:
@@ -154,11 +167,17 @@ class LaunchedTarget(StartedTarget):
         return launch(
             [self.instance.fill(word) for word in words],
             self.spec.url,
+            self._effects_of_its_own(),
             environment=self.environment(),
             directory=self.settings.server_directory or self.settings.directory,
             timeout=self.settings.launch_timeout,
             hint=hint,
         )
+
+    def _effects_of_its_own(self) -> str | None:
+        """The effects URL, if the server itself serves it."""
+        named = self.settings.effects or ""
+        return named if urlsplit(named).netloc == urlsplit(self.spec.url).netloc else None
 
     def new_session(self, client_name: str = "pytest-mcp-approval") -> Session:
         try:

@@ -87,7 +87,10 @@ class Target(ABC):
         return None
 
     def restart(self) -> None:
-        """End the server and start it again; what it keeps on disk is kept."""
+        """End the server and start it again; what it keeps on disk is kept.
+
+        If it was reached before, it can be again when this returns.
+        """
         raise TargetError(f"a {self.spec.kind} target cannot be restarted")
 
     def kill(self) -> bool:
@@ -162,7 +165,13 @@ class Target(ABC):
             return None
         if named.startswith("tool:"):
             return EffectsProbe.of_tool(named.removeprefix("tool:"), self.session)
-        return EffectsProbe.of_url(named, dict(self.settings.headers), self.settings.timeout)
+
+        def where() -> str:
+            _ = self.transport  # a server that is launched serves it, on a port that is then known
+            return self.settings.effects or named
+
+        headers, timeout = dict(self.settings.headers), self.settings.timeout
+        return EffectsProbe.of_url(named, headers, timeout, where)
 
     @property
     def has_page(self) -> bool:

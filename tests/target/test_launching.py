@@ -104,6 +104,42 @@ def test_a_reset_by_restart_empties_the_state(launched):
     assert not list(Path(after["words"][1]).iterdir())
 
 
+@pytest.mark.parametrize("how", ["restart", "reset", "kill"])
+def test_whoever_looks_after_a_restart_finds_it_up(launched, how):
+    target = launched(reset="restart", effects="http://127.0.0.1:{port}/effects")
+    before = told(target)["pid"]
+    if how == "kill":
+        assert target.kill()
+        assert gone(before)
+    target.reset() if how == "reset" else target.restart()
+    with urlopen(target.spec.url, timeout=10) as answer:  # not by the target, which would start it
+        assert json.load(answer)["pid"] != before
+
+
+def test_it_is_ready_when_its_effects_are(launched):
+    """They are looked at before the first call."""
+    effects = "http://127.0.0.1:{port}/effects"
+    target = launched("late", effects=effects)
+    _ = target.transport
+    with urlopen(target.settings.effects, timeout=10) as answer:
+        assert answer.status == 200
+
+
+def test_effects_that_never_come_are_told_with_their_address(launched):
+    target = launched("never", effects="http://127.0.0.1:{port}/effects", launch_timeout=1.0)
+    with pytest.raises(TargetError, match=r"not ready within 1 s at .*/effects: status 503"):
+        _ = target.transport
+
+
+def test_a_look_at_the_effects_starts_it(launched):
+    target = launched(effects="http://127.0.0.1:{port}/effects")
+    lost = target.instance.port
+    probe = target.effects()
+    with socket.create_server(("127.0.0.1", lost)):  # the port that the probe was made with
+        assert probe.look().digest
+    assert target.instance.port != lost
+
+
 def test_a_twin_has_all_of_its_own_and_a_replica_shares_the_state(launched):
     target = launched("{state}")
     twin, replica = target.twin(), target.replica()

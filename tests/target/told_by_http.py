@@ -15,6 +15,11 @@ from pathlib import Path
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
+        never = "never" in sys.argv and self.path.startswith("/effects")
+        if never or (self.path == "/effects" and "late" in sys.argv and len(ASKED) < 3):
+            ASKED.append(self.path)
+            self.send_error(503)
+            return
         body = json.dumps(
             {
                 "pid": os.getpid(),
@@ -35,6 +40,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 CHILDREN: list[int] = []
+ASKED: list[str] = []
 
 
 def main() -> None:
