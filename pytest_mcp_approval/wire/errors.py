@@ -4,6 +4,7 @@ Knows nothing of how the line is shown. These are the only exceptions of the wir
 cause: without a session there is nothing to hand an outcome to.
 """
 
+from pytest_mcp_approval.support.connection import Address, AddressError
 from pytest_mcp_approval.wire.reply import Reply
 
 
@@ -49,3 +50,11 @@ class RevisionError(WireError):
 
 class ListingError(WireError):
     """A list of tools could not be read to its end."""
+
+
+def address_of(url: str) -> Address:
+    """Where a URL points; `BadAddressError` if nowhere."""
+    try:
+        return Address.parse(url)
+    except AddressError as problem:
+        raise BadAddressError(str(problem)) from None

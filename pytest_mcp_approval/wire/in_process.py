@@ -12,9 +12,8 @@ from typing import Any
 
 from pytest_mcp_approval.wire.answer import Answer
 from pytest_mcp_approval.wire.clock import Deadline, now
-from pytest_mcp_approval.wire.connection import Address
-from pytest_mcp_approval.wire.errors import ApplicationFailedError
-from pytest_mcp_approval.wire.messages import Message, answer_to
+from pytest_mcp_approval.wire.errors import ApplicationFailedError, address_of
+from pytest_mcp_approval.wire.messages import Message
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
 from pytest_mcp_approval.wire.text import neutralise
 from pytest_mcp_approval.wire.transcript import SECRET_HEADERS, Transcript
@@ -180,7 +179,7 @@ class InProcessTransport(Transport):
         """`url` is where the application is to believe it is: its path, and the Host header."""
         super().__init__(limit=limit, transcript=transcript)
         self.application = application
-        self.address = Address.parse(url)
+        self.address = address_of(url)
         self.state: dict[str, Any] = {}
         self.tasks: set[asyncio.Task[None]] = set()
         self._own_headers: Headers = tuple((headers or {}).items())
@@ -265,8 +264,9 @@ class InProcessTransport(Transport):
 
     def answer_server(self, request: Message, meanwhile: Outgoing) -> None:
         """Answer the application's own request in a call of its own, from the loop."""
-        body = answer_to(request)
-        self._overheard(request, request.raw, "a request of the server's", body)
+        body = self._answer_to(request)
+        if body is None:
+            return
         headers = tuple(pair for pair in meanwhile.headers if pair[0] != "Content-Length")
         answer = Outgoing(body, None, "", headers, meanwhile.session)
         call = _Call(self, self._with_headers(answer))

@@ -10,6 +10,8 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_mcp_approval.support.json_reading import JsonError, read_json
+
 RequestId = int | str
 Json = Any
 """A value as `json.loads` gives it. `Any`, since nothing that a server says can be relied upon."""
@@ -119,31 +121,14 @@ class NotAMessageError(ValueError):
     """What was received is no JSON-RPC message; the text says what it is instead."""
 
 
-def _refuse_constant(name: str) -> Json:
-    raise NotAMessageError(f"not JSON ({name} is no JSON number)")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-
-
 def parse_message(raw: bytes) -> Message:
     """Read one message, or raise `NotAMessageError`."""
     try:
-        # Decoded here, since json.loads would also take UTF-16 and UTF-32.
-        value = _DECODER.decode(raw.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise NotAMessageError("not UTF-8") from None
-    except NotAMessageError:
-        raise
-    except (ValueError, RecursionError) as problem:
-        start = raw[:200].lstrip().lower()
-        if not start:
-            raise NotAMessageError("empty") from None
-        if start.startswith((b"<!doctype html", b"<html")):
+        value = read_json(raw)
+    except JsonError as problem:
+        if raw[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
             raise NotAMessageError("HTML") from None
-        if isinstance(problem, json.JSONDecodeError):
-            raise NotAMessageError("not JSON") from None
-        raise NotAMessageError("JSON with nesting or numbers beyond measure") from None
+        raise NotAMessageError(str(problem)) from None
     if isinstance(value, list):
         raise NotAMessageError("a JSON array, not one message")
     if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
@@ -162,8 +147,14 @@ def parse_message(raw: bytes) -> Message:
     return Message(MessageKind.RESPONSE, value, raw)
 
 
-def answer_to(request: Message) -> bytes:
-    """What a client without any capability says to a server's own request: pong, or "not here"."""
+def answer_to(request: Message) -> bytes | None:
+    """What a client without any capability says to a server's own request: pong, or "not here".
+
+    None for a request under an id that JSON-RPC does not know (null, true, a list): nobody waits
+    for an answer under that.
+    """
+    if type(request.id) not in (int, float, str):
+        return None
     if request.method == "ping":
         return to_json({"jsonrpc": "2.0", "id": request.id, "result": {}})
     refusal = {"code": METHOD_NOT_FOUND, "message": "This client declared no capability for that"}

@@ -10,16 +10,20 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_mcp_approval.wire.answer import Answer
-from pytest_mcp_approval.wire.clock import Deadline, now
-from pytest_mcp_approval.wire.connection import (
-    Address,
+from pytest_mcp_approval.support.connection import (
     ConnectFailedError,
     Connection,
+    tls_context,
     wait_readable,
 )
-from pytest_mcp_approval.wire.http1 import MalformedResponseError, ResponseReader, compose_request
-from pytest_mcp_approval.wire.messages import answer_to
+from pytest_mcp_approval.support.http1 import (
+    MalformedResponseError,
+    ResponseReader,
+    compose_request,
+)
+from pytest_mcp_approval.wire.answer import Answer
+from pytest_mcp_approval.wire.clock import Deadline, now
+from pytest_mcp_approval.wire.errors import address_of
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
 from pytest_mcp_approval.wire.transcript import SECRET_HEADERS, Transcript
 from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Simultaneity, Transport
@@ -127,10 +131,10 @@ class HttpTransport(Transport):
         """`headers` go with every request, and reports do not show them. `verify` is False for any
         certificate, a file with authorities, or a context of the caller's."""
         super().__init__(limit=limit, transcript=transcript)
-        self.address = Address.parse(url)
+        self.address = address_of(url)
         self._own_headers: Headers = tuple((headers or {}).items())
         self._hidden_headers = SECRET_HEADERS.union(name.lower() for name, _ in self._own_headers)
-        self._context = _tls_context(verify) if self.address.secure else None
+        self._context = tls_context(verify) if self.address.secure else None
         self._resting: list[_Resting] = []
         self._lock = threading.Lock()
         self._closed = False
@@ -178,9 +182,10 @@ class HttpTransport(Transport):
         """Answer the server's own requests in the stream, or it would wait for us as we do for
         it."""
         for request in exchange.answer.take_server_requests():
-            reply = replace(exchange.outgoing, body=answer_to(request), request_id=None, method="")
-            self._overheard(request, request.raw, "a request of the server's", reply.body)
-            self._exchange(reply, deadline.at_most(_SERVER_REQUEST_SECONDS))
+            body = self._answer_to(request)
+            if body is not None:
+                reply = replace(exchange.outgoing, body=body, request_id=None, method="")
+                self._exchange(reply, deadline.at_most(_SERVER_REQUEST_SECONDS))
 
     def put_back(self, connection: Connection, reader: ResponseReader, *, mid_stream: bool) -> None:
         """Keep a connection whose answer has ended, or (`mid_stream`) may have by the time it is
@@ -319,13 +324,3 @@ def _is_quiet(resting: _Resting) -> bool:
     except (OSError, MalformedResponseError):
         pass
     return False
-
-
-def _tls_context(verify: bool | str | ssl.SSLContext) -> ssl.SSLContext:
-    if isinstance(verify, ssl.SSLContext):
-        return verify
-    context = ssl.create_default_context(cafile=verify if isinstance(verify, str) else None)
-    if verify is False:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context

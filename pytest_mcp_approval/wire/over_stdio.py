@@ -19,7 +19,6 @@ from pytest_mcp_approval.wire.messages import (
     MessageKind,
     NotAMessageError,
     RequestId,
-    answer_to,
     parse_message,
 )
 from pytest_mcp_approval.wire.reply import Outcome, Reply, read_response
@@ -229,9 +228,9 @@ class StdioTransport(Transport):
             case MessageKind.RESPONSE:
                 self._take_response(message)
             case MessageKind.REQUEST:
-                answer = answer_to(message)
-                self._overheard(message, line, "a request of the server's", answer)
-                if len(self._outbox) < _MOST_UNREAD:  # one that asks without end may never read
+                answer = self._answer_to(message)
+                # One that asks without end may never read.
+                if answer is not None and len(self._outbox) < _MOST_UNREAD:
                     self._write(answer + b"\n", Deadline(0))
             case MessageKind.NOTIFICATION:
                 self._overheard(message, line, "a notification")

@@ -8,6 +8,7 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_mcp_approval.support import http1
 from pytest_mcp_approval.wire.messages import Json, Message, RequestId, to_json
 from pytest_mcp_approval.wire.text import neutralise
 
@@ -32,7 +33,7 @@ class Outcome(enum.Enum):
     TOO_LARGE = "too large"
 
 
-Headers = tuple[tuple[str, str], ...]
+Headers = http1.Headers
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,51 +1,5 @@
-"""Text of a stranger, made fit for a terminal, a log or a report.
+"""Safe text, under the name that users of the wire know."""
 
-Knows nothing of where the text came from. A server under test writes the messages that we print: it
-could colour the screen, move the cursor, write right to left or fill the log.
-"""
+from pytest_mcp_approval.support.text import first_line, last_lines, neutralise
 
-import re
-
-_ESCAPE_CUT_SHORT = re.compile(r"\\(u[0-9a-f]{0,3}|U[0-9a-f]{0,7}|x[0-9a-f]?)?$")
-_BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Characters that count as printable, and show nothing."""
-
-
-def _spell(character: str) -> str:
-    if character.isprintable() and character not in _BLANK_LETTERS:
-        return character
-    code = ord(character)
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
-
-
-def neutralise(text: str | bytes, limit: int = 200) -> str:
-    """`text` on one line with every control, format, bidi and invisible character spelled as
-    \\uXXXX.
-
-    At most about `limit` characters; what is left out is counted. Bytes that are not UTF-8 are
-    shown as \\xNN.
-    """
-    # Only what can be shown is looked at: a hostile text may be megabytes long.
-    if isinstance(text, bytes):
-        shown, unit = text[: limit * 4].decode("utf-8", "backslashreplace"), "bytes"
-        whole = len(text) <= limit * 4
-    else:
-        shown, unit = text[: limit + 1], "characters"
-        whole = len(text) <= limit
-    if not (shown.isascii() and shown.isprintable()):
-        shown = "".join(map(_spell, shown[: limit + 1]))
-    if whole and len(shown) <= limit:
-        return shown
-    return f"{_ESCAPE_CUT_SHORT.sub('', shown[:limit])}… ({len(text)} {unit})"
-
-
-def first_line(text: str | bytes, limit: int = 200) -> str:
-    """The first line that says something, neutralised."""
-    lines = text.strip().splitlines() or [text[:0]]
-    return neutralise(lines[0], limit)
-
-
-def last_lines(text: str | bytes, lines: int = 3, limit: int = 300) -> str:
-    """The last lines that say something, neutralised and joined by " | "."""
-    found = [line.strip() for line in text.splitlines() if line.strip()][-lines:]
-    return " | ".join(neutralise(line, limit // max(1, len(found))) for line in found)
+__all__ = ["first_line", "last_lines", "neutralise"]

@@ -12,8 +12,8 @@ from typing import Self
 
 from pytest_mcp_approval.wire import vigil as vigils
 from pytest_mcp_approval.wire.clock import Deadline, now
-from pytest_mcp_approval.wire.messages import Message, RequestId
-from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
+from pytest_mcp_approval.wire.messages import Message, RequestId, answer_to
+from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply, show_json
 from pytest_mcp_approval.wire.transcript import (
     SECRET_HEADERS,
     Entry,
@@ -151,6 +151,16 @@ class Transport(abc.ABC):
     def _not_asked(self, outgoing: Outgoing) -> Reply:
         detail = "not asked any more, after so much silence"
         return self._conclude(outgoing, Reply(Outcome.NO_ANSWER, detail=detail), now())
+
+    def _answer_to(self, request: Message) -> bytes | None:
+        """What the server is told on a request of its own, entered into the transcript; None if
+        that cannot be answered."""
+        answer = answer_to(request)
+        what = "a request of the server's"
+        if answer is None:
+            what += f", under the id {show_json(request.id, 40)}, which cannot be answered"
+        self._overheard(request, request.raw, what, answer or b"")
+        return answer
 
     def _overheard(
         self, message: Message | None, raw: bytes, detail: str, answer: bytes = b""

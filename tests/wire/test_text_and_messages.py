@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_mcp_approval.support.http1 import ResponseReader, compose_request
 from pytest_mcp_approval.wire import (
     ErrorObject,
     Excerpt,
@@ -21,7 +22,6 @@ from pytest_mcp_approval.wire import (
     request_bytes,
     to_json,
 )
-from pytest_mcp_approval.wire.http1 import ResponseReader, compose_request
 from pytest_mcp_approval.wire.sse import EventReader
 from pytest_mcp_approval.wire.transcript import KEPT_ENTRIES, KEPT_OF_A_BODY, Entry
 

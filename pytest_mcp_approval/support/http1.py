@@ -8,7 +8,7 @@ last byte.
 import enum
 import re
 
-from pytest_mcp_approval.wire.reply import Headers
+Headers = tuple[tuple[str, str], ...]
 
 _HEAD_LIMIT = 64 * 1024
 _LINE_LIMIT = 4 * 1024

@@ -5,20 +5,26 @@ what is left.
 """
 
 import contextlib
+import ipaddress
 import select
 import socket
 import ssl
+import threading
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
-from pytest_mcp_approval.wire.clock import Deadline
-from pytest_mcp_approval.wire.errors import BadAddressError
-from pytest_mcp_approval.wire.text import neutralise
+from .deadline import Deadline
+from .text import neutralise
 
 _PIECE = 64 * 1024
 _SMALL_PIECE = 4 * 1024
 """For looking whether anything is there: the buffer is made before it is known."""
 _QUICK_ACKNOWLEDGEMENT: int | None = getattr(socket, "TCP_QUICKACK", None)
+
+
+class AddressError(ValueError):
+    """Text that is no address to connect to; one line says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +40,27 @@ class Address:
     authority: str
     """Host and port, as they go into the Host header."""
 
+    @property
+    def origin(self) -> tuple[bool, str, int]:
+        """What two URLs share that belong to one place (RFC 6454)."""
+        return self.secure, self.host.lower(), self.port
+
     @classmethod
     def parse(cls, url: str) -> "Address":
+        """Raises `AddressError`."""
         shown = neutralise(url)
         try:
             parts = urlsplit(url)
             port = parts.port
         except ValueError as problem:
-            raise BadAddressError(f"not a URL: {shown} ({problem})") from None
+            raise AddressError(f"not a URL: {shown} ({problem})") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise BadAddressError(f"not an http or https URL: {shown}")
+            raise AddressError(f"not an http or https URL: {shown}")
         if parts.username is not None or parts.password is not None:
             host = neutralise(parts.hostname)
-            raise BadAddressError(f"credentials belong into a header, not into the URL of {host}")
+            raise AddressError(f"credentials belong into a header, not into the URL of {host}")
         if not url.isascii() or not url.isprintable() or " " in url:
-            raise BadAddressError(f"a URL must be spelled in ASCII without spaces: {shown}")
+            raise AddressError(f"a URL must be spelled in ASCII without spaces: {shown}")
         secure = parts.scheme == "https"
         default = 443 if secure else 80
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
@@ -93,14 +105,16 @@ class Connection:
             plain.close()
             raise ConnectFailedError(f"TLS failed: {neutralise(str(problem))}") from None
 
-    def send(self, data: bytes, deadline: Deadline) -> int:
+    def send(self, data: bytes | memoryview, deadline: Deadline) -> int:
         """One send: how many bytes were taken. If it raises, none were."""
         self.socket.settimeout(_time_left(deadline))
         return self.socket.send(data)
 
     def send_all(self, data: bytes, deadline: Deadline) -> None:
-        self.socket.settimeout(_time_left(deadline))
-        self.socket.sendall(data)
+        # Not sendall: over TLS its time-out begins anew with each piece that is taken.
+        left = memoryview(data)
+        while left:
+            left = left[self.send(left, deadline) :]
 
     def receive(self, deadline: Deadline) -> bytes:
         """The next bytes, or none at the end."""
@@ -134,6 +148,18 @@ class Connection:
             return b""  # closed without TLS's goodbye, as many do
 
 
+def tls_context(verify: bool | str | ssl.SSLContext = True) -> ssl.SSLContext:
+    """`verify` is False for any certificate, a file with authorities, or a context of the
+    caller's."""
+    if isinstance(verify, ssl.SSLContext):
+        return verify
+    context = ssl.create_default_context(cafile=verify if isinstance(verify, str) else None)
+    if verify is False:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
 def wait_readable(connections: list[Connection], seconds: float) -> list[Connection]:
     """Those of `connections` that have something to read, waiting at most `seconds` for the
     first."""
@@ -162,14 +188,13 @@ def _time_left(deadline: Deadline) -> float:
 def _connect(address: Address, deadline: Deadline) -> socket.socket:
     """To the first of the host's addresses that takes us, all within one deadline."""
     place = f"{address.host}:{address.port}"
-    try:
-        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "not a host name"
-        raise ConnectFailedError(f"no such host as {neutralise(address.host)} ({reason})") from None
     reason = "no address"
-    for family, kind, protocol, _, where in found:
-        plain = socket.socket(family, kind, protocol)
+    for family, kind, protocol, _, where in _resolve(address, deadline):
+        try:
+            plain = socket.socket(family, kind, protocol)
+        except OSError as problem:  # without IPv6, say
+            reason = problem.strerror or str(problem)
+            continue
         try:
             plain.settimeout(_time_left(deadline))
             plain.connect(where)
@@ -184,3 +209,43 @@ def _connect(address: Address, deadline: Deadline) -> socket.socket:
             reason = problem.strerror or str(problem)
         plain.close()
     raise ConnectFailedError(f"{reason} ({place})")
+
+
+_Resolved = list[tuple[Any, Any, int, str, Any]]
+"""What `getaddrinfo` gives."""
+
+
+def _resolve(address: Address, deadline: Deadline) -> _Resolved:
+    """The addresses of a host. The system's resolver takes no time-out, so that a name is looked up
+    in a thread of its own, which is left behind if it takes too long."""
+    found: list[_Resolved | OSError | UnicodeError] = []
+
+    def look_up() -> None:
+        try:
+            found.append(socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as problem:
+            found.append(problem)
+
+    if is_loopback(address.host):
+        look_up()  # needs no other machine
+    else:
+        thread = threading.Thread(target=look_up, name="mcp-approval resolver", daemon=True)
+        thread.start()
+        thread.join(deadline.left())
+    shown = neutralise(address.host)
+    if not found:
+        raise ConnectFailedError(f"{shown} was not looked up within {deadline.in_words}")
+    if isinstance(found[0], list):
+        return found[0]
+    reason = found[0].strerror if isinstance(found[0], OSError) else "not a host name"
+    raise ConnectFailedError(f"no such host as {shown} ({reason})")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host of a URL is this machine, without asking anybody."""
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,51 @@
+"""Real monotonic time and deadlines.
+
+Knows nothing of what is waited for. A suite freezes time to test expiry, and a frozen clock must
+never freeze the harness: freezegun replaces `time.monotonic` in every module that holds it, so
+nothing here is that function under a module's name.
+"""
+
+import functools
+import time
+from collections.abc import Callable
+
+_FOREVER = 1_000_000.0
+"""Seconds; longer waits overflow the timeouts of sockets and locks."""
+
+
+def _real_monotonic() -> Callable[[], float]:
+    if hasattr(time, "clock_gettime"):
+        # freezegun does not replace this one, so it is real even if this module is imported late.
+        return functools.partial(time.clock_gettime, time.CLOCK_MONOTONIC)
+    return functools.partial(time.monotonic)  # a partial is not recognised, hence not replaced
+
+
+now: Callable[[], float] = _real_monotonic()
+"""Seconds on a clock that only moves forward, whatever is done to the calendar."""
+
+
+class Deadline:
+    """A point in real time by which something must have happened."""
+
+    __slots__ = ("_end", "seconds")
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = min(max(seconds, 0.0), _FOREVER)
+        self._end = now() + self.seconds
+
+    def left(self) -> float:
+        """Seconds that remain, never below zero."""
+        return max(0.0, self._end - now())
+
+    @property
+    def in_words(self) -> str:
+        """How long it was, for messages."""
+        return f"{round(self.seconds, 1) or self.seconds:g} s"
+
+    @property
+    def passed(self) -> bool:
+        return self.left() <= 0.0
+
+    def at_most(self, seconds: float) -> "Deadline":
+        """A deadline `seconds` from now, but not later than this one."""
+        return Deadline(min(self.left(), seconds))

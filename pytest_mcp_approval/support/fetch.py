@@ -1,0 +1,209 @@
+"""The suite's own HTTP client, for everything that is not the conversation with a server.
+
+One deadline holds for the whole of an answer: looking up the name, connecting, TLS, any number of
+interim responses, headers and body, however slowly they drip in. Only so much is read. A redirect
+is followed within its origin only, so that no header of the caller's goes elsewhere. Proxies of the
+environment are not used: what is tested is the server itself. Knows nothing of JSON or MCP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urljoin
+
+from .connection import Address, AddressError, ConnectFailedError, Connection, tls_context
+from .deadline import Deadline
+from .http1 import Headers, MalformedResponseError, ResponseReader, compose_request
+from .http_status import describe_status
+from .text import neutralise
+
+DEFAULT_LIMIT = 8 * 1024 * 1024
+_MOST_REDIRECTS = 5
+_REDIRECTS = (301, 302, 303, 307, 308)
+_KEEPING_THE_METHOD = (307, 308)
+
+
+class FetchError(Exception):
+    """There is no answer to use; one line says why, safe to print and without the address."""
+
+
+class NotConnectedError(FetchError):
+    """Nothing was sent: nobody is there, or TLS failed, or the address is none."""
+
+
+class NoAnswerError(FetchError):
+    """The request was sent, and no whole answer came in time."""
+
+
+class ClosedError(FetchError):
+    """The peer closed before its answer was whole."""
+
+
+class NotHttpError(FetchError):
+    """What came is no HTTP/1.1."""
+
+
+class TooLargeError(FetchError):
+    """The answer is larger than may be read."""
+
+
+class RedirectError(FetchError):
+    """It leads to another origin, or in circles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A whole answer, whatever its status is."""
+
+    url: str
+    """Where it came from, after redirects."""
+    status: int
+    headers: Headers
+    body: bytes
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+    def header(self, name: str) -> str:
+        """The first of that name, in any case; empty if there is none."""
+        return next(iter(self.all_of(name)), "")
+
+    def all_of(self, name: str) -> list[str]:
+        return [value for key, value in self.headers if key.lower() == name.lower()]
+
+    def describe(self) -> str:
+        """The status, and what to do about it where that is known."""
+        return describe_status(self.status, self.header("retry-after"))
+
+
+def fetch(
+    url: str,
+    *,
+    seconds: float,
+    method: str = "GET",
+    headers: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    body: bytes = b"",
+    limit: int = DEFAULT_LIMIT,
+    cut: bool = False,
+    follow: bool = True,
+    verify: bool = True,
+) -> Fetched:
+    """One answer within `seconds`, or a `FetchError`.
+
+    With `cut` the first `limit` bytes of the body are enough, and the rest is not waited for. With
+    `follow` off a redirect is an answer like others.
+    """
+    deadline = Deadline(seconds)
+    given = tuple(headers.items() if isinstance(headers, Mapping) else headers)
+    address = _address(url)
+    for _ in range(_MOST_REDIRECTS + 1):
+        answer = _once(address, method, given, body, deadline, limit, cut=cut, verify=verify)
+        place = answer.header("location")
+        if not follow or answer.status not in _REDIRECTS or not place:
+            return answer
+        address = _redirected(
+            address, place, keeps=answer.status in _KEEPING_THE_METHOD or not body
+        )
+    raise RedirectError(f"more than {_MOST_REDIRECTS} redirects")
+
+
+def _address(url: str) -> Address:
+    try:
+        return Address.parse(url)
+    except AddressError as problem:
+        raise NotConnectedError(str(problem)) from None
+
+
+def _redirected(address: Address, place: str, *, keeps: bool) -> Address:
+    """Where it goes on. Other origins are told, not followed: the headers are not meant for
+    them."""
+    shown = neutralise(place, 120)
+    try:
+        other = Address.parse(urljoin(address.url, place).partition("#")[0])
+    except ValueError:
+        raise RedirectError(f"redirected to {shown}, which is no address") from None
+    if other.origin != address.origin:
+        raise RedirectError(
+            f"redirected to {shown}, which is another origin and is not followed; "
+            "if it is meant, name that address"
+        )
+    if not keeps:
+        raise RedirectError(
+            f"redirected to {shown} by a status that drops the body; name that address"
+        )
+    return other
+
+
+def _once(
+    address: Address,
+    method: str,
+    given: Headers,
+    body: bytes,
+    deadline: Deadline,
+    limit: int,
+    *,
+    cut: bool,
+    verify: bool,
+) -> Fetched:
+    own = {name.lower() for name, _ in given}
+    usual = (
+        ("Host", address.authority),
+        ("User-Agent", "pytest-mcp-approval"),
+        ("Accept", "*/*"),
+        ("Connection", "close"),
+    )
+    sent = tuple(pair for pair in usual if pair[0].lower() not in own) + given
+    try:
+        payload = compose_request(method, address.target, sent, body)
+    except ValueError as problem:
+        raise NotConnectedError(neutralise(str(problem))) from None
+    try:
+        context = tls_context(verify) if address.secure else None
+        connection = Connection.open(address, context, deadline)
+    except ConnectFailedError as problem:
+        raise NotConnectedError(str(problem)) from None
+    try:
+        return _answer(connection, payload, address.url, method, deadline, limit, cut=cut)
+    finally:
+        connection.close()
+
+
+def _answer(
+    connection: Connection,
+    payload: bytes,
+    url: str,
+    method: str,
+    deadline: Deadline,
+    limit: int,
+    *,
+    cut: bool,
+) -> Fetched:
+    reader, body = ResponseReader(method), bytearray()
+    enough = False
+    try:
+        try:
+            connection.send_all(payload, deadline)
+        except TimeoutError:
+            raise
+        except OSError:
+            pass  # closed while we were sending: it may have answered first
+        while not reader.done and not enough:
+            piece = connection.receive(deadline)
+            body += reader.feed(piece)
+            if not piece and not reader.end():
+                where = "in the middle of its answer" if reader.has_head else "without an answer"
+                raise ClosedError(f"it closed the connection {where}")
+            if not cut and max(len(body), reader.declared_length or 0) > limit:
+                raise TooLargeError(f"more than {limit} bytes")
+            enough = cut and reader.has_head and len(body) >= limit
+    except TimeoutError:
+        part = "whole answer" if reader.has_head else "answer"
+        raise NoAnswerError(f"no {part} within {deadline.in_words}") from None
+    except MalformedResponseError as problem:
+        raise NotHttpError(f"no HTTP: {problem}") from None
+    except OSError as problem:
+        raise ClosedError(f"the connection broke: {problem.strerror or 'no reason'}") from None
+    assert reader.status is not None
+    return Fetched(url, reader.status, reader.headers, bytes(body[:limit] if cut else body))

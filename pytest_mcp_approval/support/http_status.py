@@ -1,0 +1,28 @@
+"""What a status of HTTP tells a user of the suite to do.
+
+Knows nothing of who was asked for what.
+"""
+
+from .text import first_line
+
+HEADER_OPTION = "--mcp-approval-header"
+NOT_NOW = 429
+
+
+def advice_for(status: int | None, retry_after: str = "") -> str:
+    """For "not you" and "not now"; empty for every other status."""
+    if status in (401, 403):
+        return (
+            "it wants a credential, or another one; give it with "
+            f"{HEADER_OPTION}='Authorization: Bearer ...'"
+        )
+    if status != NOT_NOW:
+        return ""
+    after = retry_after.strip()
+    wait = f" (Retry-After: {first_line(after, 40)})" if after else ""
+    return f"slow down: it limits how often it is asked{wait}; raise its limit for this run"
+
+
+def describe_status(status: int, retry_after: str = "") -> str:
+    advice = advice_for(status, retry_after)
+    return f"HTTP {status}: {advice}" if advice else f"HTTP {status}"
