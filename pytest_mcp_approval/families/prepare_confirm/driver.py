@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from ...target import Target
 from ...wire import Reply, Session
@@ -21,6 +22,10 @@ from .vocabulary import FAMILY
 
 Given = TypeVar("Given")
 NOT_GIVEN: Any = object()
+
+_DISTURBED: WeakSet[Target] = WeakSet()
+"""Targets on which something was done since they were made fresh. A restart changes nothing about
+that: what a server keeps on disk is gone still."""
 
 
 class PrepareConfirm(Driver):
@@ -53,6 +58,16 @@ class PrepareConfirm(Driver):
             if name in (pair.name, pair.prepare, pair.confirm):
                 return pair
         raise DriverError(f"the target lists no pair {name!r}")
+
+    def may_be_gone(self, pair: Pair) -> bool:
+        """Whether what the pair's arguments name may be gone: something was done since the server
+        was as new, and nobody said how to put it back."""
+        return not pair.restore and self.target in _DISTURBED
+
+    def as_new(self) -> None:
+        """The server was made fresh: whatever was done is undone."""
+        _DISTURBED.discard(self.target)
+        self.forget()
 
     # ---- prepare
 
@@ -111,12 +126,18 @@ class PrepareConfirm(Driver):
 
     def seen(self, pair: Pair, reply: Reply) -> Confirmation:
         """An answer alone, without a look at the effects."""
-        return Confirmation(pair, ToolAnswer.of(reply), None, False, None, self.table)
+        return self._noted(Confirmation(pair, ToolAnswer.of(reply), None, False, None, self.table))
 
     def observe(self, pair: Pair, act: Callable[[], Reply]) -> Confirmation:
         reply, runs, entries = self.watch(act)
         probed = self.effects is not None
-        return Confirmation(pair, ToolAnswer.of(reply), runs, probed, entries, self.table)
+        seen = Confirmation(pair, ToolAnswer.of(reply), runs, probed, entries, self.table)
+        return self._noted(seen)
+
+    def _noted(self, seen: Confirmation) -> Confirmation:
+        if seen.executed or seen.succeeded:
+            _DISTURBED.add(self.target)
+        return seen
 
     def watch(self, act: Callable[[], Given]) -> tuple[Given, int | None, tuple[Any, ...] | None]:
         """What `act` gives, how much was done meanwhile, and what it was where that shows."""

@@ -1,0 +1,36 @@
+"""One whole honest approval: ask for a token, confirm with it. Says where it failed.
+
+Runs the first usual operation of the user's table with its safe parameters. Knows no rule and no
+verdict.
+"""
+
+from __future__ import annotations
+
+from ...catalogue import NotVerified
+from ...target import Target
+from ...wire.text import neutralise
+from .binding import table_of
+from .driver import ConfirmationTokens, DriverError
+from .table import FAMILY
+
+_SHOWN = 300
+
+
+def honest_approval(target: Target) -> str:
+    """Nothing if the operation ran, else one line: the step, and what came.
+
+    `NotVerified` where no operation that needs confirmation is named.
+    """
+    driver = ConfirmationTokens(target) if table_of(target) else None
+    usual = [one for one in driver.binding.table.operations if one.usual] if driver else []
+    if driver is None or not usual:
+        raise NotVerified(f"needs a gated operation: name one in [{FAMILY}] operations")
+    operation = usual[0]
+    try:
+        issued = driver.issue(operation.name, operation.params)
+        outcome = driver.redeem(issued)
+    except DriverError as error:
+        return neutralise(str(error), _SHOWN)
+    if outcome.answer.success and outcome.executed:
+        return ""
+    return neutralise(f"{operation.name} with its token: {outcome.describe()}", _SHOWN)

@@ -1,0 +1,43 @@
+"""One whole honest approval: a fresh token, and its content executed. Says where it failed.
+
+Executes only what is safe: a server the user's contents, a command or a callable contents that do
+nothing. Knows no rule and no verdict.
+"""
+
+from __future__ import annotations
+
+from ...catalogue import NotVerified
+from ...target import Target
+from ...wire.text import neutralise
+from ..driving import DriverError
+from .driver import ExecutionTokens
+from .ports import PortError
+from .vocabulary import FAMILY
+
+_SHOWN = 300
+
+
+def honest_approval(target: Target) -> str:
+    """Nothing if the content was executed, else one line: the step, and what came.
+
+    `NotVerified` where nothing may be executed, or where nobody can make a token.
+    """
+    driver = ExecutionTokens(target)
+    try:
+        if not driver.table.contents:
+            raise NotVerified(f"needs contents that are safe to execute: [{FAMILY}] contents")
+        try:
+            token = driver.token()
+        except DriverError as error:
+            raise NotVerified(str(error)) from error
+        except PortError as error:
+            return neutralise(str(error), _SHOWN)
+        try:
+            answer = driver.execute(token)
+        except DriverError as error:
+            return neutralise(f"{driver.table.tool}: {error}", _SHOWN)
+        if answer.accepted and answer.executed and answer.ran != ():
+            return ""
+        return neutralise(f"an honest token, {answer.describe()}", _SHOWN)
+    finally:
+        driver.close()
