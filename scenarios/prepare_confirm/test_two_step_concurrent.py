@@ -28,6 +28,8 @@ def _race(two_step, preview, tokens, sessions):
 
 def _expect_one(two_step, preview, seen, runs, sent):
     winners = [one for one in seen if one.succeeded]
+    if not winners and not runs:
+        two_step.need_in_place(preview)
     done = "" if two_step.driver.effects is None else f", {'?' if runs is None else runs} done"
     two_step.expect(
         len(winners) == 1 and runs in (None, 1, len(preview.ids)),

@@ -8,8 +8,12 @@ from pytest_mcp_approval.wire import Outcome
 from pytest_mcp_approval.wire.clock import Deadline
 
 
-def _expect_told(two_step, outcome, sent):
-    """No success is claimed, there are words for it, and the count is the real one."""
+def _expect_told(two_step, outcome, sent, *, answer_lost=False):
+    """No success is claimed, there are words for it, and the count is the real one.
+
+    Reading: where the back end did not say whether it did something, the answer may leave that
+    open; then it counts no more than was done.
+    """
     two_step.expect(
         not outcome.succeeded and outcome.answer.answered and bool(outcome.message.strip()),
         sent=sent,
@@ -17,13 +21,14 @@ def _expect_told(two_step, outcome, sent):
         got=outcome.describe(),
     )
     claimed = outcome.claimed_count
-    if claimed is not None and outcome.runs is not None and not outcome.answer.member("unknown"):
-        two_step.expect(
-            claimed == outcome.runs,
-            sent=sent,
-            expected="the answer counts what was really done",
-            got=outcome.describe(),
-        )
+    if claimed is None or outcome.runs is None:
+        return
+    two_step.expect(
+        claimed <= outcome.runs if answer_lost else claimed == outcome.runs,
+        sent=sent,
+        expected="the answer counts what was really done",
+        got=outcome.describe(),
+    )
 
 
 def _done(two_step):
@@ -49,7 +54,7 @@ def _expect_nothing_twice(two_step, sent):
 
 @requirement("prepare_confirm/failed-execution")
 def test_a_failure_is_told(two_step):
-    """Nothing was done, and the answer says so; the same token again does nothing either."""
+    """Nothing was done, and the answer says so; the same token again does it at most once."""
     two_step.honest()
     other, pair, arguments = _failing(two_step)
     preview = other.preview(pair, arguments)
@@ -63,10 +68,12 @@ def test_a_failure_is_told(two_step):
         got=outcome.describe(),
     )
     again = other.confirm(preview)
+    # Reading: the token may be used up or not. Nothing was done so far, so a second try that does
+    # it does nothing twice; what it claims has to be true.
     two_step.expect(
-        not again.succeeded and not (again.probed and again.executed),
+        not again.probed or again.executed is again.succeeded,
         sent=f"{sent}; the same token again",
-        expected="no success, nothing done",
+        expected="no success and nothing done, or a second try that does it",
         got=again.describe(),
     )
 
@@ -85,7 +92,7 @@ def _failing(two_step):
 
 @requirement("prepare_confirm/failed-execution")
 def test_half_a_success_is_told_as_such(two_step):
-    """Of two things one is done, then the back end is gone: one effect, and the answer owns up."""
+    """Of two things one is done, then the back end is gone: one effect at most, and it is told."""
     two_step.need_effects()
     two_step.honest()
     other = two_step.with_back_end("half")
@@ -93,7 +100,10 @@ def test_half_a_success_is_told_as_such(two_step):
     outcome = other.confirm(preview)
     sent = f"{preview.pair.confirm} on {len(preview.ids)} things, the back end fails at the second"
     _expect_told(other, outcome, sent)
-    two_step.expect(outcome.runs == 1, sent=sent, expected="one thing done", got=outcome.describe())
+    # One, or none where the server undoes what it cannot finish.
+    two_step.expect(
+        outcome.runs in (0, 1), sent=sent, expected="one thing done at most", got=outcome.describe()
+    )
     other.confirm(preview)
     _expect_nothing_twice(other, f"{sent}; the same token again")
 
@@ -108,7 +118,7 @@ def test_an_answer_that_was_lost_is_not_tried_again(two_step):
     preview = other.preview()
     outcome = other.confirm(preview)
     sent = f"{preview.pair.confirm}, and the back end's answer is lost"
-    _expect_told(other, outcome, sent)
+    _expect_told(other, outcome, sent, answer_lost=True)
     _expect_nothing_twice(other, sent)
     other.confirm(preview)
     _expect_nothing_twice(other, f"{sent}; the same token again")

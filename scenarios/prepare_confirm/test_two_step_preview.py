@@ -77,6 +77,7 @@ def test_a_preview_lists_what_was_asked_for(two_step):
             continue
         compared = True
         preview = two_step.preview(pair)
+        two_step.need_shown(preview, asked)
         two_step.expect(
             sorted(preview.ids) == asked,
             sent=f"{pair.prepare} on {', '.join(asked[:4])}",

@@ -64,6 +64,11 @@ class PrepareConfirm(Driver):
         was as new, and nobody said how to put it back."""
         return not pair.restore and self.target in _DISTURBED
 
+    def shares_things_with(self, other: Target) -> None:
+        """Another server may have the same things, and lack what is gone here."""
+        if self.target in _DISTURBED:
+            _DISTURBED.add(other)
+
     def as_new(self) -> None:
         """The server was made fresh: whatever was done is undone."""
         _DISTURBED.discard(self.target)

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...catalogue import Finding, NotVerified
+from ...catalogue import Finding, Grade, NotVerified
 from ...settings import PREFIX
 from ...target import Target
 from ...wire import Session
+from ...wire.text import neutralise
 from ..scenes import Scene, Warn
 from .answers import Confirmation, Preview
 from .comparing import what_differs
@@ -77,9 +78,36 @@ class TwoStep(Scene):
         pair = pair or self.pair
         try:
             self.put_in_place(pair)
-            return self.driver.prepare(pair, arguments, session=session)
+            preview = self.driver.prepare(pair, arguments, session=session)
         except DriverError as error:
+            if self.driver.may_be_gone(pair):
+                raise self._gone(pair, str(error)) from error
             raise NotVerified(f"an honest prepare failed: {error}") from error
+        if not preview.items and self.driver.may_be_gone(pair):
+            raise self._gone(pair, f"{pair.prepare} lists nothing")
+        return preview
+
+    def _gone(self, pair: Pair, what: str) -> NotVerified:
+        return NotVerified(
+            f"needs restore {_SET} pairs.{pair.name}, calls that put back what its arguments name: "
+            f"it may be gone since something was confirmed before ({neutralise(what, 120)})"
+        )
+
+    def need_in_place(self, preview: Preview) -> None:
+        """Where nobody said how to put things back, that nothing was done says nothing, unless it
+        can be done now on a fresh preview of the same."""
+        pair = preview.pair
+        if not self.driver.may_be_gone(pair):
+            return
+        outcome = self.confirm(self.preview(pair, preview.arguments))
+        if not outcome.succeeded or not _did_something(outcome):
+            raise self._gone(pair, f"with a fresh preview, too: {outcome.describe()}")
+
+    def need_shown(self, preview: Preview, ids: list[str]) -> None:
+        """That something is not shown says nothing where it may be gone."""
+        missing = [one for one in ids if one not in preview.ids]
+        if missing and self.driver.may_be_gone(preview.pair):
+            raise self._gone(preview.pair, f"{preview.pair.prepare} does not list {missing[0]}")
 
     def put_in_place(self, pair: Pair) -> None:
         if pair.restore and pair.name not in self._fresh:
@@ -99,6 +127,8 @@ class TwoStep(Scene):
         preview = self.preview(pair, arguments)
         outcome = self.confirm(preview)
         if not outcome.succeeded or not outcome.executed:
+            if self.driver.may_be_gone(preview.pair):
+                raise self._gone(preview.pair, f"{preview.pair.confirm}: {outcome.describe()}")
             raise NotVerified(
                 f"an honest {preview.pair.confirm} failed, so nothing follows: {outcome.describe()}"
             )
@@ -129,6 +159,8 @@ class TwoStep(Scene):
         """What the preview showed was done, all of it and nothing else, and the answer says so."""
         difference = what_differs(preview, outcome)
         if difference:
+            if not _did_something(outcome):
+                self.need_in_place(preview)
             shown = f"{len(preview.ids)} thing(s) done as shown" if preview.ids else "done as shown"
             raise Finding(sent=sent, expected=f"success, {shown}", got=difference)
 
@@ -144,11 +176,21 @@ class TwoStep(Scene):
         wanted = " or ".join(reasons)
         expected = f"success false{f', {wanted}' if wanted else ''}, nothing done"
         got = outcome.describe()
-        if outcome.executed or not outcome.refused:
+        if outcome.executed or outcome.succeeded:
+            raise Finding(sent=sent, expected=expected, got=got, grade=Grade.RAN)
+        if not outcome.refused:
             raise Finding(sent=sent, expected=expected, got=got)
         if reasons and not outcome.meanings & set(reasons):
             if outcome.meanings - {Reason.MALFORMED}:
-                raise Finding(sent=sent, expected=expected, got=got)
+                raise Finding(
+                    sent=sent,
+                    expected=expected,
+                    got=f"{got} (refused, but in other words)",
+                    grade=Grade.OTHER_WORDS,
+                )
+            if Reason.USED in reasons and self.driver.may_be_gone(outcome.pair):
+                # Whether the token or the want of things stands in the way cannot be told.
+                raise self._gone(outcome.pair, f"{sent}: {got}")
             self.warn(f"{sent}: {got}; its words do not say {wanted}")
         elif plain_form and outcome.answer.is_error:
             self.warn(f"{sent}: {got}; expected a result with {self.table.success} false")
@@ -167,6 +209,7 @@ class TwoStep(Scene):
         if target is None:
             raise NotVerified(f"needs {what}")
         self._close_later(target)
+        self.driver.shares_things_with(target)
         return TwoStep(PrepareConfirm(target), self.warn, self._close_later)
 
     def twin(self) -> TwoStep:
@@ -206,3 +249,10 @@ class TwoStep(Scene):
         if other is None and self.table.zone_setting:
             other = self.target.variant(FAMILY, self.table.zone_setting, zone)
         return self.over(other, "a server that the suite starts, in another time zone")
+
+
+def _did_something(outcome: Confirmation) -> bool:
+    """By its effect where that shows, else by the answer's word."""
+    if outcome.probed:
+        return outcome.executed
+    return outcome.succeeded and outcome.claimed_count != 0

@@ -1,0 +1,65 @@
+"""Gates in front of a back end that loses its answer or fails: what they may say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import Operation, Outcome
+from pytest_mcp_approval.reference_server.server import ReferenceServer, build
+from tests.mutants.prepare_confirm_parts import in_wing
+
+
+class OneMutation(ConfirmationGate):
+    """One request for all: without an answer it knows of nothing that was done, and says so."""
+
+    def tell(self, operation: Operation, payload: Payload, outcome: Outcome) -> dict[str, Any]:
+        told = super().tell(operation, payload, outcome)
+        if outcome.failure:
+            told = {name: value for name, value in told.items() if name != "unknown"}
+            told |= {"closed_count": 0, "project_ids": [], "message": "No answer: look first"}
+        return told
+
+
+class CountsAll(ConfirmationGate):
+    """Counts what it asked for as done, though no answer came."""
+
+    def tell(self, operation: Operation, payload: Payload, outcome: Outcome) -> dict[str, Any]:
+        told = super().tell(operation, payload, outcome)
+        return {**told, "closed_count": 2} if outcome.failure else told
+
+
+class GivesBack(ConfirmationGate):
+    """A token whose execution failed before anything was done is as good as before."""
+
+    def execute(
+        self, operation: Operation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> Outcome:
+        outcome = super().execute(operation, payload, arguments)
+        if outcome.failure and not outcome.done:
+            self.state._spent.pop(payload.nonce)  # type: ignore[attr-defined]
+            self.back_end = type(self.back_end).__mro__[-2](self.state, self.back_end.effects)
+        return outcome
+
+
+def _built(gate: type[ConfirmationGate], options: dict[str, Any]) -> ReferenceServer:
+    wing = in_wing(gate)
+    return build(**{**options, "wings": {**options.get("wings", {}), wing.family: wing}})
+
+
+def one_mutation(**options: Any) -> ReferenceServer:
+    return _built(OneMutation, options)
+
+
+def counts_all(**options: Any) -> ReferenceServer:
+    return _built(CountsAll, options)
+
+
+def gives_back(**options: Any) -> ReferenceServer:
+    return _built(GivesBack, options)
+
+
+for factory in (one_mutation, counts_all, gives_back):
+    factory.mcp_approval_reference = True  # type: ignore[attr-defined]

@@ -1,0 +1,178 @@
+"""Small servers with two-step tools, each of another shape than the reference: what false alarms
+come from. Things are gone once they were deleted; a confirmation is one mutation for all of them.
+
+Shares nothing with the reference server.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+ORDERS = ("o-1", "o-2")
+
+
+class Desk:
+    """Deletes orders; its previews show whatever they are asked for, there or not."""
+
+    keys = "random"
+
+    def __init__(self) -> None:
+        self.orders = dict.fromkeys(ORDERS, "open")
+        self.tokens: dict[str, dict[str, Any]] = {}
+        self.done: list[str] = []
+
+    def tools(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
+        return {
+            "prepare_delete_orders": self.prepare,
+            "confirm_delete_orders": self.confirm,
+            "create_orders": self.create,
+            "list_done": lambda _: {"done": self.done},
+        }
+
+    def prepare(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        ids = arguments["ids"]
+        token = secrets.token_hex(16)
+        until = time.time() + 300
+        self.tokens[token] = {"ids": ids, "until": until, "used": False}
+        return {
+            "action": "preview",
+            "operation": "delete",
+            "items": [{"id": one} for one in ids],
+            "warnings": ["This cannot be undone"],
+            "confirmation_token": token,
+            "token_expires_at": datetime.fromtimestamp(until, UTC).isoformat(),
+            "next_step": "Call confirm_delete_orders",
+        }
+
+    def confirm(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        given = arguments.get("confirmation_token")
+        known = self.tokens.get(given) if isinstance(given, str) else None
+        if known is None:
+            return self.refuse("Invalid token signature")
+        if time.time() > known["until"]:
+            return self.refuse("Token has expired")
+        if known["used"]:
+            return self.refuse("Token has already been used")
+        known["used"] = True
+        return self.carry_out(known["ids"])
+
+    def carry_out(self, ids: list[str]) -> dict[str, Any]:
+        missing = [one for one in ids if one not in self.orders]
+        if missing:
+            return self.refuse(f"there is no {', '.join(missing)}")
+        for one in ids:
+            del self.orders[one]
+        self.done += ids
+        return {"success": True, "deleted_count": len(ids), "ids": ids, "message": "Deleted"}
+
+    def refuse(self, why: str) -> dict[str, Any]:
+        return {"success": False, "message": f"Confirmation failed: {why}"}
+
+    def create(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        self.orders |= dict.fromkeys(arguments["ids"], "open")
+        return {"success": True}
+
+
+class Burns(Desk):
+    """The defect beside the missing restore: a refused forgery uses all tokens up."""
+
+    def confirm(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        answer = super().confirm(arguments)
+        if "signature" in answer["message"]:
+            for one in self.tokens.values():
+                one["used"] = True
+        return answer
+
+
+class Keeps(Desk):
+    """Deleting what is not there is no mistake for it."""
+
+    def carry_out(self, ids: list[str]) -> dict[str, Any]:
+        self.orders |= dict.fromkeys(ids, "open")
+        return super().carry_out(ids)
+
+
+class KeepsAndBurns(Burns, Keeps):
+    """Nothing is missing, so what it burns is its own fault."""
+
+
+class Empty(Desk):
+    """Has nothing when it is started: things are there when they were put there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.orders = {}
+
+    def prepare(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        if any(one not in self.orders for one in arguments["ids"]):
+            return self.refuse("there are no such orders")
+        return super().prepare(arguments)
+
+
+def serve(desk: Desk) -> Callable[..., Any]:
+    """The least that an MCP server over Streamable HTTP can be."""
+    tools = desk.tools()
+
+    def answer(message: dict[str, Any]) -> dict[str, Any] | None:
+        if "id" not in message:
+            return None
+        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
+        method, params = message["method"], message.get("params", {})
+        if method == "initialize":
+            result: Any = {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "desk", "version": "1"},
+            }
+        elif method == "tools/list":
+            result = {"tools": [{"name": name, "inputSchema": {}} for name in tools]}
+        elif method == "tools/call" and params.get("name") in tools:
+            given = tools[params["name"]](params.get("arguments", {}))
+            result = {"content": [], "structuredContent": given}
+        else:
+            return {**reply, "error": {"code": -32601, "message": "not here"}}
+        return {**reply, "result": result}
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            while (event := await receive())["type"] != "lifespan.shutdown":
+                await send({"type": f"{event['type']}.complete"})
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        body, more = b"", True
+        while more:
+            part = await receive()
+            body, more = body + part.get("body", b""), part.get("more_body", False)
+        said = answer(json.loads(body)) if scope["method"] == "POST" else None
+        headers = [(b"content-type", b"application/json")]
+        status = 202 if said is None else 200
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        text = b"" if said is None else json.dumps(said).encode()
+        await send({"type": "http.response.body", "body": text})
+
+    return application
+
+
+def deletes() -> Callable[..., Any]:
+    return serve(Desk())
+
+
+def burns() -> Callable[..., Any]:
+    return serve(Burns())
+
+
+def keeps() -> Callable[..., Any]:
+    return serve(Keeps())
+
+
+def keeps_and_burns() -> Callable[..., Any]:
+    return serve(KeepsAndBurns())
+
+
+def empty() -> Callable[..., Any]:
+    return serve(Empty())
