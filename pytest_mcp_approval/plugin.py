@@ -13,6 +13,7 @@ import pytest
 from .catalogue_marker import MARKER
 from .fixtures import *  # noqa: F403  # pytest finds fixtures in the namespace of a plugin
 from .settings import (
+    OF_WHOLE_RUNS,
     OPTIONS,
     PREFIX,
     WITHOUT_TARGET,
@@ -73,7 +74,10 @@ def _recall_replay(config: pytest.Config) -> None:
         options, scenario = replay_options(path, name)
     except SettingsError as error:
         raise pytest.UsageError(str(error)) from None
+    asked_for = [str(word).partition("=")[0] for word in config.invocation_params.args]
     for option in OPTIONS:
+        if option.name in OF_WHOLE_RUNS and f"{PREFIX}{option.name}" not in asked_for:
+            setattr(config.option, option.destination, None)  # from addopts, say
         if option.name in options and not config.getoption(option.destination):
             setattr(config.option, option.destination, options[option.name])
     config.option.mcp_approval_ids = [scenario]

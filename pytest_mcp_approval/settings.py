@@ -168,6 +168,10 @@ class Settings:
     """Where the user started: commands run here, and servers if nothing else is said."""
 
 
+OF_WHOLE_RUNS = frozenset({"report", "compare", "write-baseline"})
+"""What a replay, which runs one scenario, leaves alone unless it is asked for at the same time."""
+
+
 def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Settings:
     """The settings of a run; `given` is what the command line says, by option name."""
     from . import launch_settings as launching  # here: a run without a target needs none
@@ -177,6 +181,8 @@ def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Sett
     if given.get("target"):
         # Another target than the file's: what is said of how that one is started goes with it.
         values = {k: v for k, v in values.items() if k != "launch" and not _of_an_instance(k, v)}
+    if given.get("replay"):
+        values = {k: v for k, v in values.items() if k not in OF_WHOLE_RUNS}
     values |= {k: v for k, v in given.items() if v not in (None, [], False)}
 
     def one(name: str) -> str | None:

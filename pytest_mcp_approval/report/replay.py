@@ -20,15 +20,14 @@ from typing import Any
 from ..catalogue import Verdict
 from .files import write_whole
 from .model import Report
+from .normalising import gist
 from .results import Evidence, ScenarioResult
 
 FORMAT = "mcp-approval-finding"
 VERSION = 1
 _KEPT = (Verdict.FAILED, Verdict.WARNING)
-_PASSING = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(?:Z|[+-][0-9:]+)?|[A-Za-z0-9_-]{16,}|[0-9]+\.[0-9]+ ?s\b"
-)
-"""What is another on every run: instants, identifiers, durations."""
+_SETTLED = (Verdict.PASSED, Verdict.NOT_APPLICABLE)
+"""What shows that a finding is gone. A check that could not be made shows nothing."""
 
 
 class ReplayError(Exception):
@@ -70,9 +69,10 @@ def write_findings(
 ) -> str | None:
     """Write what this run found, and remove what it no longer finds; a line if that cannot be.
 
-    Findings of scenarios that this run did not look at stay.
+    Findings of scenarios that this run did not judge stay: those that did not run, and those that
+    could not be verified, stumbled, or fail as the baseline says.
     """
-    looked_at = {one.scenario for one in report.scenarios}
+    settled = {one.scenario for one in report.scenarios if one.verdict in _SETTLED}
     found = {one.replay: one for one in report.scenarios if one.replay}
     try:
         if found:
@@ -80,7 +80,7 @@ def write_findings(
             if folder.parent.name == ".mcp-approval":
                 (folder.parent / ".gitignore").write_text("*\n", encoding="utf-8")
         for path in folder.glob("*.json") if folder.is_dir() else ():
-            if path.name not in found and _scenario_of(path) in looked_at:
+            if path.name not in found and _scenario_of(path) in settled:
                 path.unlink()
         for name, one in found.items():
             write_whole(folder / name, _render(one, report, options, withheld))
@@ -161,7 +161,8 @@ def compare_finding(was: Finding, now: ScenarioResult | None) -> tuple[str, str]
     if now.verdict is Verdict.PASSED:
         return "fixed", f"fixed: {was.scenario} passes now"
     same_kind = {was.verdict, now.verdict} <= {Verdict.FAILED, Verdict.WARNING, Verdict.KNOWN}
-    if same_kind and _gist(was.evidence, was.why) == _gist(now.evidence, now.why):
+    same_answer = _gist(was.evidence, was.why) == _gist(now.evidence, now.why)
+    if same_kind and same_answer and set(was.rules) == set(now.rules):
         return "still failing", f"still failing: {_got(now.evidence, now.why)}, as before"
     if same_kind:
         return "changed", (
@@ -175,6 +176,8 @@ def _got(evidence: Evidence | None, why: str) -> str:
     return evidence.got if evidence is not None else why
 
 
-def _gist(evidence: Evidence | None, why: str) -> tuple[str, ...]:
-    texts = (evidence.expected, evidence.got) if evidence is not None else (why,)
-    return tuple(_PASSING.sub("…", text) for text in texts)
+def _gist(evidence: Evidence | None, why: str) -> tuple[str, str]:
+    """What was found, as far as it counts: the same as for findings of one cause."""
+    if evidence is None:
+        return "", gist(why)
+    return gist(evidence.expected, evidence.sent), gist(evidence.got, evidence.sent)
