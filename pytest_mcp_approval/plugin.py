@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .catalogue_marker import MARKER
+from .catalogue_marker import MARKER, MAY_POISON
 from .fixtures import *  # noqa: F403  # pytest finds fixtures in the namespace of a plugin
 from .settings import (
     OF_WHOLE_RUNS,
@@ -39,6 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", f"{MARKER}(*ids, needs=None): ties a scenario to the rules that it judges"
+    )
+    config.addinivalue_line(
+        "markers", f"{MAY_POISON}: sends what a careless server keeps, and fails of from then on"
     )
     _recall_replay(config)
     given = {option.name: config.getoption(option.destination) for option in OPTIONS}

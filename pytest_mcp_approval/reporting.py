@@ -241,6 +241,11 @@ class Reporting:
         }
 
 
+def record_of(item: pytest.Item) -> recording.Recording | None:
+    """What happened in a scenario so far."""
+    return item.stash.get(_RECORD, None)
+
+
 def _recorded(item: pytest.Item) -> Generator[None, Any, Any]:
     """One phase of a scenario, into its record."""
     if item.get_closest_marker(MARKER) is None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from .aftermath import Aftermath
 from .browser import BrowserError
 from .catalogue import (
     Finding,
@@ -78,6 +79,8 @@ class Run:
         config.pluginmanager.register(self.known, "mcp-approval-known")
         self.vitals = Vitals(config, settings)
         config.pluginmanager.register(self.vitals, "mcp-approval-vitals")
+        self.aftermath = Aftermath(config, settings)
+        config.pluginmanager.register(self.aftermath, "mcp-approval-aftermath")
         if settings.clock.startswith("wait"):
             config.pluginmanager.register(Waiting(), "mcp-approval-waiting")
         self.ids = take_scenario_ids(config)
@@ -174,6 +177,7 @@ class Run:
         worst_level = "MUST" if any(rule.level == "MUST" for rule in rules) else rules[0].level
         if judged.verdict is Verdict.FAILED and worst_level != "MUST" and not self.settings.strict:
             judged = judged.as_warning()
+        judged = self.aftermath.reconsider(judged, item, report)
         judged = self.known.recognise(judged, report)
         judged = self.reporting.complete(judged, item, rules, report)
         if judged.verdict is Verdict.WARNING:
@@ -294,6 +298,7 @@ def exclusive_use(config: pytest.Config, target: Target) -> Iterator[None]:
     """For one test: a fresh target where that is possible, and nobody else meanwhile."""
     vitals: Vitals = config.pluginmanager.getplugin("mcp-approval-vitals")
     with _lock(config, target), vitals.watching(target):
+        config.pluginmanager.getplugin("mcp-approval-aftermath").begin(target)
         waiting = config.pluginmanager.getplugin("mcp-approval-waiting")
         if (target.can_reset or target.settings.reset) and not (waiting and waiting.busy):
             target.reset()

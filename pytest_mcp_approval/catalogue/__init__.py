@@ -1,7 +1,7 @@
 """The requirements as data: what each rule is called, where it stands, and what became of it."""
 
 from .requirements import Catalogue, Requirement, UnknownRequirementError, catalogue, families
-from .verdicts import Finding, Grade, NotApplicable, NotVerified, Verdict, requirement
+from .verdicts import Finding, Grade, NotApplicable, NotVerified, Verdict, may_poison, requirement
 
 __all__ = [
     "Catalogue",
@@ -14,5 +14,6 @@ __all__ = [
     "Verdict",
     "catalogue",
     "families",
+    "may_poison",
     "requirement",
 ]

@@ -15,6 +15,8 @@ from typing import TypeVar
 import pytest
 from _pytest.outcomes import Skipped  # what pytest.skip raises; it has no public name
 
+from ..catalogue_marker import MAY_POISON
+
 Test = TypeVar("Test", bound=Callable[..., object])
 
 
@@ -64,6 +66,11 @@ class NotApplicable(Skipped):
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, _use_item_location=True)
+
+
+may_poison = getattr(pytest.mark, MAY_POISON)
+"""On a scenario, or as a file's `pytestmark`: it sends what a careless server accepts and keeps, so
+that honest calls fail from then on. On a server that cannot be restarted these come last."""
 
 
 def requirement(*full_ids: str, needs: Sequence[str] | None = None) -> Callable[[Test], Test]:

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ..target import Effects, EffectsProbe, Target
 from ..wire import Reply, Session
+from ..wire.clock import now
 
 Given = TypeVar("Given")
 
@@ -45,6 +46,10 @@ class Driver:
     def forget(self) -> None:
         """After a reset or restart: what was seen before says nothing about now."""
         self._effects = None
+
+    def served(self) -> None:
+        """An honest approval was served, just now: the target is well."""
+        self.target.last_served = now()
 
     def runs_during(self, act: Callable[[], Given]) -> tuple[Given, int | None]:
         """What `act` gives, and how often a tool ran meanwhile (None: there is no telling)."""

@@ -86,6 +86,7 @@ class Scene:
 
     def expect(self, holds: bool, *, sent: str, expected: str, got: str) -> None:
         """Any expectation, in four lines (the rule is the fourth)."""
+        self.target.last_sent = sent
         if not holds:
             raise Finding(sent=sent, expected=expected, got=got)
 

@@ -281,6 +281,11 @@ class ReferenceStdioTarget(StdioTarget):
                     command += ["--set", f"{family}.{name}={json.dumps(value)}"]
         return StdioTransport(command, environment, self.settings.directory)
 
+    def renew(self) -> None:
+        super().renew()
+        for kept in self._shared.glob("store.db*"):
+            kept.unlink()
+
     def twin(self) -> Target | None:
         return ReferenceStdioTarget(self.spec, self.settings, wing_settings=self._wing_settings)
 

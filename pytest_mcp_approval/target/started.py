@@ -61,9 +61,12 @@ class StartedTarget(Target):
     def restart(self) -> None:
         self._start_anew(lambda: None)
 
+    def renew(self) -> None:
+        self._start_anew(self.instance.empty_state)
+
     def reset(self) -> None:
         if self.settings.reset == "restart":
-            self._start_anew(self.instance.empty_state)
+            self.renew()
         else:
             super().reset()
 

@@ -54,6 +54,10 @@ class Target(ABC):
         self.clock: ClockControl = NoClock("no clock can be moved in this kind of target")
         self.remembered: dict[str, Any] = {}
         """What a driver has learned of the server and need not ask again while it runs."""
+        self.last_served = 0.0
+        """When a driver last saw an honest approval served, on the clock of the wire."""
+        self.last_sent = ""
+        """What the scenario that is running said last of what it sent."""
         self._transport: Transport | None = None
         self._session: Session | None = None
 
@@ -92,6 +96,10 @@ class Target(ABC):
         If it was reached before, it can be again when this returns.
         """
         raise TargetError(f"a {self.spec.kind} target cannot be restarted")
+
+    def renew(self) -> None:
+        """As `restart`, and without what it had kept."""
+        self.restart()
 
     def kill(self) -> bool:
         """End its process at once, without a word; whether there was one of ours to end."""
@@ -246,6 +254,12 @@ class PythonTarget(Target):
     def restart(self) -> None:
         self.clock.await_solitude()
         self.stop()
+
+    def renew(self) -> None:
+        self.restart()
+        if self._state is not None:
+            self._state.cleanup()
+            self._state = _state_for(self._factory)
 
     def twin(self) -> Target | None:
         return type(self)(self.spec, self.settings, self._factory)

@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from pytest_mcp_approval.catalogue import requirement
+from pytest_mcp_approval.catalogue import may_poison, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.registrations import (
     answer,
@@ -20,6 +20,8 @@ from pytest_mcp_approval.families.sep2672.registrations import (
 )
 from pytest_mcp_approval.wire import Outcome, RawJson
 from virtual_authenticator import cbor
+
+pytestmark = may_poison
 
 ABSENT = object()
 

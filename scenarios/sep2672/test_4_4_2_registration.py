@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, may_poison, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.issuing import ask, safe_arguments, tools_to_ask
 from pytest_mcp_approval.families.sep2672.registrations import (
@@ -35,6 +35,8 @@ from virtual_authenticator.faults import (
     WrongRpIdHash,
     WrongType,
 )
+
+pytestmark = may_poison
 
 LOOKED_UP = {
     Reason.NO_PENDING_ENROLLMENT: "a server that looks the challenge up may find none (reading)"

@@ -8,7 +8,7 @@ import copy
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotVerified, may_poison, requirement
 from pytest_mcp_approval.families.sep2672.driver import Passkey
 from pytest_mcp_approval.families.sep2672.issuing import (
     ask,
@@ -193,6 +193,7 @@ def test_unclear_transports_are_judged_alike_in_both_places(ceremony, transports
     _issue_and_call_agree(ceremony, tool, passkey, what)
 
 
+@may_poison
 @requirement("sep2672/4.7-cross-platform-excludes-internal")
 @pytest.mark.parametrize("transports", WRONG_TYPES.values(), ids=WRONG_TYPES)
 def test_transports_of_the_wrong_type(ceremony, transports, request):

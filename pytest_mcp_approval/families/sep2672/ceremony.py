@@ -194,6 +194,7 @@ class Ceremony(Scene):
         wanted = " or ".join(str(reason) for reason in reasons)
         expected = f"{words.ERROR_CODE} {wanted}, tool not run"
         got = outcome.describe()
+        self.target.last_sent = sent
         if outcome.executed:
             raise Finding(sent=sent, expected=expected, got=got, grade=Grade.RAN)
         self._expect_reason(outcome.reply, reasons, tolerated or {}, sent, expected, got)
@@ -208,6 +209,7 @@ class Ceremony(Scene):
         """The same for the three methods, which run nothing."""
         wanted = " or ".join(str(reason) for reason in reasons)
         expected = f"{words.ERROR_CODE} {wanted}"
+        self.target.last_sent = sent
         self._expect_reason(reply, reasons, tolerated or {}, sent, expected, reply.describe())
 
     def _expect_reason(

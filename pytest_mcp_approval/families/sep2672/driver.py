@@ -220,6 +220,9 @@ class Approval(Driver):
         page = target.settings.page
         of_the_page = origin_of_url(page) if page is not None else None
         self._origin = target.settings.origin or of_the_page or target.default_origin
+        self._registered_oddly = False
+        """A registration of some other kind was sent: a call that is served says nothing of what
+        that does to enrolments."""
 
     # ---- what there is
 
@@ -266,6 +269,7 @@ class Approval(Driver):
         return options
 
     def finish(self, response: Any, *, session: Session | None = None) -> Reply:
+        self._registered_oddly = True
         return (session or self.session).call(words.ENROLL_FINISH, {"response": response})
 
     def origin_for(self, options: Mapping[str, Any]) -> str:
@@ -312,7 +316,9 @@ class Approval(Driver):
         if changes and not isinstance(shape, Authenticator):
             shape = Authenticator(shape, **changes)
         device, page, response = self.register(shape)
+        odd = self._registered_oddly
         reply = self.finish(response)
+        self._registered_oddly = odd
         if not (isinstance(reply.result, dict) and reply.result.get("success") is True):
             raise DriverError(f"an honest enrolment was refused: {reply.describe()}", reply)
         return Passkey(device, page, response)
@@ -360,9 +366,12 @@ class Approval(Driver):
     ) -> CallOutcome:
         """Call the tool of the challenge with its arguments and this evidence, and look."""
         params = self.call_params(challenge, evidence, meta=meta)
-        return self.observe(
+        outcome = self.observe(
             lambda: (session or self.session).call("tools/call", params, headers=headers)
         )
+        if outcome.executed and outcome.answered_with_result and not self._registered_oddly:
+            self.served()
+        return outcome
 
     def call_without_evidence(self, tool: str, arguments: Any, **meta: Any) -> CallOutcome:
         params = {"name": tool, "arguments": arguments, **meta}

@@ -1,6 +1,6 @@
-"""One whole honest approval: whether the server serves an honest person now.
+"""Whether the server serves an honest person now: by one whole approval, or by a glance.
 
-It says at which step the server failed, and knows no verdicts.
+Says at which step the server failed, and knows no verdicts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def honest_approval(target: Target) -> str:
     """
     approval = Approval(target)
     tool = _tool(approval)
-    keeps_everything = not (target.can_reset or target.settings.reset)
+    keeps_everything = _keeps_everything(target)
     known: Passkey | None = target.remembered.get(_REMEMBERED) if keeps_everything else None
     try:
         if known is not None:
@@ -42,6 +42,32 @@ def honest_approval(target: Target) -> str:
     if not problem and keeps_everything:
         target.remembered[_REMEMBERED] = passkey
     return problem
+
+
+def glance(target: Target) -> str:
+    """An enrolment is begun and a challenge asked for: "" if both are given, else what came.
+
+    Where no passkey is known to be enrolled, that none is eligible is as good an answer.
+    """
+    approval = Approval(target)
+    tool = _tool(approval)
+    try:
+        approval.begin_options()
+        approval.challenge(tool.name, tool.arguments)
+    except DriverError as error:
+        known = _keeps_everything(target) and _REMEMBERED in target.remembered
+        return "" if not known and _none_is_eligible(error) else str(error)
+    return ""
+
+
+def _none_is_eligible(error: DriverError) -> bool:
+    refusal = error.reply.error if error.reply is not None else None
+    data = refusal.data if refusal is not None else None
+    return isinstance(data, dict) and data.get("reason") == words.Reason.NO_ELIGIBLE_CREDENTIAL
+
+
+def _keeps_everything(target: Target) -> bool:
+    return not (target.can_reset or target.settings.reset)
 
 
 def _tool(approval: Approval) -> ListedTool:

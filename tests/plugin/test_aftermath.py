@@ -1,0 +1,103 @@
+"""A server that one check poisons: that check fails, and the others are judged or say why not."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pytest_mcp_approval.catalogue import Verdict
+from pytest_mcp_approval.reference_server.serving import ServedApplication
+from tests.inner_runs import ROOT, Verdicts
+from tests.mutants import sep2672_poison
+
+MALFORMED = "mcp-approval/sep2672/test_4_4_2_malformed.py::test_a_hint_is_malformed"
+CULPRIT = f"{MALFORMED}[response.transports-number]"
+AFTER = f"{MALFORMED}[response.transports-repeated]"
+HONEST = "mcp-approval/sep2672/test_8_properties.py::test_arguments_rewritten_on_the_way_get_no_run"
+OPTIONS = (
+    *("--mcp-approval-browser=none", "--mcp-approval-findings=none", "-q"),
+    *("--mcp-approval-origin=http://localhost", "--mcp-approval-effects=tool:list_effects"),
+)
+TOOL = '--mcp-approval-tool=place_trade={"symbol": "ACME", "quantity": 1, "side": "buy"}'
+OFFERS, EXCLUDES = "PoisonedWhenItOffersCredentials", "PoisonedWhenItExcludesCredentials"
+
+
+@pytest.fixture
+def serve() -> Iterator[Any]:
+    """Serves a poisonable server over HTTP, as somebody else would run it."""
+    served = []
+
+    def start(name: str) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        app = getattr(sep2672_poison, name)().asgi_app()
+        served.append(ServedApplication(app, listener, log_level="error"))
+        return f"http://localhost:{served[-1].port}/mcp"
+
+    yield start
+    for one in served:
+        one.stop()
+
+
+def verdicts_of(suite, *arguments: str, target: str) -> tuple[pytest.RunResult, dict[str, Any]]:
+    listener = Verdicts()
+    result = suite.run(*OPTIONS, *arguments, target=target, plugins=[listener])
+    return result, {one["scenario"]: one for one in listener.found}
+
+
+def test_in_this_process_the_culprit_fails_and_the_others_are_judged(suite):
+    result, found = verdicts_of(
+        suite, CULPRIT, AFTER, HONEST, target=f"python:tests.mutants.sep2672_poison:{OFFERS}"
+    )
+    culprit = found[CULPRIT]
+    assert culprit["verdict"] == Verdict.FAILED
+    assert "response.transports 7" in culprit["evidence"]["sent"]
+    assert "and honest people served as before" in culprit["evidence"]["expected"]
+    assert "after this, honest calls fail: approval/challenge/create" in culprit["evidence"]["got"]
+    assert {found[AFTER]["verdict"], found[HONEST]["verdict"]} == {Verdict.PASSED}
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"mcp-approval  after {CULPRIT.replace('[', '[[]')} honest *"])
+
+
+def test_a_server_that_is_launched_is_restarted(suite, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    command = f"{sys.executable} -m tests.plugin.poisonable {{port}} {OFFERS}"
+    result, found = verdicts_of(
+        suite,
+        f"--mcp-approval-launch={command}",
+        *("--mcp-approval-clock=none", TOOL),
+        *(CULPRIT, AFTER, HONEST),
+        target="http://localhost:{port}/mcp",
+    )
+    assert found[CULPRIT]["verdict"] == Verdict.FAILED
+    assert "the server was restarted to go on" in found[CULPRIT]["evidence"]["got"]
+    assert {found[AFTER]["verdict"], found[HONEST]["verdict"]} == {Verdict.PASSED}
+    assert result.ret == 1
+
+
+def test_a_server_of_somebody_else_stays_poisoned_and_the_rest_names_the_culprit(suite, serve):
+    result, found = verdicts_of(suite, TOOL, CULPRIT, AFTER, HONEST, target=serve(EXCLUDES))
+    assert next(iter(found)) == HONEST, "what may poison comes last"
+    assert found[HONEST]["verdict"] == Verdict.PASSED
+    assert found[CULPRIT]["verdict"] == Verdict.FAILED
+    assert "could not be restarted" in found[CULPRIT]["evidence"]["got"]
+    assert found[AFTER]["verdict"] == Verdict.NOT_VERIFIED
+    assert f"honest calls fail since {CULPRIT} (" in found[AFTER]["why"]
+    result.stdout.fnmatch_lines(["*Fix this first, or let the suite restart the server: *launch*"])
+
+
+def test_workers_that_share_a_server_accuse_one_check_once(suite, serve):
+    ids = [CULPRIT, AFTER, f"{MALFORMED}[response.transports-true]", HONEST]
+    result = suite.run_apart(*OPTIONS, TOOL, *ids, "-n", "2", "-rA", target=serve(EXCLUDES))
+    text = result.stdout.str()
+    assert text.count("\nFAILED ") == 1, text
+
+
+def test_nobody_is_accused_where_no_honest_approval_was_seen_before(suite, serve):
+    """No tool may run here, so there is nothing to compare with."""
+    result, found = verdicts_of(suite, CULPRIT, target=serve(OFFERS))
+    assert found[CULPRIT]["verdict"] == Verdict.PASSED
+    assert "honest calls fail" not in result.stdout.str()
