@@ -165,16 +165,18 @@ class LeavesPkceToTheClient(AuthorisationServer):
     validator_class = _NoProof
 
 
-@mutant(kills=PKCE, because="a code that was redeemed before")
-@in_wing
-class RedeemsTwice(Validator):
-    """Does not mark codes as used."""
-
+class _UsesNothingUp(Validator):
     def check_unused(self, held: Any) -> bool:
         return True
 
     def spend(self, request: Any) -> None:
         """Nothing is used up."""
+
+
+@mutant(kills=PKCE, because="a code that was redeemed before")
+@in_wing
+class RedeemsTwice(_UsesNothingUp):
+    """Does not mark codes as used."""
 
 
 @mutant(kills=PKCE, because="a fresh code with another redirectUri")
@@ -266,14 +268,8 @@ class EndsEarly(Validator):
 
 @mutant(kills=TOKEN, because="a refresh token that was used before")
 @in_wing
-class RefreshesTwice(Validator):
+class RefreshesTwice(_UsesNothingUp):
     """Gives a new refresh token, and goes on taking the old one."""
-
-    def check_unused(self, held: Any) -> bool:
-        return True
-
-    def spend(self, request: Any) -> None:
-        """Nothing is used up."""
 
 
 @mutant(kills=TOKEN, because="a refresh token, by another client")

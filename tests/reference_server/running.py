@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -120,20 +120,24 @@ class HttpClient:
         return self.request("tools/call", {"name": tool, "arguments": arguments, "_meta": meta})
 
 
-def command(*options: str) -> list[str]:
-    return [sys.executable, "-m", "pytest_mcp_approval.reference_server", *options]
+SERVER = "pytest_mcp_approval.reference_server"
+
+
+def command(*options: str, module: str = SERVER) -> list[str]:
+    return [sys.executable, "-m", module, *options]
 
 
 @contextlib.contextmanager
-def process(*options: str) -> Iterator[subprocess.Popen[bytes]]:
+def process(
+    *options: str, module: str = SERVER, environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """The command line's server, ended whatever happens."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
-        command(*options),
+        command(*options, module=module),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment,
+        env={**(os.environ if environment is None else environment), "PYTHONPATH": str(ROOT)},
         cwd=ROOT,
     ) as running:
         watchdog = threading.Timer(60, running.kill)

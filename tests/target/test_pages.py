@@ -9,24 +9,9 @@ import urllib.request
 import pytest
 
 from pytest_mcp_approval.families.sep2672.driver import Approval
-from pytest_mcp_approval.settings import Settings, SettingsError, read_settings
-from pytest_mcp_approval.target import open_target
+from pytest_mcp_approval.settings import SettingsError, read_settings
 
 DEADLINE = 10
-
-
-@pytest.fixture
-def opened():
-    targets = []
-
-    def open_one(text, **settings):
-        target = open_target(text, Settings(targets=(text,), **settings))
-        targets.append(target)
-        return target
-
-    yield open_one
-    for target in targets:
-        target.close()
 
 
 def fetched(url):

@@ -9,25 +9,10 @@ import pytest
 
 from pytest_mcp_approval.clock import ClockError
 from pytest_mcp_approval.families.sep2672.driver import Approval
-from pytest_mcp_approval.settings import Settings
-from pytest_mcp_approval.target import Effects, EffectsError, EffectsProbe, TargetError, open_target
+from pytest_mcp_approval.target import Effects, EffectsError, EffectsProbe, TargetError
 
 EMBEDDED = ["reference", "reference:http", "reference:http+sqlite", "reference:sqlite"]
 EVERY = [*EMBEDDED, "reference:stdio", "reference:stdio+sqlite"]
-
-
-@pytest.fixture
-def opened():
-    targets = []
-
-    def open_one(text, **settings):
-        target = open_target(text, Settings(targets=(text,), **settings))
-        targets.append(target)
-        return target
-
-    yield open_one
-    for target in targets:
-        target.close()
 
 
 def approved_call(approval):

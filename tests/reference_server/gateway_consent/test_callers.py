@@ -7,8 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,10 +25,10 @@ from tests.reference_server.running import (
     INITIALIZE,
     MODERN,
     MODERN_META,
-    ROOT,
     ask,
     exchange,
     message_in,
+    process,
     serving,
 )
 
@@ -45,6 +43,7 @@ UNNAMED: dict[str, Any] = {
     "null": None,
     "text": "A",
 }
+MODULE = "pytest_mcp_approval.reference_server.gateway_consent"
 DEADLINE = 50
 """For a process to end: importing alone takes many seconds where every core is busy."""
 _ids = itertools.count(1)
@@ -158,27 +157,13 @@ def test_half_of_a_surrogate_pair_does_not_come_in(port: int, era: str) -> None:
 
 @contextmanager
 def gateway(*options: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = dict(os.environ)
     environment |= {name: str(folder) for name in ("XDG_STATE_HOME", "HOME", "LOCALAPPDATA")}
     # Whatever key store the machine has, it is not for tests.
     environment["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
     environment.pop(VAULT_KEY_VARIABLE, None)
-    module = "pytest_mcp_approval.reference_server.gateway_consent"
-    with subprocess.Popen(
-        [sys.executable, "-m", module, *options],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-        cwd=ROOT,
-    ) as running:
-        watchdog = threading.Timer(60, running.kill)
-        watchdog.start()
-        try:
-            yield running
-        finally:
-            watchdog.cancel()
-            running.kill()
+    with process(*options, module=MODULE, environment=environment) as running:
+        yield running
 
 
 def message(method: str, params: dict[str, Any]) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ....families.gateway_consent import vocabulary as words
 from ....families.gateway_consent.vocabulary import AuthType
@@ -10,8 +10,8 @@ from ..descriptors import App
 from .sending import NotSentError, Sending
 from .ways import (
     Asking,
+    OneValueWay,
     Step,
-    TypedWay,
     checked_secret,
     header_name,
     needed_setting,
@@ -19,7 +19,7 @@ from .ways import (
 )
 
 
-class ApiKeys(TypedWay):
+class ApiKeys(OneValueWay):
     kind = AuthType.API_KEY
 
     def sending(self, asking: Asking) -> Sending | None:
@@ -47,11 +47,3 @@ class ApiKeys(TypedWay):
 
     def check(self, app: App, step: Step, value: str) -> str:  # noqa: ARG002
         return checked_secret(value, step.label)
-
-    def keep(self, app: App, caller: str, values: Mapping[str, str]) -> None:
-        record = {
-            words.TYPE: self.kind.value,
-            words.VALUE: values["value"],
-            words.CREATED_AT: self.credentials.now(),
-        }
-        self.credentials.save(caller, app.id, record)

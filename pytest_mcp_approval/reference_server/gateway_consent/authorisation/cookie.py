@@ -10,10 +10,10 @@ from ....families.gateway_consent.vocabulary import AuthType
 from ..descriptors import App
 from . import cookies, domains
 from .sending import Sending
-from .ways import Asking, NotAcceptedError, Step, TypedWay, settings_of, text_setting
+from .ways import Asking, NotAcceptedError, OneValueWay, Step, settings_of, text_setting
 
 
-class Cookies(TypedWay):
+class Cookies(OneValueWay):
     kind = AuthType.COOKIE
 
     def sending(self, asking: Asking) -> Sending | None:
@@ -55,11 +55,3 @@ class Cookies(TypedWay):
         lacking = cookies.missing(found, self.required(app))
         if lacking:
             raise NotAcceptedError(f"Cookies: these are missing: {', '.join(lacking)}.")
-
-    def keep(self, app: App, caller: str, values: Mapping[str, str]) -> None:
-        record = {
-            words.TYPE: self.kind.value,
-            words.VALUE: values["value"],
-            words.CREATED_AT: self.credentials.now(),
-        }
-        self.credentials.save(caller, app.id, record)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from ....families.gateway_consent import vocabulary as words
 from ....families.gateway_consent.vocabulary import RFC_NAMES, AuthType
 from ..descriptors import App
 from ..http_client import Answer
@@ -82,6 +83,18 @@ class TypedWay(Way):
     @abstractmethod
     def keep(self, app: App, caller: str, values: Mapping[str, str]) -> None:
         """All the steps' values, checked."""
+
+
+class OneValueWay(TypedWay):
+    """A way with one step, `value`, which is kept as it is and does not end by itself."""
+
+    def keep(self, app: App, caller: str, values: Mapping[str, str]) -> None:
+        record = {
+            words.TYPE: self.kind.value,
+            words.VALUE: values["value"],
+            words.CREATED_AT: self.credentials.now(),
+        }
+        self.credentials.save(caller, app.id, record)
 
 
 def settings_of(app: App) -> Mapping[str, Any]:
