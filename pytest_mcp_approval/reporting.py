@@ -86,6 +86,7 @@ class Reporting:
             raise SettingsError(f"{PREFIX}{option}: {error}") from None
         if self.replayed is not None:
             _check_withheld(self.replayed, settings)
+        recording.begin_run()
         self.started = datetime.datetime.now(datetime.UTC)
         self._began = now()
         self._lines: list[tuple[str, bool]] = []
@@ -126,9 +127,8 @@ class Reporting:
         if taken is not None:
             passed = judged.verdict is Verdict.PASSED
             text = conversation_text(taken, self.secrets, passed=passed)
-            if judged.verdict is not Verdict.NOT_VERIFIED:
-                # It is told, and items live as long as the run. (One that waits is not told yet.)
-                del item.stash[_RECORD]
+            # It is told, and items live as long as the run.
+            del item.stash[_RECORD]
         self._hide(report)
         place, line = _location(item)
         complete = replace(

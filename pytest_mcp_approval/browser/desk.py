@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..support.json_reading import JsonError, read_json
 from ..wire.clock import Deadline
 from ..wire.text import neutralise
 from .errors import BrowserError
@@ -199,8 +200,8 @@ def _message(said: Any) -> dict[str, Any] | None:
     if not isinstance(said, str) or len(said) > LONGEST:
         return None
     try:
-        message = json.loads(said)
-    except (ValueError, RecursionError):
+        message = read_json(said)
+    except JsonError:
         return None
     return message if isinstance(message, dict) else None
 

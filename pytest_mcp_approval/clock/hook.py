@@ -7,16 +7,14 @@ do with it; who uses this clock looks whether time moved.
 from __future__ import annotations
 
 import datetime
-import http.client
 import json
 import shlex
 import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.error import HTTPError, URLError
-from urllib.request import ProxyHandler, Request, build_opener
 
+from ..support.fetch import FetchError, fetch
 from ..wire.text import last_lines, neutralise
 from .base import ClockError, StoppedClock
 
@@ -66,28 +64,22 @@ class HookClock(StoppedClock):
             self._run(text)
 
     def _post(self, text: str | None) -> None:
-        request = Request(
-            self._hook,
-            data=json.dumps({"now": text}).encode(),
-            headers={"Content-Type": "application/json"},
-            method="POST",
-        )
         try:
-            # Straight to it: a proxy of this machine's knows nothing of a server under test.
-            with build_opener(ProxyHandler({})).open(request, timeout=self._timeout) as answer:
-                answer.read(_OF_AN_ANSWER)
-        except HTTPError as error:
-            said = last_lines(error.read(_OF_AN_ANSWER))
-            error.close()
+            answer = fetch(
+                self._hook,
+                seconds=self._timeout,
+                method="POST",
+                headers={"Content-Type": "application/json"},
+                body=json.dumps({"now": text}).encode(),
+                limit=_OF_AN_ANSWER,
+                cut=True,
+            )
+        except FetchError as error:
+            raise self._failed(str(error)) from None
+        if not answer.ok:
+            said = last_lines(answer.body)
             tail = f": {said}" if said else ""
-            raise self._failed(f"got status {error.code}, expected 2xx{tail}") from None
-        except TimeoutError:
-            raise self._failed(f"no answer within {self._timeout:g} s") from None
-        except (URLError, OSError, http.client.HTTPException) as error:
-            reason = error.reason if isinstance(error, URLError) else error
-            if isinstance(reason, TimeoutError):
-                raise self._failed(f"no answer within {self._timeout:g} s") from None
-            raise self._failed(neutralise(str(reason), 200)) from None
+            raise self._failed(f"got status {answer.status}, expected 2xx{tail}")
 
     def _run(self, text: str | None) -> None:
         # Into a file, not a pipe: what the command leaves running in the background may hold its

@@ -236,7 +236,9 @@ def _resolve(address: Address, deadline: Deadline) -> _Resolved:
     if not found:
         raise ConnectFailedError(f"{shown} was not looked up within {deadline.in_words}")
     if isinstance(found[0], list):
-        return found[0]
+        # localhost is this machine, whatever a resolver says of it (RFC 6761).
+        here = is_loopback(address.host)
+        return [one for one in found[0] if not here or is_loopback(one[4][0])]
     reason = found[0].strerror if isinstance(found[0], OSError) else "not a host name"
     raise ConnectFailedError(f"no such host as {shown} ({reason})")
 

@@ -22,8 +22,10 @@ class JsonError(ValueError):
     """It cannot be read; the text says why, in a few words of our own."""
 
 
-def read_json(text: bytes | str) -> Any:
-    """The value that stands there, or `JsonError`."""
+def read_json(text: Any) -> Any:
+    """The value that stands there, or `JsonError`; also for what is no text at all."""
+    if not isinstance(text, (bytes, str)):
+        raise JsonError(f"{type(text).__name__}, not text")
     try:
         # Decoded here, since json.loads would also take UTF-16 and UTF-32.
         value = _DECODER.decode(text if isinstance(text, str) else text.decode("utf-8"))

@@ -12,13 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..wire import Deadline, HttpTransport, Outcome, Outgoing, Session, WireError
+from ..support.fetch import FetchError
+from ..support.json_reading import JsonError, read_json
+from ..wire import Outcome, Session
+from ..wire.beside import fetch_beside
 from ..wire.recording import note
 from ..wire.text import neutralise
 
 _LIMIT = 8 * 1024 * 1024
-_READ = (Outcome.ACCEPTED, Outcome.WRONG_ID, Outcome.NULL_ID, Outcome.GARBAGE)
-"""Nothing was asked by JSON-RPC, so any whole body is one, even if it looks like an answer."""
 
 
 class EffectsError(Exception):
@@ -70,16 +71,13 @@ class EffectsProbe:
         def read() -> Any:
             url = where() if where is not None else named
             shown = neutralise(url)
-            # The wire's own way: urlopen's timeout begins anew with every byte that drips in.
-            asking = Outgoing(b"", None, "effects", http_method="GET")
             try:
-                with HttpTransport(url, headers, limit=_LIMIT) as transport:
-                    reply = transport.exchange(asking, Deadline(timeout))
-                if reply.status == 200 and reply.outcome in _READ:
-                    return json.loads(reply.raw)
-                raise EffectsError(f"effects at {shown}: {reply.describe()}")
-            except (WireError, ValueError) as error:
-                raise EffectsError(f"effects at {shown}: {neutralise(str(error))}") from None
+                answer = fetch_beside(
+                    "effects", url, seconds=timeout, headers=headers, limit=_LIMIT
+                )
+                return read_json(answer.body)
+            except (FetchError, JsonError) as error:
+                raise EffectsError(f"effects at {shown}: {error}") from None
 
         return cls(named, read)
 

@@ -7,15 +7,14 @@ Knows nothing of MCP: ready means that something answers at its address.
 from __future__ import annotations
 
 import contextlib
-import http.client
 import os
 import signal
-import ssl
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from ..settings import PREFIX
+from ..support.fetch import ClosedError, FetchError, NoAnswerError, NotConnectedError, fetch
 from ..wire import WireError
 from ..wire.child import Child
 from ..wire.clock import Deadline
@@ -156,31 +155,24 @@ def _place(url: str) -> tuple[str, int]:
 
 def _ask(url: str, deadline: Deadline) -> str:
     """What is still wrong; nothing once there is an answer of whatever kind."""
-    parts = urlsplit(url)
-    host, port = _place(url)
     seconds = max(0.05, min(_ONE_TRY, deadline.left()))
-    connection: http.client.HTTPConnection
-    if parts.scheme == "https":
-        # Whether its certificate is good is looked at when it is spoken to.
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=context)
-    else:
-        connection = http.client.HTTPConnection(host, port, timeout=seconds)
-    with contextlib.closing(connection):
-        try:
-            connection.connect()
-        except OSError as error:
-            return f"nobody listens ({error.strerror or error})"
-        try:
-            connection.request("GET", parts.path or "/", headers={"Accept": "text/plain"})
-            status = connection.getresponse().status
-        except TimeoutError:
-            return ""  # it took the request: what becomes of it is for the suite to judge
-        except http.client.RemoteDisconnected:
-            return "it closed the connection"
-        except (http.client.HTTPException, ConnectionError) as error:
-            return f"no HTTP: {neutralise(str(error), 80)}" if str(error) else "no HTTP"
-        except OSError as error:
-            return neutralise(str(error), 80)
-    return f"status {status}" if status in _GATEWAY_ERRORS else ""
+    try:
+        # The head is enough. Whether its certificate is good is looked at when it is spoken to.
+        answer = fetch(
+            url,
+            seconds=seconds,
+            headers={"Accept": "text/plain"},
+            limit=0,
+            cut=True,
+            follow=False,
+            verify=False,
+        )
+    except NotConnectedError as error:
+        return f"nobody listens ({error})"
+    except NoAnswerError:
+        return ""  # it took the request: what becomes of it is for the suite to judge
+    except ClosedError:
+        return "it closed the connection"
+    except FetchError as error:
+        return str(error)
+    return f"status {answer.status}" if answer.status in _GATEWAY_ERRORS else ""

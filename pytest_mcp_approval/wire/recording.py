@@ -2,7 +2,8 @@
 
 A transcript belongs to one transport; a test may speak to several servers, restart them, move
 their clocks and let authenticators sign. All of it passes here while a recording is on. Keeps what
-it is given as it is (turning it into a report is another's part), and only so much of it. Knows no
+it is given (turning it into a report is another's part), and only so much of it: of one test, and
+of all tests of a run, since what is kept of each is held until the reports are written. Knows no
 family, no clock and no authenticator: they say what they did.
 """
 
@@ -15,6 +16,29 @@ from pytest_mcp_approval.wire.clock import now
 KEPT_FIRST = 60
 KEPT_LAST = 60
 """Of a very long conversation its beginning and its end are kept: the end is where it broke."""
+
+MOST_OF_A_TEST = 512 * 1024
+LEAST_OF_A_TEST = 32 * 1024
+"""Bytes: what one test may keep as long as the run has room, and what each may keep in any case."""
+MOST_OF_A_RUN = 32 * 1024 * 1024
+_SHARE = 16
+"""The part of the room that is left in the run, that one test may take."""
+_SMALLEST_CUT = 256
+
+
+class Weighty:
+    """Something that a server can make large, and that can be cut."""
+
+    __slots__ = ()
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes it keeps."""
+        raise NotImplementedError
+
+    def cut_to(self, size: int) -> "Weighty":
+        """The same with about so much of each of its parts."""
+        raise NotImplementedError
 
 
 class Note(NamedTuple):
@@ -35,16 +59,42 @@ class Recording:
         self._first: list[tuple[float, Any]] = []
         self._last: deque[tuple[float, Any]] = deque()
         self._lock = threading.Lock()
+        self._room = _run.room_for_a_test()
+        self._cut = self._room
+        """What each part of what is added may have: less and less, so that all find room."""
+        self._weight = 0
 
     def add(self, at: float, what: Any) -> None:
+        if isinstance(what, Weighty):
+            what = what.cut_to(self._cut)
         with self._lock:
-            if len(self._first) < KEPT_FIRST:
-                self._first.append((at, what))
-                return
-            self._last.append((at, what))
-            if len(self._last) > KEPT_LAST:
-                self._last.popleft()
-                self.left_out += 1
+            before = self._weight
+            self._keep(at, what)
+            while self._weight > self._room and self._cut > _SMALLEST_CUT:
+                self._cut_all()
+            _run.kept += self._weight - before
+
+    def _keep(self, at: float, what: Any) -> None:
+        self._weight += _weight(what)
+        if len(self._first) < KEPT_FIRST:
+            self._first.append((at, what))
+            return
+        self._last.append((at, what))
+        if len(self._last) > KEPT_LAST:
+            self._weight -= _weight(self._last.popleft()[1])
+            self.left_out += 1
+
+    def _cut_all(self) -> None:
+        """Small messages stay whole, large ones are cut alike."""
+        self._cut //= 2
+
+        def cut(one: tuple[float, Any]) -> tuple[float, Any]:
+            at, what = one
+            return at, what.cut_to(self._cut) if isinstance(what, Weighty) else what
+
+        self._first = [cut(one) for one in self._first]
+        self._last = deque(cut(one) for one in self._last)
+        self._weight = sum(_weight(what) for _, what in (*self._first, *self._last))
 
     @property
     def happenings(self) -> list[tuple[float, Any]]:
@@ -56,6 +106,29 @@ class Recording:
     def gap(self) -> int:
         """After how many happenings something was left out."""
         return len(self._first)
+
+
+def _weight(what: Any) -> int:
+    return what.weight if isinstance(what, Weighty) else 0
+
+
+class _Run:
+    """What the tests of a run have kept, all together."""
+
+    def __init__(self) -> None:
+        self.kept = 0
+
+    def room_for_a_test(self) -> int:
+        left = max(0, MOST_OF_A_RUN - self.kept)
+        return min(MOST_OF_A_TEST, max(LEAST_OF_A_TEST, left // _SHARE))
+
+
+_run = _Run()
+
+
+def begin_run() -> None:
+    """What was kept before belongs to another run."""
+    _run.kept = 0
 
 
 _current: Recording | None = None

@@ -6,16 +6,16 @@ there is.
 
 import threading
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pytest_mcp_approval.wire.recording import record
+from pytest_mcp_approval.wire.recording import Weighty, record
 from pytest_mcp_approval.wire.reply import Headers, Outcome
 
 KEPT_OF_A_BODY = 64 * 1024
 KEPT_OF_A_HEADER = 1024
 KEPT_HEADERS = 100
 KEPT_ENTRIES = 20_000
-KEPT_IN_ALL = 64 * 1024 * 1024
+KEPT_IN_ALL = 16 * 1024 * 1024
 
 HIDDEN = "<hidden>"
 SECRET_HEADERS = frozenset(
@@ -38,6 +38,9 @@ class Excerpt:
     def complete(self) -> bool:
         return len(self.head) == self.length
 
+    def cut_to(self, size: int) -> "Excerpt":
+        return self if len(self.head) <= size else Excerpt(self.head[:size], self.length)
+
 
 def without_secrets(headers: Headers, hidden: frozenset[str] = SECRET_HEADERS) -> Headers:
     """`headers` as a report may show them: those in `hidden` without value, all of bounded size."""
@@ -48,7 +51,7 @@ def without_secrets(headers: Headers, hidden: frozenset[str] = SECRET_HEADERS) -
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Weighty):
     """One exchange, or one message that came of the server's own accord (`outcome` is then
     None)."""
 
@@ -64,6 +67,33 @@ class Entry:
     started: float
     """On the clock of `pytest_mcp_approval.wire.clock`."""
     seconds: float
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes it keeps."""
+        headers = (*self.request_headers, *self.response_headers)
+        text = sum(len(name) + len(value) for name, value in headers)
+        return len(self.sent.head) + len(self.received.head) + text
+
+    def cut_to(self, size: int) -> "Entry":
+        """The same with no more than so much of each body, and of the headers on each side."""
+        return replace(
+            self,
+            sent=self.sent.cut_to(size),
+            received=self.received.cut_to(size),
+            request_headers=_first_of(self.request_headers, size),
+            response_headers=_first_of(self.response_headers, size),
+        )
+
+
+def _first_of(headers: Headers, size: int) -> Headers:
+    kept = []
+    for name, value in headers:
+        size -= len(name) + len(value)
+        if size < 0:
+            break
+        kept.append((name, value))
+    return tuple(kept)
 
 
 class Transcript:

@@ -25,6 +25,8 @@ from pytest_mcp_approval.wire.transcript import (
 DEFAULT_LIMIT = 8 * 1024 * 1024
 """Bytes of one answer that are read before it counts as too large."""
 
+_KEPT_OF_A_METHOD = 200
+
 
 class Simultaneity(enum.Enum):
     """How close together a transport can bring requests, hence what a race that found nothing is
@@ -170,7 +172,7 @@ class Transport(abc.ABC):
         self.transcript.add(
             Entry(
                 session="",
-                method=message.method if message is not None else "",
+                method=message.method[:_KEPT_OF_A_METHOD] if message is not None else "",
                 sent=Excerpt.of(answer),
                 received=Excerpt.of(raw),
                 outcome=None,

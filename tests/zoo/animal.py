@@ -41,6 +41,10 @@ METHODS = {
 }
 SLEEPER = "import signal; signal.signal(15, signal.SIG_IGN); signal.pause()"
 
+ODD_IDS = ("1e999", "-1e400", "null", "true", "[[1]]", '{"a":{}}', "9" * 400, "1.5", '"\\ud800"')
+"""What JSON allows and JSON-RPC does not, and what is merely strange."""
+HUGE = "x" * 7_000_000
+
 APPROVAL = "io.modelcontextprotocol/verified-approval"
 
 Json = dict[str, Any]
@@ -64,6 +68,8 @@ class Plan:
         """For tools/call: only calls of this tool."""
         self.first: int = told.get("first", 1)
         self.times: int = told.get("times", 10**9)
+        self.every: int = told.get("every", 1)
+        """Of these requests each such one; the counts outlive its deaths."""
         self.port: int = told.get("port", 0)
         self.stays_dead: bool = told.get("stays_dead", False)
 
@@ -74,7 +80,8 @@ class Plan:
         if self.tool and request.get("method") == "tools/call" and called != self.tool:
             return False
         number = self.count("requests")
-        return self.first <= number < self.first + self.times
+        due = number % self.every == 0
+        return due and self.first <= number < self.first + self.times
 
     def count(self, what: str) -> int:
         """One more of these, and how many there have been."""
@@ -149,6 +156,11 @@ class Animal:
                 return json_rpc(request, f'{{"tools":[{next(_tools(1))}],{cursor}}}')
             case "ugly":
                 return json.dumps(_ugly(json.loads(honest()))).encode()
+            case "huge error":
+                error = {"code": -32603, "message": HUGE, "data": {"reason": HUGE[:100]}}
+                return json.dumps(
+                    {"jsonrpc": "2.0", "id": request.get("id"), "error": error}
+                ).encode()
             case "ugly error":
                 error = {"code": -32603, "message": UGLY, "data": {"reason": UGLY, UGLY: UGLY}}
                 return json.dumps(
@@ -160,6 +172,15 @@ class Animal:
 def json_rpc(request: Json, result: str) -> bytes:
     number = json.dumps(request.get("id"))
     return f'{{"jsonrpc":"2.0","id":{number},"result":{result}}}'.encode()
+
+
+def odd_requests() -> list[bytes]:
+    """Requests of the server's own under ids that are no good."""
+    return [
+        f'{{"jsonrpc":"2.0","id":{one},"method":"{method}"}}'.encode()
+        for one in ODD_IDS
+        for method in ("ping", "roots/list")
+    ]
 
 
 def _tools(number: int) -> Iterator[str]:
@@ -257,6 +278,8 @@ class StdioAnimal(Animal):
                     self.say(notification * 100)
             case "chatter":
                 self.say(notification * 1000 + honest() + b"\n")
+            case "odd requests":
+                self.say(b"\n".join(odd_requests()) + b"\n" + honest() + b"\n")
             case "twice":
                 answer = honest()
                 self.say(answer + b"\n" + answer + b"\n")
@@ -350,11 +373,12 @@ class HttpAnimal(Animal):
             extra["kind"] = "text/html" if self.plan.habit == "html" else extra["kind"]
             send(changed)
         else:
-            self.misbehave(connection, honest, send, extra)
+            self.misbehave(connection, request, honest, send, extra)
 
     def misbehave(
         self,
         connection: socket.socket,
+        request: Json,
         honest: Callable[[], bytes],
         send: Callable[[bytes], None],
         extra: dict[str, str],
@@ -376,6 +400,20 @@ class HttpAnimal(Animal):
             case "chatter":
                 connection.sendall(stream + event * 1000 + b"data: " + honest() + b"\n\n")
                 raise ConnectionAbortedError
+            case "odd requests":
+                events = b"".join(b"data: " + one + b"\n\n" for one in odd_requests())
+                connection.sendall(stream + events + b"data: " + honest() + b"\n\n")
+                raise ConnectionAbortedError
+            case "401" | "403" | "429":
+                extra["status"] = f"{self.plan.habit} {http.client.responses[int(self.plan.habit)]}"
+                extra["kind"] = "text/plain"
+                extra["more"] = "Retry-After: 7\r\n" if self.plan.habit == "429" else ""
+                send(b"no")
+            case "429 in JSON-RPC":
+                extra["status"] = "429 Too Many Requests"
+                number = json.dumps(request.get("id"))
+                error = '{"code":-32000,"message":"Too many requests"}'
+                send(f'{{"jsonrpc":"2.0","id":{number},"error":{error}}}'.encode())
             case "twice":
                 answer = b"data: " + honest() + b"\n\n"
                 connection.sendall(stream + answer + answer)

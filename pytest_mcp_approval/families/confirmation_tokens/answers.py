@@ -7,11 +7,11 @@ no verdict; what is not there is None.
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...support.json_reading import JsonError, read_json
 from ...wire import Outcome, Reply
 from .paths import ABSENT, value_at
 
@@ -58,8 +58,8 @@ def _object(text: Any) -> Any:
     if not isinstance(text, str):
         return None
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = read_json(text)
+    except JsonError:
         return None
     return value if isinstance(value, dict) else None
 

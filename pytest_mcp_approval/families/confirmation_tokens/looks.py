@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.error import URLError
-from urllib.request import Request, urlopen
 
+from ...support.fetch import FetchError
+from ...support.json_reading import read_json
 from ...target import Target
 from ...wire import Outcome, StdioTransport
+from ...wire.beside import fetch_beside
+from ...wire.text import neutralise
 from ..driving import DriverError
 
 _LIMIT = 32 * 1024 * 1024
@@ -37,12 +39,18 @@ def look(target: Target, place: str) -> Any:
         return target.transport.stderr_tail.decode("utf-8", "replace")
     if place.startswith("file:"):
         return _parsed(_file(target, place.removeprefix("file:")))
+    shown = neutralise(place, 100)
     try:
-        request = Request(place, headers=dict(target.settings.headers))
-        with urlopen(request, timeout=target.settings.timeout) as answer:
-            return _parsed(answer.read(_LIMIT).decode("utf-8", "replace"))
-    except (URLError, OSError, ValueError) as error:
-        raise DriverError(f"{place}: {error}") from None
+        answer = fetch_beside(
+            shown,
+            place,
+            seconds=target.settings.timeout,
+            headers=dict(target.settings.headers),
+            limit=_LIMIT,
+        )
+    except FetchError as error:
+        raise DriverError(f"{shown}: {error}") from None
+    return _parsed(answer.body.decode("utf-8", "replace"))
 
 
 def entries(target: Target, place: str) -> list[Any]:
@@ -71,12 +79,12 @@ def _file(target: Target, name: str) -> str:
 
 def _parsed(written: str) -> Any:
     try:
-        return json.loads(written)
+        return read_json(written)
     except ValueError:
         pass
     lines = [line for line in written.splitlines() if line.strip()]
     try:
-        return [json.loads(line) for line in lines] if lines else written
+        return [read_json(line) for line in lines] if lines else written
     except ValueError:
         return written
 

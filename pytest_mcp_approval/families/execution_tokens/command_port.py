@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import json
 import os
 import secrets
 import signal
@@ -23,6 +22,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...support.json_reading import JsonError, read_json
 from ...target.verifiers import CommandTarget
 from ...wire.recording import note
 from .ports import Answer, Port, PortError, Question, member
@@ -253,8 +253,8 @@ def _with_ran(answer: Answer, ran: tuple[bytes | None, ...] | None) -> Answer:
 def _last_object(output: bytes) -> Any:
     for line in reversed(output.splitlines()):
         try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
+            found = read_json(line)
+        except JsonError:
             continue
         if isinstance(found, dict):
             return found

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...support.json_reading import JsonError, read_json
 from ...target import Target
 from ...wire import Outcome, RawJson, Reply, Session, StdioTransport, race
 from ..driving import Driver
@@ -202,8 +203,8 @@ def _value(reply: Reply) -> Any:
     first = content[0] if isinstance(content, list) and content else None
     if isinstance(first, dict) and isinstance(first.get("text"), str):
         try:
-            found = json.loads(first["text"])
-        except (ValueError, RecursionError):
+            found = read_json(first["text"])
+        except JsonError:
             return None
         return found if isinstance(found, dict) else None
     return None

@@ -7,12 +7,12 @@ Knows no verdicts.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...support.json_reading import JsonError, read_json
 from ...wire import Reply
 from ...wire.text import neutralise
 from .vocabulary import (
@@ -164,8 +164,8 @@ def _objects(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         text = part.get("text") if isinstance(part, Mapping) else None
         if isinstance(text, str) and len(text) < 100_000:
             try:
-                found.append(json.loads(text))
-            except (ValueError, RecursionError):
+                found.append(read_json(text))
+            except JsonError:
                 continue
     objects = [one for one in found if isinstance(one, Mapping)]
     inner = [one["error"] for one in objects if isinstance(one.get("error"), Mapping)]

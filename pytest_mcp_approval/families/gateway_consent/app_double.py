@@ -19,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from ...support.json_reading import read_json
 from .vocabulary import ACCESS_TOKEN_SECONDS, APP_TOKEN_SECONDS, RFC_NAMES, tool_name
 
 _LARGEST = 1024 * 1024
@@ -261,7 +262,7 @@ class AppDouble:
 
     def _app_token(self, seen: Seen) -> tuple[int, dict[str, str], Any]:
         try:
-            given = json.loads(seen.body)
+            given = read_json(seen.body)
             right = given == {"appId": self.app_id, "appSecret": self.app_secret}
         except ValueError:
             right = False

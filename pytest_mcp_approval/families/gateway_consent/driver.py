@@ -11,10 +11,10 @@ Knows no verdicts: it does what it is told and says what came.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from ...support.json_reading import JsonError, read_json
 from ...target import Target
 from ...wire import Outcome, Reply, StdioTransport
 from ..driving import Driver, DriverError
@@ -128,8 +128,8 @@ class GatewayConsent(Driver):
 
             page = surfer_for(self.target).get(named)
             try:
-                return json.loads(page.body)
-            except (ValueError, RecursionError):
+                return read_json(page.body)
+            except JsonError:
                 raise SurfingError(f"{named[:80]}: no JSON: {page.describe()}") from None
         params = {"name": named[len(_TOOL) :], "arguments": {}}
         reply = self.session.call("tools/call", params)
@@ -139,7 +139,7 @@ class GatewayConsent(Driver):
         if "structuredContent" in result:
             return result["structuredContent"]
         try:
-            return json.loads(result["content"][0]["text"])
+            return read_json(result["content"][0]["text"])
         except (LookupError, TypeError, ValueError):
             raise DriverError(f"{named}: no JSON: {reply.describe()}", reply) from None
 

@@ -6,13 +6,13 @@ library only; knows no verdicts and shares no code with the reference gateway.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from ...support.json_reading import JsonError, read_json
 from ...target import Target
 from ...wire.reply import show_json
 from ...wire.text import neutralise
@@ -166,8 +166,8 @@ class OAuthClient:
         given = {name: value for name, value in parameters.items() if value is not None}
         page = surfer_for(self._target).post(self.oauth.token, self.spelled(given).items())
         try:
-            members = json.loads(page.body)
-        except (ValueError, RecursionError):
+            members = read_json(page.body)
+        except JsonError:
             members = {}
         return TokenAnswer(page.status, members if isinstance(members, dict) else {})
 

@@ -13,10 +13,9 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import ProxyHandler, Request, build_opener
 
+from ...support.fetch import FetchError, fetch
 from ...target import Target
 from ...wire.clock import Deadline
 from ...wire.text import last_lines, neutralise
@@ -130,18 +129,21 @@ class HookPerson:
             self._run(body)
 
     def _post(self, body: bytes) -> None:
-        headers = {"Content-Type": "application/json"}
-        request = Request(self._hook, data=body, headers=headers, method="POST")
         try:
-            # Straight to it: a proxy of this machine's knows nothing of a server under test.
-            with build_opener(ProxyHandler({})).open(request, timeout=self._timeout) as answer:
-                answer.read(_OF_AN_ANSWER)
-        except HTTPError as error:
-            with error:
-                said = last_lines(error.read(_OF_AN_ANSWER))
-            raise DriverError(f"the hook for decisions answered {error.code} {said}") from None
-        except (URLError, OSError, ValueError) as error:
-            raise DriverError(f"the hook for decisions: {neutralise(str(error))}") from None
+            answer = fetch(
+                self._hook,
+                seconds=self._timeout,
+                method="POST",
+                headers={"Content-Type": "application/json"},
+                body=body,
+                limit=_OF_AN_ANSWER,
+                cut=True,
+            )
+        except FetchError as error:
+            raise DriverError(f"the hook for decisions: {error}") from None
+        if not answer.ok:
+            said = last_lines(answer.body)
+            raise DriverError(f"the hook for decisions answered {answer.status} {said}")
 
     def _run(self, body: bytes) -> None:
         try:

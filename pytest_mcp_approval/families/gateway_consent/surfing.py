@@ -7,18 +7,13 @@ no consent.
 
 from __future__ import annotations
 
-import contextlib
-import http.client
-import ipaddress
-import socket
-import ssl
-import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from typing import Any
 from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
 
+from ...support.connection import Address, AddressError, is_loopback
+from ...support.fetch import FetchError, fetch
 from ...wire.text import neutralise
 from ..driving import DriverError
 
@@ -180,6 +175,8 @@ class Surfer:
             self.visited.append(page)
             if not follow or not page.location:
                 return page
+            if not _same_origin(url, page.location):
+                headers = {}  # they were meant for the one who was asked
             url = page.location
             if page.status in (301, 302, 303):
                 method, data, headers = "GET", None, {}
@@ -193,26 +190,22 @@ class Surfer:
             sent["Cookie"] = cookies
         if data is not None:
             sent.setdefault("Content-Type", "application/x-www-form-urlencoded")
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection = _connection(parts, self._timeout)
         try:
-            connection.connect()
-            with _ended_after(self._timeout, connection) as ended:
-                connection.request(method, target, data, sent)
-                answer = connection.getresponse()
-                body = answer.read(_MOST_BYTES + 1)
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            said = f"{type(error).__name__}: {neutralise(str(error), 120)}"
-            raise SurfingError(f"{neutralise(url, 80)}: {said}") from None
-        finally:
-            connection.close()
-        if ended.is_set():
-            raise SurfingError(f"{neutralise(url, 80)}: no whole answer in {self._timeout:g} s")
-        if len(body) > _MOST_BYTES:
-            raise SurfingError(f"{neutralise(url, 80)}: more than {_MOST_BYTES} bytes")
-        self._keep_cookies(parts, answer.headers.get_all("set-cookie") or [])
-        names = {name.lower(): value for name, value in answer.headers.items()}
-        return Page(url, answer.status, names, body)
+            answer = fetch(
+                url.partition("#")[0],
+                seconds=self._timeout,
+                method=method,
+                headers=sent,
+                body=(data or "").encode(),
+                limit=_MOST_BYTES,
+                follow=False,
+            )
+        except FetchError as error:
+            raise SurfingError(f"{neutralise(url, 80)}: {error}") from None
+        self._keep_cookies(parts, answer.all_of("set-cookie"))
+        # The last of a name counts, as with any reader that keeps one of each.
+        names = {name.lower(): value for name, value in answer.headers}
+        return Page(url, answer.status, names, answer.body)
 
     def _cookies_for(self, parts: SplitResult) -> str:
         host = (parts.hostname or "").lower()
@@ -260,54 +253,11 @@ def check_address(url: str, hosts: Collection[str]) -> SplitResult:
     return parts
 
 
-def is_loopback(host: str) -> bool:
-    if host.lower().rstrip(".") == "localhost":
-        return True
+def _same_origin(one: str, other: str) -> bool:
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
+        return Address.parse(one).origin == Address.parse(other).origin
+    except AddressError:
         return False
-
-
-def _connection(parts: SplitResult, timeout: float) -> http.client.HTTPConnection:
-    host = parts.hostname or ""
-    if parts.scheme == "https":
-        context = ssl.create_default_context()
-        return http.client.HTTPSConnection(host, parts.port, timeout=timeout, context=context)
-    connection = http.client.HTTPConnection(host, parts.port, timeout=timeout)
-    if host.lower().rstrip(".") == "localhost":
-        connection._create_connection = _to_this_machine  # type: ignore[attr-defined]
-    return connection
-
-
-@contextlib.contextmanager
-def _ended_after(
-    seconds: float, connection: http.client.HTTPConnection
-) -> Iterator[threading.Event]:
-    """A socket's time-out is for each piece: whoever sends a byte now and then would be waited for
-    without end. The event is set if the connection was ended for that."""
-    held, ended = connection.sock, threading.Event()
-
-    def end() -> None:
-        ended.set()
-        with contextlib.suppress(OSError):
-            held.shutdown(socket.SHUT_RDWR)
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield ended
-    finally:
-        timer.cancel()
-
-
-def _to_this_machine(address: tuple[str, int], *more: Any) -> socket.socket:
-    """localhost is this machine, whatever a resolver says of it (RFC 6761)."""
-    try:
-        return socket.create_connection(("127.0.0.1", address[1]), *more)
-    except ConnectionRefusedError:
-        return socket.create_connection(("::1", address[1]), *more)
 
 
 def _plain(text: str) -> str:

@@ -6,11 +6,11 @@ Knows where things stand by the table; has no opinion on them.
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...support.json_reading import JsonError, read_json
 from ...wire import Outcome, Reply
 from ...wire.text import neutralise
 from .table import Pair, Table
@@ -75,8 +75,8 @@ class ToolAnswer:
 def _object(value: Any) -> Mapping[str, Any] | None:
     if isinstance(value, str):
         try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
+            value = read_json(value)
+        except JsonError:
             return None
     if isinstance(value, Mapping) and set(value) == {"result"}:
         # What some SDKs put around what a tool returns.

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ...support.json_reading import JsonError, read_json
 from ...wire.clock import Deadline
 from ...wire.recording import note
 from ...wire.sse import EventReader
@@ -216,8 +217,8 @@ def _messages(request: Request) -> list[Message]:
         body = request.post_data_buffer
         if not body or len(body) > _LARGEST or b'"jsonrpc"' not in body:
             return []
-        found = json.loads(body)
-    except (ValueError, RecursionError):
+        found = read_json(body)
+    except ValueError:
         return []
     listed = found if isinstance(found, list) else [found]
     return [one for one in listed if isinstance(one, dict) and isinstance(one.get("method"), str)]
@@ -230,8 +231,8 @@ def message_in(body: bytes, wanted: Any) -> Message | None:
     texts = [body] if body.lstrip()[:1] in (b"{", b"[") else _events(body)
     for one in texts:
         try:
-            found = json.loads(one)
-        except (ValueError, RecursionError):
+            found = read_json(one)
+        except JsonError:
             continue
         for message in found if isinstance(found, list) else [found]:
             if not isinstance(message, dict) or "jsonrpc" not in message or "method" in message:

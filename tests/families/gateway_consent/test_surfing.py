@@ -129,7 +129,7 @@ def test_cookies_are_sent_below_their_path_only(site):
         ("aai://consent?app=a", "which is no page"),
         ("file:///etc/passwd", "which is no page"),
         ("http://[broken", "expected a URL"),
-        ("http://127.0.0.1:1/", "ConnectionRefusedError"),
+        ("http://127.0.0.1:1/", "connection refused"),
     ],
 )
 def test_nothing_is_fetched_from_elsewhere(place: str, said: str):
@@ -155,9 +155,10 @@ def test_broken_markup_is_read_as_far_as_it_goes():
 
 
 def test_an_answer_that_never_ends_is_ended(site):
-    """A socket's own time-out begins anew with every byte."""
+    """A socket's own time-out begins anew with every byte. On a busy machine not even the head
+    may come in time, which is as good."""
     url, _ = site
-    with pytest.raises(SurfingError, match=r"no whole answer in 0\.3 s"):
+    with pytest.raises(SurfingError, match=r"no (whole )?answer within 0\.3 s"):
         Surfer(timeout=0.3).get(f"{url}/drip")
 
 

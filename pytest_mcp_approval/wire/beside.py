@@ -1,0 +1,51 @@
+"""What is fetched beside the conversation: effects, audit logs.
+
+It belongs to the server under test, so that the vigil that is kept decides how long it may take,
+and is told where it broke off. Knows nothing of what is fetched.
+"""
+
+from collections.abc import Mapping
+
+from pytest_mcp_approval.support.fetch import (
+    ClosedError,
+    Fetched,
+    FetchError,
+    NoAnswerError,
+    NotConnectedError,
+    fetch,
+)
+from pytest_mcp_approval.support.text import neutralise
+from pytest_mcp_approval.wire import vigil as vigils
+from pytest_mcp_approval.wire.clock import Deadline, now
+from pytest_mcp_approval.wire.reply import Outcome, Reply
+
+_ENDS: dict[type[FetchError], Outcome] = {
+    NotConnectedError: Outcome.UNREACHABLE,
+    NoAnswerError: Outcome.NO_ANSWER,
+    ClosedError: Outcome.CLOSED,
+}
+
+
+def fetch_beside(
+    what: str, url: str, *, seconds: float, headers: Mapping[str, str], limit: int
+) -> Fetched:
+    """An answer with a status of success, or a `FetchError`. `what` is a short name for it."""
+    vigil = vigils.current()
+    deadline: Deadline | None = Deadline(seconds)
+    if vigil is not None and deadline is not None:
+        deadline = vigil.allow(what, b"", deadline)
+    if deadline is None:
+        raise NoAnswerError("not asked any more, after so much silence")
+    started = now()
+    try:
+        answer = fetch(url, seconds=deadline.left(), headers=headers, limit=limit)
+    except FetchError as error:
+        outcome = _ENDS.get(type(error))
+        if vigil is not None and outcome is not None:
+            reply = Reply(outcome, detail=str(error), seconds=now() - started)
+            vigil.heard(what, b"", None, (), reply)
+        raise
+    if not answer.ok:
+        said = neutralise(answer.body.strip(), 80)
+        raise FetchError(f"{answer.describe()}{': ' if said else ''}{said}")
+    return answer
