@@ -19,7 +19,7 @@ from .catalogue.requirements import scenarios_folder
 from .collection import ON_A_PAGE
 from .families.looking import NotOffered, Preflight, PreflightError
 from .settings import NO_BROWSER, PREFIX, Settings
-from .target import Target, TargetError, open_target
+from .target import EffectsError, Target, TargetError, open_target
 from .wire import WireError
 from .wire.text import neutralise
 
@@ -39,13 +39,17 @@ def preflight(settings: Settings, wanted: Sequence[str]) -> Preflight:
             _look(target, found, wanted)
     except (WireError, TargetError) as error:
         raise PreflightError(
-            f"cannot speak to the target: {error}", _advice_for(target, str(error))
+            f"cannot speak to the target: {error}", _advice_for(target, error)
         ) from None
     return found
 
 
-def _advice_for(target: Target, problem: str) -> str:
-    kind = target.spec.kind
+def _advice_for(target: Target, error: WireError | TargetError) -> str:
+    problem, kind = str(error), target.spec.kind
+    reply = error.reply if isinstance(error, WireError) else None
+    if reply is not None and reply.advice:
+        names = ", ".join(neutralise(name, 40) for name in target.settings.headers)
+        return f"Headers of yours that were sent: {names or 'none'}. Nothing was judged."
     if target.settings.launch is not None and "launch" in problem:
         return "Run the command by hand: it has to stay in the foreground and serve the URL."
     if kind == "http":
@@ -80,12 +84,27 @@ def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
     found.say("target", f"{place}  ({session.era.value} era, {session.revision}; {who})")
     if target.settings.launch is not None:
         found.say("launch", neutralise(target.settings.launch, 100))
+    _read_effects_once(target)
     _look_for_families(target, found, wanted)
     _say_clock(target, found)
     _say_page(target, found)
     if target.effects() is None:
         found.say("effects", f"none: the answer is taken at its word ({PREFIX}effects)")
     _say_missing(target, found)
+
+
+def _read_effects_once(target: Target) -> None:
+    """A URL that cannot be read would leave every check without its proof."""
+    probe = target.effects()
+    if probe is None or not target.settings.effects or target.settings.effects.startswith("tool:"):
+        return
+    try:
+        probe.look()
+    except EffectsError as error:
+        raise PreflightError(
+            f"{PREFIX}effects: {error}",
+            "It has to be a URL that answers JSON, or tool:NAME. Nothing was judged.",
+        ) from None
 
 
 def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) -> None:

@@ -10,7 +10,6 @@ of xdist's workers finds out for itself. Knows no family.
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import replace
@@ -21,8 +20,18 @@ import pytest
 from .catalogue import Verdict
 from .report.results import ScenarioResult
 from .settings import Settings
+from .support.json_reading import read_json
 from .target import Target, TargetError
-from .wire import Deadline, Trouble, UnreachableError, Vigil, WireError, keeping
+from .wire import (
+    Deadline,
+    Outgoing,
+    Session,
+    Trouble,
+    UnreachableError,
+    Vigil,
+    WireError,
+    keeping,
+)
 from .wire.text import neutralise
 
 TARGET_LOST = 11
@@ -37,6 +46,11 @@ _COMING_BACK_SECONDS = 2.0
 _POLL_SECONDS = 0.05
 _AGAIN_SECONDS = 1.0
 """What a request gets that was answered before, and is asked again only to see whether it is."""
+
+_REPEATS = 2
+"""How often the request must break off again: one that dies now and then may die twice in a row."""
+_OF_THE_CONNECTION = frozenset({"host", "mcp-session-id", "content-length"})
+"""Headers of a request that belong to where and when it was sent."""
 
 _ADVICE = {
     "http": "Is the server still running? Its log says what happened.",
@@ -148,7 +162,7 @@ class Vitals:
             ours = broken_off or first.kind not in vigil.answered
             return first.line if ours or verdict is Verdict.HARNESS_ERROR else ""
         for trouble in vigil.troubles:
-            if trouble.kind not in vigil.answered or trouble.curtailed:
+            if trouble.kind not in vigil.answered or trouble.curtailed or trouble.not_now:
                 return trouble.line
             if trouble.broken_off:
                 # This may well be how it breaks the rule. Or it just happened to go now.
@@ -158,27 +172,41 @@ class Vitals:
         return ""
 
     def _ask_again(self, trouble: Trouble) -> str:
-        """A request of the same kind that was answered once: why it is not now, or nothing.
+        """Whether it was this request that the target could not bear: nothing, or why not.
 
-        What was approved once is refused the second time, so nothing runs by that; or what should
-        not run does, with arguments that are safe to run.
+        It was, if the very request breaks off each time it is sent, while another of its kind,
+        which was answered once, is answered again. A refusal is an answer, too: what was approved
+        once is refused the second time, so that nothing runs by asking; or what should not run
+        does, with arguments that are safe to run.
         """
         target = self._target
         if target is None:
             return ""
+        for _ in range(_REPEATS):
+            problem = self._open_for_repeat(target)
+            if problem:
+                return problem
+            reply = target.session().exchange(_once_more(trouble, target.session()), self._patience)
+            if self.vigil.last is None or not self.vigil.last.broken_off:
+                return f"asked the very same again, it did not break off: {reply.describe()}"
+        problem = self._open_for_repeat(target)
+        sample = self.vigil.samples.get(trouble.kind)
+        if problem or sample is None:
+            return problem
+        asked = read_json(sample)
+        reply = target.session().call(asked["method"], asked.get("params"), deadline=self._patience)
+        return "" if reply.answered else f"{trouble.kind}: {reply.describe()}"
+
+    def _open_for_repeat(self, target: Target) -> str:
         self.vigil.begin()
         problem = self._open(target)
         if problem is not None:
             self._shaken = True
-            return str(problem)
-        sample = self.vigil.samples.get(trouble.kind)
-        if sample is None:
-            return ""
-        asked = json.loads(sample)
-        reply = target.session().call(
-            asked["method"], asked.get("params"), deadline=min(_AGAIN_SECONDS, self.vigil.timeout)
-        )
-        return "" if reply.answered else f"{trouble.kind}: {reply.describe()}"
+        return "" if problem is None else str(problem)
+
+    @property
+    def _patience(self) -> float:
+        return min(_AGAIN_SECONDS, self.vigil.timeout)
 
     def _lose(self, result: ScenarioResult, report: pytest.TestReport, why: str) -> ScenarioResult:
         self._lost_in_a_row += 1
@@ -237,3 +265,9 @@ class Vitals:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self._lost and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = TARGET_LOST
+
+
+def _once_more(trouble: Trouble, session: Session) -> Outgoing:
+    """The very bytes, with the headers that they had, in another session."""
+    own = {name: value for name, value in trouble.headers if name.lower() not in _OF_THE_CONNECTION}
+    return session.prepare_bytes(trouble.body, trouble.request_id, trouble.method, headers=own)

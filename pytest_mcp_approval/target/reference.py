@@ -129,9 +129,10 @@ class ReferenceTarget(Target):
         self.known_server_id = self._server.gate.server_id
         app = self._server.asgi_app()
         if self.spec.transport == "in-process":
-            return InProcessTransport(app)
+            return InProcessTransport(app, headers=dict(self.settings.headers))
         self._served = _served(app, self._page_port)
-        return HttpTransport(f"http://localhost:{self._served.port}/mcp")
+        url = f"http://localhost:{self._served.port}/mcp"
+        return HttpTransport(url, dict(self.settings.headers))
 
     @property
     def has_page(self) -> bool:

@@ -249,7 +249,7 @@ class PythonTarget(Target):
             app = made.streamable_http_app() if hasattr(made, "streamable_http_app") else made
         except Exception as error:
             raise TargetError(f"{self.spec.text}: the factory failed: {error!r}") from error
-        return InProcessTransport(app)
+        return InProcessTransport(app, headers=dict(self.settings.headers))
 
     def restart(self) -> None:
         self.clock.await_solitude()

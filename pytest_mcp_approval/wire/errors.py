@@ -41,7 +41,7 @@ class NotMcpError(WireError):
 
 
 class RefusedError(WireError):
-    """An MCP server refused the conversation with a JSON-RPC error."""
+    """A server refused the conversation, with a JSON-RPC error or by its status of HTTP."""
 
 
 class RevisionError(WireError):

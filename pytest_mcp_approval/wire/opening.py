@@ -211,9 +211,12 @@ class _Opener:
             case Outcome.CLOSED if isinstance(self.transport, StdioTransport):
                 return CommandFailedError(f"{place}: {what}", reply)
             case Outcome.ERROR:
-                return RefusedError(f"{place}: initialize was refused: {reply.describe()}", reply)
+                why = f"{reply.describe()}{'; ' if reply.advice else ''}{reply.advice}"
+                return RefusedError(f"{place}: initialize was refused: {why}", reply)
             case Outcome.GARBAGE if reply.detail == "HTML":
                 return NotMcpError(f"{place}: no MCP server: answered HTML", reply)
+            case _ if reply.advice:
+                return RefusedError(f"{place}: {reply.describe()}", reply)
             case _:
                 return NotMcpError(f"{place}: no MCP server: {reply.describe()}", reply)
 

@@ -8,7 +8,7 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_mcp_approval.support import http1
+from pytest_mcp_approval.support import http1, http_status
 from pytest_mcp_approval.wire.messages import Json, Message, RequestId, to_json
 from pytest_mcp_approval.wire.text import neutralise
 
@@ -120,6 +120,11 @@ class Reply:
         """Whether the server answered this request, for or against, under its id."""
         return self.outcome in (Outcome.RESULT, Outcome.ERROR)
 
+    @property
+    def advice(self) -> str:
+        """What to do where a status of HTTP says "not you" or "not now"; empty otherwise."""
+        return http_status.advice_for(self.status, self.header("retry-after") or "")
+
     def header(self, name: str) -> str | None:
         """The first header of that name, in any case."""
         wanted = name.lower()
@@ -145,7 +150,8 @@ class Reply:
             line += f": {neutralise(self.raw.strip(), 80)}"
         if self.status not in (None, 200) and self.outcome is not Outcome.HTTP_STATUS:
             line += f" (HTTP {self.status})"
-        return line
+        # An error under our id may be a refusal that was meant for just this call.
+        return line if self.answered or not self.advice else f"{line}; {self.advice}"
 
 
 def read_response(message: Message, request_id: RequestId) -> dict[str, Any]:

@@ -6,10 +6,11 @@ whichever session or process it speaks to. Knows nothing of checks, verdicts or 
 """
 
 import contextlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from pytest_mcp_approval.support.http_status import NOT_NOW
+from pytest_mcp_approval.support.json_reading import JsonError, read_json
 from pytest_mcp_approval.wire.clock import Deadline
 from pytest_mcp_approval.wire.messages import RequestId
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
@@ -43,6 +44,13 @@ class Trouble:
     """It was waited for less than the caller had meant to."""
     line: str
     """What happened, safe to print."""
+    not_now: bool
+    """The server said that it is asked too often: nothing follows from what it said."""
+    method: str = ""
+    body: bytes = b""
+    request_id: RequestId | None = None
+    headers: Headers = ()
+    """The very request, to ask it again."""
 
 
 class Vigil:
@@ -100,7 +108,7 @@ class Vigil:
         kind = kind_of(method, body)
         if reply.answered and not ended:
             self.last = None
-            self.troubles = [one for one in self.troubles if one.kind != kind]
+            self.troubles = [one for one in self.troubles if one.kind != kind or one.not_now]
             self.answered.add(kind)
             self._silences.pop(kind, None)
             if len(body) <= _LARGEST_SAMPLE:
@@ -116,15 +124,25 @@ class Vigil:
         said = replace(reply, raw=b"", stray=None).describe()
         what = "the server ended the session (HTTP 404)" if ended else said
         line = f"{kind or 'a message'}: {what}"
-        self.last = Trouble(kind, broken_off, silent and self._curtailed, line)
+        self.last = Trouble(
+            kind,
+            broken_off,
+            silent and self._curtailed,
+            line,
+            reply.status == NOT_NOW,
+            method,
+            body,
+            request_id,
+            headers,
+        )
         self.troubles.append(self.last)
 
 
 def kind_of(method: str, body: bytes) -> Kind:
     """What is fine for one tool may hang for another."""
     if method == "tools/call":
-        with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
-            return f"{method} {neutralise(str(json.loads(body)['params']['name']), 60)}"
+        with contextlib.suppress(JsonError, KeyError, TypeError):
+            return f"{method} {neutralise(str(read_json(body)['params']['name']), 60)}"
     return neutralise(method, 60)
 
 
