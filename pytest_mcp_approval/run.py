@@ -30,6 +30,7 @@ from .catalogue.requirements import selected
 from .catalogue_marker import MARKER
 from .clock import ClockError, NoClock
 from .collection import collect_scenarios, take_scenario_ids
+from .ending import Ending
 from .failure_text import FailureText
 from .families.driving import DriverError
 from .known_failures import KnownFailures
@@ -77,6 +78,7 @@ class Run:
             )
         self.known = KnownFailures(config, settings, self.results)
         config.pluginmanager.register(self.known, "mcp-approval-known")
+        config.pluginmanager.register(Ending(), "mcp-approval-ending")
         self.vitals = Vitals(config, settings)
         config.pluginmanager.register(self.vitals, "mcp-approval-vitals")
         self.aftermath = Aftermath(config, settings)

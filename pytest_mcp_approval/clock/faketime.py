@@ -14,10 +14,10 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ..support.guard import TemporaryFolder
 from .base import ClockError, StoppedClock
 from .files import replace_file
 from .sleeping import repairing_object
@@ -89,7 +89,7 @@ class FaketimeClock(StoppedClock):
         if "FAKETIME" in os.environ:
             raise ClockError("FAKETIME is set in the environment, and would win over the suite")
         self.library = library
-        self._holder = tempfile.TemporaryDirectory(prefix="mcp-approval-clock-")
+        self._holder = TemporaryFolder("clock")
         self._file = Path(self._holder.name) / "time"
         self._tell(None)
         self._preloaded = [str(library)]

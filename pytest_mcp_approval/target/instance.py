@@ -11,13 +11,13 @@ import contextlib
 import errno
 import shutil
 import socket
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..settings import Settings
+from ..support.guard import TemporaryFolder
 from .errors import TargetError
 from .grammar import PORT, STATE, TargetSpec
 
@@ -33,14 +33,12 @@ class Instance:
         joined = "\n".join(texts)
         self.port = free_port() if PORT in joined else None
         self.has_state = STATE in joined
-        self._holder: tempfile.TemporaryDirectory[str] | None = None
+        self._holder: TemporaryFolder | None = None
         self._state: Path | None = None
         if self.has_state and sibling is not None:
             self._state = sibling._state
         elif self.has_state:
-            self._holder = tempfile.TemporaryDirectory(
-                prefix="mcp-approval-state-", ignore_cleanup_errors=True
-            )
+            self._holder = TemporaryFolder("state")
             self._state = Path(self._holder.name)
 
     def take_another_port(self) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import socket
 import sys
-import tempfile
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -24,6 +23,7 @@ from ..reference_server.stores.interface import Store
 from ..reference_server.stores.memory import MemoryStore
 from ..reference_server.wings import Backing, WingSettingError, default_wings
 from ..settings import Settings
+from ..support.guard import TemporaryFolder
 from ..wire import HttpTransport, InProcessTransport, StdioTransport, Transport
 from .errors import TargetError
 from .grammar import TargetSpec
@@ -90,7 +90,7 @@ class ReferenceTarget(Target):
         self.known_settings = known_settings(self._wing_settings)
         self._build = build
         self._capability = capability
-        self._holder: tempfile.TemporaryDirectory[str] | None = None
+        self._holder: TemporaryFolder | None = None
         self._store_path = store_path
         self._given_store = store
         self._store = store
@@ -155,7 +155,7 @@ class ReferenceTarget(Target):
         if self.spec.store == "memory":
             return None
         if self._store_path is None:
-            self._holder = tempfile.TemporaryDirectory(prefix="mcp-approval-")
+            self._holder = TemporaryFolder()
             self._store_path = Path(self._holder.name) / "store.db"
         return f"sqlite:///{self._store_path}"
 
@@ -246,7 +246,7 @@ class ReferenceStdioTarget(StdioTarget):
         sibling: ReferenceStdioTarget | None = None,
         wing_settings: WingSettings | None = None,
     ) -> None:
-        self._holder = tempfile.TemporaryDirectory(prefix="mcp-approval-")
+        self._holder = TemporaryFolder()
         self._own = Path(self._holder.name)
         self._shared: Path = sibling._shared if sibling else self._own
         super().__init__(spec, settings, replica_of=sibling)

@@ -12,7 +12,6 @@ import inspect
 import shlex
 import subprocess
 import sys
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,6 +21,7 @@ from urllib.parse import urlsplit
 from ..clock import NOT_STARTED, ClockControl, ClockError, FrozenClock, NoClock, choose_clock
 from ..launch_settings import longest_wait
 from ..settings import PREFIX, Settings
+from ..support.guard import TemporaryFolder
 from ..wire import HttpTransport, InProcessTransport, Session, Transport, open_session
 from .effects import EffectsProbe
 from .errors import TargetError
@@ -270,14 +270,12 @@ class PythonTarget(Target):
             self._state.cleanup()
 
 
-def _state_for(factory: Any) -> tempfile.TemporaryDirectory[str] | None:
+def _state_for(factory: Any) -> TemporaryFolder | None:
     try:
         takes_it = "state" in inspect.signature(factory).parameters
     except (TypeError, ValueError):  # no callable, or one without a signature
         return None
-    if not takes_it:
-        return None
-    return tempfile.TemporaryDirectory(prefix="mcp-approval-state-", ignore_cleanup_errors=True)
+    return TemporaryFolder("state") if takes_it else None
 
 
 def open_target(text: str, settings: Settings) -> Target:

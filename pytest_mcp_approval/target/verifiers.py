@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 from ..clock import FrozenClock, faketime_clock
 from ..clock.base import StoppedClock
 from ..settings import Settings
+from ..support.guard import TemporaryFolder
 from ..wire import Transport
 from .errors import TargetError
 from .grammar import TargetSpec
@@ -32,9 +32,7 @@ class VerifierTarget(Target):
 
     def __init__(self, spec: TargetSpec, settings: Settings) -> None:
         super().__init__(spec, settings)
-        self._holder = tempfile.TemporaryDirectory(
-            prefix="mcp-approval-verifier-", ignore_cleanup_errors=True
-        )
+        self._holder = TemporaryFolder("verifier")
         self.folder = Path(self._holder.name)
 
     def make_transport(self) -> Transport:

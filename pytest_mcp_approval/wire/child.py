@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pytest_mcp_approval.wire import leftovers
+from pytest_mcp_approval.support import guard, leftovers
 from pytest_mcp_approval.wire.clock import Deadline
 from pytest_mcp_approval.wire.errors import CommandFailedError
 from pytest_mcp_approval.wire.text import last_lines, neutralise
@@ -27,6 +27,9 @@ _DISCARDED_AT_MOST = 16
 _GENTLE_SECONDS = 1.0
 _HURRIED_SECONDS = 0.25
 """For one that had its time already, and said nothing."""
+_QUIET_SECONDS = 0.25
+_LAST_WORDS_SECONDS = 2.0
+"""After the end of the command: for what it said last, which may still be on its way."""
 _WINDOWS = sys.platform == "win32"
 
 
@@ -49,11 +52,15 @@ class Child:
         self._on_line, self._on_too_long, self._on_end = on_line, on_too_long, on_end
         self._stderr = bytearray()
         self._exited = threading.Event()
+        self._heard = threading.Event()
+        self._told_of_the_end = threading.Lock()
         self._given_up = ""
-        self._mark = leftovers.new_mark()
+        mark = leftovers.new_mark()
+        self._mark = mark[leftovers.MARK]
         self.exit_code: int | None = None
         """Below zero: the signal that ended it. None while it runs."""
         shown = neutralise(command[0]) if command else ""
+        guard.keep_processes(self._mark)  # before: we may be killed as soon as there is one
         try:
             self._process = subprocess.Popen(
                 list(command),
@@ -61,18 +68,21 @@ class Child:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                env={**os.environ, **(environment or {}), **self._mark},
+                env={**os.environ, **(environment or {}), **mark},
                 cwd=directory,
                 start_new_session=True,
             )
         except FileNotFoundError as problem:
+            guard.release_processes(self._mark)
             missing = (
                 "no such directory" if problem.filename == str(directory) else "no such command"
             )
             raise CommandFailedError(f"{missing}: {neutralise(str(problem.filename))}") from None
         except (OSError, ValueError, IndexError) as problem:
+            guard.release_processes(self._mark)
             reason = problem.strerror if isinstance(problem, OSError) else str(problem)
             raise CommandFailedError(f"cannot run {shown!r}: {neutralise(str(reason))}") from None
+        guard.keep_group(self._process.pid)
         assert self._process.stdin is not None
         self._input = self._process.stdin.fileno()
         if not _WINDOWS:
@@ -138,8 +148,14 @@ class Child:
         # that its number still stands for this group and no other.
         self._signal(signal.SIGTERM if _WINDOWS else signal.SIGKILL)
         if self._exited.wait(5.0):
+            guard.release_group(self._process.pid)  # when it is reaped, its number is free
             self._process.wait()
-        leftovers.end_marked(self._mark[leftovers.MARK])
+        leftovers.end_marked(self._mark)
+        guard.release_processes(self._mark)
+        self._threads[0].join(_GENTLE_SECONDS)
+        # What it may still say is heard by nobody, least of all by those who ask the next one.
+        self._on_line = self._on_too_long = lambda _: None
+        self._told_of_the_end.acquire(blocking=False)
         for thread, stream in zip(
             self._threads, (self._process.stdout, self._process.stderr), strict=False
         ):
@@ -180,6 +196,14 @@ class Child:
         else:
             self.exit_code = self._process.wait()
         self._exited.set()
+        # Somebody whom it started may hold its output open, and nobody answers any more.
+        output, deadline = self._threads[0], Deadline(_LAST_WORDS_SECONDS)
+        while output.is_alive() and not deadline.passed:
+            self._heard.clear()
+            output.join(_QUIET_SECONDS)
+            if not self._heard.is_set():
+                break
+        self._end()
 
     def _read_errors(self) -> None:
         assert self._process.stderr is not None
@@ -193,6 +217,10 @@ class Child:
         try:
             self._split_lines()
         finally:
+            self._end()
+
+    def _end(self) -> None:
+        if self._told_of_the_end.acquire(blocking=False):  # never released: it is told once
             self._on_end()
 
     def _split_lines(self) -> None:
@@ -202,6 +230,7 @@ class Child:
         discarded = 0
         with contextlib.suppress(OSError):
             while piece := os.read(number, _PIECE):
+                self._heard.set()
                 searched = len(buffer)
                 buffer += piece
                 begin = 0

@@ -51,6 +51,22 @@ ENDS = [
         id="killed",
     ),
     pytest.param(
+        "import subprocess; read(); "
+        "subprocess.Popen([sys.executable, '-S', '-c', 'import signal; signal.pause()'], "
+        "start_new_session=True); os._exit(3)",
+        Outcome.CLOSED,
+        "the connection was closed: command exited with 3",
+        id="a child holds its output open",
+    ),
+    pytest.param(
+        "import subprocess; read(); "
+        "subprocess.Popen([sys.executable, '-S', '-c', "
+        "'while True: print(7, flush=True)'], start_new_session=True); os._exit(3)",
+        Outcome.GARBAGE,
+        "no JSON-RPC: JSON, but not JSON-RPC 2.0; command exited with 3: 7",
+        id="a child goes on speaking",
+    ),
+    pytest.param(
         "read(); sys.exit()",
         Outcome.CLOSED,
         "the connection was closed: command exited with 0",

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from pytest_mcp_approval.support.leftovers import MARK, end_marked, marked, new_mark
 from pytest_mcp_approval.wire import (
     Deadline,
     Outcome,
@@ -19,7 +20,6 @@ from pytest_mcp_approval.wire import (
     keeping,
     request_bytes,
 )
-from pytest_mcp_approval.wire.leftovers import MARK, end_marked, marked, new_mark
 from tests.wire.hostile import program
 
 CALL = request_bytes(1, "tools/call", {"name": "trade", "arguments": {}})

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import secrets
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ...catalogue import Finding, NotApplicable, NotVerified
 from ...settings import PREFIX
+from ...support.guard import TemporaryFolder
 from ...target import Target
 from ..driving import DriverError
 from ..scenes import Scene, Warn
@@ -241,7 +241,7 @@ class Consents(Scene):
         )
 
     def _written(self, descriptors: list[dict[str, Any]]) -> Path:
-        folder = tempfile.TemporaryDirectory(prefix="mcp-approval-apps-")
+        folder = TemporaryFolder("apps")
         self._close_later(folder.cleanup)
         path = Path(folder.name) / "apps.json"
         path.write_text(json.dumps(descriptors), encoding="utf-8")

@@ -5,14 +5,14 @@ inherited, so a mark in it shows on Linux, in /proc, whose child a process is. E
 found. Knows nothing of commands.
 """
 
+import contextlib
 import os
 import secrets
 import select
 import signal
 import sys
+import time
 from pathlib import Path
-
-from pytest_mcp_approval.wire.clock import Deadline
 
 MARK = "MCP_APPROVAL_STARTED_BY"
 _PROCESSES = Path("/proc")
@@ -26,11 +26,11 @@ def new_mark() -> dict[str, str]:
     return {MARK: f"{os.getpid()}-{secrets.token_hex(8)}"}
 
 
-def marked(mark: str) -> list[int]:
-    """The processes with this mark, as far as we may look."""
+def marked(*marks: str) -> list[int]:
+    """The processes with one of these marks, as far as we may look."""
     if sys.platform != "linux":
         return []
-    wanted = f"{MARK}={mark}".encode()
+    wanted = {f"{MARK}={mark}".encode() for mark in marks}
     found = []
     for folder in _PROCESSES.iterdir():
         if not folder.name.isdigit() or int(folder.name) == os.getpid():
@@ -39,30 +39,40 @@ def marked(mark: str) -> list[int]:
             environment = (folder / "environ").read_bytes()
         except OSError:
             continue  # somebody else's, or gone
-        if wanted in environment.split(b"\0"):
+        if not wanted.isdisjoint(environment.split(b"\0")):
             found.append(int(folder.name))
     return found
 
 
-def end_marked(mark: str) -> int:
+def end_marked(*marks: str) -> int:
     """End them without asking; says how many there were."""
     ended = 0
     for _ in range(_ROUNDS):
-        watched = [one for number in marked(mark) if (one := _hold(number)) is not None]
-        if not watched:
+        there = _signalled(marked(*marks), signal.SIGKILL, _END_SECONDS)
+        if not there:
             break
-        ended += len(watched)
-        deadline = Deadline(_END_SECONDS)
-        for descriptor in watched:
-            try:
-                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-                # Readable once it has ended.
-                select.select([descriptor], [], [], deadline.left())
-            except OSError:
-                pass
-            finally:
-                os.close(descriptor)
+        ended += there
     return ended
+
+
+def ask_marked(*marks: str, seconds: float) -> None:
+    """Ask them to end, and wait for that as long."""
+    _signalled(marked(*marks), signal.SIGTERM, seconds)
+
+
+def _signalled(numbers: list[int], number: signal.Signals, seconds: float) -> int:
+    """Signal these processes and wait until they have ended; says how many there were."""
+    held = [one for each in numbers if (one := _hold(each)) is not None]
+    # The one clock that no test freezes, see wire.clock; where there are pidfds, there is this.
+    give_up = time.clock_gettime(time.CLOCK_MONOTONIC) + seconds if held else 0.0
+    for descriptor in held:
+        with contextlib.suppress(OSError):  # it may have ended
+            signal.pidfd_send_signal(descriptor, number)
+    for descriptor in held:
+        left = give_up - time.clock_gettime(time.CLOCK_MONOTONIC)
+        select.select([descriptor], [], [], max(0.0, left))  # readable once it has ended
+        os.close(descriptor)
+    return len(held)
 
 
 def _hold(number: int) -> int | None:
