@@ -37,6 +37,7 @@ from .wire.recording import Note, Recording
 from .wire.text import neutralise
 from .wire.transcript import Entry
 
+NAME = "mcp-approval-aftermath"
 _LONGEST = 300
 _LISTED = 3
 _SET_UP = ("initialize", "notifications/initialized", "server/discover", "tools/list", "effects")

@@ -21,6 +21,7 @@ from .browser.finding import find_browser
 from .browser.pages import ApprovalPage, opened_page
 from .browser.starting import launch, playwright_running
 from .reporting import KEPT_FILES
+from .session_target import settings_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -117,10 +118,7 @@ class Browsing:
                 path.unlink(missing_ok=True)
 
     def _folder(self) -> Path | None:
-        run = self.config.pluginmanager.getplugin("mcp-approval-run")
-        if run is None:
-            return self.config.rootpath / EVIDENCE
-        findings: Path | None = run.settings.findings
+        findings = settings_of(self.config).findings
         return findings.parent / EVIDENCE.name if findings is not None else None
 
 
@@ -137,7 +135,7 @@ def browsing(config: pytest.Config) -> Browsing:
 def session_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The browser of a session: pytest-playwright's where that is loaded, else one of our own."""
     config, held = request.config, browsing(request.config)
-    named = _named(config)
+    named = settings_of(config).browser
     if named is None and _has_pytest_playwright(config):
         # Its loop stays as it leaves it: its own tests count on that.
         yield request.getfixturevalue("browser")
@@ -173,14 +171,6 @@ def recorded_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[
             del item.stash[_RECORDER]
             recorder.drop()
             held.forget(item)
-
-
-def _named(config: pytest.Config) -> str | None:
-    run = config.pluginmanager.getplugin("mcp-approval-run")
-    named: str | None = (
-        run.settings.browser if run is not None else config.getoption("mcp_approval_browser", None)
-    )
-    return named
 
 
 def _has_pytest_playwright(config: pytest.Config) -> bool:

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from .catalogue.requirements import scenarios_folder, selected
+from .starting import ROOT
 
-ROOT = "mcp-approval"
 ON_A_PAGE = "test_browser_"
 """How files begin whose scenarios need a page, and a browser."""
 
@@ -66,20 +66,6 @@ class ScenarioFolder(pytest.Collector):
             return True
         named = re.findall(rf'"({self.family}/[^"]+)"', path.read_text(encoding="utf-8"))
         return any(selected(full_id, self.patterns) for full_id in named)
-
-
-def take_scenario_ids(config: pytest.Config) -> tuple[str, ...]:
-    """Move scenario ids out of pytest's arguments, which would look for files of that name.
-
-    Without any path of the user's, the scenarios are all there is to collect.
-    """
-    named = tuple(argument for argument in config.args if argument.startswith(f"{ROOT}/"))
-    named += tuple(getattr(config.option, "mcp_approval_ids", ()))
-    config.option.mcp_approval_ids = list(named)
-    config.args[:] = [argument for argument in config.args if argument not in named]
-    if config.args_source is not pytest.Config.ArgsSource.ARGS:
-        config.args[:] = []
-    return named
 
 
 def collect_scenarios(

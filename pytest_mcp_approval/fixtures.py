@@ -50,19 +50,22 @@ __all__ = [
 @pytest.fixture(scope="session")
 def approval_target(request: pytest.FixtureRequest) -> Iterator[Target]:
     """The server under test, started when it is first used."""
-    run = request.config.pluginmanager.getplugin("mcp-approval-run")
-    if run is None:
-        pytest.skip("no server to test: pytest --mcp-approval-target=<server>")
-    from .run import opened_target
+    from .session_target import opened_target, settings_of
 
-    with opened_target(request.config, run.settings) as target:
+    settings = settings_of(request.config)
+    if not settings.targets:
+        pytest.skip(
+            "no server to test: pytest --mcp-approval-target=<server>, or target = ... in "
+            "mcp-approval.toml"
+        )
+    with opened_target(request.config, settings) as target:
         yield target
 
 
 @pytest.fixture
 def approval_turn(approval_target: Target, request: pytest.FixtureRequest) -> Iterator[Target]:
     """The server for one test: fresh where that is possible, and nobody else's meanwhile."""
-    from .run import exclusive_use
+    from .session_target import exclusive_use
 
     with exclusive_use(request.config, approval_target):
         yield approval_target

@@ -26,9 +26,9 @@ from .catalogue.baseline import (
     renewed,
 )
 from .catalogue.requirements import selected
-from .collection import ROOT
 from .failure_text import FailureText
 from .settings import PREFIX, Settings, SettingsError
+from .starting import ROOT
 
 if TYPE_CHECKING:
     from .report.results import Results, ScenarioResult

@@ -19,6 +19,7 @@ import pytest
 
 from .catalogue import Requirement, Verdict
 from .catalogue_marker import MARKER
+from .options import START
 from .report.comparison import ComparisonError, Earlier, read_earlier
 from .report.conversation import conversation_text
 from .report.files import append_step_summary, write_reports
@@ -294,7 +295,7 @@ def _location(item: pytest.Item) -> tuple[str, int]:
 
 def _own_options(config: pytest.Config) -> str:
     """pytest with the options of this run that are ours, without what narrows it or is secret."""
-    kept = []
+    kept = [START] if config.getoption("mcp_approval") else []
     for option in OPTIONS:
         value = config.getoption(option.destination)
         if not value or option.name in _NOT_REPEATED:

@@ -6,14 +6,12 @@ verdicts, and hands those to the report. Knows no family.
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
-from collections.abc import Generator, Iterator
-from pathlib import Path
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 
+from .aftermath import NAME as AFTERMATH
 from .aftermath import Aftermath
 from .browser import BrowserError
 from .catalogue import (
@@ -28,17 +26,20 @@ from .catalogue import (
 )
 from .catalogue.requirements import selected
 from .catalogue_marker import MARKER
-from .clock import ClockError, NoClock
-from .collection import collect_scenarios, take_scenario_ids
+from .clock import ClockError
+from .collection import collect_scenarios
 from .ending import Ending
 from .failure_text import FailureText
 from .families.driving import DriverError
 from .known_failures import KnownFailures
+from .preflight_findings import WORKER_INPUT, PreflightFindings, of_worker
 from .report.results import Results, ScenarioResult
 from .report.terminal import header_lines, summary_lines
 from .reporting import Reporting
 from .settings import NO_BROWSER, PREFIX, Settings, SettingsError
-from .target import EffectsError, Target, TargetError, check_launch, open_target, parse_target
+from .support.nearest import expected, meant
+from .target import EffectsError, TargetError, check_launch, parse_target
+from .vitals import NAME as VITALS
 from .vitals import Vitals
 from .waiting import Held, Waiting
 from .wire import WireError
@@ -57,43 +58,43 @@ _LETTERS = {
 class Run:
     """The hooks of one run."""
 
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+    def __init__(
+        self, config: pytest.Config, settings: Settings, ids: tuple[str, ...] = ()
+    ) -> None:
         self.config = config
         self.settings = settings
+        self.ids = ids
+        """Of the scenarios that were asked for; none: all."""
         self.results = Results(strict=settings.strict)
         self.header: list[tuple[str, str]] = []
+        self.found = of_worker(config)
+        """None before the preflight, and where there is none."""
         for text in settings.targets:
             parse_target(text)
         check_launch(settings, workers=config.getoption("dist", "no") != "no")
         for family in settings.families:
             if family not in families():
                 raise SettingsError(
-                    f"{PREFIX}family: got {family!r}, expected one of {', '.join(families())}"
+                    f"{PREFIX}family: got {family!r}, {expected(family, families())}"
                 )
-        chosen = [rule for rule in self.rules() if selected(rule.id, settings.select)]
-        if not chosen:
-            raise SettingsError(
-                f"{PREFIX}select: got {', '.join(settings.select)}, which is no rule's id; "
-                "ids look like sep2672/4.8-11-counter, and * stands for anything"
-            )
+        _check_patterns("select", settings.select, settings.families or families())
         self.known = KnownFailures(config, settings, self.results)
         config.pluginmanager.register(self.known, "mcp-approval-known")
         config.pluginmanager.register(Ending(), "mcp-approval-ending")
         self.vitals = Vitals(config, settings)
-        config.pluginmanager.register(self.vitals, "mcp-approval-vitals")
+        config.pluginmanager.register(self.vitals, VITALS)
         self.aftermath = Aftermath(config, settings)
-        config.pluginmanager.register(self.aftermath, "mcp-approval-aftermath")
+        config.pluginmanager.register(self.aftermath, AFTERMATH)
         if settings.clock.startswith("wait"):
             config.pluginmanager.register(Waiting(), "mcp-approval-waiting")
-        self.ids = take_scenario_ids(config)
         self.reporting = Reporting(config, settings, self)
         config.pluginmanager.register(self.reporting, "mcp-approval-reporting")
 
     @property
     def families(self) -> tuple[str, ...]:
         """Those that the user named; else those that the preflight found; before it, all."""
-        found = getattr(self.config.option, "mcp_approval_offered", None)
-        return self.settings.families or tuple(found or families())
+        found = self.found.offered if self.found is not None else ()
+        return self.settings.families or found or families()
 
     def wanted_families(self) -> list[str]:
         """Those of which some rule was asked for: the preflight of the others would be in vain."""
@@ -106,8 +107,7 @@ class Run:
         """Whether scenarios on a page are run; before the preflight nobody knows, so they are."""
         if self.settings.browser == NO_BROWSER:
             return False
-        found: bool | None = getattr(self.config.option, "mcp_approval_with_page", None)
-        return found is not False
+        return self.found is None or self.found.with_page
 
     def rules(self) -> list[Requirement]:
         """The rules of the chosen families that bind a server; where there is a page, a client."""
@@ -132,15 +132,25 @@ class Run:
             self.header = self.reporting.shown(found.lines)
             if known := self.known.header_line():
                 self.header.append(known)
-            # As options, because xdist hands options on to its workers.
-            self.config.option.mcp_approval_clock_stuck = found.clock_stuck
-            self.config.option.mcp_approval_offered = found.offered
-            self.config.option.mcp_approval_with_page = found.with_page
+            vigil = self.vitals.vigil
+            self.found = PreflightFindings(
+                offered=tuple(found.offered),
+                with_page=found.with_page,
+                clock_stuck=found.clock_stuck,
+                answered=tuple(sorted(vigil.answered)),
+                samples={kind: body.decode("latin-1") for kind, body in vigil.samples.items()},
+            )
         except PreflightError as error:
             reporter = self.config.pluginmanager.getplugin("terminalreporter")
             for line in self.reporting.secrets.hide(str(error)).splitlines():
                 reporter.write_line(line, red=True)
             pytest.exit("nothing was judged", returncode=PREFLIGHT_FAILED)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """xdist's, after our session start and before a worker is started."""
+        if self.found is not None:
+            node.workerinput[WORKER_INPUT] = self.found.to_json()
 
     def pytest_report_header(self) -> list[str]:
         return header_lines(self.header)
@@ -220,6 +230,19 @@ class Run:
             terminalreporter.write_line(line, red=wrong)
 
 
+def _check_patterns(option: str, patterns: tuple[str, ...], among: tuple[str, ...]) -> None:
+    """Each must be like some rule: one that is not was mistyped, or the wrong family is chosen."""
+    known = [rule for family in among for rule in catalogue(family)]
+    for pattern in patterns:
+        if not any(selected(rule.id, (pattern,)) for rule in known):
+            names = [name for rule in known for name in (rule.id, rule.name)]
+            raise SettingsError(
+                f"{PREFIX}{option}: got {pattern!r}, which is no rule's id"
+                f"{meant(pattern.rstrip('*'), names, alike=0.75)}; ids look like "
+                "sep2672/4.8-11-counter, and * stands for anything"
+            )
+
+
 def rules_of(item: pytest.Item) -> list[Requirement]:
     """The rules that a scenario is tied to, by its markers."""
     found = []
@@ -275,54 +298,3 @@ _OF_THE_TARGET = (BrowserError, ClockError, DriverError, EffectsError, TargetErr
 """The target's doing, or its page's (as are Playwright's own errors): nothing was judged."""
 WARNINGS: pytest.StashKey[list[str]] = pytest.StashKey()
 """What a scenario noted that is no failure."""
-
-
-@contextlib.contextmanager
-def opened_target(config: pytest.Config, settings: Settings) -> Iterator[Target]:
-    """The first target; the others are its replicas."""
-    target = open_target(settings.targets[0], settings)
-    stuck = getattr(config.option, "mcp_approval_clock_stuck", "")
-    if stuck:
-        # If time does not move, nothing that needs it is judged.
-        target.clock.close()
-        target.clock = NoClock(stuck)
-    waiting = config.pluginmanager.getplugin("mcp-approval-waiting")
-    if waiting is not None:
-        waiting.attend(target)
-    try:
-        yield target
-    finally:
-        target.close()
-
-
-@contextlib.contextmanager
-def exclusive_use(config: pytest.Config, target: Target) -> Iterator[None]:
-    """For one test: a fresh target where that is possible, and nobody else meanwhile."""
-    vitals: Vitals = config.pluginmanager.getplugin("mcp-approval-vitals")
-    with _lock(config, target), vitals.watching(target):
-        config.pluginmanager.getplugin("mcp-approval-aftermath").begin(target)
-        waiting = config.pluginmanager.getplugin("mcp-approval-waiting")
-        if (target.can_reset or target.settings.reset) and not (waiting and waiting.busy):
-            target.reset()
-        try:
-            yield
-        finally:
-            target.clock.release()
-
-
-@contextlib.contextmanager
-def _lock(config: pytest.Config, target: Target) -> Iterator[None]:
-    """Workers of one run take turns on a server that they share."""
-    worker = getattr(config, "workerinput", None)
-    if worker is None or not target.shared:
-        yield
-        return
-    import fcntl
-
-    path = Path(tempfile.gettempdir()) / f"mcp-approval-{worker['testrunuid']}.lock"
-    with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(handle, fcntl.LOCK_UN)

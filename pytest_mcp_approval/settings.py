@@ -1,8 +1,7 @@
 """What the user asked for: the command line first, then `mcp-approval.toml`, then pyproject.toml.
 
-Every option is known here once, with its place on the command line, its key in the files and the
-one line that says what is wrong with a value. Standard library only: the plugin loads this when it
-is loaded.
+Says in one line what is wrong with a value. Which options there are is `options`'s to know, where
+the files are `settings_files`'s.
 """
 
 from __future__ import annotations
@@ -13,120 +12,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-PREFIX = "--mcp-approval-"
-NO_BROWSER = "none"
-"""As the browser: nothing is checked on a page."""
-WITHOUT_TARGET = ("browser", "page")
-"""Options that make sense without a target: a test of one's own may need no more than a page."""
-FILE = "mcp-approval.toml"
-TABLE = "mcp-approval"
-
-
-class SettingsError(Exception):
-    """One line: what is wrong, and what to do."""
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option, on the command line `--mcp-approval-<name>`, in a file `<name>`."""
-
-    name: str
-    help: str
-    metavar: str | None = None
-    repeatable: bool = False
-    flag: bool = False
-
-    @property
-    def destination(self) -> str:
-        return f"mcp_approval_{self.name.replace('-', '_')}"
-
-
-OPTIONS = (
-    Option(
-        "target",
-        "the server to judge: reference, http(s)://..., stdio:<command line> or "
-        "python:<module>:<factory>; several are replicas of one service; or a verifier that is no "
-        "server: command:<command line> or verifier:<module>:<callable>",
-        "SERVER",
-        repeatable=True,
-    ),
-    Option("origin", "the page that users approve on (default: http://<rp.id>)", "URL"),
-    Option(
-        "page",
-        "the page that people enrol and approve on, for the checks in a browser (the reference "
-        "server brings its own); {port} in it is that of a launched server",
-        "URL",
-    ),
-    Option(
-        "browser",
-        "the browser for checks on a page, a path or a name (default: what is found, see "
-        "python -m pytest_mcp_approval.browser); none leaves those checks out",
-        "PROGRAM|none",
-    ),
-    Option("header", "a header for every HTTP request; redacted in reports", "NAME: VALUE", True),
-    Option(
-        "tool",
-        "a gated tool, and arguments that are safe to run it with; repeatable",
-        "NAME=JSON",
-        repeatable=True,
-    ),
-    Option(
-        "generate-arguments",
-        "let the suite make arguments from inputSchema and RUN the gated tools with them",
-        flag=True,
-    ),
-    Option(
-        "effects",
-        "what shows whether a gated tool ran: a URL, or tool:NAME of a read-only tool",
-        "URL|tool:NAME",
-    ),
-    Option("reset", "how to make the target fresh: restart, or a command to run", "HOW"),
-    Option(
-        "launch",
-        "the command that starts the server of an http(s) target; {port} in it and in the URL is "
-        "a free port, {state} an empty folder (docs/foreign-servers.md)",
-        "COMMAND",
-    ),
-    Option(
-        "launch-timeout", "seconds until a launched server must answer (default: 30)", "SECONDS"
-    ),
-    Option(
-        "environment",
-        "a variable for the server that the suite starts; redacted in reports; repeatable",
-        "NAME=VALUE",
-        repeatable=True,
-    ),
-    Option("directory", "where that server runs (default: where pytest was started)", "PATH"),
-    Option(
-        "clock",
-        "how the server's time is moved (default: auto): libfaketime, a command or URL of yours "
-        "that is told the time, or really waiting, up to so many seconds for a rule",
-        "auto|faketime|hook:HOW|wait[:SECONDS]|none",
-    ),
-    Option("server-id", "the serverId in the target's action hashes (SEP-2672 section 4.6)", "ID"),
-    Option("protocol", "the MCP revision to speak (default: auto)", "auto|REVISION"),
-    Option("family", "judge only this family; repeatable", "FAMILY", repeatable=True),
-    Option("select", "judge only rules like this, e.g. sep2672/4.8*; repeatable", "PATTERN", True),
-    Option(
-        "set",
-        "a setting of one family, as in its table in the files; repeatable",
-        "FAMILY.KEY=VALUE",
-        repeatable=True,
-    ),
-    Option("baseline", "known failures, which do not fail the run (docs/baseline.md)", "FILE"),
-    Option("write-baseline", "write what fails now to this file, to be edited", "FILE"),
-    Option(
-        "report",
-        "write a report to this file: .html, .json, .md, .sarif, .yaml or .svg; repeatable",
-        "PATH",
-        repeatable=True,
-    ),
-    Option("compare", "tell what changed since the run of this .json report", "FILE"),
-    Option("findings", "where findings are left (default: .mcp-approval/findings)", "FOLDER|none"),
-    Option("replay", "run the scenario of a finding again, and compare (docs/report.md)", "FILE"),
-    Option("strict", "a SHOULD that is not met fails the run", flag=True),
-    Option("timeout", "seconds that the target gets for one answer (default: 10)", "SECONDS"),
+from .options import (
+    FILE,
+    NO_BROWSER,
+    OF_WHOLE_RUNS,
+    OPTIONS,
+    PREFIX,
+    START,
+    TABLE,
+    SettingsError,
 )
+from .settings_files import families, file_values, settings_folder
+
+__all__ = [
+    "FILE",
+    "NO_BROWSER",
+    "OPTIONS",
+    "PREFIX",
+    "TABLE",
+    "Settings",
+    "SettingsError",
+    "read_settings",
+    "without_target",
+]
 
 
 @dataclass(frozen=True)
@@ -168,16 +76,12 @@ class Settings:
     """Where the user started: commands run here, and servers if nothing else is said."""
 
 
-OF_WHOLE_RUNS = frozenset({"report", "compare", "write-baseline"})
-"""What a replay, which runs one scenario, leaves alone unless it is asked for at the same time."""
-
-
 def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Settings:
     """The settings of a run; `given` is what the command line says, by option name."""
     from . import launch_settings as launching  # here: a run without a target needs none
     from . import report_settings as reporting
 
-    values = _file_values(_settings_folder(root, directory) or root)
+    values = file_values(settings_folder(root, directory) or root)
     if given.get("target"):
         # Another target than the file's: what is said of how that one is started goes with it.
         values = {k: v for k, v in values.items() if k != "launch" and not _of_an_instance(k, v)}
@@ -223,38 +127,16 @@ def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Sett
     )
 
 
-def files_mention_a_target(root: Path, directory: Path) -> bool:
-    """Whether a file could name a target: a look at its text, cheap enough for every pytest run."""
-    return _settings_folder(root, directory) is not None
-
-
-def _settings_folder(root: Path, directory: Path) -> Path | None:
-    """Where the user started, then pytest's rootdir: in a larger project a server has its own."""
-    for folder in (directory, root):
-        shared = folder / "pyproject.toml"
-        if (folder / FILE).is_file() or (
-            shared.is_file()
-            and f"[tool.{TABLE}" in shared.read_text(encoding="utf-8", errors="replace")
-        ):
-            return folder
-    return None
-
-
-def _file_values(root: Path) -> dict[str, Any]:
-    own, shared = root / FILE, root / "pyproject.toml"
-    found: dict[str, Any] = {}
-    if own.is_file():
-        found, source = _load(own), own.name
-    elif shared.is_file():
-        found = _load(shared).get("tool", {}).get(TABLE, {})
-        source = f"[tool.{TABLE}] of {shared.name}"
-    known = {option.name for option in OPTIONS}
-    for name, value in found.items():
-        if name not in known and not (isinstance(value, dict) and name in _families()):
-            raise SettingsError(
-                f"{source}: got {name!r}, expected one of {', '.join(sorted(known))}"
-            )
-    return found
+def without_target(root: Path, directory: Path) -> str:
+    """What to do where a run was started and nobody named a target."""
+    folder = settings_folder(root, directory)
+    if folder is None:
+        return (
+            f"{START} takes the target of {FILE}, or of [tool.{TABLE}] in pyproject.toml, and "
+            f"{directory} has neither: write one, or say {PREFIX}target=<server>"
+        )
+    own = FILE if (folder / FILE).is_file() else f"[tool.{TABLE}] of pyproject.toml"
+    return f"{own} names no target: write target = ... there, or say {PREFIX}target=<server>"
 
 
 def _of_an_instance(name: str, value: Any) -> bool:
@@ -264,15 +146,6 @@ def _of_an_instance(name: str, value: Any) -> bool:
         and isinstance(value, str)
         and ("{state}" in value or "{port}" in value)
     )
-
-
-def _load(path: Path) -> dict[str, Any]:
-    import tomllib  # here: a run without a target never reads a file
-
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path.name}: no TOML: {error}") from None
 
 
 def _texts(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -355,22 +228,16 @@ def _tools(given: Any) -> dict[str, Any]:
     return tools
 
 
-def _families() -> tuple[str, ...]:
-    from .catalogue.requirements import families  # here: a run without a target needs none
-
-    return families()
-
-
 def _family_settings(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The tables of the families; then what the command line says, a value as TOML writes it."""
-    found = {name: dict(values[name]) for name in _families() if name in values}
+    found = {name: dict(values[name]) for name in families() if name in values}
     for text in _texts(values, "set"):
         place, equals, value = text.partition("=")
         family, *keys = place.strip().split(".")
-        if not equals or not keys or not all(keys) or family not in _families():
+        if not equals or not keys or not all(keys) or family not in families():
             raise SettingsError(
                 f"{PREFIX}set: got {text!r}, expected FAMILY.KEY=VALUE with a family of "
-                f"{', '.join(_families())}"
+                f"{', '.join(families())}"
             )
         table = found.setdefault(family, {})
         for key in keys[:-1]:

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from .catalogue import Verdict
+from .preflight_findings import of_worker
 from .report.results import ScenarioResult
 from .settings import Settings
 from .support.json_reading import read_json
@@ -34,6 +35,7 @@ from .wire import (
 )
 from .wire.text import neutralise
 
+NAME = "mcp-approval-vitals"
 TARGET_LOST = 11
 """pytest's exit code when nothing failed, but checks are not verified because of a lost target."""
 
@@ -70,8 +72,11 @@ class Vitals:
         self.config = config
         self.settings = settings
         self.vigil = Vigil(settings.timeout)
-        # What the preflight saw; as an option, because xdist hands options on to its workers.
-        self.vigil.answered |= set(getattr(config.option, "mcp_approval_answered", ()))
+        found = of_worker(config)
+        if found is not None:
+            self.vigil.answered |= set(found.answered)
+            samples = found.samples.items()
+            self.vigil.samples |= {kind: body.encode("latin-1") for kind, body in samples}
         self.gone = ""
         self._target: Target | None = None
         self._shaken = False
@@ -85,7 +90,6 @@ class Vitals:
     def during_preflight(self) -> Iterator[None]:
         with keeping(self.vigil):
             yield
-        self.config.option.mcp_approval_answered = sorted(self.vigil.answered)
 
     # ---- around each check
 

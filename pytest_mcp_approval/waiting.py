@@ -25,7 +25,7 @@ from .catalogue.requirements import catalogue
 from .catalogue_marker import MARKER
 from .clock import WaitClock
 from .clock.waiting import wait_here
-from .collection import ROOT
+from .starting import ROOT
 from .target import Target
 from .wire.clock import now
 

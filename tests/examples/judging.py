@@ -50,7 +50,8 @@ def copy_of(example: Path, place: Path) -> Path:
 def run_pytest(folder: Path, *arguments: str, commands: Path) -> Judged:
     """`commands` is where `python` is found, as in an activated environment."""
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "listener"]
-    words += ["-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:xdist", *arguments]
+    words += ["-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:xdist", "--mcp-approval"]
+    words += arguments
     environment = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
     environment["PATH"] = f"{commands}{os.pathsep}{os.environ['PATH']}"
     environment["PYTHONPATH"] = str(folder)

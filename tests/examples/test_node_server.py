@@ -1,4 +1,4 @@
-"""examples/node-server, judged as its authors would do it: pytest in its folder.
+"""examples/node-server, judged as its authors would do it: pytest --mcp-approval in its folder.
 
 The example was written from the document and shares no code with the suite or its reference server,
 so what they agree on is not one misreading made twice. A broken copy shows that the agreement is
@@ -76,7 +76,14 @@ def judge(example: Path) -> Iterator[object]:
         selected = [f"--mcp-approval-select=sep2672/{rule}" for rule in rules]
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist"]
         process = subprocess.Popen(
-            [*command, *plugin_options(), f"{BROWSER}=none", *arguments, *selected],
+            [
+                *command,
+                *plugin_options(),
+                "--mcp-approval",
+                f"{BROWSER}=none",
+                *arguments,
+                *selected,
+            ],
             cwd=example,
             env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")},
             stdout=subprocess.PIPE,

@@ -1,7 +1,7 @@
-"""examples/python-server, judged as a user would: pytest in that folder, started apart.
+"""examples/python-server, judged as a user would: by pytest in that folder, started apart.
 
 In pytest's own process by most rules, and over its other ways by those that may differ there; then
-copies with one line broken, which have to be found out. Run `pytest` in the folder for all of it.
+copies with one line broken, which have to be found out. `pytest --mcp-approval` there runs it all.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def test_in_process(folder: Path, part: str):
     assert_all_pass(judge(folder, IN_PROCESS, select=PARTS[part]), PARTS[part])
 
 
-def test_pytest_alone_launches_it(folder: Path):
+def test_the_files_target_is_launched(folder: Path):
     """As mcp-approval.toml says: over HTTP, with a serverId that the suite knows."""
     select = ("4.6-hash*", "4.6-server-id-unique", "4.8-06*")
     # Without libfaketime nobody can move the clock of another process.

@@ -131,21 +131,21 @@ def test_options_come_from_a_file_and_the_command_line_wins(suite):
         ".toml",
         **{"mcp-approval": 'target = ["reference"]\nselect = ["sep2672/4.8-03-method"]\n'},
     )
-    result = suite.run("--collect-only", "-q", target=None)
+    result = suite.run("--mcp-approval", "--collect-only", "-q", target=None)
     assert result.stdout.str().count("mcp-approval/") > 1
-    result = suite.run("--mcp-approval-select=sep2672/none", "-q", target=None)
+    result = suite.run("--mcp-approval", "--mcp-approval-select=sep2672/none", target=None)
     assert result.ret == 4
 
 
 def test_options_come_from_pyproject(suite):
     suite.pytester.makepyprojecttoml('[tool.mcp-approval]\ntarget = "reference"\nstrict = "yes"\n')
-    result = suite.run(target=None)
+    result = suite.run("--mcp-approval", target=None)
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*strict: got 'yes', expected true or false*"])
 
 
 def test_an_unknown_key_in_a_file_is_told(suite):
     suite.pytester.makefile(".toml", **{"mcp-approval": 'targets = ["reference"]\n'})
-    result = suite.run(target=None)
+    result = suite.run("--mcp-approval", target=None)
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*mcp-approval.toml: got 'targets', expected one of *target*"])
+    result.stderr.fnmatch_lines(["*mcp-approval.toml: got 'targets', did you mean 'target'? *"])

@@ -29,6 +29,7 @@ def judge(pytester: pytest.Pytester, *options: str, table: str = TABLE, flags: s
         "-p",
         "no:cacheprovider",
         *plugin_options(),
+        "--mcp-approval",
         "--mcp-approval-family=gateway_consent",
         "--mcp-approval-browser=none",
         *options,

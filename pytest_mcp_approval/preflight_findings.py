@@ -1,0 +1,46 @@
+"""What the preflight found out, as far as scenarios and verdicts depend on it: one object.
+
+Under xdist the controller looks at the target, and its workers judge. They get this object with
+`workerinput`: attributes of `config.option` that are set later do not reach them. Knows no target.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+WORKER_INPUT = "mcp_approval_preflight"
+
+
+@dataclass(frozen=True)
+class PreflightFindings:
+    """The same for the controller and for each of its workers."""
+
+    offered: tuple[str, ...] = ()
+    """The families that the target has."""
+    with_page: bool = False
+    """Whether scenarios on a page are run."""
+    clock_stuck: str = ""
+    """Why the clock is not to be trusted, if it was moved and the target did not notice."""
+    answered: tuple[str, ...] = ()
+    """The kinds of request that the target answered."""
+    samples: Mapping[str, str] = field(default_factory=dict)
+    """Of each kind a request that was answered; its bytes as Latin-1."""
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> PreflightFindings:
+        data: dict[str, Any] = json.loads(text)
+        for name in ("offered", "answered"):
+            data[name] = tuple(data[name])
+        return cls(**data)
+
+
+def of_worker(config: object) -> PreflightFindings | None:
+    """What the controller found; None where this process is no worker, or nobody has looked."""
+    text = getattr(config, "workerinput", {}).get(WORKER_INPUT)
+    return PreflightFindings.from_json(text) if text else None

@@ -1,0 +1,110 @@
+"""The same verdicts with any number of workers: whole runs with and without xdist, compared.
+
+The controller looks at the target before the first verdict, and its workers judge: what it found
+must reach them, or they judge families, pages and clocks that the target does not have.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from pytest_mcp_approval.preflight_findings import PreflightFindings
+
+SERVERS = """
+    import datetime, os, sys, tempfile
+    from pytest_mcp_approval.reference_server.server import build
+
+    class FileSystemClock:
+        '''Out of the reach of freezegun and libfaketime alike.'''
+        def now(self):
+            with tempfile.NamedTemporaryFile() as made:
+                seconds = os.stat(made.name).st_mtime
+            return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+
+    def stuck():
+        return build(clock=FileSystemClock()).asgi_app()
+
+    def plain():
+        return build().asgi_app()
+
+    if __name__ == "__main__":
+        build().run_stdio()
+"""
+OWN = (
+    "--mcp-approval-origin=http://localhost",
+    "--mcp-approval-tool=wipe_cache={}",
+    "--mcp-approval-effects=tool:list_effects",
+)
+TARGETS = {
+    "one family and no page, in this process": ("python:own_servers:plain", *OWN),
+    "a clock that cannot be moved": ("python:own_servers:stuck", *OWN),
+    "a command": (
+        f"stdio:{sys.executable} own_servers.py",
+        *OWN,
+        "--mcp-approval-select=sep2672/4.8-0[1-6]*",
+    ),
+    "every family, and a page that is left alone": (
+        "reference",
+        "--mcp-approval-browser=none",
+        *(
+            f"--mcp-approval-select={one}"
+            for one in ("sep2672/4.4.3*", "*/*one-time*", "*/*expir*")
+        ),
+    ),
+}
+
+
+def judged(suite, target: str, *options: str) -> dict[str, dict[str, str]]:
+    """By rule and by scenario, as the JSON report has it."""
+    report = suite.pytester.path / "found.json"
+    report.unlink(missing_ok=True)
+    few = ("-p", "tests.fewer_cases", "--mcp-approval-report=found.json")
+    result = suite.run_apart(*few, *options, target=target)
+    assert report.is_file(), result.stdout.str() + result.stderr.str()
+    found = json.loads(report.read_text(encoding="utf-8"))
+    return {
+        "rules": {one["id"]: one["verdict"] for one in found["rules"]},
+        "scenarios": {one["id"]: one["verdict"] for one in found["scenarios"]},
+    }
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_workers_judge_as_one_process_does(suite, name):
+    suite.pytester.makepyfile(own_servers=SERVERS)
+    target, *options = TARGETS[name]
+    alone = judged(suite, target, *options, "-n0")
+    assert judged(suite, target, *options, "-n2") == alone
+    assert "failed" not in alone["rules"].values()
+    assert "passed" in alone["rules"].values()
+
+
+SCENARIO = "mcp-approval/sep2672/test_4_8_verification.py::test_only_webauthn_is_a_method"
+
+
+def test_ids_on_the_command_line_reach_workers(suite):
+    assert set(judged(suite, "reference", SCENARIO, "-n2")["scenarios"]) == set(
+        judged(suite, "reference", SCENARIO, "-n0")["scenarios"]
+    )
+
+
+def test_a_replay_reaches_workers(suite):
+    broken = "python:tests.mutants.sep2672_evidence:FoldsTheCaseOfTheMethod"
+    suite.run("--mcp-approval-select=sep2672/4.8-03-method", target=broken)
+    finding = next((suite.pytester.path / ".mcp-approval" / "findings").glob("*.json"))
+    result = suite.run_apart(f"--mcp-approval-replay={finding}", "-n2", target=None)
+    assert result.parseoutcomes() == {"failed": 1}
+    result.stdout.fnmatch_lines(["replay *still*"])
+
+
+def test_what_was_found_travels_whole():
+    found = PreflightFindings(
+        offered=("sep2672",),
+        with_page=True,
+        clock_stuck="why",
+        answered=("tools/list",),
+        samples={"tools/list": "{\xff}"},
+    )
+    assert PreflightFindings.from_json(found.to_json()) == found
