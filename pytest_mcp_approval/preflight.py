@@ -19,8 +19,9 @@ from .catalogue.requirements import scenarios_folder
 from .collection import ON_A_PAGE
 from .families.looking import NotOffered, Preflight, PreflightError
 from .settings import NO_BROWSER, PREFIX, Settings
+from .support.nearest import meant
 from .target import EffectsError, Target, TargetError, open_target
-from .wire import WireError
+from .wire import ListingError, WireError
 from .wire.text import neutralise
 
 __all__ = ["Preflight", "PreflightError", "preflight"]
@@ -29,6 +30,7 @@ __all__ = ["Preflight", "PreflightError", "preflight"]
 def preflight(settings: Settings, wanted: Sequence[str]) -> Preflight:
     """Look at the target for these families. Opens it and closes it again."""
     found = Preflight()
+    _check_browser(settings)
     try:
         target = open_target(settings.targets[0], settings)
     except TargetError as error:
@@ -42,6 +44,62 @@ def preflight(settings: Settings, wanted: Sequence[str]) -> Preflight:
             f"cannot speak to the target: {error}", _advice_for(target, error)
         ) from None
     return found
+
+
+def _check_browser(settings: Settings) -> None:
+    """One that the user named has to be there, whether it is needed or not."""
+    if settings.browser in (None, NO_BROWSER):
+        return
+    from .browser.errors import NoBrowserError
+    from .browser.finding import NAMES, find_browser
+
+    try:
+        find_browser(settings.browser)
+    except NoBrowserError as error:
+        raise PreflightError(f"{error}{meant(settings.browser or '', NAMES)}") from None
+
+
+def _check_names(target: Target) -> None:
+    """Tools that the user named have to be there, and what shows that they ran has to work."""
+    settings = target.settings
+    try:
+        listed = [str(tool.get("name")) for tool in target.session().list_tools()]
+    except ListingError:
+        return  # the families say what that means for them
+    for name in settings.tools:
+        # What stands behind one tool of a gateway is not in its list.
+        behind = ":" in name and not any(":" in one for one in listed)
+        if name not in listed and not behind:
+            raise PreflightError(
+                f"{PREFIX}tool: got {name!r}, which the server does not list{_like(name, listed)}",
+                f"It lists {_shown(listed)}",
+            )
+    probe = target.effects()
+    if probe is None:
+        return
+    try:
+        probe.look()
+    except EffectsError as error:
+        kind, _, name = (settings.effects or "").partition(":")
+        if kind == "tool" and name not in listed:
+            raise PreflightError(
+                f"{PREFIX}effects: got {settings.effects!r}, which the server does not list"
+                f"{_like(name, listed)}",
+                f"It lists {_shown(listed)}",
+            ) from None
+        raise PreflightError(
+            f"{PREFIX}effects cannot be read: {neutralise(str(error), 300)}",
+            "Without it nobody can tell whether a tool ran. Is what serves it up, and is this "
+            "where it is? It has to answer with JSON.",
+        ) from None
+
+
+def _like(name: str, listed: Sequence[str]) -> str:
+    return neutralise(meant(name, listed), 100)
+
+
+def _shown(listed: Sequence[str]) -> str:
+    return ", ".join(neutralise(one, 40) for one in sorted(listed)[:12]) or "no tool"
 
 
 def _advice_for(target: Target, error: WireError | TargetError) -> str:
@@ -84,27 +142,13 @@ def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
     found.say("target", f"{place}  ({session.era.value} era, {session.revision}; {who})")
     if target.settings.launch is not None:
         found.say("launch", neutralise(target.settings.launch, 100))
-    _read_effects_once(target)
+    _check_names(target)
     _look_for_families(target, found, wanted)
     _say_clock(target, found)
     _say_page(target, found)
     if target.effects() is None:
         found.say("effects", f"none: the answer is taken at its word ({PREFIX}effects)")
     _say_missing(target, found)
-
-
-def _read_effects_once(target: Target) -> None:
-    """A URL that cannot be read would leave every check without its proof."""
-    probe = target.effects()
-    if probe is None or not target.settings.effects or target.settings.effects.startswith("tool:"):
-        return
-    try:
-        probe.look()
-    except EffectsError as error:
-        raise PreflightError(
-            f"{PREFIX}effects: {error}",
-            "It has to be a URL that answers JSON, or tool:NAME. Nothing was judged.",
-        ) from None
 
 
 def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) -> None:

@@ -32,6 +32,7 @@ from pytest_mcp_approval.wire.transport import (
     accepted,
 )
 
+_ECHO = "the request itself came back: this command repeats what it reads"
 _MOST_UNREAD = 1000
 """Messages that wait for the command to read on."""
 
@@ -227,6 +228,9 @@ class StdioTransport(Transport):
         match message.kind:
             case MessageKind.RESPONSE:
                 self._take_response(message)
+            case MessageKind.REQUEST if self._is_echo(message, line):
+                # Its answer would come back too, and be taken for the server's.
+                self._stray(Reply(Outcome.GARBAGE, line, detail=_ECHO), alone=True)
             case MessageKind.REQUEST:
                 answer = self._answer_to(message)
                 # One that asks without end may never read.
@@ -234,6 +238,13 @@ class StdioTransport(Transport):
                     self._write(answer + b"\n", Deadline(0))
             case MessageKind.NOTIFICATION:
                 self._overheard(message, line, "a notification")
+
+    def _is_echo(self, message: Message, line: bytes) -> bool:
+        """Whether this is a request of ours that waits, word for word."""
+        key = message.id if type(message.id) in (int, str) else None
+        with self._lock:
+            one = self._waiting.get(key) if key is not None else None
+        return one is not None and line.strip() == one.outgoing.body.strip()
 
     def _take_response(self, message: Message) -> None:
         key = message.id if type(message.id) in (int, str) else None

@@ -82,7 +82,10 @@ def test_a_described_page_is_driven_as_described(suite, browser):
 @pytest.mark.parametrize(
     ("entry", "line"),
     [
-        ("approv=#approve", "got 'approv', expected one of ready, enrol, enrolled, tool, *"),
+        (
+            "approv=#approve",
+            "got 'approv', did you mean 'approve'? expected one of ready, enrol, enrolled, tool, *",
+        ),
         ("approve=7", "approve: got 7, expected a selector such as *"),
         ("argument=#one", "argument: got '#one', expected a selector with {name} in it"),
     ],

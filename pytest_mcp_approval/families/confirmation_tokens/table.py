@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...support.nearest import expected
 from . import vocabulary as words
 from .answers import SHAPES, TIMES
 from .looks import FORMS, is_look
@@ -213,7 +214,7 @@ def _known_keys(place: str, given: Any, known: tuple[str, ...]) -> None:
     for key in given:
         if key not in known:
             where = f"{place}.{key}" if place else key
-            raise TableError(f"{where}: unknown, expected one of {', '.join(known)}")
+            raise TableError(f"{where}: unknown, {expected(key, known)}")
 
 
 def _text(given: Mapping[str, Any], name: str, usual: str) -> str:

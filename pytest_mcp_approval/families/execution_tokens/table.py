@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...settings import SettingsError
+from ...support.nearest import meant
 from . import vocabulary as words
 from .making import Names
 
@@ -69,6 +70,7 @@ def read_table(given: Mapping[str, Any], *, is_server: bool) -> Table:
         if name not in known:
             raise SettingsError(
                 f"[{words.FAMILY}] got {name!r}, expected one of {', '.join(known)}"
+                f"{meant(name, known)}"
             )
         place = "names" if name == "members" else name.replace("-", "_")
         if value is not None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...settings import PREFIX, SettingsError
+from ...support.nearest import expected
 from . import vocabulary as words
 from .vocabulary import FAMILY, Choice, Kind, split_tool_name
 
@@ -141,9 +142,7 @@ def read_table(given: Mapping[str, Any]) -> Table:
         elif key == "tools":
             values[name] = _tools(value)
         else:
-            raise SettingsError(
-                f"[{FAMILY}]: got {key!r}, expected one of {', '.join(sorted(_KEYS))}"
-            )
+            raise SettingsError(f"[{FAMILY}]: got {key!r}, {expected(key, sorted(_KEYS))}")
     return Table(**values)
 
 
@@ -216,9 +215,7 @@ def _tools(value: Any) -> Mapping[str, Any]:
         place = f"tools.{name!r}"
         for key in _checked(place, own, Mapping, "a table"):
             if key not in _TOOL_KEYS:
-                raise SettingsError(
-                    f"[{FAMILY}] {place}: got {key!r}, expected one of {', '.join(_TOOL_KEYS)}"
-                )
+                raise SettingsError(f"[{FAMILY}] {place}: got {key!r}, {expected(key, _TOOL_KEYS)}")
         _checked(f"{place}.app", own.get("app", ""), str, "an app's id")
         _checked(f"{place}.tool", own.get("tool", ""), str, "a tool's name")
         _checked(f"{place}.arguments", own.get("arguments", {}), Mapping, "a table of arguments")
@@ -237,7 +234,7 @@ def _words(value: Any) -> Words:
     known = Words.__dataclass_fields__
     for key, text in _checked("page", value, Mapping, "a table").items():
         if key not in known:
-            raise SettingsError(f"[{FAMILY}.page]: got {key!r}, expected one of {', '.join(known)}")
+            raise SettingsError(f"[{FAMILY}.page]: got {key!r}, {expected(key, known)}")
         _checked(f"page.{key}", text, str, "what is written there")
     return Words(**value)
 
@@ -246,9 +243,7 @@ def _oauth(value: Any) -> OAuth:
     given = _checked("oauth", value, Mapping, "a table")
     for key in given:
         if key not in _OAUTH_KEYS:
-            raise SettingsError(
-                f"[{FAMILY}.oauth]: got {key!r}, expected one of {', '.join(_OAUTH_KEYS)}"
-            )
+            raise SettingsError(f"[{FAMILY}.oauth]: got {key!r}, {expected(key, _OAUTH_KEYS)}")
     for key in _OAUTH_NEEDED:
         if key not in given:
             raise SettingsError(f"[{FAMILY}.oauth]: got no {key!r}, expected it there")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...settings import PREFIX, SettingsError
+from ...support.nearest import expected
 from . import vocabulary as words
 
 _IRREVERSIBLE = re.compile(r"delete|remove|destroy|purge|wipe|drop|erase|revoke")
@@ -132,16 +133,15 @@ def read_table(given: Mapping[str, Any]) -> Table:
         elif key in ("pairs", "back-end"):
             values[name] = _checked(key, value, Mapping, "a table")
         else:
-            known = ", ".join(sorted((*_TEXTS, *_TRUTHS, "expiry-minutes", "pairs")))
-            raise SettingsError(f"[{words.FAMILY}]: got {key!r}, expected one of {known}")
+            known = sorted((*_TEXTS, *_TRUTHS, "expiry-minutes", "pairs"))
+            raise SettingsError(f"[{words.FAMILY}]: got {key!r}, {expected(key, known)}")
     table = Table(**values)
     for name, own in table.pairs.items():
         _checked(f"pairs.{name}", own, Mapping, "a table")
         for key in own:
             if key not in _PAIR_KEYS:
                 raise SettingsError(
-                    f"[{words.FAMILY}.pairs.{name}]: got {key!r}, "
-                    f"expected one of {', '.join(sorted(_PAIR_KEYS))}"
+                    f"[{words.FAMILY}.pairs.{name}]: got {key!r}, {expected(key, sorted(_PAIR_KEYS))}"
                 )
     return table
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ...settings import SettingsError
+from ...support.nearest import expected
 
 TABLE = "page"
 """Under the family's own table."""
@@ -63,9 +64,7 @@ class PageDescription:
         given: dict[str, Steps] = {}
         for key, value in table.items():
             if key not in known:
-                raise SettingsError(
-                    f"[sep2672.{TABLE}]: got {key!r}, expected one of {', '.join(known)}"
-                )
+                raise SettingsError(f"[sep2672.{TABLE}]: got {key!r}, {expected(key, known)}")
             given[known[key]] = _steps(key, value)
         if "argument" in given:
             if "arguments" in given:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ...settings import PREFIX, Settings, SettingsError
+from ...support.nearest import expected
 from ...target import Target
 from .page import PATIENCE, PageDriver, PageError, PageMemory
 from .page_description import TABLE, PageDescription
@@ -20,6 +21,9 @@ NO_PAGE = f"the server has no page to test: {PREFIX}page=URL"
 def described(settings: Settings) -> PageDescription:
     """What [sep2672.page] says; SettingsError where it cannot be read."""
     table = settings.family_settings.get("sep2672", {})
+    for key in table:
+        if key != TABLE:
+            raise SettingsError(f"[sep2672]: got {key!r}, {expected(key, [TABLE])}")
     return PageDescription.of_table(table.get(TABLE, {}))
 
 

@@ -30,10 +30,6 @@ def look(target: Target, found: Preflight) -> None:
         )
     _check_page(target)
     runnable = _say_gated(gated, found)
-    misspelt = sorted(set(target.settings.tools) - {tool.name for tool in tools})
-    if misspelt:
-        listed = neutralise(", ".join(sorted(tool.name for tool in tools)), 200)
-        found.say("unknown", f"{PREFIX}tool {', '.join(misspelt)}: the server lists {listed}")
     passkey = _honest_enrolment(approval, found)
     if passkey is not None and runnable:
         tool = runnable[0]

@@ -48,7 +48,7 @@ def test_a_tools_name_goes_into_a_selector_whatever_it_is(name: str, selector: s
 @pytest.mark.parametrize(
     ("table", "line"),
     [
-        ({"aprove": "#x"}, "got 'aprove', expected one of ready, enrol, "),
+        ({"aprove": "#x"}, "got 'aprove', did you mean 'approve'? expected one of ready, enrol, "),
         ({"approve": ""}, "approve: got '', expected a selector such as"),
         ({"approve": []}, "approve: got [], expected a selector such as"),
         ({"approve": ["#a", 1]}, "approve: got ['#a', 1], expected"),
