@@ -141,7 +141,7 @@ def read_table(given: Mapping[str, Any]) -> Table:
         for key in own:
             if key not in _PAIR_KEYS:
                 raise SettingsError(
-                    f"[{words.FAMILY}.pairs.{name}]: got {key!r}, {expected(key, sorted(_PAIR_KEYS))}"
+                    f"[{words.FAMILY}.pairs.{name}]: got {key!r}, {expected(key, _PAIR_KEYS)}"
                 )
     return table
 
