@@ -26,9 +26,7 @@ _INSTANT = re.compile(
     r"|\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT"
 )
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9_+/=-]{16,}")
-_HEX = re.compile(
-    r"\b(?=[0-9a-fA-F-]*\d)(?=[0-9a-fA-F-]*[a-fA-F])[0-9a-fA-F][0-9a-fA-F-]{6,}[0-9a-fA-F]\b"
-)
+_HEX = re.compile(r"\b(?=[0-9a-fA-F-]*\d)(?=[0-9a-fA-F-]*[a-fA-F])[0-9a-fA-F][0-9a-fA-F-]{6,}[0-9a-fA-F]\b")
 _QUOTED = re.compile(r'\\?"([^"]{0,200}?)\\?"|(?<!\w)\'([^\']{0,200})\'(?!\w)|`([^`]{0,200})`')
 _PATH = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d+\])+")
 _KIND = re.compile(
