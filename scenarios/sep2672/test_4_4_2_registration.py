@@ -162,7 +162,6 @@ FAULTS = {
     "authenticator-data-cut-by-1": Truncated(1),
     "authenticator-data-cut-by-40": Truncated(40),
     "authenticator-data-of-hardly-any-byte": Truncated(160),
-    "key-off-its-curve": OffCurveKey(),
     "algorithm-not-offered": OtherAlgorithm(),
 }
 
@@ -179,6 +178,35 @@ def test_a_faulty_registration_is_refused(ceremony, fault):
         Reason.VERIFICATION_FAILED,
         sent=f"{words.ENROLL_FINISH}, attestation none, fault {fault.name} ({fault.check})",
     )
+
+
+EDDSA, RSA = -8, (-257, -258, -259, -37, -38, -39, -65535)
+"""Algorithms as COSE numbers them."""
+
+
+@requirement("sep2672/4.4.2-response-verified")
+def test_a_key_off_its_curve_is_refused(ceremony):
+    """A public key that is no point of its curve is none: the response is not well-formed.
+
+    Reading: an Ed25519 key is any 32 bytes to the usual libraries, which find out when they first
+    verify a signature; accepting one is a warning.
+    """
+    ceremony.enrol()
+    fault = OffCurveKey()
+    honest = answer(ceremony)[1]
+    algorithm = honest["response"].get("publicKeyAlgorithm")
+    if algorithm in RSA:
+        raise NotApplicable("this server asks for RSA keys, which are on no curve")
+    _, response = answer(ceremony, faults=fault)
+    sent = f"{words.ENROLL_FINISH}, attestation none, fault {fault.name} ({fault.check})"
+    if algorithm != EDDSA:
+        expect_registration_refused(ceremony, response, Reason.VERIFICATION_FAILED, sent=sent)
+        return
+    reply = ceremony.approval.finish(response)
+    if succeeded(reply):
+        ceremony.warn(f"{sent}: accepted; an Ed25519 key that is no point verifies nothing")
+        return
+    ceremony.expect_error(reply, Reason.VERIFICATION_FAILED, sent=sent)
 
 
 ORIGINS = {

@@ -270,8 +270,6 @@ ODD = {
     "Infinity": ("-Infinity", "null"),
     "one member twice": ('{"a":1,"a":2}', '{"a":2}'),
     "one member twice by an escape": (r'{"a":1,"\u0061":2}', '{"a":2}'),
-    "half a surrogate pair": (r'"\ud800"', '"\ufffd"'),
-    "half a surrogate pair in a name": (r'{"\udc00":1}', '{"\ufffd":1}'),
     "no UTF-8": (b'"\xc3\x28"', '"\ufffd("'),
     "UTF-8 of a surrogate": (b'"\xed\xa0\x80"', '"\ufffd\ufffd\ufffd"'),
     "UTF-8 longer than need be": (b'"\xc0\x80"', r'"\u0000"'),
@@ -303,6 +301,36 @@ def test_what_is_hardly_json_is_refused(ceremony, odd, like, request):
             alike = usual is not None and action_hash_of(usual) == wire[words.NONCE_BYTES :]
             ceremony.warn(f"{sent}: issued{f', with the hash of {like!a}' if alike else ''}")
     elif reply.outcome in (Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.GARBAGE):
+        ceremony.warn(f"{sent}: {reply.describe()}; an error would say what is wrong")
+    expect_still_issues(ceremony, after=sent)
+
+
+HALF_A_PAIR = {
+    "in a text": r'"\ud800"',
+    "the other half": r'"a\udfffb"',
+    "the halves the wrong way round": r'"\udc00\ud800"',
+    "in a name": r'{"\udc00":1}',
+}
+
+
+@requirement("sep2672/4.6-jcs")
+@pytest.mark.parametrize("text", HALF_A_PAIR.values(), ids=HALF_A_PAIR)
+def test_half_a_surrogate_pair_gets_no_challenge(ceremony, text, request):
+    """RFC 8785, section 3.2.2.2: such data "MUST cause a compliant JCS implementation to terminate
+    with an appropriate error". An error of any layer is right; silence is reported."""
+    _ = ceremony.passkey
+    tool = tools_to_ask(ceremony)[0]
+    issued(ceremony, tool)
+    arguments = {**safe_arguments(tool), EXTRA_MEMBER: RawJson(text)}
+    sent = f"a challenge for {tool.name} with half a surrogate pair, {request.node.callspec.id}"
+    reply = ceremony.approval.request_challenge(tool.name, arguments)
+    ceremony.expect(
+        reply.outcome is not Outcome.RESULT,
+        sent=sent,
+        expected="an error: such text has no RFC 8785 form",
+        got=reply.describe(),
+    )
+    if reply.outcome in (Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.GARBAGE):
         ceremony.warn(f"{sent}: {reply.describe()}; an error would say what is wrong")
     expect_still_issues(ceremony, after=sent)
 

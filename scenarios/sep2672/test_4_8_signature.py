@@ -77,8 +77,6 @@ CLIENT_AND_DEVICE_FAULTS = {
     "user presence (UP) clear": [FlipFlag("UP")],
     "user verification (UV) clear": [FlipFlag("UV")],
     "UP and UV clear": [FlipFlag("UP"), FlipFlag("UV")],
-    "crossOrigin true": [CrossOrigin()],
-    "crossOrigin true with a topOrigin": [TopOrigin()],
     "authenticatorData one byte short": [Truncated(1)],
     "authenticatorData without counter": [Truncated(4)],
     "authenticatorData empty": [Truncated(37)],
@@ -144,6 +142,8 @@ def test_both_halves_of_the_challenge_are_compared(ceremony, half):
 
 
 FURTHER_FAULTS = {
+    "crossOrigin true": ("security-key", CrossOrigin()),
+    "crossOrigin true with a topOrigin": ("security-key", TopOrigin()),
     "a userHandle of somebody else": ("security-key", WrongUserHandle()),
     "authenticatorData with a byte more": ("security-key", Trailing()),
     "backup state (BS) without backup eligibility (BE)": ("security-key", FlipFlag("BS")),

@@ -34,6 +34,8 @@ class Mutant:
     because: str
     fault: str
     """The defect, in the words of its docstring."""
+    warned: bool = False
+    """The document leaves it open: it is a warning, also of a MUST."""
     command: Callable[[Path], str] | None = None
     """For what is no server: makes the broken command in a folder, and gives its command line."""
 
@@ -52,7 +54,7 @@ def register(mutant: Mutant) -> None:
     MUTANTS[mutant.name] = mutant
 
 
-def mutant(*, kills: str, because: str) -> Callable[[Any], Any]:
+def mutant(*, kills: str, because: str, warned: bool = False) -> Callable[[Any], Any]:
     """Registers a broken part, and puts the factory of a server that has it in its place."""
 
     def decorate(part: Any) -> Any:
@@ -60,7 +62,7 @@ def mutant(*, kills: str, because: str) -> Callable[[Any], Any]:
         made.mcp_approval_reference = True  # the suite then treats it as the reference it is
         made.part = part
         words = inspect.getdoc(part) or "no words for it"
-        register(Mutant(part.__name__, part.__module__, kills, because, words))
+        register(Mutant(part.__name__, part.__module__, kills, because, words, warned))
         return made
 
     return decorate

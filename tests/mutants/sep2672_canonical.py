@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import unicodedata
 import uuid
 from collections.abc import Callable
@@ -342,6 +343,26 @@ class AcceptsForeignChallenges(ApprovalGate):
                 action_hash=self.hash_of(attempt.tool.name, attempt.arguments, self.server_id),
                 consumed_at=None,
             )
+
+
+@mutant(kills="sep2672/4.6-jcs", because="half a surrogate pair, in a")
+class ReplacesHalfAPair(ReferenceServer):
+    """Text with half a surrogate pair is read with a replacement character, and hashed so."""
+
+    def asgi_app(self, **options: Any) -> Any:
+        door = super().asgi_app(**options)
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            async def mended() -> Any:
+                message = await receive()
+                if message["type"] == "http.request":
+                    body = re.sub(rb"\\ud[89a-f][0-9a-f]{2}", rb"\\ufffd", message["body"])
+                    message = {**message, "body": body}
+                return message
+
+            await door(scope, mended, send)
+
+        return app
 
 
 @mutant(kills="sep2672/4.6-server-id-stable", because="two different second halves")

@@ -216,6 +216,17 @@ class DoesNotLookAtTheKey(RelyingParty):
         pass
 
 
+@mutant(kills="sep2672/4.4.2-response-verified", because="Ed25519 key that is no", warned=True)
+class TakesAny32BytesForAKey(RelyingParty):
+    """Asks for Ed25519, and keeps a public key without looking whether it is a point."""
+
+    def __init__(self) -> None:
+        super().__init__(algorithms=[-8])
+
+    def check_public_key(self, public_key: bytes) -> None:
+        pass
+
+
 @mutant(kills="sep2672/4.4.2-response-verified", because="fault other-algorithm")
 class TakesEveryAlgorithm(RelyingParty):
     """Takes keys of algorithms that it did not offer."""

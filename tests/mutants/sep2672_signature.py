@@ -163,7 +163,7 @@ class NeverLooksForVerification(RelyingParty):
         pass
 
 
-@mutant(kills=SIGNATURE, because="crossOrigin true[^§]*tool run")
+@mutant(kills=SIGNATURE, because="crossOrigin true[^§]*tool run", warned=True)
 class AllowsFraming(RelyingParty):
     """Takes assertions of framed pages."""
 

@@ -1,0 +1,33 @@
+"""What the document of SEP-2672 leaves open fails nobody."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_mcp_approval.catalogue import Verdict
+from tests.inner_runs import Verdicts, bare_options
+
+LENIENT = "python:tests.families.sep2672.lenient_servers"
+CLASS = "mcp-approval/sep2672/test_4_7_authenticator_class.py::test_transports_of_the_wrong_type"
+DISPLAY = "mcp-approval/sep2672/test_4_4_3_display_text.py"
+RAW = "python:tests.mutants.sep2672_challenge:RawControls"
+
+
+@pytest.mark.parametrize(
+    ("target", "scenario", "verdict"),
+    [
+        (f"{LENIENT}:keeps_the_names_in_transports", f"{CLASS}[a list with null]", Verdict.PASSED),
+        (RAW, f"{DISPLAY}::test_invisible_characters_are_made_visible[null]", Verdict.WARNING),
+        (RAW, f"{DISPLAY}::test_no_control_character_reaches_the_display[escape]", Verdict.FAILED),
+    ],
+    ids=["usb beside null includes usb", "a null shows nothing else", "an escape may erase"],
+)
+def test_the_verdict_is_what_the_document_says(suite, target, scenario, verdict):
+    listener = Verdicts()
+    suite.run(
+        scenario,
+        *("--mcp-approval-browser=none", "--mcp-approval-findings=none", "-q", *bare_options()),
+        target=target,
+        plugins=[listener],
+    )
+    assert [one["verdict"] for one in listener.found] == [verdict]
