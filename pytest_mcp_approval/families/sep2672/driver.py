@@ -29,6 +29,8 @@ from . import vocabulary as words
 from .vocabulary import Annotation, AnnotationError, Reason, annotation_of
 
 _NOT_GIVEN: Any = object()
+REGISTERED_ODDLY = "a registration other than an honest one was sent"
+"""Remembered of a target: a call that is served says nothing of what that did to enrolments."""
 
 
 @dataclass(frozen=True)
@@ -220,9 +222,6 @@ class Approval(Driver):
         page = target.settings.page
         of_the_page = origin_of_url(page) if page is not None else None
         self._origin = target.settings.origin or of_the_page or target.default_origin
-        self._registered_oddly = False
-        """A registration of some other kind was sent: a call that is served says nothing of what
-        that does to enrolments."""
 
     # ---- what there is
 
@@ -269,7 +268,7 @@ class Approval(Driver):
         return options
 
     def finish(self, response: Any, *, session: Session | None = None) -> Reply:
-        self._registered_oddly = True
+        self.target.remembered[REGISTERED_ODDLY] = True
         return (session or self.session).call(words.ENROLL_FINISH, {"response": response})
 
     def origin_for(self, options: Mapping[str, Any]) -> str:
@@ -316,9 +315,9 @@ class Approval(Driver):
         if changes and not isinstance(shape, Authenticator):
             shape = Authenticator(shape, **changes)
         device, page, response = self.register(shape)
-        odd = self._registered_oddly
+        odd = self.target.remembered.get(REGISTERED_ODDLY, False)
         reply = self.finish(response)
-        self._registered_oddly = odd
+        self.target.remembered[REGISTERED_ODDLY] = odd
         if not (isinstance(reply.result, dict) and reply.result.get("success") is True):
             raise DriverError(f"an honest enrolment was refused: {reply.describe()}", reply)
         return Passkey(device, page, response)
@@ -369,7 +368,8 @@ class Approval(Driver):
         outcome = self.observe(
             lambda: (session or self.session).call("tools/call", params, headers=headers)
         )
-        if outcome.executed and outcome.answered_with_result and not self._registered_oddly:
+        odd = self.target.remembered.get(REGISTERED_ODDLY, False)
+        if outcome.executed and outcome.answered_with_result and not odd:
             self.served()
         return outcome
 

@@ -11,7 +11,7 @@ from ...catalogue import NotVerified
 from ...settings import PREFIX
 from ...target import Target
 from . import vocabulary as words
-from .driver import Approval, DriverError, ListedTool, Passkey
+from .driver import REGISTERED_ODDLY, Approval, DriverError, ListedTool, Passkey
 
 _REMEMBERED = "passkey"
 """Where the scenarios' passkey is kept on a target that keeps everything (`Ceremony.passkey`)."""
@@ -45,14 +45,16 @@ def honest_approval(target: Target) -> str:
 
 
 def glance(target: Target) -> str:
-    """An enrolment is begun and a challenge asked for: "" if both are given, else what came.
+    """A challenge is asked for: "" if it is given, else what came. An enrolment is begun as well,
+    if a registration other than an honest one was sent since the last glance.
 
     Where no passkey is known to be enrolled, that none is eligible is as good an answer.
     """
     approval = Approval(target)
     tool = _tool(approval)
     try:
-        approval.begin_options()
+        if target.remembered.pop(REGISTERED_ODDLY, False):
+            approval.begin_options()
         approval.challenge(tool.name, tool.arguments)
     except DriverError as error:
         known = _keeps_everything(target) and _REMEMBERED in target.remembered
