@@ -11,6 +11,7 @@ import os
 import shlex
 from collections.abc import Generator, Iterable
 from dataclasses import replace
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ import pytest
 
 from .catalogue import Requirement, Verdict
 from .catalogue_marker import MARKER
+from .failure_text import FailureText
 from .options import START
 from .report.comparison import ComparisonError, Earlier, read_earlier
 from .report.conversation import conversation_text
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 
 NOT_WRITTEN = 4
 """pytest's exit code for a run that went well, but whose report could not be written."""
+_EVERY_CHECK = 2
+"""With -vv pytest tells each failed check at length."""
 _NOTHING_RAN = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 _NOT_REPEATED = frozenset(
     {"baseline", "compare", "findings", "replay", "report", "select", "write-baseline"}
@@ -91,6 +95,9 @@ class Reporting:
         self.started = datetime.datetime.now(datetime.UTC)
         self._began = now()
         self._lines: list[tuple[str, bool]] = []
+        self._stats: dict[str, list[Any]] = {}
+        self._failed: list[Any] = []
+        """What pytest counts as failed, and which of it that is."""
 
     def shown(self, lines: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Lines of the header, without secrets."""
@@ -171,7 +178,7 @@ class Reporting:
             if self.replayed is not None and session.exitstatus in _NOTHING_RAN:
                 self._say_replayed(session, self.replayed)
             return
-        report = self._report()
+        report = self.report
         written, problems = write_reports(report, self.settings.reports)
         if self.replayed is None:
             problems += filter(None, [append_step_summary(report, dict(os.environ))])
@@ -200,7 +207,32 @@ class Reporting:
         if line:
             self._lines.append((line, wrong))
 
-    def _report(self) -> Report:
+    # ---- in the terminal
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
+        """Failed checks are told by cause, in the summary. pytest's own section of failures would
+        tell each of them again: it does not get them, unless it was asked for details."""
+        option = self.config.option
+        self._stats = terminalreporter.stats
+        self._failed = self._stats.get("failed", [])
+        others = [one for one in self._failed if not _is_finding(one)]
+        by_cause = option.tbstyle in ("auto", "no") and option.verbose < _EVERY_CHECK
+        if by_cause and len(others) < len(self._failed):
+            self._stats["failed"] = others
+        try:
+            return (yield)
+        finally:
+            self.hand_back_failures()
+
+    def hand_back_failures(self) -> None:
+        """For the short summary: the line of each failed check (FAILED ...) stays."""
+        if self._failed:
+            self._stats["failed"] = self._failed
+
+    @cached_property
+    def report(self) -> Report:
+        """The run as every reporter sees it; made when all results are there."""
         hide = self.secrets.hide
         try:
             ours = version("pytest-mcp-approval")
@@ -245,6 +277,11 @@ class Reporting:
 def record_of(item: pytest.Item) -> recording.Recording | None:
     """What happened in a scenario so far."""
     return item.stash.get(_RECORD, None)
+
+
+def _is_finding(report: Any) -> bool:
+    """Whether it is a check that found something; others failed otherwise."""
+    return hasattr(report, "mcp_approval") and isinstance(report.longrepr, FailureText)
 
 
 def _recorded(item: pytest.Item) -> Generator[None, Any, Any]:

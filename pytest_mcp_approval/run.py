@@ -34,7 +34,7 @@ from .families.driving import DriverError
 from .known_failures import KnownFailures
 from .preflight_findings import WORKER_INPUT, PreflightFindings, of_worker
 from .report.results import Results, ScenarioResult
-from .report.terminal import header_lines, summary_lines
+from .report.terminal import colour_of, header_lines, summary_lines
 from .reporting import Reporting
 from .settings import NO_BROWSER, PREFIX, Settings, SettingsError
 from .support.nearest import expected, meant
@@ -219,11 +219,12 @@ class Run:
                 report.longrepr = FailureText(report.longrepr, result.headline)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        self.reporting.hand_back_failures()
         if self.results:
-            # pytest has shown the failures already, unless it was told not to.
-            unseen = self.config.option.tbstyle == "no"
-            for line in summary_lines(self.results, self.rules(), with_failures=unseen):
-                terminalreporter.write_line(line)
+            width = min(120, max(80, terminalreporter._tw.fullwidth))
+            verbose = self.config.option.verbose > 0
+            for line in summary_lines(self.reporting.report, width=width, verbose=verbose):
+                terminalreporter.write_line(line, **colour_of(line))
             for line in self.known.notes():
                 terminalreporter.write_line(line)
         for line, wrong in self.reporting.lines():

@@ -6,21 +6,28 @@ counts as the same answer is `normalising`'s to know. Knows no format.
 
 from __future__ import annotations
 
-import os
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..catalogue import Requirement, Verdict
+from ..wire.text import neutralise
 from .normalising import gist
 from .results import ScenarioResult
 
 FOUND = (Verdict.FAILED, Verdict.WARNING, Verdict.KNOWN)
 """The verdicts that make a finding, in the order of telling."""
 _NOT_IN_ORDER = (Verdict.FAILED, Verdict.NOT_VERIFIED, Verdict.HARNESS_ERROR)
-_LONGEST_LABEL = 60
+_LONGEST_LABEL = 45
 _CASCADE_CHECKS = 10
+_LONGEST_REASON = 300
+_EXPECTED = re.compile(
+    r"(?:a JSON-RPC error with code )?(?P<code>-3\d{4})"
+    r"(?: (?P<reasons>\w+(?: or \w+)*))?(?:, (?P<effect>.+))?"
+)
+_CAME = re.compile(r"error (?P<code>-?\d+) (?P<reason>\w+)(?:, (?P<effect>.+))?")
 _SAID = re.compile(r"(?:error -?\d+|HTTP \d{3}|no answer|the connection) .*")
 _EFFECT = re.compile(r"[,;] (?:tool|operation|content|something) (?:not run|ran|run\b.*)$")
 
@@ -49,10 +56,8 @@ class GroupedFinding:
         """What is different about each variant, in a few words; the same words once."""
         texts = [_told(one) for one in self.checks]
         own = _own_words(texts)
-        counts = Counter(
-            own[place] or _parameters(one) for place, one in enumerate(self.checks) if place
-        )
-        return [_short(text) + (f" ({n} times)" if n > 1 else "") for text, n in counts.items()]
+        counts = Counter(_label(own[place], one) for place, one in enumerate(self.checks) if place)
+        return [f"{text} ({n} times)" if n > 1 else text for text, n in counts.items()]
 
 
 def group_findings(
@@ -64,7 +69,7 @@ def group_findings(
     for one in scenarios:
         named = [places[name] for name in one.rules if name in places]
         if one.verdict in FOUND and named:
-            key = (FOUND.index(one.verdict), named[0], *answer_of(one))
+            key = (FOUND.index(one.verdict), named[0], *wrong_in(one))
             groups.setdefault(key, []).append(one)
     found = []
     # By verdict and rule; within a rule what most checks have found.
@@ -85,12 +90,34 @@ def answer_of(one: ScenarioResult) -> tuple[str, str]:
     return gist(evidence.expected, evidence.sent), gist(evidence.got, evidence.sent)
 
 
+def wrong_in(one: ScenarioResult) -> tuple[str, str]:
+    """What is wrong, as far as it counts. Where all is right but the code, that is what is wrong,
+    whatever the reason was."""
+    told = only_the_code(one)
+    return (told, "") if told else answer_of(one)
+
+
+def only_the_code(one: ScenarioResult) -> str:
+    """A line, if the answer has the expected reason and effect under another code."""
+    if one.evidence is None:
+        return ""
+    wanted = _EXPECTED.fullmatch(one.evidence.expected)
+    came = _CAME.fullmatch(gist(one.evidence.got))
+    if not wanted or not came or came["code"] == wanted["code"]:
+        return ""
+    reasons = (
+        wanted["reasons"] or one.evidence.sent
+    )  # a check of codes alone says which it provokes
+    if not re.search(rf"\b{came['reason']}\b", reasons) or wanted["effect"] != came["effect"]:
+        return ""
+    return f"code {came['code']} instead of {wanted['code']}, else as expected"
+
+
 def _with_alike(found: Sequence[GroupedFinding]) -> tuple[GroupedFinding, ...]:
     by_answer: dict[tuple[Verdict, str, str], list[int]] = {}
     for one in found:
         if one.example.evidence is not None:
-            key = (one.verdict, *answer_of(one.example))
-            by_answer.setdefault(key, []).append(one.number)
+            by_answer.setdefault((one.verdict, *wrong_in(one.example)), []).append(one.number)
     shared = {number: numbers for numbers in by_answer.values() for number in numbers}
     return tuple(
         replace(one, alike=tuple(n for n in shared.get(one.number, ()) if n != one.number))
@@ -110,18 +137,23 @@ def _told(one: ScenarioResult) -> str:
 def _own_words(texts: Sequence[str]) -> list[str]:
     """Each text without the words that all begin with, and all end with."""
     split = [text.split(" ") for text in texts]
-    ahead = len(os.path.commonprefix(split))
-    behind = len(os.path.commonprefix([words[ahead:][::-1] for words in split]))
+    ahead = _shared(split)
+    behind = _shared([words[ahead:][::-1] for words in split])
     return [" ".join(words[ahead : len(words) - behind]).strip(" ,;:") for words in split]
 
 
-def _parameters(one: ScenarioResult) -> str:
-    """What pytest's id has in brackets; else the scenario's name."""
+def _shared(texts: Sequence[Sequence[str]]) -> int:
+    """How many words all of them begin with."""
+    columns = zip(*texts, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda words: len(set(words)) == 1, columns))
+
+
+def _label(own: str, one: ScenarioResult) -> str:
+    """A check in a few words: what it sent; if that is long, what pytest's id has in brackets."""
+    if 0 < len(own) <= _LONGEST_LABEL:
+        return own
     name, bracket, rest = one.name.partition("[")
-    return rest.removesuffix("]") if bracket else name.removeprefix("test_").replace("_", " ")
-
-
-def _short(text: str) -> str:
+    text = rest.removesuffix("]") if bracket else name.removeprefix("test_").replace("_", " ")
     return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…"
 
 
@@ -138,11 +170,14 @@ def cascade(scenarios: Sequence[ScenarioResult]) -> str:
     if len({rule for one in most for rule in one.rules}) * 4 < len(all_rules):
         return ""
     example = min(most, key=_complexity)
-    what = _core(example.evidence.got if example.evidence is not None else example.why)
-    return f"one reason for {len(most)} of the {len(wrong)} checks that did not pass: {what}"
+    got = example.evidence.got if example.evidence is not None else example.why
+    what = neutralise(only_the_code(example) or _core(got), _LONGEST_REASON)
+    return f"{len(wrong)} checks did not pass, {len(most)} of them for one reason: {what}"
 
 
 def _reason(one: ScenarioResult) -> str:
+    if told := only_the_code(one):
+        return told
     if one.evidence is not None:
         return gist(_core(one.evidence.got), one.evidence.sent)
     return gist(_core(one.why))

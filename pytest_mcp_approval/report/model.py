@@ -6,6 +6,7 @@ Made once at the end of a run. Knows no format and no file.
 from __future__ import annotations
 
 import datetime
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,8 +14,11 @@ from pathlib import Path
 
 from ..catalogue import Requirement, Verdict
 from .comparison import Comparison, Earlier, compare
+from .findings import GroupedFinding, cascade, group_findings
 from .results import Results, ScenarioResult
 from .shown import headline, worst
+
+_NAME_IN_HEADER = re.compile(r"; (?P<name>[^;()]+)\)$")
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,30 @@ class Report:
     comparison: Comparison | None = None
     counts: Counter[Verdict] = field(default_factory=Counter)
     """Of rules, by verdict."""
+    findings: tuple[GroupedFinding, ...] = ()
+    """What is wrong, one a cause."""
+    cascade: str = ""
+    """The one reason for most of what is not in order, if there is one."""
 
     @property
     def headline(self) -> str:
         return headline(self.counts)
+
+    @property
+    def subject(self) -> str:
+        """The server as it names itself, else as the user named it."""
+        for name, value in self.facts.header:
+            named = _NAME_IN_HEADER.search(value)
+            if name == "target" and named:
+                return named["name"]
+        return self.facts.target
+
+    @property
+    def verified(self) -> tuple[int, int]:
+        """How many rules were judged, and of how many that concern this server."""
+        concerned = sum(self.counts.values()) - self.counts[Verdict.NOT_APPLICABLE]
+        unknown = self.counts[Verdict.NOT_VERIFIED] + self.counts[Verdict.HARNESS_ERROR]
+        return concerned - unknown, concerned
 
     @property
     def verdict(self) -> Verdict:
@@ -84,19 +108,6 @@ class Report:
         found: dict[str, list[JudgedRule]] = {}
         for rule in self.rules:
             found.setdefault(rule.rule.family, []).append(rule)
-        return found
-
-    @property
-    def findings(self) -> list[tuple[JudgedRule, ScenarioResult]]:
-        """Every scenario that found something, under the first of its rules."""
-        told: set[str] = set()
-        found = []
-        for rule in self.rules:
-            for one in rule.scenarios:
-                wrong = one.verdict in (Verdict.FAILED, Verdict.WARNING, Verdict.KNOWN)
-                if wrong and one.scenario not in told:
-                    told.add(one.scenario)
-                    found.append((rule, one))
         return found
 
 
@@ -133,4 +144,5 @@ def make_report(
         }
         comparison = compare(earlier, now)
     counts = Counter(one.verdict for one in judged)
-    return Report(facts, tuple(judged), scenarios, comparison, counts)
+    findings = group_findings(scenarios, [one.rule for one in judged])
+    return Report(facts, tuple(judged), scenarios, comparison, counts, findings, cascade(scenarios))

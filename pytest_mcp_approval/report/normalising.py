@@ -8,6 +8,7 @@ always do. Knows no family and no report.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 _GAP = "…"
 _KEPT = re.compile(
@@ -21,12 +22,15 @@ _KEPT = re.compile(
     """
 )
 """What always counts, numbers and all."""
+_REFUSAL = re.compile(
+    r"error (?P<code>-?\d+)\b.*?\"reason\"\s*:\s*\"(?P<reason>[^\"]{1,80})\"[^}]{0,200}\}?"
+)
 _INSTANT = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]*(?:\ ?Z|\ ?[+-]\d\d:?\d\d)?"
     r"|\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT"
 )
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9_+/=-]{16,}")
-_HEX = re.compile(r"\b(?=[0-9a-fA-F-]*\d)(?=[0-9a-fA-F-]*[a-fA-F])[0-9a-fA-F][0-9a-fA-F-]{6,}[0-9a-fA-F]\b")
+_HEX = re.compile(r"\b(?=[a-f-]*\d)(?=[\d-]*[a-f])[0-9a-f][0-9a-f-]{6,}[0-9a-f]\b", re.IGNORECASE)
 _QUOTED = re.compile(r'\\?"([^"]{0,200}?)\\?"|(?<!\w)\'([^\']{0,200})\'(?!\w)|`([^`]{0,200})`')
 _PATH = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d+\])+")
 _KIND = re.compile(
@@ -42,6 +46,12 @@ _LONGEST = 4_000
 def gist(text: str, sent: str = "") -> str:
     """What `text` says, whatever numbers it says it with; `sent` is what it may repeat."""
     text = " ".join(text[:_LONGEST].split())
+    refusal = _REFUSAL.search(text)
+    if refusal:
+        # A reason says what the message says in other words, and a message varies.
+        before = _general(text[: refusal.start()], sent)
+        after = _general(text[refusal.end() :], sent)
+        return f"{before}error {refusal['code']} {refusal['reason']}{after}"
     parts: list[str] = []
     at = 0
     for kept in _KEPT.finditer(text):
@@ -70,5 +80,5 @@ def _is_random(token: str) -> bool:
     """Whether it looks like base64, hexadecimal digits or a UUID, and not like words."""
     if any(letter.isdigit() for letter in token):
         return True
-    turns = sum(a.islower() and b.isupper() for a, b in zip(token, token[1:], strict=False))
+    turns = sum(a.islower() and b.isupper() for a, b in pairwise(token))
     return turns * 6 > len(token)

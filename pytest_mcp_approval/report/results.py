@@ -16,6 +16,7 @@ from .shown import worst
 
 _LONGEST = 2_000
 """Characters of one line of a finding."""
+_LONGEST_HEADLINE = 300
 
 
 @dataclass(frozen=True)
@@ -66,14 +67,15 @@ class ScenarioResult:
 
     def as_text(self, rule: Requirement) -> str:
         """The four lines of a finding."""
-        return "\n".join(finding_lines(self, rule))
+        return "\n".join(check_lines(self, rule))
 
     @property
     def headline(self) -> str:
         """The finding in one line, under the name of its scenario."""
         if self.evidence is None:
             return self.why
-        return f"expected {self.evidence.expected}, got {self.evidence.got}"
+        line = f"expected {self.evidence.expected}, got {self.evidence.got}"
+        return neutralise(line, _LONGEST_HEADLINE)
 
     @property
     def name(self) -> str:
@@ -125,23 +127,26 @@ class ScenarioResult:
         )
 
 
-def finding_lines(result: ScenarioResult, rule: Requirement) -> list[str]:
-    """Which rule, what was sent, what it says, what was expected, what came."""
-    words = {Verdict.FAILED: "FAIL", Verdict.WARNING: "WARN", Verdict.KNOWN: "KNOWN"}
-    word = words.get(result.verdict, "????")
-    head = f"{word} {rule.id}"
-    lines = [f"{head:<70} {rule.level}  {rule.place}"]
-    if result.evidence is not None:
-        lines += [
-            f"  sent      {result.evidence.sent}",
-            f"  rule      {rule.rule}",
-            f"  expected  {result.evidence.expected}",
-            f"  got       {result.evidence.got}",
-        ]
+WORDS = {Verdict.FAILED: "FAIL", Verdict.WARNING: "WARN", Verdict.KNOWN: "KNOWN"}
+
+
+def check_lines(result: ScenarioResult, rule: Requirement) -> list[str]:
+    """One check: which rule, what was sent, what it says, what was expected, what came."""
+    head = f"{WORDS.get(result.verdict, '????')} {rule.id}"
+    rows = [f"  {name:<8}  {value}" for name, value in evidence_rows(result, rule)]
+    return [f"{head:<70} {rule.level}  {rule.place}", *rows]
+
+
+def evidence_rows(result: ScenarioResult, rule: Requirement) -> list[tuple[str, str]]:
+    """The lines of a finding, by name; the last is the command that shows it again."""
+    found = result.evidence
+    if found is not None:
+        rows = [("sent", found.sent), ("rule", rule.rule)]
+        rows += [("expected", found.expected), ("got", found.got)]
     else:
-        lines += [f"  rule      {rule.rule}", f"  got       {result.why}"]
-    kept = [f"  {kind_of_file(path):<8}  {path}" for path in result.files]
-    return [*lines, *kept, f"  again     {result.again}"]
+        rows = [("rule", rule.rule), ("got", result.why)]
+    kept = [(kind_of_file(path), path) for path in result.files]
+    return [*rows, *kept, ("again", result.again)]
 
 
 def kind_of_file(path: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..catalogue import Verdict, catalogue
+from .findings import GroupedFinding
 from .model import JudgedRule, Report
 from .results import ScenarioResult
 
@@ -27,14 +28,16 @@ _RESULT_LEVELS = {
 _SEVERITIES = {"MUST": "8.0", "SHOULD": "4.0", "MAY": "1.0"}
 _MOST_RESULTS = 5_000
 """Of a run that GitHub shows."""
+_MOST_RELATED = 100
 
 
 def render_sarif(report: Report) -> str:
     rules = [_rule(one) for one in report.rules]
     numbers = {one.rule.id: number for number, one in enumerate(report.rules)}
+    judged = {one.rule.id: one for one in report.rules}
     results = [
-        _result(rule, found, numbers[rule.rule.id])
-        for rule, found in report.findings[:_MOST_RESULTS]
+        _result(judged[one.rule.id], one, numbers[one.rule.id])
+        for one in report.findings[:_MOST_RESULTS]
     ]
     run = {
         "tool": {
@@ -81,12 +84,17 @@ def _rule(one: JudgedRule) -> dict[str, Any]:
     }
 
 
-def _result(one: JudgedRule, found: ScenarioResult, number: int) -> dict[str, Any]:
+def _result(one: JudgedRule, finding: GroupedFinding, number: int) -> dict[str, Any]:
+    found = finding.example
     text = found.why
     if found.evidence is not None:
         evidence = found.evidence
         text = f"sent {evidence.sent}; expected {evidence.expected}; got {evidence.got}"
-    print_ = hashlib.sha256(f"{one.rule.id}\n{found.scenario}".encode()).hexdigest()
+    if finding.variants:
+        text += f"; {len(finding.variants)} more checks found the same"
+    # The first by id, not the simplest: that depends on what the server says.
+    first = min(check.scenario for check in finding.checks)
+    print_ = hashlib.sha256(f"{one.rule.id}\n{first}".encode()).hexdigest()
     result: dict[str, Any] = {
         "ruleId": one.rule.id,
         "ruleIndex": number,
@@ -101,7 +109,14 @@ def _result(one: JudgedRule, found: ScenarioResult, number: int) -> dict[str, An
                 "logicalLocations": [{"fullyQualifiedName": found.scenario}],
             }
         ],
-        "relatedLocations": [_stated(one)],
+        "relatedLocations": [
+            _stated(one),
+            *(
+                _variant(variant, place)
+                for place, variant in enumerate(finding.variants[:_MOST_RELATED], 2)
+            ),
+        ],
+        "occurrenceCount": len(finding.checks),
         "partialFingerprints": {
             "mcpApproval/v1": print_,
             "primaryLocationLineHash": f"{print_[:16]}:1",
@@ -111,6 +126,20 @@ def _result(one: JudgedRule, found: ScenarioResult, number: int) -> dict[str, An
     if found.verdict is Verdict.KNOWN:
         result["suppressions"] = [{"kind": "external", "justification": found.why}]
     return result
+
+
+def _variant(found: ScenarioResult, number: int) -> dict[str, Any]:
+    """Another check that found the same."""
+    told = found.evidence.sent if found.evidence is not None else found.why
+    return {
+        "id": number,
+        "message": {"text": f"also: {told}"},
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(found.path), "uriBaseId": "%SRCROOT%"},
+            "region": {"startLine": found.line},
+        },
+        "logicalLocations": [{"fullyQualifiedName": found.scenario}],
+    }
 
 
 def _stated(one: JudgedRule) -> dict[str, Any]:

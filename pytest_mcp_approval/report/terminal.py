@@ -5,17 +5,29 @@ Text that came from a target has been neutralised where it was taken in. Knows n
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 
-from ..catalogue import Requirement, Verdict
+from ..catalogue import Verdict
 from ..wire.text import neutralise
 from .comparison import Comparison
-from .results import Results, finding_lines
+from .findings import GroupedFinding
+from .model import JudgedRule, Report
+from .normalising import gist
+from .results import WORDS, evidence_rows
 from .shown import SHOWN, counted, phrase
 
-_WIDTH = 100
+WIDTH = 100
+"""Columns, where nobody says how many there are."""
 _MOST_CHANGES = 20
+_MOST_FINDINGS = 30
+_LONGEST = 600
+"""Characters of one line of a finding; the reports have all of it."""
+_LABEL_LINES = 2
+_MOST_ALIKE = 4
+"""Findings of one kind that are told at some length; of more, the first only."""
+_INDENT = " " * 3
 
 
 def header_lines(found: Sequence[tuple[str, str]]) -> list[str]:
@@ -27,77 +39,203 @@ def header_lines(found: Sequence[tuple[str, str]]) -> list[str]:
     return lines
 
 
-def summary_lines(
-    results: Results, rules: Sequence[Requirement], *, with_failures: bool = True
-) -> list[str]:
-    """Every finding, then what was not judged, a mark for each rule by section, and the counts."""
+def summary_lines(report: Report, *, width: int = WIDTH, verbose: bool = False) -> list[str]:
+    """What is wrong, one finding a cause; what was not judged; a mark for each rule by section, and
+    the counts; what to do next."""
     lines = [""]
-    shown = (Verdict.FAILED, Verdict.WARNING) if with_failures else (Verdict.WARNING,)
-    for rule in rules:
-        for verdict in shown:
-            for one in results.of(rule.id, verdict)[:3]:
-                lines += [*finding_lines(one, rule), ""]
-            hidden = len(results.of(rule.id, verdict)) - 3
-            if hidden > 0:
-                lines += [f"  … and {hidden} more scenarios of {rule.id}", ""]
-    lines += _known(results, rules)
-    lines += _not_verified(results, rules)
-    for family in dict.fromkeys(rule.family for rule in rules):
-        lines += _score(results, [rule for rule in rules if rule.family == family], family)
-    return lines
+    if report.cascade:
+        lines += [*_wrapped("mcp-approval  ", report.cascade, width), ""]
+    lines += [*_wrapped("", _headline(report), width), ""]
+    told = [one for one in report.findings if one.verdict is not Verdict.KNOWN]
+    lines += _findings(told, width, verbose=verbose)
+    lines += _known(report)
+    lines += _not_verified(report)
+    for family, rules in report.families.items():
+        lines += _score(rules, family, width)
+    return lines + _next(report, told, width)
 
 
-def _known(results: Results, rules: Sequence[Requirement]) -> list[str]:
+def colour_of(line: str) -> dict[str, bool]:
+    """How a line of the summary is marked, where there are colours."""
+    words = line.split(maxsplit=2)
+    if len(words) > 1 and words[0].isdigit() and line[0] != " ":
+        return {"FAIL": {"red": True}, "WARN": {"yellow": True}}.get(words[1], {})
+    return {}
+
+
+def _headline(report: Report) -> str:
+    """For example "2 findings in 983 checks of shop 1.4 (sep2672), 57 of 61 rules verified"."""
+    counts = Counter(one.verdict for one in report.findings)
+    failed, warned = counts[Verdict.FAILED], counts[Verdict.WARNING]
+    found = "no findings" if not failed else f"{failed} finding{'s' if failed > 1 else ''}"
+    if warned:
+        found += f" and {phrase(warned, Verdict.WARNING)}"
+    checks = len(report.scenarios)
+    of = f"{neutralise(report.subject, 80)} ({', '.join(report.families)})"
+    judged, concerned = report.verified
+    return (
+        f"{found} in {checks} check{'s' if checks != 1 else ''} of {of}, "
+        f"{judged} of {concerned} rule{'s' if concerned != 1 else ''} verified"
+    )
+
+
+# ---- findings
+
+
+def _findings(found: Sequence[GroupedFinding], width: int, *, verbose: bool = False) -> list[str]:
+    lines: list[str] = []
+    shown = 0
+    for one in found:
+        told = finding_lines(one, width, verbose=verbose)
+        if len(told) > 1:
+            shown += 1
+            told = [*([""] if lines and lines[-1] else []), *told, ""]
+        if shown <= _MOST_FINDINGS:
+            lines += told
+    if shown > _MOST_FINDINGS:
+        lines += [f"… and {shown - _MOST_FINDINGS} more findings; the reports have them all"]
+    return [*lines, ""] if lines and lines[-1] else lines
+
+
+def finding_lines(one: GroupedFinding, width: int = WIDTH, *, verbose: bool = False) -> list[str]:
+    """Which rule; the simplest example in full; how often it was found, and in which ways.
+
+    What a finding has in common with an earlier one, of another rule, is told there.
+    """
+    first = min(one.alike, default=one.number)
+    follows = first < one.number and not verbose
+    *rows, again = evidence_rows(one.example, one.rule)
+    if follows and len(one.alike) > _MOST_ALIKE:
+        checks = f"{len(one.checks)} check{'s' if len(one.checks) > 1 else ''}"
+        return [f"{_head(one):<{width - 20}} as {first}, {checks}"]
+    place = f"{one.rule.level}  {one.rule.place}"
+    lines = [f"{_head(one):<{width - len(place) - 2}}  {place}"]
+    if follows:
+        rows = [(name, value) for name, value in rows if name not in ("rule", "expected", "got")]
+        rows.append(("got", f"as in finding {first}"))
+    for name, value in rows:
+        lines += _row(name, neutralise(value, _LONGEST), width)
+    if one.variants:
+        lines += _variants(one, width, verbose=verbose)
+    if one.alike and not follows:
+        listed = _listed([str(number) for number in one.alike])
+        if len(one.alike) > _MOST_ALIKE:
+            listed = f"{one.alike[0]} to {one.alike[-1]} ({len(one.alike)} of them)"
+        plural = "s" if len(one.alike) > 1 else ""
+        lines += _row("alike", f"finding{plural} {listed}: wrong in the same way", width)
+    # A command is copied: it stays on one line.
+    return [*lines, f"{_INDENT}{again[0]:<9} {again[1]}"]
+
+
+def _head(one: GroupedFinding) -> str:
+    return f"{one.number:<2} {WORDS[one.verdict]}  {one.rule.id}"
+
+
+def _variants(one: GroupedFinding, width: int, *, verbose: bool) -> list[str]:
+    count = f"{len(one.variants)} more like it"
+    if verbose:
+        lines = _row("also", f"{count}:", width)
+        for found in one.variants:
+            sent = f": {found.evidence.sent}" if found.evidence is not None else ""
+            lines += _wrapped(f"{_INDENT}{'':10}- ", neutralise(f"{found.name}{sent}"), width)
+        return lines
+    shown, labels = "", one.labels
+    room = _LABEL_LINES * (width - 13)
+    for place, label in enumerate(labels):
+        more = f"{shown}; {label}" if shown else f"{count}: {label}"
+        if len(more) > room and place:
+            return _row("also", f"{shown}; ...", width)
+        shown = more
+    return _row("also", shown, width)
+
+
+def _row(name: str, value: str, width: int) -> list[str]:
+    return _wrapped(f"{_INDENT}{name:<9} ", value, width)
+
+
+def _wrapped(lead: str, text: str, width: int) -> list[str]:
+    room = max(30, width - len(lead))
+    lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
+    rest = " " * len(lead)
+    return [f"{rest if place else lead}{line}" for place, line in enumerate(lines or [""])]
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+# ---- what else there is to say
+
+
+def _known(report: Report) -> list[str]:
     """The failures that the baseline has, a line for each rule, with its comment."""
-    lines = []
-    for rule in rules:
-        known = results.of(rule.id, Verdict.KNOWN)
-        if known:
-            lines.append(f"known failure  {rule.id}: {neutralise(known[0].why)}")
-    return [*lines, ""] if lines else []
+    lines: dict[str, str] = {}
+    for one in report.findings:
+        if one.verdict is Verdict.KNOWN:
+            line = f"known failure  {one.rule.id}: {neutralise(one.example.why)}"
+            lines.setdefault(one.rule.id, line)
+    return [*lines.values(), ""] if lines else []
 
 
-def _not_verified(results: Results, rules: Sequence[Requirement]) -> list[str]:
+def _not_verified(report: Report) -> list[str]:
     """What was not judged, grouped by what would have to be configured."""
-    reasons: dict[str, list[str]] = {}
-    for rule in rules:
-        for one in results.of(rule.id, Verdict.NOT_VERIFIED):
-            held = reasons.setdefault(one.why, [])
-            if rule.name not in held:
-                held.append(rule.name)
+    reasons: dict[str, tuple[str, list[str]]] = {}
+    for rule in report.rules:
+        for one in rule.scenarios:
+            if one.verdict is Verdict.NOT_VERIFIED:
+                _, held = reasons.setdefault(gist(one.why), (one.why, []))
+                if rule.rule.name not in held:
+                    held.append(rule.rule.name)
     lines = []
-    for why, names in reasons.items():
+    for why, names in sorted(reasons.values(), key=lambda pair: -len(pair[1])):
         shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        lines += [f"not verified  {why}", f"              {shown}"]
+        # Not wrapped: it names options and commands, which are copied.
+        lines += [f"not verified  {neutralise(why, _LONGEST)}", f"{'':14}{shown}"]
     return [*lines, ""] if lines else []
 
 
-def _score(results: Results, rules: Sequence[Requirement], family: str) -> list[str]:
+def _score(rules: Sequence[JudgedRule], family: str, width: int) -> list[str]:
     sections: dict[str, str] = {}
-    counts: Counter[Verdict] = Counter()
-    for rule in rules:
-        verdict = results.verdict_of(rule.id)
-        if verdict is not None:
-            counts[verdict] += 1
-            sections[rule.section] = sections.get(rule.section, "") + SHOWN[verdict].mark
-    if not counts:
-        return []
+    counts = Counter(one.verdict for one in rules)
+    for one in rules:
+        section = one.rule.section
+        sections[section] = sections.get(section, "") + SHOWN[one.verdict].mark
     lead = f"{family:<10}" if len(family) < 10 else f"{family}  "
     lines, line = [], lead
     for section, marks in sections.items():
         part = f"§{section} {marks}   " if section else f"{marks}   "
-        if len(line) + len(part) > _WIDTH and line.strip():
+        if len(line) + len(part.rstrip()) > width and line.strip():
             lines.append(line.rstrip())
             line = " " * len(lead)
         line += part
     lines.append(line.rstrip())
     words = [phrase(count, verdict) for count, verdict in counted(counts)]
-    checks = [one for one in results if any(rule.startswith(f"{family}/") for rule in one.rules)]
-    seconds = sum(one.seconds for one in checks)
+    mine = {one.scenario: one.seconds for rule in rules for one in rule.scenarios}
     lines.append(
-        " " * len(lead) + " · ".join(words) + f"      {len(checks)} checks in {seconds:.1f} s"
+        " " * len(lead)
+        + " · ".join(words)
+        + f"      {len(mine)} checks in {sum(mine.values()):.1f} s"
     )
     return lines
+
+
+def _next(report: Report, told: Sequence[GroupedFinding], width: int) -> list[str]:
+    """What helps most now."""
+    failed = [one for one in told if one.verdict is Verdict.FAILED]
+    if report.cascade:
+        return _wrapped(
+            "Next: ", "clear that one reason first (it is told above), run again.", width
+        )
+    if not failed:
+        return []
+    first = max(failed, key=lambda one: (len(one.alike), -one.number))
+    if first.alike:
+        group = _listed([str(number) for number in sorted((first.number, *first.alike))])
+        advice = f"findings {group} may well be one defect; start with {first.number}."
+    else:
+        advice = f'mend finding {first.number}, then run the line after its "again".'
+    baseline = "For known failures: --mcp-approval-write-baseline=known.toml"
+    return _wrapped("Next: ", f"{advice} {baseline}", width)
 
 
 def comparison_lines(found: Comparison) -> list[str]:

@@ -161,7 +161,9 @@ def test_a_broken_copy_is_found_out(example, judge, defect):
     gate.write_text(source.replace(line, instead), encoding="utf-8")
     judgement = judge("-x", rules=(rule,))
     assert judgement.exit_code == 1, judgement.output
-    assert re.search(rf"^FAIL sep2672/{rule} ", judgement.output, re.MULTILINE), judgement.output
+    assert re.search(rf"^1  FAIL  sep2672/{rule} ", judgement.output, re.MULTILINE), (
+        judgement.output
+    )
 
 
 # ---- its page, in a browser
@@ -198,9 +200,9 @@ def test_a_broken_page_is_found_out(example, judge, browser):
     script.write_text(source.replace(line, shorter), encoding="utf-8")
     judgement = judge(browser, "-x", rules=("4.4.3-client-verbatim",))
     assert judgement.exit_code == 1, judgement.output
-    assert "FAIL sep2672/4.4.3-client-verbatim " in judgement.output
+    assert "1  FAIL  sep2672/4.4.3-client-verbatim " in judgement.output
     assert "80 characters, without what follows" in judgement.output
-    assert re.search(r"^  trace     .mcp-approval/evidence/.*[.]zip$", judgement.output, re.M)
+    assert re.search(r"^   trace     .mcp-approval/evidence/.*[.]zip$", judgement.output, re.M)
 
 
 def test_a_wrong_description_is_told_in_one_line(judge, browser):

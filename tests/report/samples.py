@@ -28,7 +28,10 @@ DEFAULT = "sep2672/4.2-class-default"
 STARTED = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
 FACTS = RunFacts(
     target="reference",
-    header=(("target", "reference  (acme-trades 1.4)"), ("clock", "injected, moves")),
+    header=(
+        ("target", "reference  (handshake era, 2025-11-25; acme-trades 1.4)"),
+        ("clock", "injected, moves"),
+    ),
     started=STARTED,
     seconds=1.5,
     version="0.1.0",

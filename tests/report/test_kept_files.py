@@ -15,7 +15,8 @@ from pytest_mcp_approval.report.html import render_html
 from pytest_mcp_approval.report.json_file import render_json
 from pytest_mcp_approval.report.markdown import render_markdown
 from pytest_mcp_approval.report.packing import link_to
-from pytest_mcp_approval.report.results import ScenarioResult, finding_lines
+from pytest_mcp_approval.report.results import ScenarioResult, check_lines
+from pytest_mcp_approval.report.terminal import finding_lines
 from tests.report import samples
 
 PICTURE, TRACE = ".mcp-approval/evidence/a-1.png", ".mcp-approval/evidence/a-1.zip"
@@ -30,9 +31,12 @@ def _report(start: Path, *files: str):
 
 
 def test_the_terminal_names_them_above_the_command():
-    lines = finding_lines(_found(PICTURE, TRACE), samples.rule_of(samples.COUNTER))
-    assert lines[-3:-1] == [f"  picture   {PICTURE}", f"  trace     {TRACE}"]
-    assert lines[-1].startswith("  again ")
+    found = _found(PICTURE, TRACE)
+    (one,) = samples.report(found).findings
+    for lines in (check_lines(found, one.rule), finding_lines(one)):
+        told = [line.split() for line in lines]
+        assert told[-3:-1] == [["picture", PICTURE], ["trace", TRACE]]
+        assert told[-1][0] == "again"
 
 
 def test_they_travel_with_the_result():

@@ -35,7 +35,10 @@ def stored(found) -> Finding:
             "error -32603 row 17 of 40 is locked, tool not run",
             "error -32603 row 3 of 41 is locked, tool not run",
         ),
-        ("error -32000 no challenge 8f14e45fceea167a", "error -32000 no challenge c9f0f895fb98ab91"),
+        (
+            "error -32000 no such 8f14e45fceea167a",
+            "error -32000 no such c9f0f895fb98ab91",
+        ),
         (
             "error -32000 expired at 2026-01-02T03:04:05.120Z",
             "error -32000 expired at 2027-11-12T13:14:15Z",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
-from pytest_mcp_approval.report.results import Results, ScenarioResult, finding_lines
+from pytest_mcp_approval.report.results import Results, ScenarioResult, check_lines
 from pytest_mcp_approval.report.secrets import HIDDEN, Secrets
 from pytest_mcp_approval.report.shown import headline
 from pytest_mcp_approval.report.terminal import summary_lines
 from tests.report import samples
-from tests.report.samples import COUNTER, EXPIRED, HASH, RULES, finding, result
+from tests.report.samples import COUNTER, EXPIRED, HASH, finding, result
 
 
 def test_the_worst_scenario_decides_about_a_rule():
@@ -44,24 +44,23 @@ def test_a_result_survives_the_way_from_a_worker():
 
 
 def test_the_end_of_a_run_counts_rules_and_tells_what_was_not_judged():
-    results = Results(
-        scenarios=[
-            finding(),
-            result(),
-            result(HASH),
-            result(EXPIRED, Verdict.NOT_VERIFIED, why="needs a clock"),
-        ]
+    whole = samples.report(
+        finding(),
+        result(),
+        result(HASH, name="test_hash"),
+        result(EXPIRED, Verdict.NOT_VERIFIED, "test_expired", why="needs a clock"),
     )
-    lines = "\n".join(summary_lines(results, RULES))
-    assert "FAIL sep2672/4.8-11-counter" in lines
+    lines = "\n".join(summary_lines(whole))
+    assert "1 finding in 4 checks of acme-trades 1.4 (sep2672), 2 of 3 rules verified" in lines
+    assert "1  FAIL  sep2672/4.8-11-counter" in lines
     assert "not verified  needs a clock" in lines
     assert "4.8-06-challenge-unexpired" in lines
     assert "§4.8 ○✗●" in lines
     assert "1 passed · 1 failed (MUST) · 1 not verified      4 checks" in lines
 
 
-def test_a_finding_is_told_in_lines_that_can_be_run_again():
-    lines = finding_lines(finding(), samples.rule_of(COUNTER))
+def test_a_check_is_told_in_lines_that_can_be_run_again():
+    lines = check_lines(finding(), samples.rule_of(COUNTER))
     assert lines[0].startswith("FAIL sep2672/4.8-11-counter ")
     assert lines[0].endswith("MUST  SEP-2672 §4.8 step 11")
     assert [line.split()[0] for line in lines[1:]] == ["sent", "rule", "expected", "got", "again"]
