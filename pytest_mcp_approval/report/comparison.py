@@ -16,7 +16,9 @@ from ..catalogue import Verdict
 from .shown import phrase
 
 FORMAT = "mcp-approval-report"
-VERSION = 1
+VERSION = 2
+_READABLE = (1, VERSION)
+"""What is read of them is the same in both."""
 
 _GOODNESS = {
     Verdict.PASSED: 5,
@@ -88,7 +90,7 @@ def read_earlier(path: Path, name: str) -> Earlier:
         raise ComparisonError(
             f"got {name!r}, expected a report that ends in .json of an earlier run"
         )
-    if data.get("version") != VERSION:
+    if data.get("version") not in _READABLE:
         raise ComparisonError(
             f"got {name!r} of format version {data.get('version')!r}, expected {VERSION}"
         )

@@ -16,10 +16,10 @@ from ..wire.recording import Note, Recording
 from ..wire.transcript import Entry, Excerpt
 from .secrets import Secrets
 
-KEPT_OF_A_MESSAGE = 64 * 1024
-KEPT_IN_ALL = 512 * 1024
+KEPT_OF_A_MESSAGE = 16 * 1024
+KEPT_IN_ALL = 128 * 1024
 """Bytes of one scenario's messages, where something is wrong."""
-KEPT_OF_A_PASS = 64 * 1024
+KEPT_OF_A_PASS = 32 * 1024
 """Bytes of one scenario's messages, where all is well."""
 _KEPT_OF_A_DETAIL = 500
 
@@ -98,6 +98,7 @@ def body(excerpt: Excerpt, limit: int, secrets: Secrets) -> dict[str, Any]:
             kept["base64"] = base64.b64encode(head).decode("ascii")
     if cut:
         kept["more"] = max(0, excerpt.length - len(head))
+        kept["sha256"] = excerpt.digest
     return kept
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..catalogue import Requirement, Verdict
-from ..wire.text import neutralise
+from ..support.text import neutralise
 from .normalising import gist
 from .results import ScenarioResult
 
@@ -58,6 +58,19 @@ class GroupedFinding:
         own = _own_words(texts)
         counts = Counter(_label(own[place], one) for place, one in enumerate(self.checks) if place)
         return [f"{text} ({n} times)" if n > 1 else text for text, n in counts.items()]
+
+    def rows(self, most: int) -> list[tuple[str, str]]:
+        """What is said of all its checks, beside the evidence of one; so many variants by name."""
+        rows = []
+        if self.variants:
+            labels = self.labels
+            more = f"; and {len(labels) - most} more" if len(labels) > most else ""
+            shown = "; ".join(labels[:most])
+            rows.append(("also", f"{len(self.variants)} more like it: {shown}{more}"))
+        if self.alike:
+            numbers = ", ".join(map(str, self.alike))
+            rows.append(("alike", f"wrong in the same way: finding {numbers}"))
+        return rows
 
 
 def group_findings(

@@ -13,18 +13,22 @@ import base64
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from ..catalogue import Verdict, catalogue
+from ..catalogue import Requirement, Verdict, catalogue
 from .comparison import Change, Comparison
+from .findings import GroupedFinding
 from .model import JudgedRule, Report
+from .normalising import gist
 from .packing import link_to, packed_blocks
 from .results import ScenarioResult, kind_of_file
 from .shown import SHOWN, WORST_FIRST, counted, phrase, slug
 
-_MOST_FINDINGS = 2
-"""Of one rule that stand in the page itself; all of them are in its list of scenarios."""
+_MOST_FINDINGS = 6
+"""Of one rule that stand in the page itself; all checks are in its list of scenarios."""
+_MOST_LABELS = 40
 _OPEN_AT_FIRST = 3
 _MOST_BROKEN = 6
 _MOST_CHANGES = 12
@@ -97,7 +101,7 @@ def _text(value: str, limit: int = _LONGEST) -> str:
 
 def _top(report: Report) -> list[str]:
     facts, verdict = report.facts, report.verdict
-    checks = f"{len(report.scenarios)} checks in {facts.seconds:.1f} s"
+    checks = f"{_checks(len(report.scenarios))} in {facts.seconds:.1f} s"
     when = f"{facts.started:%d %B %Y, %H:%M} UTC"
     lines = [
         '<header class="top">',
@@ -106,7 +110,9 @@ def _top(report: Report) -> list[str]:
         f'<div class="verdict card {slug(verdict)}">',
         f'<span class="seal" aria-hidden="true">{SHOWN[verdict].glyph}</span>',
         f"<h1>{_text(report.headline)}</h1>",
-        f'<p class="of">Human approval at <code>{_text(facts.target, 300)}</code></p>',
+        f'<p class="of">Human approval at <code>{_text(facts.target, 300)}</code>: '
+        f"{_text(report.sentence, 400)}</p>",
+        *([f'<p class="cascade">{_text(report.cascade, 600)}</p>'] if report.cascade else []),
         _bar(report),
         '<ul class="legend">',
         *(
@@ -131,22 +137,31 @@ def _top(report: Report) -> list[str]:
 
 
 def _broken(report: Report) -> list[str]:
-    """What a reader wants to know first."""
-    wrong = [
-        one
-        for verdict in (Verdict.FAILED, Verdict.HARNESS_ERROR)
+    """What a reader wants to know first: the findings, and what the suite stumbled over."""
+    wrong: list[tuple[Verdict, Requirement, str, str]] = [
+        (one.verdict, one.rule, f"{one.number}. ", f" · {_checks(len(one.checks))}")
+        for one in report.findings
+        if one.verdict is Verdict.FAILED
+    ]
+    wrong += [
+        (one.verdict, one.rule, "", "")
         for one in report.rules
-        if one.verdict is verdict
+        if one.verdict is Verdict.HARNESS_ERROR
     ]
     if not wrong:
         return []
     lines = [
-        f'<li class="{slug(one.verdict)}"><span class="mark" aria-hidden="true">'
-        f'{SHOWN[one.verdict].glyph}</span><a href="#{_text(one.rule.id)}">{_text(one.rule.rule)}'
-        f"</a> <code>{_text(one.rule.id)}</code></li>"
-        for one in wrong[:_MOST_BROKEN]
+        f'<li class="{slug(verdict)}"><span class="mark" aria-hidden="true">'
+        f"{SHOWN[verdict].glyph}</span>{number}"
+        f'<a href="#{_text(rule.id)}">{_text(rule.rule)}</a> '
+        f"<code>{_text(rule.id)}</code>{checks}</li>"
+        for verdict, rule, number, checks in wrong[:_MOST_BROKEN]
     ]
     return ['<ul class="broken">', *lines, *_and_more(len(wrong) - _MOST_BROKEN), "</ul>"]
+
+
+def _checks(count: int) -> str:
+    return f"{count} check{'s' if count != 1 else ''}"
 
 
 def _and_more(count: int) -> list[str]:
@@ -301,14 +316,17 @@ def _rules(report: Report, prefix: str) -> list[str]:
             urgent = one.verdict in (Verdict.FAILED, Verdict.HARNESS_ERROR, Verdict.WARNING)
             is_open = urgent and opened < _OPEN_AT_FIRST
             opened += is_open
-            lines += _rule(one, numbers[one.rule.id], prefix, is_open=is_open)
+            mine = [found for found in report.findings if found.rule.id == one.rule.id]
+            lines += _rule(one, numbers[one.rule.id], mine, prefix, is_open=is_open)
         lines.append("</section>")
     return lines
 
 
-def _rule(one: JudgedRule, number: int, prefix: str, *, is_open: bool) -> list[str]:
+def _rule(
+    one: JudgedRule, number: int, found: Sequence[GroupedFinding], prefix: str, *, is_open: bool
+) -> list[str]:
     rule, verdict = one.rule, one.verdict
-    checks = f"{len(one.scenarios)} check{'s' if len(one.scenarios) != 1 else ''}"
+    checks = _checks(len(one.scenarios))
     sought = " ".join((rule.id, rule.rule, rule.place, rule.watch, str(verdict))).lower()
     lines = [
         f'<details class="rule card {slug(verdict)}" id="{_text(rule.id)}" '
@@ -324,35 +342,35 @@ def _rule(one: JudgedRule, number: int, prefix: str, *, is_open: bool) -> list[s
     ]
     if rule.needs:
         lines.append(f"<dt>needs</dt><dd>{_text(', '.join(rule.needs))}</dd>")
-    lines += ["</dl>", *_findings(one, prefix)]
+    lines += ["</dl>", *_findings(one, found, prefix)]
     lines.append(f'<div class="scenarios" data-rule="{number}"></div></div></details>')
     return lines
 
 
-def _findings(one: JudgedRule, prefix: str) -> list[str]:
-    """The evidence of what is not in order, each kind once."""
-    if one.verdict in (Verdict.PASSED, Verdict.NOT_APPLICABLE):
-        return []
+def _findings(one: JudgedRule, found: Sequence[GroupedFinding], prefix: str) -> list[str]:
+    """The evidence of what is not in order: one example a cause. What could not be judged, or what
+    the suite stumbled over, is told by its reason."""
+    told = [(each.example, f"finding {each.number}", each.rows(_MOST_LABELS)) for each in found]
+    if not told and one.verdict not in (Verdict.PASSED, Verdict.NOT_APPLICABLE):
+        reasons = {gist(each.why): each for each in reversed(one.deciding)}
+        told = [(each, "", []) for each in reversed(reasons.values())]
     lines: list[str] = []
-    told: set[tuple[tuple[str, str], ...]] = set()
-    for found in one.deciding:
-        rows = _evidence(found)
-        key = tuple(rows[:-1])
-        if key in told:
-            continue
-        if len(told) == _MOST_FINDINGS:
-            break
-        told.add(key)
+    for example, title, more in told[:_MOST_FINDINGS]:
+        *rows, again = _evidence(example)
         lines += [
-            f'<div class="finding {slug(found.verdict)}"><dl class="words">',
-            *(f"<dt>{name}</dt><dd>{_text(value)}</dd>" for name, value in rows),
+            f'<div class="finding {slug(example.verdict)}">',
+            *([f"<h4>{title}</h4>"] if title else []),
+            '<dl class="words">',
+            *(f"<dt>{name}</dt><dd>{_text(value)}</dd>" for name, value in (*rows, *more, again)),
             *(
                 f'<dt>{kind_of_file(path)}</dt><dd><a href="{_text(link_to(path, prefix))}">'
                 f"{_text(path)}</a></dd>"
-                for path in found.files
+                for path in example.files
             ),
             "</dl></div>",
         ]
+    if len(told) > _MOST_FINDINGS:
+        lines.append(f'<p class="soft">… and {len(told) - _MOST_FINDINGS} more, see below</p>')
     return lines
 
 

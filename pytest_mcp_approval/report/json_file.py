@@ -1,7 +1,8 @@
 """The report for programs: JSON in the form that `schema.json`, beside this file, describes.
 
 The form has a version of its own. Members may be added within a version; none is renamed, dropped
-or given another meaning. Conversations are there where something is not in order.
+or given another meaning. Conversations are there where something is not in order, as many as there
+is room for; what repeats in them stands once, under the digest of its text.
 """
 
 from __future__ import annotations
@@ -12,17 +13,44 @@ from typing import Any
 
 from ..catalogue import Verdict
 from .comparison import FORMAT, VERSION, Change, Comparison
+from .findings import GroupedFinding
+from .keeping import by_interest, room_for
 from .model import JudgedRule, Report
 from .results import ScenarioResult
+from .sharing import shared_conversations
 from .shown import SHOWN
+
+_FOR_EACH_CHECK = 5_500
+"""Characters of conversations: a report of a thousand checks stays below eight megabytes."""
 
 
 def render_json(report: Report) -> str:
-    return json.dumps(report_json(report), indent=1, ensure_ascii=True) + "\n"
+    """A line for each rule, finding and check: indenting every step would double the size."""
+    members = [
+        f"{json.dumps(name)}: {_member(value)}" for name, value in report_json(report).items()
+    ]
+    return "{\n" + ",\n".join(members) + "\n}\n"
+
+
+def _member(value: Any) -> str:
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(map(_compact, value)) + "\n]"
+    if isinstance(value, dict) and value:
+        items = (f"{json.dumps(name)}: {_compact(one)}" for name, one in value.items())
+        return "{\n" + ",\n".join(items) + "\n}"
+    return json.dumps(value)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=True)
 
 
 def report_json(report: Report) -> dict[str, Any]:
     facts = report.facts
+    kept = shared_conversations(
+        (one for one in by_interest(report) if _is_told(one)), room_for(report, _FOR_EACH_CHECK)
+    )
+    told = sum(1 for one in report.scenarios if one.conversation and _is_told(one))
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -38,12 +66,21 @@ def report_json(report: Report) -> dict[str, Any]:
         },
         "summary": {
             "headline": report.headline,
+            "sentence": report.sentence,
+            "cascade": report.cascade or None,
             "verdict": str(report.verdict),
             "rules": _counts(report.counts),
             "checks": _counts(Counter(one.verdict for one in report.scenarios)),
+            "findings": _counts(Counter(one.verdict for one in report.findings)),
+            "conversationsLeftOut": told - len(kept.conversations),
         },
+        "findings": [_finding(one) for one in report.findings],
         "rules": [_rule(one) for one in report.rules],
-        "scenarios": [_scenario(one) for one in report.scenarios],
+        "scenarios": [
+            _scenario(one, kept.conversations.get(one.scenario)) for one in report.scenarios
+        ],
+        "bodies": kept.bodies,
+        "headers": kept.headers,
         "comparison": _comparison(report.comparison) if report.comparison else None,
     }
 
@@ -68,8 +105,29 @@ def _rule(one: JudgedRule) -> dict[str, Any]:
     }
 
 
-def _scenario(one: ScenarioResult) -> dict[str, Any]:
-    in_order = one.verdict in (Verdict.PASSED, Verdict.NOT_APPLICABLE)
+def _is_told(one: ScenarioResult) -> bool:
+    """Whether its conversation is worth some room."""
+    return one.verdict not in (Verdict.PASSED, Verdict.NOT_APPLICABLE)
+
+
+def _finding(one: GroupedFinding) -> dict[str, Any]:
+    evidence = one.example.evidence
+    return {
+        "number": one.number,
+        "rule": one.rule.id,
+        "verdict": str(one.verdict),
+        "evidence": evidence
+        and {"sent": evidence.sent, "expected": evidence.expected, "got": evidence.got},
+        "why": one.example.why,
+        "again": one.example.again,
+        "example": one.example.scenario,
+        "variants": [variant.scenario for variant in one.variants],
+        "labels": one.labels,
+        "alike": list(one.alike),
+    }
+
+
+def _scenario(one: ScenarioResult, conversation: Any) -> dict[str, Any]:
     evidence = one.evidence
     return {
         "id": one.scenario,
@@ -84,7 +142,7 @@ def _scenario(one: ScenarioResult) -> dict[str, Any]:
         "replay": one.replay or None,
         "files": list(one.files),
         "location": {"path": one.path, "line": one.line},
-        "conversation": json.loads(one.conversation) if one.conversation and not in_order else None,
+        "conversation": conversation,
     }
 
 

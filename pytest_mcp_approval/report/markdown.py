@@ -7,16 +7,17 @@ Markdown nor HTML means anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..catalogue import Verdict, catalogue
 from .comparison import Comparison
+from .findings import GroupedFinding
 from .model import JudgedRule, Report
 from .results import ScenarioResult, kind_of_file
 from .shown import SHOWN, counted, phrase
 
 _MOST_FINDINGS = 30
-_MOST_OF_A_RULE = 2
+_MOST_LABELS = 20
 _MOST_CHARACTERS = 600
 MOST_BYTES = 900 * 1024
 """GitHub takes a summary of at most 1 MiB."""
@@ -28,10 +29,14 @@ def render_markdown(report: Report) -> str:
     lines = [
         f"## {SHOWN[report.verdict].emoji} {report.headline}",
         "",
-        f"Human approval at {_code(facts.target)}: {counts}. "
-        f"{len(report.scenarios)} checks in {facts.seconds:.1f} s.",
+        f"Human approval at {_code(facts.target)}: {_code(report.sentence)}. "
+        f"Rules: {counts}; {facts.seconds:.1f} s.",
         "",
     ]
+    if report.cascade:
+        # The first half is ours, the second what the server said.
+        ours, _, said = report.cascade.partition(": ")
+        lines[2:2] = [f"**{_plain(ours)}**: {_code(said)}", ""]
     if report.comparison is not None:
         lines += _comparison(report.comparison)
     lines += _findings(report)
@@ -67,37 +72,40 @@ def _plain(text: str) -> str:
 
 def _findings(report: Report) -> list[str]:
     lines: list[str] = []
-    shown = 0
-    for verdict in (Verdict.FAILED, Verdict.HARNESS_ERROR, Verdict.WARNING, Verdict.KNOWN):
-        for one in report.rules:
-            if one.verdict is not verdict:
-                continue
-            if shown >= _MOST_FINDINGS:
-                lines += ["… and more; see the whole report.", ""]
-                return lines
-            shown += 1
-            lines += _finding(one)
-    return lines
+    for one in report.findings[:_MOST_FINDINGS]:
+        lines += _finding(one)
+    if len(report.findings) > _MOST_FINDINGS:
+        hidden = len(report.findings) - _MOST_FINDINGS
+        lines += [f"… and {hidden} more findings; see the whole report.", ""]
+    return lines + _stumbled(report)
 
 
-def _finding(one: JudgedRule) -> list[str]:
+def _finding(one: GroupedFinding) -> list[str]:
     rule = one.rule
     lines = [
-        f"### {SHOWN[one.verdict].emoji} {_plain(rule.rule)}",
+        f"### {one.number}. {SHOWN[one.verdict].emoji} {_plain(rule.rule)}",
         "",
         f"{_code(rule.id)} · **{rule.level}** · {_plain(rule.place)} · "
-        + ", ".join(phrase(count, verdict) for count, verdict in counted(one.counts)),
+        f"{len(one.checks)} check{'s' if len(one.checks) > 1 else ''}",
+        "",
+        *_evidence(one.example, one.rows(_MOST_LABELS)),
         "",
     ]
-    for found in one.deciding[:_MOST_OF_A_RULE]:
-        lines += [*_evidence(found), ""]
-    hidden = len(one.deciding) - _MOST_OF_A_RULE
-    if hidden > 0:
-        lines += [f"… and {hidden} more scenarios.", ""]
     return lines
 
 
-def _evidence(found: ScenarioResult) -> list[str]:
+def _stumbled(report: Report) -> list[str]:
+    """What the suite itself could not do is no finding."""
+    lines: list[str] = []
+    for one in report.rules:
+        if one.verdict is Verdict.HARNESS_ERROR:
+            lines += [f"### {SHOWN[one.verdict].emoji} {_plain(one.rule.rule)}", ""]
+            lines += [f"{_code(one.rule.id)} · the suite itself stumbled", ""]
+            lines += [*_evidence(one.deciding[0]), ""]
+    return lines
+
+
+def _evidence(found: ScenarioResult, of_the_group: Sequence[tuple[str, str]] = ()) -> list[str]:
     rows: list[tuple[str, str]] = []
     if found.evidence is not None:
         rows = [
@@ -107,6 +115,7 @@ def _evidence(found: ScenarioResult) -> list[str]:
         ]
     if found.evidence is None or found.verdict is Verdict.KNOWN:
         rows.append(("why", found.why))
+    rows += of_the_group
     rows += [(kind_of_file(path), path) for path in found.files]
     rows.append(("again", found.again))
     return [

@@ -87,6 +87,20 @@ class Report:
         return self.facts.target
 
     @property
+    def sentence(self) -> str:
+        """For example "2 findings in 983 checks of shop 1.4 (sep2672), 57 of 61 rules verified"."""
+        counts = Counter(one.verdict for one in self.findings)
+        failed, warned = counts[Verdict.FAILED], counts[Verdict.WARNING]
+        found = _counted(failed, "finding") if failed else "no findings"
+        if warned:
+            found += f" and {_counted(warned, 'warning')}"
+        judged, concerned = self.verified
+        return (
+            f"{found} in {_counted(len(self.scenarios), 'check')} of {self.subject} "
+            f"({', '.join(self.families)}), {judged} of {_counted(concerned, 'rule')} verified"
+        )
+
+    @property
     def verified(self) -> tuple[int, int]:
         """How many rules were judged, and of how many that concern this server."""
         concerned = sum(self.counts.values()) - self.counts[Verdict.NOT_APPLICABLE]
@@ -109,6 +123,10 @@ class Report:
         for rule in self.rules:
             found.setdefault(rule.rule.family, []).append(rule)
         return found
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 def make_report(

@@ -12,19 +12,20 @@ import zlib
 from typing import Any
 from urllib.parse import quote
 
+from .keeping import by_interest, room_for
 from .model import Report
 from .results import ScenarioResult, kind_of_file
 from .shown import SHOWN
 
 _BLOCK = 192 * 1024
 """Characters of JSON, about."""
-_IN_ALL = 48 * 1024 * 1024
-"""Characters of all conversations; what is in order gives way first."""
+_FOR_EACH_CHECK = 2_300
+"""Bytes of packed conversations: a page of a thousand checks stays below three megabytes."""
 
 
 def pack(text: str) -> str:
     """JSON text, deflated, in base64."""
-    squeezed = zlib.compressobj(6, zlib.DEFLATED, -15)
+    squeezed = zlib.compressobj(9, zlib.DEFLATED, -15)
     return base64.b64encode(squeezed.compress(text.encode("ascii")) + squeezed.flush()).decode()
 
 
@@ -39,17 +40,19 @@ def packed_blocks(report: Report, prefix: str = "") -> dict[str, str]:
     places: dict[str, tuple[str, int]] = {}
     blocks: dict[str, str] = {}
     held: list[str] = []
-    size = total = 0
-    for one in sorted(report.scenarios, key=_interest):
-        if not one.conversation or total > _IN_ALL:
-            continue
+    size = taken = 0
+    room = room_for(report, _FOR_EACH_CHECK)
+    for one in by_interest(report):
+        if taken >= room:
+            break
         # A conversation is JSON text already: there is no need to read it here.
         held.append(one.conversation)
         places[one.scenario] = (str(len(blocks)), len(held) - 1)
         size += len(one.conversation)
-        total += len(one.conversation)
         if size > _BLOCK:
-            blocks[str(len(blocks))] = pack(f"[{','.join(held)}]")
+            packed = pack(f"[{','.join(held)}]")
+            blocks[str(len(blocks))] = packed
+            taken += len(packed)
             held, size = [], 0
     if held:
         blocks[str(len(blocks))] = pack(f"[{','.join(held)}]")
@@ -90,4 +93,6 @@ def _entry(one: ScenarioResult, place: tuple[str, int] | None, prefix: str) -> d
         entry["files"] = [[kind_of_file(path), path, link_to(path, prefix)] for path in one.files]
     if place is not None:
         entry["block"], entry["place"] = place
+    elif one.conversation:
+        entry["leftOut"] = True
     return entry

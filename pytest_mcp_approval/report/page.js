@@ -127,7 +127,8 @@ async function fillScenario(details, data) {
     const told = (await block(data.block))[data.place];
     body.append(flow(told, data.name, data.family));
   } else {
-    body.append(make("p", { class: "soft" }, "Nothing went over the wire."));
+    const why = data.leftOut ? "What went over the wire is left out, or this page would be too large. Run it again to see it." : "Nothing went over the wire.";
+    body.append(make("p", { class: "soft" }, why));
   }
 }
 
@@ -230,7 +231,8 @@ function raw(place, title, body, headers, number, after = "") {
     return;
   }
   const text = body.text ?? hexDump(body.base64 ?? "");
-  const more = body.more ? `\n… ${body.more.toLocaleString("en")} more bytes` : "";
+  const digest = body.sha256 ? `\nSHA-256 of all: ${body.sha256}` : "";
+  const more = body.more ? `\n… ${body.more.toLocaleString("en")} more bytes${digest}` : "";
   const lead = (headers ?? []).map(([name, value]) => `${name}: ${value}`).join("\n");
   exact(place, `${title}: ${body.bytes.toLocaleString("en")} bytes${after}`, (lead ? `${lead}\n\n` : "") + text + more, number);
 }

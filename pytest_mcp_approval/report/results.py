@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..catalogue import Finding, Requirement, Verdict
-from ..wire.text import neutralise
+from ..support.text import neutralise
 from .secrets import Secrets
 from .shown import worst
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..catalogue import Verdict
-from ..wire.text import neutralise
+from ..support.text import neutralise
 from .comparison import Comparison
 from .findings import GroupedFinding
 from .model import JudgedRule, Report
@@ -45,7 +45,7 @@ def summary_lines(report: Report, *, width: int = WIDTH, verbose: bool = False) 
     lines = [""]
     if report.cascade:
         lines += [*_wrapped("mcp-approval  ", report.cascade, width), ""]
-    lines += [*_wrapped("", _headline(report), width), ""]
+    lines += [*_wrapped("", neutralise(report.sentence, _LONGEST), width), ""]
     told = [one for one in report.findings if one.verdict is not Verdict.KNOWN]
     lines += _findings(told, width, verbose=verbose)
     lines += _known(report)
@@ -61,22 +61,6 @@ def colour_of(line: str) -> dict[str, bool]:
     if len(words) > 1 and words[0].isdigit() and line[0] != " ":
         return {"FAIL": {"red": True}, "WARN": {"yellow": True}}.get(words[1], {})
     return {}
-
-
-def _headline(report: Report) -> str:
-    """For example "2 findings in 983 checks of shop 1.4 (sep2672), 57 of 61 rules verified"."""
-    counts = Counter(one.verdict for one in report.findings)
-    failed, warned = counts[Verdict.FAILED], counts[Verdict.WARNING]
-    found = "no findings" if not failed else f"{failed} finding{'s' if failed > 1 else ''}"
-    if warned:
-        found += f" and {phrase(warned, Verdict.WARNING)}"
-    checks = len(report.scenarios)
-    of = f"{neutralise(report.subject, 80)} ({', '.join(report.families)})"
-    judged, concerned = report.verified
-    return (
-        f"{found} in {checks} check{'s' if checks != 1 else ''} of {of}, "
-        f"{judged} of {concerned} rule{'s' if concerned != 1 else ''} verified"
-    )
 
 
 # ---- findings

@@ -7,6 +7,9 @@ could colour the screen, move the cursor, write right to left or fill the log.
 import re
 
 _ESCAPE_CUT_SHORT = re.compile(r"\\(u[0-9a-f]{0,3}|U[0-9a-f]{0,7}|x[0-9a-f]?)?$")
+_SENTENCE_END = re.compile(r"[.!?](?= )")
+_SHORTEST_SENTENCE = 8
+"""Characters: a full stop before that belongs to an abbreviation."""
 _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Characters that count as printable, and show nothing."""
 
@@ -43,6 +46,14 @@ def first_line(text: str | bytes, limit: int = 200) -> str:
     """The first line that says something, neutralised."""
     lines = text.strip().splitlines() or [text[:0]]
     return neutralise(lines[0], limit)
+
+
+def first_sentence(text: str, limit: int = 200) -> str:
+    """To the end of the first sentence, line breaks as spaces, neutralised."""
+    # White space may be most of it; only so much is looked at.
+    words = " ".join(text[: limit * 8].split())
+    end = _SENTENCE_END.search(words, _SHORTEST_SENTENCE)
+    return neutralise(words[: end.end()] if end else words, limit)
 
 
 def last_lines(text: str | bytes, lines: int = 3, limit: int = 300) -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_mcp_approval.support import http1, http_status
+from pytest_mcp_approval.support.text import first_sentence, neutralise
 from pytest_mcp_approval.wire.messages import Json, Message, RequestId, to_json
-from pytest_mcp_approval.wire.text import neutralise
 
 
 class Outcome(enum.Enum):
@@ -64,7 +64,7 @@ class ErrorObject:
         code = show_json(self.raw.get("code")) if self.code is None else str(self.code)
         line = f"error {code}"
         if self.message:
-            line += f" {neutralise(self.message, 120)}"
+            line += f" {first_sentence(self.message)}"
         if self.data is not None:
             line += f" {show_json(self.data)}"
         return line

@@ -7,6 +7,7 @@ there is.
 import threading
 from collections import deque
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 from pytest_mcp_approval.wire.recording import Weighty, record
 from pytest_mcp_approval.wire.reply import Headers, Outcome
@@ -29,17 +30,27 @@ class Excerpt:
 
     head: bytes
     length: int
+    whole_digest: str = ""
+    """SHA-256 of all of them, in hexadecimal digits, where some are missing."""
 
     @classmethod
     def of(cls, data: bytes | bytearray) -> "Excerpt":
-        return cls(bytes(data[:KEPT_OF_A_BODY]), len(data))
+        digest = sha256(data).hexdigest() if len(data) > KEPT_OF_A_BODY else ""
+        return cls(bytes(data[:KEPT_OF_A_BODY]), len(data), digest)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all the bytes that there were."""
+        return self.whole_digest or sha256(self.head).hexdigest()
 
     @property
     def complete(self) -> bool:
         return len(self.head) == self.length
 
     def cut_to(self, size: int) -> "Excerpt":
-        return self if len(self.head) <= size else Excerpt(self.head[:size], self.length)
+        if len(self.head) <= size:
+            return self
+        return Excerpt(self.head[:size], self.length, self.digest)
 
 
 def without_secrets(headers: Headers, hidden: frozenset[str] = SECRET_HEADERS) -> Headers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import hashlib
 import json
 
 import pytest
@@ -54,6 +55,17 @@ def test_a_cut_falls_between_characters_and_is_counted():
         assert "base64" not in kept
         assert data.decode().startswith(kept["text"])
         assert kept["more"] == len(data) - len(kept["text"].encode())
+        assert kept["sha256"] == hashlib.sha256(data).hexdigest()
+
+
+def test_a_large_message_is_told_by_its_length_and_digest():
+    data = b"y" * 7_000_000
+    kept = body(Excerpt.of(data), 1000, NOBODY)
+    assert (kept["bytes"], kept["more"]) == (7_000_000, 6_999_000)
+    assert kept["sha256"] == hashlib.sha256(data).hexdigest()
+    # Cut again, and once more: it is still the digest of all of it.
+    again = body(Excerpt.of(data).cut_to(300).cut_to(20), 1000, NOBODY)
+    assert (again["more"], again["sha256"]) == (6_999_980, kept["sha256"])
 
 
 def test_steps_stand_in_the_order_in_which_they_began():

@@ -131,7 +131,7 @@ def test_a_few_checks_that_fail_alike_are_no_cascade():
 def test_a_hundred_findings_and_hostile_text_stay_bounded():
     hostile = "\x1b[2J" + "y" * 100_000
     found = [
-        check(f"a{number} {'x' * 5_000}", f"{'abcdefghij'[number % 10] * (number + 1)} {hostile}")
+        samples.finding(f"{'abcdefghij'[number % 10] * (number + 1)} {hostile}", name=f"t{number}")
         for number in range(100)
     ]
     text = "\n".join(summary_lines(samples.report(*found), width=80))

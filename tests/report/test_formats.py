@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+import random
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +20,11 @@ from pytest_mcp_approval.catalogue import Verdict, catalogue, families
 from pytest_mcp_approval.catalogue.requirements import covered, scenarios_folder
 from pytest_mcp_approval.report.badge import render_badge
 from pytest_mcp_approval.report.files import FORMATS, append_step_summary, write_reports
+from pytest_mcp_approval.report.html import render_html
 from pytest_mcp_approval.report.json_file import render_json
 from pytest_mcp_approval.report.markdown import MOST_BYTES, render_markdown
 from pytest_mcp_approval.report.model import make_report
-from pytest_mcp_approval.report.results import Results
+from pytest_mcp_approval.report.results import Results, ScenarioResult
 from pytest_mcp_approval.report.sarif import render_sarif
 from pytest_mcp_approval.report.shown import SHOWN
 from pytest_mcp_approval.report.traceability import render_traceability
@@ -60,10 +64,12 @@ def test_the_schema_would_notice():
     good = json.loads(render_json(samples.typical()))
     for spoil in (
         lambda report: report.pop("rules"),
-        lambda report: report.update(version=2),
+        lambda report: report.update(version=3),
         lambda report: report["rules"][0].update(verdict="splendid"),
         lambda report: report["scenarios"][0].pop("again"),
         lambda report: report["summary"]["rules"].update(passed=-1),
+        lambda report: report["findings"][0].pop("variants"),
+        lambda report: report["bodies"].update(x={"text": "a body under no digest"}),
     ):
         bad = json.loads(json.dumps(good))
         spoil(bad)
@@ -79,6 +85,107 @@ def test_the_json_report_tells_what_there_was():
     assert by_name["test_found"]["evidence"]["got"] == "a result, tool run"
     assert by_name["test_found"]["conversation"]["steps"]
     assert by_name["test_fine"]["conversation"] is None
+
+
+def test_every_format_has_one_entry_a_finding():
+    shapes = [
+        samples.finding(f"error -32603 row {number} is locked", name=f"test_it[{number}]")
+        for number in range(40)
+    ]
+    whole = samples.report(*shapes, samples.finding("a result, tool run", name="test_other"))
+    told = json.loads(render_json(whole))
+    jsonschema.Draft202012Validator(SCHEMA).validate(told)
+    assert [len(one["variants"]) for one in told["findings"]] == [39, 0]
+    assert told["summary"]["findings"]["failed"] == 2
+    first = told["findings"][0]
+    assert {first["example"], *first["variants"]} == {one.scenario for one in shapes}
+    (run,) = json.loads(render_sarif(whole))["runs"]
+    assert [one["occurrenceCount"] for one in run["results"]] == [40, 1]
+    assert len(run["results"][0]["relatedLocations"]) == 40  # the rule, and the variants
+    text = render_markdown(whole)
+    assert text.count("| sent |") == 2
+    assert "39 more like it" in text
+    assert render_html(whole).count("<dt>sent</dt>") == 2
+
+
+def test_every_format_for_people_says_a_cascade_first():
+    lost = [
+        samples.result(rule.id, Verdict.NOT_VERIFIED, f"test_{place}", why="error -32603 `no` <b>")
+        for place, rule in enumerate(samples.RULES[:30])
+    ]
+    whole = samples.report(*lost)
+    said = "30 checks did not pass, 30 of them for one reason"
+    assert render_markdown(whole).splitlines()[2] == f"**{said}**: `` error -32603 `no` <b> ``"
+    page = render_html(whole)
+    assert page.index(said) < page.index("<main>")
+    assert "<b>" not in page[page.index(said) :][:200]
+    assert json.loads(render_json(whole))["summary"]["cascade"].startswith(said)
+
+
+# ---- sizes
+
+CHECKS = 1000
+
+
+def many(of: str) -> list[ScenarioResult]:
+    """A thousand checks, none in order: what a report of one run may have to hold at worst."""
+    noise = random.Random(7)
+
+    def told(number: int) -> str:
+        if of == "large answers":
+            text = "".join(noise.choices("abcdefghijklmnopqrstuvwxyz", k=2_000)) * 8
+            return samples.steps(*(samples.exchange(text, text[::-1]) for _ in range(4)))
+        return samples.real_conversation().replace("2026", str(number))
+
+    return [
+        samples.finding(
+            f"error -32603 {number}", name=f"test_it[{number}]", conversation=told(number)
+        )
+        for number in range(CHECKS)
+    ]
+
+
+@pytest.mark.parametrize("of", ["ceremonies", "large answers"])
+def test_a_run_of_a_thousand_failures_can_still_be_opened(of):
+    whole = samples.report(*many(of))
+    page, data = render_html(whole), render_json(whole)
+    assert len(page) < 3_000_000
+    assert len(data) < 8_000_000
+    told = json.loads(data)
+    jsonschema.Draft202012Validator(SCHEMA).validate(told)
+    kept = {one["id"] for one in told["scenarios"] if one["conversation"]}
+    assert told["findings"][0]["example"] in kept
+    assert len(kept) + told["summary"]["conversationsLeftOut"] == CHECKS
+    if of == "large answers":
+        assert told["summary"]["conversationsLeftOut"] > 0
+
+
+def test_bodies_that_repeat_are_kept_once_under_their_digest():
+    answer, binary = "the same long answer " * 20, base64.b64encode(bytes(range(200)) * 2).decode()
+    headers = [["content-type", "application/json"], ["x-long", "y" * 200]]
+    step = samples.exchange("{}", answer, requestHeaders=headers)
+    other = {**samples.exchange("{}", ""), "received": {"bytes": 400, "base64": binary}}
+    told = json.loads(
+        render_json(
+            samples.report(
+                *(
+                    samples.finding(name=f"test_{n}", conversation=samples.steps(step, other))
+                    for n in range(5)
+                )
+            )
+        )
+    )
+    jsonschema.Draft202012Validator(SCHEMA).validate(told)
+    text = json.dumps(told)
+    assert text.count(answer) == text.count(binary) == text.count("y" * 200) == 1
+    digest = f"sha256:{hashlib.sha256(answer.encode()).hexdigest()}"
+    assert told["bodies"][digest] == {"text": answer}
+    for scenario in told["scenarios"]:
+        first, second = scenario["conversation"]["steps"]
+        assert first["received"] == {"bytes": len(answer), "ref": digest}
+        assert told["bodies"][second["received"]["ref"]] == {"base64": binary}
+        assert told["headers"][first["requestHeaders"]["ref"]] == headers
+        assert first["sent"] == {"bytes": 2, "text": "{}"}
 
 
 # ---- Markdown

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_mcp_approval.support.http1 import ResponseReader, compose_request
+from pytest_mcp_approval.support.text import first_sentence
 from pytest_mcp_approval.wire import (
     ErrorObject,
     Excerpt,
@@ -72,6 +73,12 @@ def test_long_text_is_cut_and_counted(text: str | bytes, limit: int, shown: str)
 
 def test_lines_are_picked() -> None:
     assert first_line("\n\n first\nsecond") == "first"
+    assert first_sentence("No such row.\n    at x (y.js:1)") == "No such row."
+    assert first_sentence("[\n  {\n  'code': 1.5 }\n]") == "[ { 'code': 1.5 } ]"
+    assert first_sentence("e.g. this one! And more.") == "e.g. this one!"
+    assert first_sentence("\n" * 10_000_000 + "x") == ""
+    assert first_sentence("y" * 5_000).startswith("y" * 200 + "… (")
+    assert first_sentence("a\x1b[2Jb") == "a\\u001b[2Jb"
     assert first_line(b"") == ""
     assert last_lines(b"one\n\ntwo\nthree\nfour\n\n") == "two | three | four"
     assert last_lines("") == ""
