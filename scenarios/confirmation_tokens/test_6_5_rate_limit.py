@@ -5,14 +5,13 @@ import statistics
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, requirement
+from pytest_mcp_approval.families.confirmation_tokens.driver import is_limit
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     CONFIRMATION_PREFIX,
     RATE_LIMITED,
 )
 from pytest_mcp_approval.families.driving import DriverError
-
-TOO_MANY_REQUESTS = 429
 
 
 def _issues(tokens):
@@ -32,7 +31,7 @@ def _failures(tokens):
 
 def _revocations(tokens):
     if not tokens.table.introspection:
-        raise NotVerified("needs introspection, to revoke tokens")
+        raise NotApplicable("tokens cannot be revoked, as far as the table says (introspection)")
     query = tokens.table.introspection["revoke"]
 
     def revoke():
@@ -50,8 +49,7 @@ def _limited(tokens, send):
     seconds = []
     for number in range(1, tokens.table.burst + 1):
         reply = send()
-        code = tokens.driver.binding.read(reply).code
-        if code == RATE_LIMITED or reply.status == TOO_MANY_REQUESTS:
+        if is_limit(reply, tokens.driver.binding.read(reply)):
             return number, reply
         seconds.append(reply.seconds)
     first, last = statistics.median(seconds[:10]), statistics.median(seconds[-10:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -24,7 +25,7 @@ from tests.mutants.confirmation_tokens_parts import broken
 # ---- section 5.2
 
 
-@broken(kills="5.2-single-use", because="8 times at once[^§]*successes")
+@broken(kills="6.1-replay", because="8 times at once[^§]*[2-8] successes")
 class MarksTheTokenTooLate(ConfirmationGate):
     """Looks whether the token is used, and marks it a little later."""
 
@@ -34,6 +35,19 @@ class MarksTheTokenTooLate(ConfirmationGate):
             raise self.already_used(record)
         time.sleep(0.02)
         self.store.use(record.id)
+
+
+@broken(kills="5.2-single-use", because="8 times at once[^§]*one success[^§]*0 successes")
+class ServesNobodyInACrowd(ConfirmationGate):
+    """Takes a crowd with one token for an attack, and refuses all of it."""
+
+    def consume(self, record: TokenRecord) -> None:
+        crowd = self.__dict__.setdefault("crowd", Counter())
+        crowd[record.id] += 1
+        time.sleep(0.05)  # so that all are there
+        if crowd[record.id] > 1:
+            raise self.already_used(record)
+        super().consume(record)
 
 
 @broken(kills="5.2-single-use", because="for all but one[^§]*TOKEN_INVALID")

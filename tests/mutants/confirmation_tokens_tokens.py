@@ -39,20 +39,6 @@ class RunsFirstAndAsksAfterwards(ConfirmationGate):
         super().confirm(operation, params, user, session)
 
 
-@broken(kills="1.3-flow", because=r"\(reversible\) without a token[^§]*CONFIRMATION_REQUIRED")
-class AsksAboutHarmlessThings(ConfirmationGate):
-    """Wants a confirmation for what can be taken back."""
-
-    def perform(
-        self, name: str, params: Mapping[str, Any], *, user: str, session: str = ""
-    ) -> Mapping[str, Any]:
-        operation = self.operations.get(name)
-        if operation is not None and operation.danger is words.Danger.REVERSIBLE:
-            # The life of a token has no entry for this level.
-            self.operations[name] = replace(operation, danger=words.Danger.DESTRUCTIVE)
-        return super().perform(name, params, user=user, session=session)
-
-
 @broken(kills="1.3-flow", because=r"\(forbidden\) without a token[^§]*operation run")
 class LetsTheForbiddenPass(ConfirmationGate):
     """Knows the levels up to 3, and takes any other for safe."""

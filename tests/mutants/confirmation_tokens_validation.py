@@ -160,6 +160,17 @@ class LooksAtTheMarkOnlyIfItFits(ConfirmationGate):
             super().consume(record)
 
 
+@broken(kills="4.1-codes", because="TOKEN_INVALID for[^§]*tells them apart by message")
+class OneCodeForAll(ConfirmationGate):
+    """Calls every refusal TOKEN_INVALID; only its words differ."""
+
+    def redeem(self, attempt: Attempt) -> TokenRecord:
+        try:
+            return super().redeem(attempt)
+        except TokenRefusal as refusal:
+            raise TokenRefusal(words.TokenCode.INVALID, refusal.message) from None
+
+
 # ---- section 5.1: lifetimes
 
 

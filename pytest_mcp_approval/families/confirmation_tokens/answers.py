@@ -25,11 +25,18 @@ class Answer:
 
     success: bool
     code: str | None = None
-    """The document's own word, where the binding knows what the target calls it."""
+    """The document's own word, where the binding knows what the target calls it; the target's own
+    where that can mean several things."""
     body: Any = None
     """The whole object that was looked into."""
     found: Mapping[str, Any] = field(default_factory=dict)
     """What stands at the places that the binding names; what is absent is missing here."""
+    meanings: frozenset[str] = frozenset()
+    """All of the document's codes that it can mean, where the target has one for several."""
+
+    def means(self, *codes: str) -> bool:
+        """Whether it can mean one of these codes."""
+        return self.code in codes or not self.meanings.isdisjoint(codes)
 
     def get(self, name: str) -> Any:
         return self.found.get(name)
@@ -65,7 +72,7 @@ def _object(text: Any) -> Any:
 
 
 def read_answer(
-    reply: Reply, shape: str, fields: Mapping[str, str], codes: Mapping[str, str]
+    reply: Reply, shape: str, fields: Mapping[str, str], codes: Mapping[str, tuple[str, ...]]
 ) -> Answer:
     """`fields` are places by name, `codes` the document's codes by the target's own."""
     body = body_of(reply, shape)
@@ -81,7 +88,10 @@ def read_answer(
         and found.get("success", True) is not False
         and text not in codes
     )
-    return Answer(success, codes.get(text, text) if text is not None else None, body, found)
+    meanings = codes.get(text, ()) if text is not None else ()
+    return Answer(
+        success, meanings[0] if len(meanings) == 1 else text, body, found, frozenset(meanings)
+    )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...catalogue import Finding, NotApplicable, NotVerified
+from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...target import TargetError, open_target
 from ...wire import (
     HANDSHAKE_REVISIONS,
@@ -34,6 +34,11 @@ _SLOW_CLOCK = datetime.timedelta(seconds=2)
 """How long before an instant a clock that cannot stand still has to be asked."""
 _START = 60.0
 """Seconds that another start of the target gets."""
+_OPTIONAL_VARIANTS = {
+    "ttl": "lifetimes cannot be configured",
+    "signed": "tokens that carry their payload are not offered",
+}
+"""What a server need not have (sections 5.1 and 6.2)."""
 NAME_ANOTHER = f"name one in [{FAMILY}] operations"
 
 
@@ -77,25 +82,27 @@ class Confirmations(Scene):
         first = self.operation
         others = [one for one in self.usual_operations() if one.name != first.name]
         if not others:
-            raise NotVerified(f"needs a second gated operation: {NAME_ANOTHER}")
+            raise NotApplicable(f"only one gated operation is named ([{FAMILY}] operations)")
         return next((one for one in others if one.params == first.params), others[0])
 
     def of_level(self, level: Danger) -> NamedOperation:
         for one in self.usual_operations():
             if one.danger is level:
                 return one
-        raise NotVerified(f"needs an operation of level {level.word}: {NAME_ANOTHER}")
+        raise NotApplicable(f"no operation of level {level.word} is named ([{FAMILY}] operations)")
 
     def with_(self, kind: str) -> NamedOperation:
         """The first operation for which this is said: quota, crashes, slow."""
         for one in self.table.operations:
             if getattr(one, kind):
                 return one
-        raise NotVerified(f"needs an operation with {kind} = true: {NAME_ANOTHER}")
+        raise NotApplicable(f"no operation with {kind} = true is named ([{FAMILY}] operations)")
 
     def changed(self, operation: NamedOperation | None = None) -> Mapping[str, Any]:
         """Other parameters of an operation, that the user has named."""
         chosen = operation or self.operation
+        if not chosen.params and not chosen.other_params:
+            raise NotApplicable(f"{chosen.name} has no parameters, as far as the table says")
         if not chosen.other_params:
             raise NotVerified(f"needs other_params of {chosen.name} in [{FAMILY}] operations")
         return {**chosen.params, **chosen.other_params[0]}
@@ -123,6 +130,13 @@ class Confirmations(Scene):
             raise NotVerified(f"the honest call failed, so nothing follows: {outcome.describe()}")
         return outcome
 
+    def two(self) -> tuple[Issued, Issued]:
+        """Two tokens for the same call."""
+        first, second = self.issue(), self.issue()
+        if first.token == second.token:
+            raise NotApplicable("who asks again gets the same token, as long as it was not used")
+        return first, second
+
     def used(self) -> Issued:
         """A token that has served."""
         issued = self.issue()
@@ -139,14 +153,34 @@ class Confirmations(Scene):
     def expect_refusal(self, outcome: CallOutcome, *codes: TokenCode | str, sent: str) -> None:
         """Refused with one of these codes, and nothing ran."""
         expected = f"{' or '.join(str(code) for code in codes)}, operation not run"
-        if outcome.executed or outcome.code not in codes:
-            raise Finding(sent=sent, expected=expected, got=outcome.describe())
+        got = outcome.describe()
+        if outcome.executed or outcome.answer.success:
+            raise Finding(sent=sent, expected=expected, got=got, grade=Grade.RAN)
+        if not outcome.answer.means(*codes):
+            raise Finding(
+                sent=sent,
+                expected=expected,
+                got=f"{got} (refused, but with another code)",
+                grade=Grade.OTHER_WORDS,
+            )
+
+    def expect_expired(self, outcome: CallOutcome, *codes: TokenCode, sent: str) -> None:
+        """Refused as expired. A server may evict tokens when they expire (section 5.5): then they
+        are unknown to it, which section 4.1 calls otherwise."""
+        if outcome.answer.means(TokenCode.EXPIRED, *codes):
+            self.expect_refusal(outcome, TokenCode.EXPIRED, *codes, sent=sent)
+            return
+        self.expect_refusal(outcome, TokenCode.EXPIRED, TokenCode.INVALID, *codes, sent=sent)
+        self.warn(f"{sent}: {outcome.describe()}; section 4.1 names {TokenCode.EXPIRED}")
 
     def expect_no_run(self, outcome: CallOutcome, *, sent: str) -> None:
         """Whatever the target answers, nothing ran."""
         if outcome.executed or outcome.answer.success:
             raise Finding(
-                sent=sent, expected="a refusal, operation not run", got=outcome.describe()
+                sent=sent,
+                expected="a refusal, operation not run",
+                got=outcome.describe(),
+                grade=Grade.RAN,
             )
 
     def expect_run(self, outcome: CallOutcome, *, sent: str) -> None:
@@ -199,6 +233,10 @@ class Confirmations(Scene):
         """The target started with one thing set otherwise. What it thinks of the value shows when
         it is spoken to."""
         other = self.driver.binding.variant(what, value)
+        if other is None and what in _OPTIONAL_VARIANTS:
+            raise NotApplicable(
+                f"{_OPTIONAL_VARIANTS[what]}, as far as the table says ([{FAMILY}] variants.{what})"
+            )
         if other is None:
             raise NotVerified(f"needs another start of the target: [{FAMILY}] variants.{what}")
         # Many of them are started while others run: time enough that none seems to hang.

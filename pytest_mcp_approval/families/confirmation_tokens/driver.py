@@ -28,6 +28,7 @@ from .table import NamedOperation
 from .vocabulary import TokenCode, TokenType
 
 _WAITS = 3
+_TOO_MANY_REQUESTS = 429
 _CALLS, _LATEST, _AHEAD = (f"confirmation tokens: {what}" for what in ("calls", "latest", "ahead"))
 _MANY = 40
 _RECOVERY = datetime.timedelta(minutes=5)
@@ -85,10 +86,10 @@ class CallOutcome:
     @property
     def refused(self) -> bool:
         """Refused with a code of section 4.1, and nothing ran."""
-        return self.code in set(TokenCode) and not self.executed
+        return self.answer.means(*TokenCode) and not self.executed
 
     def refused_because(self, code: TokenCode | str) -> bool:
-        return self.refused and self.code == code
+        return self.refused and self.answer.means(code)
 
     @property
     def said(self) -> str:
@@ -104,6 +105,14 @@ class CallOutcome:
             self.runs, f"run {self.runs} times"
         )
         return f"{said}, operation {ran}"
+
+
+def is_limit(reply: Reply, answer: Answer) -> bool:
+    """Whether this is a rate limit. Where its code means other things too, a limit shows by HTTP
+    429 or by the time to wait."""
+    if reply.status == _TOO_MANY_REQUESTS or answer.code == words.RATE_LIMITED:
+        return True
+    return answer.means(words.RATE_LIMITED) and answer.get("retry_after") is not None
 
 
 class ConfirmationTokens(Driver):
@@ -137,7 +146,7 @@ class ConfirmationTokens(Driver):
         for attempt in range(_WAITS):
             reply = self.send(params, session)
             answer = self.binding.read(reply)
-            if answer.code != words.RATE_LIMITED or not self.meets_limits:
+            if not is_limit(reply, answer) or not self.meets_limits:
                 return reply
             self.wait(answer, attempt)
         return reply
@@ -186,6 +195,10 @@ class ConfirmationTokens(Driver):
         reply, runs = self.runs_during(act)
         return CallOutcome(reply, self.binding.read(reply), runs, probed=self.effects is not None)
 
+    def seen(self, reply: Reply) -> CallOutcome:
+        """An answer alone, without a look at the effects."""
+        return CallOutcome(reply, self.binding.read(reply), None, probed=False)
+
     def call(
         self,
         operation: str,
@@ -200,7 +213,8 @@ class ConfirmationTokens(Driver):
         call = self.binding.call_params(operation, params, token, kind, tool=tool)
         send = self.patiently if token is None else self.send
         outcome = self.observe(lambda: send(call, session))
-        if token is not None and outcome.code == words.RATE_LIMITED and self.meets_limits:
+        limited = is_limit(outcome.reply, outcome.answer)
+        if token is not None and limited and self.meets_limits:
             raise DriverError("the target's rate limit was reached, so the token was not judged")
         return outcome
 
@@ -233,7 +247,7 @@ class ConfirmationTokens(Driver):
         """The token that a reply holds."""
         answer = self.binding.read(reply)
         token = answer.get("token")
-        if answer.code != words.CONFIRMATION_REQUIRED or not isinstance(token, str):
+        if not answer.means(words.CONFIRMATION_REQUIRED) or not isinstance(token, str):
             place = self.binding.table.fields["token"]
             raise DriverError(
                 f"no token for {operation}: expected {words.CONFIRMATION_REQUIRED} and a token at "
@@ -260,7 +274,7 @@ class ConfirmationTokens(Driver):
         for _ in range(self.binding.table.burst):
             outcome = self.call(operation, given)
             token = outcome.answer.get("quota_token")
-            if outcome.code == words.QUOTA_PAUSED and isinstance(token, str):
+            if outcome.answer.means(words.QUOTA_PAUSED) and isinstance(token, str):
                 expiry = self._instant(outcome.answer.get("expires_at"))
                 return Issued(operation, given, token, outcome.answer, expiry, TokenType.QUOTA)
             if not outcome.executed:
@@ -291,4 +305,4 @@ class ConfirmationTokens(Driver):
             return None
 
 
-__all__ = ["CallOutcome", "ConfirmationTokens", "DriverError", "Issued"]
+__all__ = ["CallOutcome", "ConfirmationTokens", "DriverError", "Issued", "is_limit"]

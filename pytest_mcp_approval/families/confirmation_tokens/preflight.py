@@ -79,7 +79,9 @@ def _honest(driver: ConfirmationTokens, name: str, found: Preflight) -> None:
 def _say_rest(table: Table, found: Preflight) -> None:
     tolerance = "not declared" if table.tolerance is None else f"{table.tolerance:g} s declared"
     found.say("skew", f"tolerance {tolerance}")
-    renamed = [f"{code} = {own}" for own, code in table.codes.items() if own != code]
+    renamed = [
+        f"{' or '.join(codes)} = {own}" for own, codes in table.codes.items() if codes != (own,)
+    ]
     if renamed:
         found.say("codes", neutralise(", ".join(renamed), 160))
     lacking = [name for name in ("audit", "log", "store") if name not in table.looks]

@@ -36,6 +36,14 @@ FIELDS = {
     "retry_after": "error.details.retry_after_seconds",
 }
 """Places in an answer, as section 3.3 and 4.2 have them."""
+SHOWN_IN = {
+    "3.3": (
+        *("success", "code", "message", "token", "expires_at", "operation", "danger_level"),
+        *("reasons", "confirmation_message"),
+    ),
+    "4.2": ("expired_at", "current_time"),
+}
+"""The places that the document shows, by section; the others are ours."""
 CODES = (
     words.CONFIRMATION_REQUIRED,
     *(str(code) for code in TokenCode),
@@ -151,8 +159,8 @@ class Table:
     times: str
     operations: tuple[NamedOperation, ...]
     fields: Mapping[str, str]
-    codes: Mapping[str, str]
-    """The document's codes by the target's own."""
+    codes: Mapping[str, tuple[str, ...]]
+    """The document's codes by the target's own; a target may have one for several."""
     tolerance: float | None
     """None: not declared, so that up to 30 seconds are fair."""
     ttl: Mapping[str, float]
@@ -167,6 +175,17 @@ class Table:
     hook: str
     patience: float
     burst: int
+
+    def own_shape(self, section: str) -> list[str]:
+        """What the user says is not as the document writes it in this section."""
+        told = [
+            f"{name} at {self.fields[name]}, not {FIELDS[name]}"
+            for name in SHOWN_IN[section]
+            if self.fields[name] != FIELDS[name]
+        ]
+        if section == "3.3" and self.times != TIMES[0]:
+            told.append(f"instants in {self.times}, not in ISO 8601")
+        return told
 
 
 def read_table(given: Mapping[str, Any]) -> Table:
@@ -253,17 +272,18 @@ def _look(given: Mapping[str, Any], name: str) -> str:
     return str(given[name])
 
 
-def _codes(given: Any) -> dict[str, str]:
+def _codes(given: Any) -> dict[str, tuple[str, ...]]:
     _known_keys("codes", given, CODES)
-    own = {code: code for code in CODES if code not in given}
+    own: dict[str, list[str]] = {code: [code] for code in CODES if code not in given}
     for code, value in given.items():
         values = value if isinstance(value, list) else [value]
         for one in values:
             if isinstance(one, bool) or not isinstance(one, (str, int)):
                 raise TableError(f"codes.{code}: got {one!r}, expected text or a number")
-            if own.setdefault(str(one), code) != code:
-                raise TableError(f"codes.{code}: {one!r} is {own[str(one)]} already")
-    return own
+            meanings = own.setdefault(str(one), [])
+            if code not in meanings:
+                meanings.append(code)
+    return {name: tuple(meanings) for name, meanings in own.items()}
 
 
 def _lives(given: Any) -> dict[str, float]:

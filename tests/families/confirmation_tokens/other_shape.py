@@ -12,7 +12,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 CONFIRM, REFUSED, UNKNOWN_METHOD = -32050, -32051, -32601
 LEVELS = {"drop_table": 2, "truncate_table": 2, "purge_queue": 3, "close_tenant": 4}
@@ -127,6 +127,37 @@ class TicketOffice:
         self.history.append({**entry, "failure_reason": reason} if reason else entry)
 
 
+class OneWordForAll(TicketOffice):
+    """Refuses every ticket with the same code; a sentence tells why."""
+
+    SENTENCES: ClassVar[dict[str, str]] = {
+        "no_such_ticket": "Nobody knows this ticket",
+        "late": "This ticket is no longer good",
+        "spent": "This ticket has served",
+        "another_call": "This ticket is for something else",
+    }
+
+    def fault(
+        self, known: dict[str, Any] | None, name: str, params: dict[str, Any]
+    ) -> RefusedError | None:
+        refusal = super().fault(known, name, params)
+        if refusal is not None:
+            data = refusal.error["data"]
+            data |= {"sentence": self.SENTENCES[data["kind"]], "kind": "refused"}
+        return refusal
+
+
+class TakesEveryTicketTwice(TicketOffice):
+    """Two calls that come together pass the gate together."""
+
+    def fault(
+        self, known: dict[str, Any] | None, name: str, params: dict[str, Any]
+    ) -> RefusedError | None:
+        if known is not None and known["used"] and not known.get("twice"):
+            known["used"], known["twice"] = False, True
+        return super().fault(known, name, params)
+
+
 class NeverLate(TicketOffice):
     """Takes tickets of any age."""
 
@@ -197,3 +228,11 @@ def make() -> Callable[..., Any]:
 
 def make_broken() -> Callable[..., Any]:
     return serve(NeverLate())
+
+
+def make_with_one_code() -> Callable[..., Any]:
+    return serve(OneWordForAll())
+
+
+def make_that_takes_twice() -> Callable[..., Any]:
+    return serve(TakesEveryTicketTwice())

@@ -1,0 +1,76 @@
+"""Servers that do what the document leaves open: no finding is fair against any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import (
+    INVALID_MESSAGE,
+    ConfirmationGate,
+)
+from pytest_mcp_approval.reference_server.confirmation_tokens.records import Attempt, TokenRecord
+from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
+from pytest_mcp_approval.reference_server.confirmation_tokens.wing import ConfirmationWing
+from pytest_mcp_approval.reference_server.server import ReferenceServer, build
+
+
+class AsksAboutHarmlessThings(ConfirmationGate):
+    """Wants a confirmation for what can be taken back, too."""
+
+    def perform(
+        self, name: str, params: Mapping[str, Any], *, user: str, session: str = ""
+    ) -> Mapping[str, Any]:
+        operation = self.operations.get(name)
+        if operation is not None and operation.danger is words.Danger.REVERSIBLE:
+            # The life of a token has no entry for this level.
+            self.operations[name] = replace(operation, danger=words.Danger.DESTRUCTIVE)
+        return super().perform(name, params, user=user, session=session)
+
+
+class EvictsAtOnce(ConfirmationGate):
+    """Keeps tokens in a cache that drops them when they expire: they are unknown then."""
+
+    def check_not_expired(self, record: TokenRecord, attempt: Attempt) -> None:
+        try:
+            super().check_not_expired(record, attempt)
+        except TokenRefusal:
+            raise TokenRefusal(words.TokenCode.INVALID, INVALID_MESSAGE) from None
+
+
+class ShowsTheSameTokenAgain(ConfirmationGate):
+    """Who asks again before the token was used gets the same token."""
+
+    def require_confirmation(
+        self, operation: Any, params: Mapping[str, Any], user: str, session: str
+    ) -> TokenRefusal:
+        asked = self.__dict__.setdefault("asked", {})
+        key = (self.hash_of(operation, params), user)
+        told = asked.get(key)
+        kept = self.store.get(told.details["confirmation_token"]) if told else None
+        if told is None or kept is None or kept.state.name != "ACTIVE":
+            told = asked[key] = super().require_confirmation(operation, params, user, session)
+        return told
+
+
+def _built(gate: type[ConfirmationGate], options: dict[str, Any]) -> ReferenceServer:
+    wing = type(gate.__name__, (ConfirmationWing,), {"gate_class": gate})
+    return build(**{**options, "wings": {**options.get("wings", {}), wing.family: wing}})
+
+
+def asks(**options: Any) -> ReferenceServer:
+    return _built(AsksAboutHarmlessThings, options)
+
+
+def evicts(**options: Any) -> ReferenceServer:
+    return _built(EvictsAtOnce, options)
+
+
+def repeats(**options: Any) -> ReferenceServer:
+    return _built(ShowsTheSameTokenAgain, options)
+
+
+for factory in (asks, evicts, repeats):
+    factory.mcp_approval_reference = True  # type: ignore[attr-defined]
