@@ -1,0 +1,62 @@
+"""JSON of a stranger: what hurts later is refused where it is read."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from pytest_mcp_approval.support.json_reading import DEEPEST, JsonError, read_json
+
+
+@pytest.mark.parametrize(
+    "value", [None, 1, -1.5, 1e308, 10**300, "a\ud800", [], {"a": [{}, "\u2028"]}, "", True]
+)
+def test_what_is_json_is_read(value: object) -> None:
+    assert read_json(json.dumps(value)) == value
+    assert read_json(json.dumps(value).encode()) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"", "empty"),
+        (b" \n", "empty"),
+        (b"{", "not JSON"),
+        (b"\xff", "not UTF-8"),
+        ("{}".encode("utf-16"), "not UTF-8"),
+        (b"NaN", "NaN is no JSON number"),
+        (b"[-Infinity]", "-Infinity is no JSON number"),
+        (b"1e999", "beyond measure"),
+        (b'{"id":-1e400}', "beyond measure"),
+        (b"9" * 309, "beyond measure"),
+        (b"-" + b"9" * 5000, "beyond measure"),
+        (b"[" * 200_000, "beyond measure"),
+        (b"[" * 200_000 + b"]" * 200_000, "beyond measure"),
+        (b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1), "beyond measure"),
+        (b'{"a":' * (DEEPEST + 1) + b"1" + b"}" * (DEEPEST + 1), "beyond measure"),
+        (7, "int, not text"),
+        (None, "NoneType, not text"),
+    ],
+)
+def test_what_hurts_is_one_kind_of_error(text: object, words: str) -> None:
+    with pytest.raises(JsonError, match=words):
+        read_json(text)
+
+
+def test_what_was_read_can_be_walked_through() -> None:
+    """As deep as it may be, with much of the stack in use already."""
+    deepest = read_json(b'{"a":[' * (DEEPEST // 2) + b"]}" * (DEEPEST // 2))
+
+    def walk(value: object) -> int:
+        inner = list(value.values()) if isinstance(value, dict) else value
+        return 1 + max((walk(one) for one in inner), default=0)  # type: ignore[attr-defined]
+
+    def further_down(levels: int) -> int:
+        if levels:
+            return further_down(levels - 1)
+        json.dumps(deepest)
+        return walk(deepest)
+
+    assert further_down(sys.getrecursionlimit() // 4) == DEEPEST
