@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from pytest_mcp_approval.clock import ClockError, HookClock
+from tests.wire.hostile import HostileServer, drips, http, says
 
 NOON = datetime.datetime(2030, 6, 1, 12, 0, 0, 1999, tzinfo=datetime.UTC)
 KEEP = "import sys; open(sys.argv[1], 'a').write(sys.argv[2] + '\\n')"
@@ -122,3 +123,26 @@ def test_an_endpoint_that_fails_is_told(endpoint, status, words):
 def test_an_endpoint_that_is_not_there_is_told():
     with pytest.raises(ClockError, match="refused"):
         HookClock("http://127.0.0.1:9/clock", 5.0).move_to(NOON)
+
+
+@pytest.mark.parametrize(
+    "piece", [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\nx"]
+)
+def test_an_endpoint_that_never_comes_to_an_end_is_left(piece):
+    """A socket's own time-out begins anew with every byte that drips in."""
+    with (
+        HostileServer(drips(piece, piece)) as server,
+        pytest.raises(ClockError, match=r"no (whole )?answer within 0\.4 s"),
+    ):
+        HookClock(server.url, 0.4).move_to(NOON)
+
+
+def test_an_endpoint_that_leads_elsewhere_is_told():
+    with HostileServer(says(http(b""))) as other:
+        place = f"Location: {other.url}\r\n"
+        with (
+            HostileServer(says(http(b"", "307 Elsewhere", extra=place))) as server,
+            pytest.raises(ClockError, match="another origin and is not followed"),
+        ):
+            HookClock(server.url, 5.0).move_to(NOON)
+        assert other.requests == []

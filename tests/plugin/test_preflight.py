@@ -214,3 +214,47 @@ def test_a_clock_that_does_not_move_is_not_trusted(suite):
     outcomes = result.parseoutcomes()
     assert "failed" not in outcomes
     assert "not verified" in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (http(b"no such page", status=b"404 Not Found"), "HTTP 404: no such page"),
+        (http(b"[" * 100_000), "JSON with nesting or numbers beyond measure"),
+        (http(b"", status=b"401 No"), "give it with --mcp-approval-header="),
+        (http(b"<html>"), "not JSON"),
+    ],
+    ids=["404", "deep", "401", "html"],
+)
+def test_effects_that_cannot_be_read(suite, http_server, answer, words):
+    """A typo in the address, most likely: said before anything is judged."""
+    url = http_server(answer)
+    result = suite.run(f"--mcp-approval-effects={url}", "--mcp-approval-select=sep2672/4.2*")
+    assert result.ret == PREFLIGHT_FAILED
+    assert f"mcp-approval  --mcp-approval-effects: effects at {url}: " in said(result)
+    assert words in said(result)
+    assert "a URL that answers JSON" in said(result)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [
+        (b"401 No", b"", "give it with --mcp-approval-header="),
+        (b"403 No", b"<html>", "give it with --mcp-approval-header="),
+        (b"429 No\r\nRetry-After: 30", b"", "slow down: it limits how often it is asked (Retry"),
+        (
+            b"401 No",
+            b'{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"token?"}}',
+            "give it with --mcp-approval-header=",
+        ),
+    ],
+    ids=["401", "403", "429", "401 with an error"],
+)
+def test_a_server_that_wants_something_else_first(suite, http_server, status, body, words):
+    url = http_server(http(body, status=status))
+    options = ("--mcp-approval-header=X-Own: 1", "--mcp-approval-protocol=2025-11-25")
+    result = suite.run("--mcp-approval-timeout=5", *options, target=url)
+    assert result.ret == PREFLIGHT_FAILED
+    assert words in said(result)
+    assert "Headers of yours that were sent: X-Own" in said(result)
+    assert "Is the server running" not in said(result)

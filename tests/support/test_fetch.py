@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import select
 import socket
 import time
 from collections.abc import Iterator
@@ -21,23 +20,12 @@ from pytest_mcp_approval.support.fetch import (
     TooLargeError,
     fetch,
 )
-from tests.wire.hostile import Behaviour, HostileServer, floods, http, says, then_closes
+from tests.wire.hostile import Behaviour, HostileServer, drips, floods, http, says, then_closes
 
 SECONDS = 0.4
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 HEAD = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
-
-
-def drips(first: bytes, piece: bytes) -> Behaviour:
-    """A piece long before any time-out of a socket, as long as anybody listens."""
-
-    def behave(connection: socket.socket, _: bytes) -> None:
-        connection.sendall(first)
-        while not select.select([connection], [], [], 0.02)[0]:
-            connection.sendall(piece)
-
-    return behave
 
 
 def redirect(place: str, status: str = "302 Found") -> Behaviour:

@@ -15,6 +15,9 @@ import pytest
 from pytest_mcp_approval.settings import Settings, SettingsError, read_settings
 from pytest_mcp_approval.target import TargetError, check_launch, open_target
 from pytest_mcp_approval.target.instance import free_port
+from pytest_mcp_approval.target.launching import _ask
+from pytest_mcp_approval.wire.clock import Deadline
+from tests.wire.hostile import HostileServer, drips, http, says, then_closes
 
 SERVER = shlex.join([sys.executable, str(Path(__file__).with_name("told_by_http.py"))])
 URL = "http://127.0.0.1:{port}/mcp"
@@ -304,3 +307,30 @@ def test_an_option_that_cannot_be_followed_is_told(tmp_path, given, message):
     with pytest.raises(SettingsError, match=message) as raised:
         read_settings(given, tmp_path, tmp_path)
     assert "SECRET" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "piece", [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1"]
+)
+def test_whether_it_is_ready_is_known_in_time(piece):
+    """It took the request, and never says what of it: the suite will see to that."""
+    with HostileServer(drips(piece, piece if piece.endswith(b"\n") else b"1")) as server:
+        started = time.monotonic()
+        assert _ask(server.url, Deadline(0.4)) in ("", "no HTTP: a status line that is none")
+        assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("behave", "words"),
+    [
+        (says(http(b"", "503 Not Yet")), "status 503"),
+        (says(http(b"", "302 Found", extra="Location: http://elsewhere.example/\r\n")), ""),
+        (says(http(b"", "404 Not Found")), ""),
+        (then_closes(says()), "it closed the connection"),
+        (says(b"SSH-2.0\r\n"), "no HTTP: not HTTP/1.1"),
+    ],
+)
+def test_what_counts_as_ready(behave, words):
+    with HostileServer(behave) as server:
+        assert _ask(server.url, Deadline(10)) == words
+    assert "nobody listens (connection refused" in _ask(server.url, Deadline(10))

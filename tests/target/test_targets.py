@@ -10,6 +10,8 @@ import pytest
 from pytest_mcp_approval.clock import ClockError
 from pytest_mcp_approval.families.sep2672.driver import Approval
 from pytest_mcp_approval.target import Effects, EffectsError, EffectsProbe, TargetError
+from pytest_mcp_approval.wire import WireError
+from tests.wire.hostile import HostileServer, drips, http, says
 
 EMBEDDED = ["reference", "reference:http", "reference:http+sqlite", "reference:sqlite"]
 EVERY = [*EMBEDDED, "reference:stdio", "reference:stdio+sqlite"]
@@ -158,3 +160,70 @@ def test_a_probe_that_cannot_be_read_is_told():
     with pytest.raises(EffectsError, match=r"effects at http://127\.0\.0\.1:9/effects: "):
         probe.look()
     assert Effects(1, "x").runs_since(Effects(None, "y")) is None
+
+
+HEADERS_SEEN = """
+seen = []
+async def app(scope, receive, send):
+    seen.append(dict(scope.get("headers", ())).get(b"x-token"))
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 503, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+def make():
+    return app
+"""
+
+
+def test_headers_reach_an_application_in_this_process(opened, tmp_path):
+    (tmp_path / "seeing_server.py").write_text(HEADERS_SEEN)
+    target = opened("python:seeing_server:make", directory=tmp_path, headers={"X-Token": "t"})
+    try:
+        with pytest.raises(WireError, match="HTTP 503"):
+            target.session()
+        assert set(sys.modules["seeing_server"].seen) == {None, b"t"}  # None: its lifespan
+    finally:
+        target.close()
+        sys.modules.pop("seeing_server", None)
+        sys.path.remove(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("behave", "words"),
+    [
+        pytest.param(says(http(b"[" * 100_000)), "nesting or numbers beyond", id="deep"),
+        pytest.param(
+            says(http(b"[" * 900 + b"]" * 900)), "nesting or numbers beyond", id="not so deep"
+        ),
+        pytest.param(says(http(b"[1e999]")), "numbers beyond measure", id="infinite"),
+        pytest.param(says(http(b"<html>")), "not JSON", id="HTML"),
+        pytest.param(says(http(b"no", "404 Not Found")), "HTTP 404: no", id="404"),
+        pytest.param(says(http(b"", "401 No")), "HTTP 401: .*--mcp-approval-header", id="401"),
+        pytest.param(says(http(b"", "429 No")), "HTTP 429: slow down", id="429"),
+        pytest.param(
+            says(http(b"", "302 Found", extra="Location: http://elsewhere.example/x\r\n")),
+            "redirected to http://elsewhere.example/x, which is another origin",
+            id="redirect",
+        ),
+        pytest.param(drips(b"HTTP/1.1 200 OK\r\n\r\n", b" "), "no (whole )?answer", id="drip"),
+        pytest.param(drips(b"", b"HTTP/1.1 100 C\r\n\r\n"), "no answer within", id="interim"),
+    ],
+)
+def test_effects_that_cannot_be_read_are_told_in_one_line(behave, words):
+    with (
+        HostileServer(behave) as server,
+        pytest.raises(EffectsError, match=words) as caught,
+    ):
+        EffectsProbe.of_url(server.url, {}, 0.5).look()
+    assert str(caught.value).isprintable()
+
+
+def test_effects_behind_a_slash_are_found():
+    """Many frameworks redirect to the address with a slash at its end."""
+
+    def behave(connection, request):
+        moved = request.startswith(b"GET /mcp ")
+        answer = http(b"", "307 Moved", extra="Location: /mcp/\r\n") if moved else http(b"[1,2]")
+        connection.sendall(answer)
+
+    with HostileServer(behave) as server:
+        assert EffectsProbe.of_url(server.url, {"X-Own": "1"}, 10).look().count == 2

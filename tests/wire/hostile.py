@@ -6,6 +6,7 @@ to go.
 
 import contextlib
 import re
+import select
 import socket
 import sys
 import threading
@@ -48,6 +49,17 @@ def floods(head: bytes, piece: bytes, times: int) -> Behaviour:
     def behave(connection: socket.socket, _: bytes) -> None:
         connection.sendall(head)
         for _ in range(times):
+            connection.sendall(piece)
+
+    return behave
+
+
+def drips(first: bytes, piece: bytes) -> Behaviour:
+    """A piece long before any time-out of a socket, as long as anybody listens."""
+
+    def behave(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(first)
+        while not select.select([connection], [], [], 0.02)[0]:
             connection.sendall(piece)
 
     return behave

@@ -23,6 +23,7 @@ from pytest_mcp_approval.wire import (
     request_bytes,
     to_json,
 )
+from pytest_mcp_approval.wire.messages import NotAMessageError, answer_to, parse_message
 from pytest_mcp_approval.wire.sse import EventReader
 from pytest_mcp_approval.wire.transcript import KEPT_ENTRIES, KEPT_OF_A_BODY, Entry
 
@@ -242,3 +243,24 @@ def test_a_transcript_of_large_bodies_is_bounded() -> None:
     for _ in range(1100):
         transcript.add(entry(b"x" * KEPT_OF_A_BODY))
     assert sum(len(one.sent.head) for one in transcript.entries) <= 64 * 2**20
+
+
+@pytest.mark.parametrize("text", ["1", "-7", "1.5", '"a"', '"\\ud800"', "9" * 300])
+def test_a_servers_request_is_answered_under_its_id(text: str) -> None:
+    request = parse_message(f'{{"jsonrpc":"2.0","id":{text},"method":"ping"}}'.encode())
+    answer = answer_to(request)
+    assert answer is not None
+    assert parse_message(answer).id == request.id
+    assert b'"result":{}' in answer
+
+
+@pytest.mark.parametrize("text", ["null", "true", "[1]", '{"a":1}'])
+def test_an_id_that_is_none_is_not_answered(text: str) -> None:
+    request = parse_message(f'{{"jsonrpc":"2.0","id":{text},"method":"ping"}}'.encode())
+    assert answer_to(request) is None
+
+
+@pytest.mark.parametrize("text", ["1e999", "-1e999", "9" * 400, "[" * 300 + "]" * 300, "NaN"])
+def test_an_id_beyond_measure_is_no_message(text: str) -> None:
+    with pytest.raises(NotAMessageError, match=r"beyond measure|no JSON number"):
+        parse_message(f'{{"jsonrpc":"2.0","id":{text},"method":"ping"}}'.encode())

@@ -39,6 +39,8 @@ METHODS = {
     "finish": ("approval/enroll/finish",),
     "challenge": ("approval/challenge/create",),
 }
+IN_A_CHECK = "in-a-check"
+"""A file that is there while the body of a check runs."""
 SLEEPER = "import signal; signal.signal(15, signal.SIG_IGN); signal.pause()"
 
 ODD_IDS = ("1e999", "-1e400", "null", "true", "[[1]]", '{"a":{}}', "9" * 400, "1.5", '"\\ud800"')
@@ -68,6 +70,8 @@ class Plan:
         """For tools/call: only calls of this tool."""
         self.first: int = told.get("first", 1)
         self.times: int = told.get("times", 10**9)
+        self.in_checks: bool = told.get("in_checks", False)
+        """Only while the body of a check runs: neither before it nor in looks after it."""
         self.every: int = told.get("every", 1)
         """Of these requests each such one; the counts outlive its deaths."""
         self.port: int = told.get("port", 0)
@@ -75,6 +79,8 @@ class Plan:
 
     def shows(self, request: Json) -> bool:
         if not self.habit or (self.methods and request.get("method") not in self.methods):
+            return False
+        if self.in_checks and not (self.folder / IN_A_CHECK).exists():
             return False
         called = (request.get("params") or {}).get("name")
         if self.tool and request.get("method") == "tools/call" and called != self.tool:

@@ -25,6 +25,7 @@ from typing import Any
 import pytest
 
 from tests.inner_runs import Verdicts, bare_options, plugin_options
+from tests.zoo.animal import IN_A_CHECK
 
 ROOT = Path(__file__).parents[2]
 ANIMAL = Path(__file__).with_name("animal.py")
@@ -157,6 +158,21 @@ class Visit:
         assert strange == set()
 
 
+class InAChecksBody:
+    """Tells the animal when the body of a check runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.mark = folder / IN_A_CHECK
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        self.mark.touch()
+        try:
+            return (yield)
+        finally:
+            self.mark.unlink()
+
+
 class Keeper:
     """Brings animals and the suite together."""
 
@@ -215,7 +231,9 @@ class Keeper:
         """In this process, which is quicker."""
         assert self.pytester is not None
         heard = Verdicts()
-        done = self.pytester.runpytest_inprocess(*bare_options(), *given, plugins=[heard])
+        done = self.pytester.runpytest_inprocess(
+            *bare_options(), *given, plugins=[heard, InAChecksBody(folder)]
+        )
         text = done.stdout.str() + done.stderr.str()
         return Visit(int(done.ret), text, 0, folder, heard.found)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
-from tests.zoo.keeping import MANY, Keeper
+from tests.wire.hostile import HostileServer, http
+from tests.zoo.keeping import MANY, TOUR, Keeper
 
 TARGET_LOST = 11
 PREFLIGHT_FAILED = 10
@@ -28,7 +31,8 @@ UNREADABLE = [
 def test_what_cannot_be_read_is_no_verdict(zoo: Keeper, kind: str, habit: str, words: str) -> None:
     # On standard output the answer may still come after what is none, so that it is waited for.
     waits = kind == "stdio" and habit in ("not UTF-8", "html")
-    visit = zoo.visit(kind, timeout=2 if waits else 20, first=2, times=1, do=habit, at="challenge")
+    timeout = 2 if waits else 20
+    visit = zoo.visit(kind, timeout=timeout, in_checks=True, times=1, do=habit, at="challenge")
     visit.expect_told()
     assert visit.shape == "..n..."
     assert visit.of("not verified")[0]["why"].startswith(f"{CHALLENGE}: {words}")
@@ -41,13 +45,16 @@ def test_what_cannot_be_read_is_no_verdict(zoo: Keeper, kind: str, habit: str, w
     [
         ("stdio", "chatter"),
         ("http", "chatter"),
+        ("stdio", "odd requests"),
+        ("http", "odd requests"),
         ("stdio", "twice"),
         ("http", "twice"),
         ("http", "wrong type"),
     ],
 )
 def test_what_can_be_read_is_judged(zoo: Keeper, kind: str, habit: str) -> None:
-    """Thousands of notifications first, a second answer, another type: the answer is there."""
+    """Thousands of notifications first, requests of its own under ids such as 1e999 or null, a
+    second answer, another type: the answer is there."""
     visit = zoo.visit(kind, at="challenge", do=habit)
     visit.expect_told()
     assert visit.shape == "......"
@@ -59,7 +66,7 @@ def test_a_session_that_is_ended_is_opened_again(zoo: Keeper) -> None:
     visit = zoo.visit(
         "http",
         options=["--mcp-approval-protocol=2025-11-25"],
-        first=2,
+        in_checks=True,
         times=1,
         at="challenge",
         do="end the session",
@@ -115,3 +122,49 @@ def test_nothing_that_a_server_says_is_obeyed(zoo: Keeper, kind: str, habit: str
         assert visit.shape == "......"
     else:
         assert "\\u001b[31mred\\u001b[0m\\u001b]0;title\\u0007\\u202e" in visit.text
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        ("401", "give it with --mcp-approval-header='Authorization: Bearer ...'"),
+        ("403", "give it with --mcp-approval-header='Authorization: Bearer ...'"),
+        ("429", "slow down: it limits how often it is asked (Retry-After: 7)"),
+    ],
+)
+def test_a_status_says_what_to_do(zoo: Keeper, status: str, words: str) -> None:
+    visit = zoo.visit("http", in_checks=True, times=1, do=status, at="challenge")
+    visit.expect_told()
+    assert visit.shape == "..n..."
+    why = visit.of("not verified")[0]["why"]
+    assert why.startswith(f"{CHALLENGE}: HTTP {status} without JSON-RPC; ")
+    assert words in why
+    assert words in visit.last_word
+    assert visit.exit_code == TARGET_LOST
+
+
+def test_one_that_is_asked_too_often_breaks_no_rule(zoo: Keeper) -> None:
+    """It answers "not now" where a refusal is due, and is well before and after."""
+    plan = {"at": "tools/call", "tool": "place_trade", "in_checks": True, "first": 2, "times": 1}
+    visit = zoo.visit("http", TOUR[-1], **plan, do="429")
+    visit.expect_told()
+    assert visit.shape == "n"
+    assert "slow down" in visit.of("not verified")[0]["why"]
+
+
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+def test_effects_that_become_unreadable(zoo: Keeper, kind: str) -> None:
+    """Deep JSON where a list of effects was: the checks are not verified, and the run goes on."""
+    looks: list[int] = []
+
+    def behave(connection: socket.socket, _: bytes) -> None:
+        looks.append(1)
+        connection.sendall(http(b"[]" if len(looks) < 8 else b"[" * 100_000))
+
+    with HostileServer(behave) as server:
+        option = f"--mcp-approval-effects={server.url}"
+        visit = zoo.visit(kind, effects=False, options=[option])
+    visit.expect_told()
+    assert len(looks) > 8
+    assert "JSON with nesting or numbers beyond measure" in visit.text
+    assert set(visit.shape) <= {".", "n"}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.zoo.keeping import Keeper, processes_marked
+from tests.zoo.keeping import MANY, TOUR, Keeper, processes_marked
 
 TARGET_LOST = 11
+CALL = {"at": "tools/call", "tool": "place_trade"}
 MOST_BYTES = 200 * 1024 * 1024
 
 
@@ -19,7 +20,7 @@ def test_a_flood_of_errors_is_read_and_forgotten(zoo: Keeper) -> None:
 
 def test_one_that_ignores_every_request_to_leave(zoo: Keeper) -> None:
     """It ignores SIGTERM and the end of its input, and hangs: it is ended all the same."""
-    visit = zoo.visit("stdio", timeout=2, at="finish", first=2, times=1, do="deaf")
+    visit = zoo.visit("stdio", timeout=2, at="finish", in_checks=True, times=1, do="deaf")
     visit.expect_told()
     assert visit.shape.count("n") == 1
     assert set(visit.shape) == {".", "n"}
@@ -42,6 +43,14 @@ def test_a_gigabyte_is_not_kept(zoo: Keeper, kind: str) -> None:
     assert "approval/challenge/create: too large: more than 8388608 bytes" in visit.last_word
     assert visit.exit_code == TARGET_LOST
     assert visit.peak <= MOST_BYTES
+
+
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+def test_errors_of_seven_megabytes_are_not_kept(zoo: Keeper, kind: str) -> None:
+    visit = zoo.visit(kind, *TOUR, MANY, apart=True, first=2, **CALL, do="huge error", timeout=60)
+    visit.expect_told()
+    assert "(7000000 characters)" in visit.text
+    assert visit.peak <= 2 * MOST_BYTES
 
 
 def test_a_run_that_is_interrupted_leaves_nothing(zoo: Keeper) -> None:

@@ -12,21 +12,21 @@ PREFLIGHT_FAILED = 10
 CALL = {"at": "tools/call", "tool": "place_trade"}
 POINTS = {
     # Where the first of the tour's checks stands that needs it: all before that are judged.
-    "opening": ({"at": "opening", "do": "die"}, 0),
-    "listing": ({"at": "tools/list", "do": "die"}, 0),
-    "begin": ({"at": "begin", "do": "die"}, 1),
-    "finish": ({"at": "finish", "do": "die"}, 2),
-    "challenge": ({"at": "challenge", "do": "die"}, 2),
-    "call": ({**CALL, "do": "die"}, 2),
-    "call, after its effect": ({**CALL, "do": "die after"}, 2),
+    "opening": ({"at": "opening", "do": "die", "first": 2}, 0),
+    "listing": ({"at": "tools/list", "do": "die", "first": 2}, 0),
+    "begin": ({"at": "begin", "do": "die", "in_checks": True}, 1),
+    "finish": ({"at": "finish", "do": "die", "in_checks": True}, 2),
+    "challenge": ({"at": "challenge", "do": "die", "in_checks": True}, 2),
+    "call": ({**CALL, "do": "die", "in_checks": True}, 2),
+    "call, after its effect": ({**CALL, "do": "die after", "in_checks": True}, 2),
 }
-"""Each has worked once, in the preflight."""
+"""Each has worked before, in the preflight."""
 
 
 @pytest.mark.parametrize("point", POINTS)
 def test_a_command_that_dies_once_is_started_again(zoo: Keeper, point: str) -> None:
     plan, before = POINTS[point]
-    visit = zoo.visit("stdio", first=2, times=1, **plan)
+    visit = zoo.visit("stdio", times=1, **plan)
     visit.expect_told()
     assert visit.shape == "." * before + "n" + "." * (len(TOUR) - before - 1)
     assert "command exited with 3: out of luck" in visit.last_word
@@ -38,7 +38,7 @@ def test_a_command_that_dies_once_is_started_again(zoo: Keeper, point: str) -> N
 @pytest.mark.parametrize("point", POINTS)
 def test_a_command_that_stays_dead_is_given_up(zoo: Keeper, point: str) -> None:
     plan, before = POINTS[point]
-    visit = zoo.visit("stdio", *TOUR, MANY, first=2, stays_dead=True, **plan)
+    visit = zoo.visit("stdio", *TOUR, MANY, stays_dead=True, **plan)
     visit.expect_told()
     assert visit.shape == "." * before + "n" * (len(visit.verdicts) - before)
     assert len(visit.verdicts) > 15
@@ -52,7 +52,7 @@ def test_a_command_that_stays_dead_is_given_up(zoo: Keeper, point: str) -> None:
 @pytest.mark.parametrize("point", ["begin", "call, after its effect"])
 def test_a_server_that_is_started_again_by_others_is_found_again(zoo: Keeper, point: str) -> None:
     plan, before = POINTS[point]
-    visit = zoo.visit("supervised", first=2, times=1, **plan)
+    visit = zoo.visit("supervised", times=1, **plan)
     visit.expect_told()
     assert visit.shape == "." * before + "n" + "." * (len(TOUR) - before - 1)
     assert visit.exit_code == TARGET_LOST
@@ -61,7 +61,7 @@ def test_a_server_that_is_started_again_by_others_is_found_again(zoo: Keeper, po
 @pytest.mark.parametrize("point", ["opening", "challenge", "call, after its effect"])
 def test_a_server_that_stays_dead_is_given_up(zoo: Keeper, point: str) -> None:
     plan, before = POINTS[point]
-    visit = zoo.visit("http", *TOUR, MANY, first=2, timeout=1, **plan)
+    visit = zoo.visit("http", *TOUR, MANY, timeout=1, **plan)
     visit.expect_told()
     assert visit.shape == "." * before + "n" * (len(visit.verdicts) - before)
     assert visit.last_word.startswith("the target is gone: http://127.0.0.1:")
@@ -105,11 +105,26 @@ def test_a_death_is_a_finding_where_it_answers_the_request(zoo: Keeper) -> None:
     assert "got       the connection was closed: command exited with 3: out of luck" in visit.text
 
 
+@pytest.mark.parametrize("kind", ["stdio", "supervised"])
+@pytest.mark.parametrize("habit", ["die", "die after"])
+def test_one_that_dies_now_and_then_is_not_accused(zoo: Keeper, kind: str, habit: str) -> None:
+    """At each fifth call, whatever it is about: asked again, the very call is answered. After its
+    effect that is a refusal, since the approval is used up."""
+    visit = zoo.visit(
+        kind, TOUR[-1], MANY, effects=False, **CALL, do=habit, every=5, in_checks=True
+    )
+    visit.expect_told()
+    assert set(visit.shape) == {".", "n"}
+    assert "asked the very same again, it did not break off: " in visit.text
+    assert visit.exit_code == TARGET_LOST
+
+
 def test_what_was_judged_stands_beside_a_failure(zoo: Keeper) -> None:
     """A rule that is broken decides the exit code; that the target was lost is still said."""
     replay = "test_8_2_exactly_once.py::test_a_replay_on_the_same_connection_gets_no_second_run"
     rules = ["4.8-01-evidence-present", "8.2.3-exactly-once"]
-    visit = zoo.visit("stdio", TOUR[-1], replay, rules=rules, first=3, **CALL, do="lie, then die")
+    plan = {**CALL, "do": "lie, then die", "in_checks": True, "first": 2}
+    visit = zoo.visit("stdio", TOUR[-1], replay, rules=rules, **plan)
     visit.expect_told()
     assert visit.exit_code == 1
     assert visit.shape == "Xn"

@@ -17,11 +17,11 @@ OVERHEAD = 2.0
 
 CALL = {"at": "tools/call", "tool": "place_trade"}
 POINTS = {
-    "listing": {"at": "tools/list"},
-    "begin": {"at": "begin"},
-    "finish": {"at": "finish"},
-    "challenge": {"at": "challenge"},
-    "call": CALL,
+    "listing": {"at": "tools/list", "first": 2},
+    "begin": {"at": "begin", "in_checks": True},
+    "finish": {"at": "finish", "in_checks": True},
+    "challenge": {"at": "challenge", "in_checks": True},
+    "call": {**CALL, "in_checks": True},
 }
 
 
@@ -32,7 +32,7 @@ def lost_seconds(visit) -> list[float]:
 @pytest.mark.parametrize("point", POINTS)
 def test_a_command_that_hangs_costs_its_time_once_a_check(zoo: Keeper, point: str) -> None:
     """Once: it is ended, started again, and judged from then on."""
-    visit = zoo.visit("stdio", timeout=SECONDS, first=2, times=1, do="hang", **POINTS[point])
+    visit = zoo.visit("stdio", timeout=SECONDS, times=1, do="hang", **POINTS[point])
     visit.expect_told()
     assert set(visit.shape) == {".", "n"}
     assert visit.shape.count("n") == 1
@@ -80,7 +80,7 @@ def test_one_method_that_is_never_answered_is_waited_for_less_and_less(zoo: Keep
 )
 def test_talk_is_no_answer(zoo: Keeper, kind: str, habit: str) -> None:
     """Notifications, comments or single bytes without end: the stated time counts, not the talk."""
-    visit = zoo.visit(kind, timeout=SECONDS, first=2, times=1, do=habit, at="challenge")
+    visit = zoo.visit(kind, timeout=SECONDS, in_checks=True, times=1, do=habit, at="challenge")
     visit.expect_told()
     assert visit.shape == "..n..."
     assert lost_seconds(visit)[0] < SECONDS + OVERHEAD
