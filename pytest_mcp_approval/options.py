@@ -89,7 +89,9 @@ OPTIONS = (
         "COMMAND",
     ),
     Option(
-        "launch-timeout", "seconds until a launched server must answer (default: 30)", "SECONDS"
+        "launch-timeout",
+        "seconds until a server that is started must answer (default: 30)",
+        "SECONDS",
     ),
     Option(
         "environment",

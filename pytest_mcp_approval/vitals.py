@@ -20,11 +20,12 @@ import pytest
 from .catalogue import Verdict
 from .preflight_findings import of_worker
 from .report.results import ScenarioResult
-from .settings import Settings
+from .settings import PREFIX, Settings
 from .support.json_reading import read_json
 from .target import Target, TargetError
 from .wire import (
     Deadline,
+    Outcome,
     Outgoing,
     Session,
     Trouble,
@@ -261,7 +262,11 @@ class Vitals:
             f"{checks} of {len(rules)} {'rule' if len(rules) == 1 else 'rules'} could not be made "
             f"for that; what was judged stands. Exit code {TARGET_LOST}, or 1 if something failed.",
         ]
-        if kind in _ADVICE:
+        if str(Outcome.NO_ANSWER.value) in what:
+            lines.append(
+                f"If it is only slow: {PREFIX}timeout=SECONDS (now {self.settings.timeout:g})."
+            )
+        elif kind in _ADVICE:
             lines.append(_ADVICE[kind])
         return ["", lines[0], *(f"{'':14}{line}" for line in lines[1:])]
 

@@ -115,6 +115,11 @@ class StdioTarget(StartedTarget):
             self.settings.server_directory or self.settings.directory,
         )
 
+    @property
+    def start_seconds(self) -> float | None:
+        running = isinstance(self._transport, StdioTransport) and self._transport.running
+        return None if running else self.settings.launch_timeout
+
     def kill(self) -> bool:
         return isinstance(self._transport, StdioTransport) and self._transport.kill()
 

@@ -22,7 +22,14 @@ from ..clock import NOT_STARTED, ClockControl, ClockError, FrozenClock, NoClock,
 from ..launch_settings import longest_wait
 from ..settings import PREFIX, Settings
 from ..support.guard import TemporaryFolder
-from ..wire import HttpTransport, InProcessTransport, Session, Transport, open_session
+from ..wire import (
+    HttpTransport,
+    InProcessTransport,
+    NothingAnsweredError,
+    Session,
+    Transport,
+    open_session,
+)
 from .effects import EffectsProbe
 from .errors import TargetError
 from .grammar import TargetSpec, parse_target
@@ -135,12 +142,25 @@ class Target(ABC):
 
     def new_session(self, client_name: str = "pytest-mcp-approval") -> Session:
         """A conversation of its own."""
-        return open_session(
-            self.transport,
-            self.settings.protocol,
-            client_name=client_name,
-            deadline=self.settings.timeout,
-        )
+        transport, seconds = self.transport, self.settings.timeout
+        start = self.start_seconds
+        try:
+            return open_session(
+                transport,
+                self.settings.protocol,
+                client_name=client_name,
+                deadline=seconds,
+                start_deadline=start,
+            )
+        except NothingAnsweredError as error:
+            more = "timeout" if start is None else "launch-timeout"
+            line = f"{error} (if it is only slow: {PREFIX}{more}=SECONDS)"
+            raise NothingAnsweredError(line, error.reply) from None
+
+    @property
+    def start_seconds(self) -> float | None:
+        """What the first answer gets, where the server has to start before it; else None."""
+        return None
 
     def reset(self) -> None:
         """Make the target fresh in the way that the user named, if any."""

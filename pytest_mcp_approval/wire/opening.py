@@ -39,13 +39,15 @@ def open_session(
     client_version: str = "0.1.0",
     capabilities: Mapping[str, object] | None = None,
     deadline: float = DEFAULT_DEADLINE,
+    start_deadline: float | None = None,
     call_deadline: float | None = None,
     label: str = "",
 ) -> Session:
     """Start the transport if need be and agree upon a revision: the newest, or the one that is
     named.
 
-    Raises a `WireError` whose text is one clear line. `call_deadline` is what calls get unless they
+    Raises a `WireError` whose text is one clear line. `start_deadline` is for all of it, where that
+    is more: a server that has to be started first. `call_deadline` is what calls get unless they
     say otherwise.
     """
     if protocol != AUTO and protocol not in eras.KNOWN_REVISIONS:
@@ -57,7 +59,8 @@ def open_session(
         transport,
         {"name": client_name, "version": client_version},
         dict(capabilities or {}),
-        Deadline(deadline),
+        Deadline(max(deadline, start_deadline or 0.0)),
+        deadline * _PROBE_SHARE,
         label,
     )
     transport.start(opener.deadline)
@@ -80,12 +83,14 @@ class _Opener:
         client_info: dict[str, str],
         capabilities: dict[str, object],
         deadline: Deadline,
+        probe_seconds: float,
         label: str,
     ) -> None:
         self.transport = transport
         self.client_info = client_info
         self.capabilities = capabilities
         self.deadline = deadline
+        self.probe_seconds = probe_seconds
         self.label = label
         self.ids = itertools.count(1)
 
@@ -108,7 +113,7 @@ class _Opener:
     def find_out(self) -> Terms:
         """Ask in the new way first, then in the old."""
         newest = eras.SESSIONLESS_REVISIONS[-1]
-        reply = self._discover(newest, Deadline(self.deadline.left() * _PROBE_SHARE))
+        reply = self._discover(newest, self.deadline.at_most(self.probe_seconds))
         terms = _read_discovery(reply, newest)
         if terms is not None:
             return terms

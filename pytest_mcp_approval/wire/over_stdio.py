@@ -100,6 +100,11 @@ class StdioTransport(Transport):
         """The last that the command wrote to standard error."""
         return self._child.stderr_tail if self._child is not None else b""
 
+    @property
+    def running(self) -> bool:
+        """Whether the command was started, and not closed since."""
+        return self._child is not None
+
     def start(self, deadline: Deadline) -> None:
         del deadline  # starting does not wait; the first exchange does
         if self._child is None:

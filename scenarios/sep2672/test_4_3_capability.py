@@ -73,7 +73,12 @@ def test_the_capability_is_declared_in_every_era(ceremony, revision, method):
                 raise NotApplicable("a second process for the other opening cannot be started")
             stack.callback(target.close)
         try:
-            session = open_session(target.transport, revision, deadline=target.settings.timeout)
+            session = open_session(
+                target.transport,
+                revision,
+                deadline=target.settings.timeout,
+                start_deadline=target.start_seconds,
+            )
         except WireError as error:
             raise NotApplicable(f"the server does not speak MCP {revision}: {error}") from None
         stack.callback(session.close)

@@ -16,8 +16,17 @@ from pytest_mcp_approval.settings import Settings, SettingsError, read_settings
 from pytest_mcp_approval.target import TargetError, check_launch, open_target
 from pytest_mcp_approval.target.instance import free_port
 from pytest_mcp_approval.target.launching import _ask
+from pytest_mcp_approval.wire import NothingAnsweredError
 from pytest_mcp_approval.wire.clock import Deadline
-from tests.wire.hostile import HostileServer, drips, http, says, then_closes
+from tests.wire.hostile import (
+    SERVE_HANDSHAKE,
+    HostileServer,
+    drips,
+    http,
+    program,
+    says,
+    then_closes,
+)
 
 SERVER = shlex.join([sys.executable, str(Path(__file__).with_name("told_by_http.py"))])
 URL = "http://127.0.0.1:{port}/mcp"
@@ -262,6 +271,48 @@ def test_stdio_targets_have_environment_directory_and_state_too(tmp_path):
         assert "mcp-approval-state-" in said
         assert target.replica() is not None
     finally:
+        target.close()
+
+
+@pytest.fixture
+def slow_stdio():
+    """One that begins to answer only after the time that a call gets."""
+    code = "import select\nselect.select([], [], [], 1.5)\n" + SERVE_HANDSHAKE + "read()"
+    text = f"stdio:{shlex.join(program(code))}"
+    targets = []
+
+    def make(**settings):
+        given = Settings(targets=(text,), clock="none", timeout=0.5, **settings)
+        targets.append(open_target(text, given))
+        return targets[-1]
+
+    yield make
+    for target in targets:
+        target.close()
+
+
+def test_a_command_gets_the_time_to_start_too(slow_stdio):
+    target = slow_stdio(launch_timeout=60.0)
+    session = target.session()
+    assert session.server_info["name"] == "program"
+    assert session.deadline == 0.5, "what a call gets stays as it was"
+    target.restart()
+    assert target.session() is not session
+
+
+def test_a_start_that_takes_too_long_names_the_setting_that_helps(slow_stdio):
+    target = slow_stdio(launch_timeout=0.6)
+    words = r"nothing within 0\.6 s \(if it is only slow: --mcp-approval-launch-timeout=SECONDS\)"
+    with pytest.raises(NothingAnsweredError, match=words):
+        target.session()
+
+
+def test_a_slow_answer_over_http_names_the_other_setting():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
+        target = open_target(url, Settings(targets=(url,), timeout=0.5))
+        with pytest.raises(NothingAnsweredError, match="slow: --mcp-approval-timeout=SECONDS"):
+            target.session()
         target.close()
 
 

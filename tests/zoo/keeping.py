@@ -212,6 +212,7 @@ class Keeper:
         """One run. Whatever a command of the animal's leaves running is a failure of the test."""
         with self.animal(kind, **plan) as (target, mark, folder):
             given = [f"--mcp-approval-target={target}", f"--mcp-approval-timeout={timeout}"]
+            given += [f"--mcp-approval-launch-timeout={timeout}"]
             given += [f"--mcp-approval-tool={SAFE}", "--mcp-approval-clock=none"]
             given += [f"--mcp-approval-select=sep2672/{rule}" for rule in rules]
             given += ["--mcp-approval-effects=tool:list_effects"] if effects else []

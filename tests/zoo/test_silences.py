@@ -38,6 +38,7 @@ def test_a_command_that_hangs_costs_its_time_once_a_check(zoo: Keeper, point: st
     assert visit.shape.count("n") == 1
     assert lost_seconds(visit)[0] < SECONDS + OVERHEAD
     assert "no answer in time: nothing within 2 s" in visit.last_word
+    assert "If it is only slow: --mcp-approval-timeout=SECONDS (now 2)." in visit.text
     assert visit.exit_code == TARGET_LOST
 
 

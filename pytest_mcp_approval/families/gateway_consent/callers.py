@@ -142,7 +142,7 @@ def _handshake(target: Target, revision: str, client_info: Any) -> Terms:
     params: dict[str, Any] = {"protocolVersion": revision, "capabilities": {}}
     if client_info is not LEFT_OUT:
         params["clientInfo"] = client_info
-    deadline = Deadline(target.settings.timeout)
+    deadline = Deadline(max(target.settings.timeout, target.start_seconds or 0.0))
     target.transport.start(deadline)
     asking = Outgoing(request_bytes(1, "initialize", params), 1, "initialize")
     reply = target.transport.exchange(asking, deadline)
