@@ -10,6 +10,7 @@ from pytest_mcp_approval.families.sep2672.issuing import (
     expect_some_error,
     issued,
     issued_for_each,
+    nothing_with_arguments,
     safe_arguments,
     tools_to_ask,
     variations,
@@ -67,7 +68,7 @@ def test_the_display_text_follows_the_arguments(ceremony):
                 "which the user signs all the same"
             )
     if not judged:
-        raise NotVerified("needs a gated tool with arguments: --mcp-approval-tool NAME=JSON")
+        nothing_with_arguments(ceremony)
 
 
 def _shown_text_argument(ceremony):
@@ -80,6 +81,8 @@ def _shown_text_argument(ceremony):
             texts = [ask(ceremony, tool, {**safe, name: f"{value}{end}"})[0] for end in ("", "x")]
             if None not in texts and texts[0].display_text != texts[1].display_text:
                 return tool, name
+    if not any(tool.arguments for tool in tools_to_ask(ceremony)):
+        nothing_with_arguments(ceremony)
     raise NotVerified(
         "needs a gated tool whose displayText shows a text argument: --mcp-approval-tool NAME=JSON"
     )

@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.registrations import begin
 
@@ -23,7 +23,8 @@ def test_without_the_capability_there_is_no_such_method(ceremony, method):
     begin(ceremony)  # the positive twin: with the capability, the methods are there
     other = ceremony.target.undeclared()
     if other is None:
-        raise NotVerified("needs the same server without the capability")
+        # The rule binds servers that have not declared it, and this one has.
+        raise NotApplicable("this server declares the capability, and cannot be had without")
     with contextlib.closing(other):
         session = other.session()
         extensions = session.capabilities.get("extensions")

@@ -28,7 +28,7 @@ RUN_SECONDS = 110
 BROWSER = "--mcp-approval-browser"
 
 # The rules in parts that take about as long, so that cores share them, and how many pass in each.
-# Not verified: 4.4-method-not-found (needs a server without the capability) and
+# Not applicable: 4.4-method-not-found (binds servers without the capability). Not verified:
 # 4.6-server-id-unique (the configuration fixes the serverId).
 PARTS = {
     "enrolment": (("4.4.2-*",), 7),

@@ -1,4 +1,4 @@
-"""What the document of SEP-2672 leaves open fails nobody."""
+"""What the document of SEP-2672 leaves open fails nobody, and is asked of nobody."""
 
 from __future__ import annotations
 
@@ -31,3 +31,23 @@ def test_the_verdict_is_what_the_document_says(suite, target, scenario, verdict)
         plugins=[listener],
     )
     assert [one["verdict"] for one in listener.found] == [verdict]
+
+
+NEEDS_MORE = ("4.2-*", "4.4.3-only*", "4.4.3-allow*", "4.7-platform*", "4.8-07*", "4.10-code")
+
+
+def test_what_a_server_need_not_have_is_not_applicable(suite):
+    """One gated tool, of one class, and no other that may be run: nothing is left to configure."""
+    listener = Verdicts()
+    suite.run(
+        *(f"--mcp-approval-select=sep2672/{rule}" for rule in NEEDS_MORE),
+        *("--mcp-approval-browser=none", "--mcp-approval-findings=none", "-q", *bare_options()),
+        target=f"{LENIENT}:has_one_gated_tool",
+        plugins=[listener],
+    )
+    told = {one["verdict"]: one["why"] for one in listener.found}
+    assert set(told) == {Verdict.PASSED, Verdict.NOT_APPLICABLE}, told
+    whys = {one["why"] for one in listener.found if one["verdict"] == Verdict.NOT_APPLICABLE}
+    assert "this server has one gated tool only, place_trade" in whys
+    assert "this server lists no gated tool of class platform" in whys
+    assert "this server lists no ungated tool" in whys

@@ -43,17 +43,24 @@ class Ceremony(Scene):
     def tool_of_class(
         self, wanted: AuthenticatorClass | None = None, *, given: bool | None = None
     ) -> ListedTool:
-        """A gated tool of this class that may be run; `given` asks whether the class is named."""
-        for tool in self.gated_tools():
-            assert tool.annotation is not None
-            if wanted is not None and tool.annotation.authenticator_class is not wanted:
-                continue
-            if given is not None and tool.annotation.class_is_given is not given:
-                continue
-            return tool
+        """A gated tool of this class that may be run; `given` asks whether the class is named.
+
+        A server need not have one of every class: where it lists none, nothing applies to it."""
         what = "gated tool" if wanted is None else f"gated tool of class {wanted}"
         if given is False:
             what = "gated tool without authenticatorClass"
+        found = [
+            tool
+            for tool in self.approval.tools()
+            if tool.annotation is not None
+            and wanted in (None, tool.annotation.authenticator_class)
+            and given in (None, tool.annotation.class_is_given)
+        ]
+        if not found and (wanted, given) != (None, None):
+            raise NotApplicable(f"this server lists no {what}")
+        for tool in found:
+            if tool.arguments is not None:
+                return tool
         raise NotVerified(f"needs a {what} that may be run: {PREFIX}tool NAME=JSON")
 
     @property
@@ -61,9 +68,11 @@ class Ceremony(Scene):
         """The gated tool that most scenarios use."""
         return self.tool_of_class()
 
-    def second_tool(self) -> ListedTool:
-        """Another gated tool, of the same class if there is one."""
-        first = self.tool
+    def second_tool(self, first: ListedTool | None = None) -> ListedTool:
+        """Another gated tool than the usual one or this, of the same class if there is one."""
+        first = first or self.tool
+        if sum(tool.gated for tool in self.approval.tools()) == 1:
+            raise NotApplicable(f"this server has one gated tool only, {first.name}")
         others = [tool for tool in self.gated_tools() if tool.name != first.name]
         if not others:
             raise NotVerified(f"needs a second gated tool: {PREFIX}tool NAME=JSON")
@@ -76,25 +85,33 @@ class Ceremony(Scene):
 
     def plain_tool(self) -> ListedTool:
         """An ungated tool that may be run."""
-        probe = (self.target.settings.effects or self.target.default_effects or "").partition(":")[
-            2
-        ]
-        for tool in self.approval.tools():
-            if words.META_KEY in (tool.listing.get("_meta") or {}) or tool.name == probe:
-                continue
+        plain = self.plain_tools()
+        for tool in plain:
             if tool.arguments is not None:
                 return tool
-        for tool in self.approval.tools():
+        for tool in plain:
             # A tool that says it only reads, and asks for nothing, is safe to call.
             hints = tool.listing.get("annotations") or {}
             required = (tool.listing.get("inputSchema") or {}).get("required")
-            if (
-                words.META_KEY not in (tool.listing.get("_meta") or {})
-                and hints.get("readOnlyHint")
-                and not required
-            ):
+            if hints.get("readOnlyHint") and not required:
                 return ListedTool(tool.name, tool.listing, None, {})
+        if not self.plain_tools():
+            raise NotApplicable("this server lists no ungated tool")
         raise NotVerified(f"needs an ungated tool that may be run: {PREFIX}tool NAME=JSON")
+
+    def plain_tools(self) -> list[ListedTool]:
+        """The ungated tools, except one that shows the effects."""
+        return [
+            tool
+            for tool in self.approval.tools()
+            if words.META_KEY not in (tool.listing.get("_meta") or {}) and tool.name != self._probe
+        ]
+
+    @property
+    def _probe(self) -> str:
+        """The tool that shows the effects, if that is how they are seen."""
+        named = self.target.settings.effects or self.target.default_effects or ""
+        return named.partition(":")[2] if named.startswith("tool:") else ""
 
     # ---- honest steps: what fails here makes the rest void
 

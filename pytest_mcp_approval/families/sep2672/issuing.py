@@ -11,9 +11,10 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
-from ...catalogue import Finding, NotVerified
+from ...catalogue import Finding, NotApplicable, NotVerified
+from ...settings import PREFIX
 from ...wire import Outcome, RawJson, Reply
 from . import vocabulary as words
 from .ceremony import Ceremony
@@ -72,6 +73,13 @@ def issued(
     if challenge is None:
         raise NotVerified(f"no challenge for {tool.name}: {reply.describe()}")
     return challenge
+
+
+def nothing_with_arguments(ceremony: Ceremony) -> NoReturn:
+    """No gated tool was found whose arguments are known: none takes any, or nobody said which."""
+    if not any(_properties(tool) or tool.arguments for tool in tools_to_ask(ceremony)):
+        raise NotApplicable("no gated tool of this server takes arguments")
+    raise NotVerified(f"needs a gated tool with arguments: {PREFIX}tool NAME=JSON")
 
 
 def any_challenge(ceremony: Ceremony) -> Challenge:

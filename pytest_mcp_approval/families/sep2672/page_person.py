@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...catalogue import NotVerified
-from ...settings import PREFIX
+from ...catalogue import NotApplicable, NotVerified
 from ..scenes import Scene, Warn
 from . import vocabulary as words
 from .ceremony import Ceremony
@@ -118,7 +117,11 @@ class Person(Scene):
 
     @property
     def tool(self) -> ListedTool:
-        return self._ceremony.tool_of_class(AuthenticatorClass.CROSS_PLATFORM)
+        """One of class cross-platform, which shows more; a server need not have one."""
+        try:
+            return self._ceremony.tool_of_class(AuthenticatorClass.CROSS_PLATFORM)
+        except NotApplicable:
+            return self._ceremony.tool
 
     def tool_of_class(self, wanted: AuthenticatorClass) -> ListedTool:
         return self._ceremony.tool_of_class(wanted)
@@ -127,15 +130,11 @@ class Person(Scene):
         """One that takes whatever is enrolled, if there is one."""
         try:
             return self.tool_of_class(AuthenticatorClass.PLATFORM)
-        except NotVerified:
+        except (NotApplicable, NotVerified):
             return self.tool
 
     def second_tool(self) -> ListedTool:
-        first = self.tool
-        for other in self._ceremony.gated_tools():
-            if other.name != first.name:
-                return other
-        raise NotVerified(f"needs a second gated tool: {PREFIX}tool NAME=JSON")
+        return self._ceremony.second_tool(self.tool)
 
     def plain_tool(self) -> ListedTool:
         return self._ceremony.plain_tool()
