@@ -187,30 +187,11 @@ def test_a_call_that_is_sent_again_from_the_devtools_is_refused(visit):
     visit.enrols("icloud-keychain")
     done = visit.approves_a_call()
     call = done.calls[-1]
-    headers = {
-        name: value
-        for name, value in call.request.headers.items()
-        if name in ("accept", "content-type") or name.startswith("mcp-")
-    }
-    script = """async ({ url, headers, body }) => {
-      try {
-        const signal = AbortSignal.timeout(10_000);
-        const options = { method: 'POST', headers, body, credentials: 'include', signal };
-        return await (await fetch(url, options)).text();
-      } catch {
-        return null;
-      }
-    }"""
-    given = {"url": call.url, "headers": headers, "body": call.request.post_data}
-
-    def replay() -> str | None:
-        return visit.page.page.evaluate(script, given)
-
-    text, runs = visit.approval.runs_during(replay)
+    text, runs = visit.approval.runs_during(lambda: visit.sends_again(call))
     ran = bool(runs) or (runs is None and visit.approval.effects is not None)
     times = f", tool run {runs or 'some'} times" if ran else ""
     named = json.dumps(call.meta.get(META_KEY, {}).get("challengeId"))[:80]
-    sent = f"the page's own tools/call once more, by fetch (challengeId {named})"
+    sent = f"the page's own tools/call once more (challengeId {named})"
     if text is None and not ran:
         raise NotVerified(f"{sent}: no answer that ended within 10 s")
     text = text or "no answer that ended"

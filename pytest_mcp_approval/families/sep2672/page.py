@@ -110,6 +110,8 @@ class PageDriver:
         """Choose a tool, and give it arguments."""
         self._press("tool", tool=tool)
         if not self.description.argument:
+            if not self.description.arguments:
+                return
             *before, field = self.description.entry("arguments", tool=tool)
             for selector in before:
                 self._press_one("arguments", selector, tool)
@@ -163,6 +165,10 @@ class PageDriver:
     def outcome(self) -> str:
         """Wait until the page says what became of the call; what it says."""
         return self._await_text("outcome")
+
+    def says_now(self, key: str) -> str:
+        """What stands at `outcome` or `enrolled` now, be the page done or not."""
+        return (self._visible(key) or "").strip()
 
     def text(self) -> str:
         """All that can be read on the page."""

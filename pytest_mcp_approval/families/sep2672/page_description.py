@@ -22,6 +22,9 @@ from ...support.nearest import expected
 TABLE = "page"
 """Under the family's own table."""
 
+_MAY_BE_MISSING = ("ready", "tool", "arguments", "busy")
+"""What a page need not have, and is then said to be []."""
+
 Steps = tuple[str, ...]
 """Selectors, used one after the other."""
 
@@ -37,9 +40,11 @@ class PageDescription:
     enrolled: Steps = ("#enrolment-outcome",)
     """Where the page says what became of that."""
     tool: Steps = ('button[data-tool="{tool}"]',)
-    """Pressed to choose a tool; in a list box the tool's name is chosen."""
+    """Pressed to choose a tool; in a list box the tool's name is chosen. [] for a page that is for
+    one tool only."""
     arguments: Steps = ("#as-json", "#arguments-json")
-    """The last is filled with the arguments as JSON, those before it are pressed."""
+    """The last is filled with the arguments as JSON, those before it are pressed. [] for a page
+    that gives its own."""
     argument: Steps = ()
     """Instead: the field of one argument, with `{name}`."""
     ask: Steps = ("role=button[name='Ask for approval'i]",)
@@ -95,7 +100,7 @@ def _steps(key: str, value: Any) -> Steps:
     listed = (value,) if isinstance(value, str) else value
     if (
         not isinstance(listed, (list, tuple))
-        or not listed
+        or (not listed and key not in _MAY_BE_MISSING)
         or not all(isinstance(one, str) and one.strip() for one in listed)
     ):
         raise SettingsError(

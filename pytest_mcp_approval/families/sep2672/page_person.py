@@ -12,7 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...browser.frames import origin_of_url
 from ...catalogue import NotApplicable, NotVerified
+from ...settings import PREFIX
+from ...wire.clock import Deadline
 from ..scenes import Scene, Warn
 from . import vocabulary as words
 from .ceremony import Ceremony
@@ -34,6 +37,8 @@ _MOST_LINES = 1_000
 """Of the console."""
 _SETTLING_MILLISECONDS = 150.0
 """What a page gets to do by itself what it should not do."""
+_ANSWER_MILLISECONDS = 10_000.0
+_STEP_MILLISECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -73,9 +78,16 @@ class Done:
         return self.answered_with_result
 
     @property
+    def answer_is_hidden(self) -> bool:
+        """The page got an answer, and the browser does not show which."""
+        return bool(self.calls) and self.calls[-1].is_hidden
+
+    @property
     def answered_with_result(self) -> bool:
         if not self.calls:
             return False
+        if self.answer_is_hidden and self.probed:
+            return self.runs is None or self.runs > 0
         result = self.calls[-1].result
         return result is not None and result.get("isError") is not True
 
@@ -86,6 +98,8 @@ class Done:
     def describe(self) -> str:
         """One line for a report."""
         said = f"the page says {shown(self.said)}"
+        if self.answer_is_hidden:
+            said += " (the browser does not show what it was answered)"
         if not self.probed:
             return said
         ran = {0: "tool not run", 1: "tool run", None: "tool run (its effect changed)"}
@@ -137,6 +151,8 @@ class Person(Scene):
         return self._ceremony.second_tool(self.tool)
 
     def plain_tool(self) -> ListedTool:
+        if not self.driver.description.tool:
+            raise NotApplicable("the page has no place to choose a tool that needs no approval")
         return self._ceremony.plain_tool()
 
     # ---- honest steps: what fails here makes the rest void
@@ -168,7 +184,7 @@ class Person(Scene):
         key = self.holds(shape, **changes)
         if not self._is_open:
             self.opens()
-        said = self.driver.enrol()
+        said = self._last_word(self.driver.enrol(), "enrolled")
         prompt = self._prompt(key, "create")
         if prompt is None:
             raise NotVerified(f"the page asked for no new passkey, and says {shown(said)}")
@@ -189,11 +205,28 @@ class Person(Scene):
         given = chosen.arguments if arguments is None else arguments
         assert given is not None
         before = len(self.traffic.of(words.CHALLENGE_CREATE))
+        self._need_choice(chosen)
         self.driver.ask(chosen.name, given)
         if not self.driver.await_review():
-            said = self.driver.outcome()
-            raise NotVerified(f"the page shows nothing to approve, and says {shown(said)}")
-        return Review(chosen, self._envelope(before), self.driver.display_text())
+            said = self._last_word(self.driver.outcome(), "outcome")
+            if not self.driver.review_is_open():
+                raise NotVerified(f"the page shows nothing to approve, and says {shown(said)}")
+        envelope = self._envelope(before)
+        self._check_choice(chosen)
+        return Review(chosen, envelope, self.driver.display_text())
+
+    def _need_choice(self, tool: ListedTool) -> None:
+        """A page for one tool only is asked about that one."""
+        if not self.driver.description.tool and tool.name != self.tool.name:
+            raise NotApplicable(f"the page has no place to choose a tool, such as {tool.name}")
+
+    def _check_choice(self, tool: ListedTool) -> None:
+        asked = self.traffic.of(words.CHALLENGE_CREATE)[-1].params.get("toolName")
+        if not self.driver.description.tool and asked != tool.name:
+            raise NotVerified(
+                f"the page asks for {shown(str(asked))}, not for {tool.name}: name the page's tool "
+                f"first, {PREFIX}tool NAME=JSON"
+            )
 
     def _envelope(self, before: int) -> Mapping[str, Any]:
         asked = self.traffic.of(words.CHALLENGE_CREATE)[before:]
@@ -225,15 +258,54 @@ class Person(Scene):
 
         def whole() -> str:
             act()
-            return self.driver.outcome()
+            return self._last_word(self.driver.outcome(), "outcome")
 
         said, runs = self.approval.runs_during(whole)
         calls = tuple(self.traffic.of("tools/call")[before:])
         return Done(said, calls, runs, probed=self.approval.effects is not None)
 
+    def _last_word(self, said: str, key: str) -> str:
+        """What a page says when it is done, if nothing shows when that is: its text stands still,
+        no request of it is open, and no passkey is asked for."""
+        if self.driver.description.busy or self.target.settings.page is None:
+            return said  # the reference server's own page says nothing before
+        deadline = Deadline(self.driver.patience)
+        quiet = Deadline(_SETTLING_MILLISECONDS / 1000)
+        while not quiet.passed and not deadline.passed:
+            self.page.page.wait_for_timeout(_STEP_MILLISECONDS)
+            says = self.driver.says_now(key)
+            asked = any(one.response is None and not one.error for one in self.page.asked)
+            if says != said or asked or self.traffic.open:
+                said = says or said
+                quiet = Deadline(_SETTLING_MILLISECONDS / 1000)
+        return said
+
     def settles(self) -> None:
         """Give the page a moment for what it might do by itself."""
         self.page.page.wait_for_timeout(_SETTLING_MILLISECONDS)
+
+    def sends_again(self, sent: Sent) -> str | None:
+        """The very same request once more, with the browser's cookies; None if no answer ended.
+
+        Not by the page's own fetch: a page may wrap it, answer itself, or forbid it by its policy,
+        and then nothing would be known of the server."""
+        from playwright.sync_api import Error
+
+        headers = {
+            name: value
+            for name, value in sent.request.headers.items()
+            if name in ("accept", "content-type", "origin") or name.startswith("mcp-")
+        }
+        try:
+            return self.page.context.request.post(
+                sent.url,
+                data=sent.request.post_data_buffer or b"",
+                headers={"origin": origin_of_url(self.driver.url) or "", **headers},
+                timeout=_ANSWER_MILLISECONDS,
+                max_redirects=0,
+            ).text()
+        except (Error, UnicodeDecodeError):
+            return None
 
     # ---- what was seen
 

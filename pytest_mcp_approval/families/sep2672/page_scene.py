@@ -36,6 +36,8 @@ class Visit(Person):
     def expect_refusal(self, done: Done, reason: Reason, *, sent: str) -> None:
         """The server refused the page's call for this reason, and the tool did not run."""
         expected = f"{words.ERROR_CODE} {reason}, tool not run"
+        if done.answer_is_hidden and not done.executed:
+            raise NotVerified(f"{sent}: {done.describe()}")
         if done.executed or done.reason != reason:
             said = done.reason or "no reason"
             raise Finding(sent=sent, expected=expected, got=f"{said}; {done.describe()}")

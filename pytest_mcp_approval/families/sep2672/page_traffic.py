@@ -36,6 +36,8 @@ _MOST = 2_000
 """Requests of one test that are kept."""
 _ANSWER_MILLISECONDS = 10_000.0
 _STEP_MILLISECONDS = 5.0
+_LET_GO = "net::ERR_ABORTED"
+"""The browser's word for a request that the page itself ended."""
 _OF_THE_BODY = ("content-length", "content-type", "content-encoding", "transfer-encoding")
 
 
@@ -75,6 +77,22 @@ class Sent:
         return None
 
     @property
+    def is_hidden(self) -> bool:
+        """The server answered, and the browser does not show what: the page let go of the request
+        before its end, as a client does that has read its event and needs no more."""
+        from playwright.sync_api import Error
+
+        if self.answer() is not None or not self.await_end(self.request):
+            return False
+        if self.request.failure == _LET_GO:
+            return True
+        try:
+            response = self.request.response()
+            return response is not None and not response.body()
+        except Error:
+            return True
+
+    @property
     def result(self) -> Mapping[str, Any] | None:
         """Of the answer, if it is one with a result that is an object."""
         result = (self.answer() or {}).get("result")
@@ -104,6 +122,11 @@ class Traffic:
         context.on("request", self._seen)
         context.on("requestfinished", self._over)
         context.on("requestfailed", self._over)
+
+    @property
+    def open(self) -> bool:
+        """Whether a request is still without its end."""
+        return any(one.request not in self._ended for one in self.sent)
 
     def of(self, *methods: str) -> list[Sent]:
         """What was sent of these methods, in order."""
