@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotApplicable, requirement
+from pytest_mcp_approval.catalogue import Finding, Grade, NotApplicable, requirement
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
 from pytest_mcp_approval.wire import StdioTransport, race
 
@@ -27,16 +27,22 @@ def _race(two_step, preview, tokens, sessions):
 
 
 def _expect_one(two_step, preview, seen, runs, sent):
+    """Two successes are two executions, whether the effects show it or only the answers do."""
     winners = [one for one in seen if one.succeeded]
     if not winners and not runs:
         two_step.need_in_place(preview)
     done = "" if two_step.driver.effects is None else f", {'?' if runs is None else runs} done"
-    two_step.expect(
-        len(winners) == 1 and runs in (None, 1, len(preview.ids)),
-        sent=sent,
-        expected=f"one success, {len(preview.ids)} thing(s) done",
-        got=f"{len(winners)} of {len(seen)} succeeded{done}",
-    )
+    got = f"{len(winners)} of {len(seen)} succeeded{done}"
+    if not winners and runs == (None if two_step.driver.effects is None else 0):
+        # The document says that a token serves once at most, and nothing of a crowd.
+        two_step.warn(f"{sent}: {got}; expected that one of them is served")
+    elif len(winners) != 1 or runs not in (None, 1, len(preview.ids)):
+        raise Finding(
+            sent=sent,
+            expected=f"one success, {len(preview.ids)} thing(s) done",
+            got=got,
+            grade=Grade.RAN if len(winners) > 1 else Grade.BROKEN,
+        )
 
 
 @requirement("prepare_confirm/concurrent")
@@ -54,11 +60,13 @@ def test_of_many_confirmations_at_once_one_counts(two_step, sessions):
             seen, runs = _race(two_step, preview, [preview.token] * RUNNERS, speakers)
             sent = f"{pair.confirm} {RUNNERS} times at once with one token"
             _expect_one(two_step, preview, seen, runs, sent)
-            for one in seen:
-                if not one.succeeded:
-                    two_step.expect_refusal(
-                        one, Reason.USED, sent=f"{sent}, one of those that came too late"
-                    )
+            with two_step.several() as several:
+                for number, one in enumerate(seen, 1):
+                    if not one.succeeded:
+                        with several.one(f"number {number}"):
+                            two_step.expect_refusal(
+                                one, Reason.USED, sent=f"{sent}, one of those that came too late"
+                            )
     finally:
         for session in speakers[1:]:
             session.close()

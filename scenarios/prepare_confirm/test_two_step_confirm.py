@@ -2,7 +2,8 @@
 
 import json
 
-from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.prepare_confirm.table import CONFIRMED
 
 # ---- what was shown is done
 
@@ -20,7 +21,7 @@ def test_what_was_shown_is_done(two_step):
 def test_force_is_what_it_was_in_the_preview(two_step):
     """The flag of the preview is the flag of the deed."""
     pair = two_step.pair_with(
-        "forced = { ... }, arguments with the force flag,", lambda p: p.forced
+        "forced = { ... }, arguments with the force flag,", lambda p: p.forced, need_not_be=True
     )
     for arguments in (pair.forced, pair.arguments):
         preview = two_step.preview(pair, arguments)
@@ -38,21 +39,30 @@ def test_confirming_takes_no_arguments_of_its_own(two_step):
     """
     tried = False
     for pair in two_step.pairs():
-        if pair.forced is None:
+        beside = pair.forced or _fewer(pair.arguments)
+        if beside is None:
             continue
         tried = True
         two_step.honest(pair)
         preview = two_step.preview(pair)
-        outcome = two_step.confirm(preview, more=pair.forced)
+        outcome = two_step.confirm(preview, more=beside)
         if outcome.refused and not outcome.executed:
             continue
         two_step.expect_done(
             outcome,
             preview,
-            sent=f"{pair.confirm} with the token and {json.dumps(pair.forced)[:100]} beside it",
+            sent=f"{pair.confirm} with the token and {json.dumps(beside)[:100]} beside it",
         )
     if not tried:
         raise NotVerified("needs forced = { ... }, other arguments that are safe, in pairs.NAME")
+
+
+def _fewer(arguments):
+    """The same on one thing less: as safe as all of them."""
+    for name, value in arguments.items():
+        if isinstance(value, list) and len(value) > 1:
+            return {**arguments, name: value[:-1]}
+    return None
 
 
 @requirement("prepare_confirm/confirm-executes", "prepare_confirm/signature")
@@ -133,6 +143,8 @@ def _pair_on_a_list(two_step):
         for name, value in pair.arguments.items():
             if isinstance(value, list) and len(value) > 1:
                 return pair, name
+    if not any(isinstance(one, list) for p in candidates for one in p.arguments.values()):
+        raise NotApplicable("no pair that may be run takes a list of things")
     raise NotVerified("needs a pair whose arguments list two things")
 
 
@@ -155,7 +167,7 @@ def test_what_has_vanished_is_not_counted(two_step):
 @requirement("prepare_confirm/confirm-executes")
 def test_nothing_is_done_where_nothing_is_left(two_step):
     """Two previews of the same thing; both tokens are good, but one of them comes too late."""
-    pair = two_step.pair_with("an irreversible pair", lambda p: p.reversible is False)
+    pair = two_step.pairs_that_are(reversible=False)[0]
     two_step.honest(pair)
     first, second = two_step.preview(pair), two_step.preview(pair)
     if not two_step.confirm(first).succeeded:
@@ -189,3 +201,20 @@ def test_what_has_changed_is_not_done_silently(two_step):
         _told(outcome, lost, sent, two_step, len(preview.ids) - len(lost))
     if not tried:
         raise NotVerified("needs change = { tool, arguments }, which changes something shown")
+
+
+# ---- what it is called
+
+
+@requirement("prepare_confirm/confirm-executes")
+def test_what_confirming_is_called(two_step):
+    """Names of a server's own, which the table tells, are said once: here."""
+    two_step.honest()
+    own = two_step.table.own_names(CONFIRMED)
+    own += [
+        f"{pair.confirm} for confirm_{pair.name}"
+        for pair in two_step.driver.pairs()
+        if not pair.confirm.startswith("confirm_")
+    ]
+    if own:
+        two_step.warn(f"not called as in the document: {', '.join(own)}")

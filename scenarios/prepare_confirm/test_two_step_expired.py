@@ -96,12 +96,14 @@ def test_an_expired_token_says_so_again(two_step):
     two_step.honest()
     preview = two_step.preview()
     two_step.clock.move_to(_shown(preview) + SECOND)
-    for time in ("first", "second", "third"):
-        two_step.expect_refusal(
-            two_step.confirm(preview),
-            Reason.EXPIRED,
-            sent=f"{preview.pair.confirm} with an expired token, the {time} time",
-        )
+    with two_step.several() as several:
+        for time in ("first", "second", "third"):
+            with several.one(f"the {time} time"):
+                two_step.expect_refusal(
+                    two_step.confirm(preview),
+                    Reason.EXPIRED,
+                    sent=f"{preview.pair.confirm} with an expired token, the {time} time",
+                )
 
 
 @requirement("prepare_confirm/expired", needs=["clock"])
@@ -133,7 +135,8 @@ def test_the_lifetime_can_be_configured(two_step, minutes):
 
 @requirement("prepare_confirm/expired", needs=[])
 def test_no_and_negative_lifetimes_are_refused(two_step):
-    """Zero is not "the default", nor "for ever": the server does not start, or gives no token."""
+    """Zero is not "the default", nor "for ever": the server does not start, or gives no token that
+    serves."""
     two_step.with_expiry(5).honest()
     for minutes in (0, -1, -0.5):
         other = two_step.with_expiry(minutes)
@@ -143,11 +146,15 @@ def test_no_and_negative_lifetimes_are_refused(two_step):
         except (TargetError, WireError):
             continue
         token = answer.member(other.table.token)
+        if not isinstance(token, str):
+            continue
+        outcome = other.submit(pair, {other.table.token_argument: token})
         two_step.expect(
-            not isinstance(token, str),
-            sent=f"{pair.prepare} on a server that was configured for {minutes} minutes",
-            expected="a server that does not start, or no token",
-            got=answer.describe(),
+            outcome.refused and not outcome.executed,
+            sent=f"{pair.prepare} on a server that was configured for {minutes} minutes, and "
+            f"{pair.confirm} with its token",
+            expected="a server that does not start, or no token that serves",
+            got=outcome.describe(),
         )
 
 

@@ -93,9 +93,9 @@ def _failing(two_step):
 @requirement("prepare_confirm/failed-execution")
 def test_half_a_success_is_told_as_such(two_step):
     """Of two things one is done, then the back end is gone: one effect at most, and it is told."""
+    other = two_step.with_back_end("half")
     two_step.need_effects()
     two_step.honest()
-    other = two_step.with_back_end("half")
     preview = other.preview()
     outcome = other.confirm(preview)
     sent = f"{preview.pair.confirm} on {len(preview.ids)} things, the back end fails at the second"
@@ -112,9 +112,9 @@ def test_half_a_success_is_told_as_such(two_step):
 def test_an_answer_that_was_lost_is_not_tried_again(two_step):
     """The back end does it and then fails to say so: whether it was done is not known, and a
     second try would do it twice."""
+    other = two_step.with_back_end("late")
     two_step.need_effects()
     two_step.honest()
-    other = two_step.with_back_end("late")
     preview = other.preview()
     outcome = other.confirm(preview)
     sent = f"{preview.pair.confirm}, and the back end's answer is lost"
@@ -127,9 +127,9 @@ def test_an_answer_that_was_lost_is_not_tried_again(two_step):
 @requirement("prepare_confirm/failed-execution")
 def test_a_client_that_does_not_wait_does_no_harm(two_step):
     """The back end takes its time, the client gives up and calls again: it is done once."""
+    other = two_step.with_back_end("slow")
     two_step.need_effects()
     two_step.honest()
-    other = two_step.with_back_end("slow")
     preview = other.preview()
     before = _done(other)
     params = other.driver.confirm_params(preview.pair, preview.token)

@@ -26,14 +26,16 @@ def _used(two_step, pair=None):
 @requirement("prepare_confirm/one-time", needs=[])
 def test_a_token_is_good_once(two_step):
     """For every pair, and however often it is tried."""
-    for pair in two_step.pairs() or [two_step.pair]:
-        preview = _used(two_step, pair)
-        for time in ("second", "third", "fourth"):
-            two_step.expect_refusal(
-                two_step.confirm(preview),
-                Reason.USED,
-                sent=f"{pair.confirm} with the same token, the {time} time",
-            )
+    with two_step.several() as several:
+        for pair in two_step.pairs() or [two_step.pair]:
+            preview = _used(two_step, pair)
+            for time in ("second", "third", "fourth"):
+                with several.one(f"{pair.confirm}, the {time} time"):
+                    two_step.expect_refusal(
+                        two_step.confirm(preview),
+                        Reason.USED,
+                        sent=f"{pair.confirm} with the same token, the {time} time",
+                    )
 
 
 @requirement("prepare_confirm/one-time", needs=[])
@@ -53,12 +55,14 @@ def test_others_do_not_make_it_good_again(two_step):
 def test_a_used_token_spelled_otherwise_is_still_used(two_step):
     """A reader that overlooks blanks or case must not remember tokens by their very letters."""
     preview = _used(two_step)
-    for name, token in respelled(preview.token).items():
-        two_step.expect_refusal(
-            two_step.confirm(preview, token),
-            sent=f"{preview.pair.confirm} with a used token, {name}",
-            plain_form=False,
-        )
+    with two_step.several() as several:
+        for name, token in respelled(preview.token).items():
+            with several.one(name):
+                two_step.expect_refusal(
+                    two_step.confirm(preview, token),
+                    sent=f"{preview.pair.confirm} with a used token, {name}",
+                    plain_form=False,
+                )
 
 
 @requirement("prepare_confirm/one-time", needs=[])

@@ -2,7 +2,8 @@
 
 import re
 
-from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.catalogue import requirement
+from pytest_mcp_approval.wire.text import neutralise
 
 FINAL = re.compile(
     r"permanent|irreversib|irrevocab|for ?ever|can(not|'t| not) be (undone|reversed|restored|"
@@ -26,38 +27,52 @@ def _warnings(preview):
 @requirement("prepare_confirm/pairs")
 def test_what_cannot_be_undone_says_so(two_step):
     """Deleting is for ever, and the person who agrees has to know."""
-    pairs = [pair for pair in two_step.pairs() if pair.reversible is False]
-    if not pairs:
-        raise NotVerified("needs an irreversible pair that may be run")
-    for pair in pairs:
-        preview = two_step.preview(pair)
-        two_step.expect(
-            bool(FINAL.search(_warnings(preview))),
-            sent=f"{pair.prepare} with its safe arguments",
-            expected="a warning that it cannot be undone",
-            got=f"warnings: {_warnings(preview)}",
+    for pair in two_step.pairs_that_are(reversible=False):
+        warnings = _warnings(two_step.preview(pair))
+        _expect_warning(
+            two_step,
+            pair,
+            bool(FINAL.search(warnings)),
+            "a warning that it cannot be undone",
+            warnings,
         )
+
+
+def _expect_warning(two_step, pair, holds, expected, warnings):
+    """Where only the name suggests what a pair does, that it warns otherwise is no failure."""
+    if pair.guessed and not holds:
+        word = "reversible" if pair.reversible else "irreversible"
+        two_step.warn(
+            f"{pair.prepare} warns: {warnings}; expected {expected}, if it is {word}, as its name "
+            f"suggests (reversible = ... in pairs.{pair.name})"
+        )
+        return
+    two_step.expect(
+        holds,
+        sent=f"{pair.prepare} with its safe arguments",
+        expected=expected,
+        got=f"warnings: {warnings}",
+    )
 
 
 @requirement("prepare_confirm/pairs")
 def test_what_can_be_undone_says_how(two_step):
     """Closing is not the end: its warnings are weaker, and name the way back."""
-    pairs = [pair for pair in two_step.pairs() if pair.reversible]
-    if not pairs:
-        raise NotVerified("needs a reversible pair that may be run")
-    for pair in pairs:
+    for pair in two_step.pairs_that_are(reversible=True):
         warnings = _warnings(two_step.preview(pair))
-        two_step.expect(
+        _expect_warning(
+            two_step,
+            pair,
             bool(WAY_BACK.search(warnings)) and not FINAL.search(warnings),
-            sent=f"{pair.prepare} with its safe arguments",
-            expected="a warning that names the way back, and none that there is no way back",
-            got=f"warnings: {warnings}",
+            "a warning that names the way back, and none that there is no way back",
+            warnings,
         )
 
 
 @requirement("prepare_confirm/pairs")
 def test_what_can_be_undone_is_undone(two_step):
     """The way back leads back: afterwards the same can be prepared and done once more."""
+    two_step.pairs_that_are(reversible=True)
     pair = two_step.pair_with("undo = { tool, arguments }, the way back,", lambda p: p.undo)
     two_step.honest(pair)
     two_step.make(pair.undo)
@@ -73,7 +88,9 @@ def test_what_can_be_undone_is_undone(two_step):
 @requirement("prepare_confirm/pairs")
 def test_a_user_who_signs_in_elsewhere_is_told_apart(two_step):
     """The warning is there for an SSO user, and for nobody else."""
-    pair = two_step.pair_with("sso = { ... }, arguments on an SSO user,", lambda p: p.sso)
+    pair = two_step.pair_with(
+        "sso = { ... }, arguments on an SSO user,", lambda p: p.sso, need_not_be=True
+    )
     elsewhere = _warnings(two_step.preview(pair, pair.sso))
     two_step.expect(
         bool(SSO.search(elsewhere)),
@@ -92,7 +109,8 @@ def test_a_user_who_signs_in_elsewhere_is_told_apart(two_step):
 
 @requirement("prepare_confirm/pairs")
 def test_every_confirm_tool_has_its_prepare_tool(two_step):
-    """A confirm tool without a preview would be confirmed by nobody who saw anything."""
+    """A confirm tool without a preview would be confirmed by nobody who saw anything. A name alone
+    proves nothing: confirm_address may be no second step."""
     listed = two_step.driver.listed()
     known = {pair.confirm for pair in two_step.driver.pairs()}
     alone = [
@@ -103,9 +121,8 @@ def test_every_confirm_tool_has_its_prepare_tool(two_step):
         and any(one.startswith("prepare_") for one in listed)
         and f"prepare_{name.removeprefix('confirm_')}" not in listed
     ]
-    two_step.expect(
-        not alone,
-        sent="tools/list",
-        expected="a prepare_x for every confirm_x",
-        got=f"alone: {', '.join(alone[:5])}",
-    )
+    if alone:
+        two_step.warn(
+            f"no prepare_x for {', '.join(neutralise(name, 40) for name in alone[:5])}: "
+            "is it a second step without a first?"
+        )

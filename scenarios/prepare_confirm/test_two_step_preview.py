@@ -2,7 +2,8 @@
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, requirement
+from pytest_mcp_approval.families.prepare_confirm.table import PREPARED
 
 # ---- what it answers
 
@@ -12,8 +13,14 @@ def _text(value):
 
 
 MEMBERS = {
-    "action": ("the text preview", lambda preview: preview.answer.member("action") == "preview"),
-    "operation": ("a text", lambda preview: _text(preview.answer.member("operation"))),
+    "action": (
+        "the text preview",
+        lambda preview: preview.answer.member(preview.table.action) == "preview",
+    ),
+    "operation": (
+        "a text",
+        lambda preview: _text(preview.answer.member(preview.table.operation)),
+    ),
     "items": ("a list of what it concerns", lambda preview: bool(preview.items)),
     "warnings": (
         "a list of texts",
@@ -58,6 +65,9 @@ def test_a_preview_says_until_when(two_step):
             expected=f"{preview.table.expires}: an instant in ISO 8601 with its time zone",
             got=problem,
         )
+        shown = preview.answer.member(preview.table.expires)
+        if not isinstance(shown, str):
+            two_step.warn(f"{pair.prepare}: {preview.table.expires} is {shown}, not ISO 8601")
 
 
 def _named(value):
@@ -85,7 +95,21 @@ def test_a_preview_lists_what_was_asked_for(two_step):
             got=f"items {', '.join(preview.ids[:4])} ({len(preview.ids)})",
         )
     if not compared:
-        raise NotVerified("needs a pair whose arguments list what they concern")
+        raise NotApplicable("no pair that may be run takes a list of what it concerns")
+
+
+@requirement("prepare_confirm/preview")
+def test_what_a_preview_is_called(two_step):
+    """Names of a server's own, which the table tells, are said once: here."""
+    two_step.preview()
+    own = two_step.table.own_names(PREPARED)
+    own += [
+        f"{pair.prepare} for prepare_{pair.name}"
+        for pair in two_step.driver.pairs()
+        if not pair.prepare.startswith("prepare_")
+    ]
+    if own:
+        two_step.warn(f"not called as in the document: {', '.join(own)}")
 
 
 # ---- what it does not do

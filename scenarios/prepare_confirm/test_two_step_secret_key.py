@@ -1,6 +1,6 @@
 """The key: random unless one is given, and never none."""
 
-from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.prepare_confirm.driver import DriverError
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
 from pytest_mcp_approval.target import TargetError
@@ -35,7 +35,7 @@ def _fresh_preview(server, other):
 def test_the_key_is_random_by_default(two_step):
     """Two servers that were told no key do not take each other's tokens."""
     if two_step.table.shared_key:
-        raise NotVerified("this server is started with a key (shared-key)")
+        raise NotApplicable("this server is started with a key (shared-key)")
     two_step.honest()
     one, other = two_step.twin(), two_step.twin()
     _same_moment(one, other)

@@ -19,6 +19,24 @@ _IRREVERSIBLE = re.compile(r"delete|remove|destroy|purge|wipe|drop|erase|revoke"
 _REVERSIBLE = re.compile(r"close|archive|disable|suspend|deactivate|pause|hide|lock")
 
 
+PREPARED = {
+    "action": words.ACTION,
+    "operation": words.OPERATION,
+    "items": words.ITEMS,
+    "warnings": words.WARNINGS,
+    "token": words.TOKEN,
+    "expires": words.EXPIRES_AT,
+    "next_step": words.NEXT_STEP,
+}
+"""What the document calls the members of prepare's answer, by their names in the table."""
+CONFIRMED = {
+    "token_argument": words.TOKEN,
+    "success": words.SUCCESS,
+    "message": words.MESSAGE,
+}
+"""What it calls the argument of confirm and the members of its answer."""
+
+
 @dataclass(frozen=True)
 class ToolCall:
     """A call that the user says may be made."""
@@ -54,6 +72,8 @@ class Pair:
     """Changes one of the things behind a preview's back."""
     reversible: bool | None = None
     """None: nobody knows."""
+    guessed: bool = False
+    """Whether that is no more than what the name suggests."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +81,8 @@ class Table:
     """The whole table."""
 
     pairs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    action: str = words.ACTION
+    operation: str = words.OPERATION
     token: str = words.TOKEN
     """Where the token stands in what prepare answers; `result.token` reaches inside."""
     token_argument: str = words.TOKEN
@@ -87,6 +109,11 @@ class Table:
     key_environment: str = ""
     back_end: Mapping[str, str] = field(default_factory=dict)
 
+    def own_names(self, members: Mapping[str, str]) -> list[str]:
+        """What the user says is not called as in the document."""
+        own = {name: getattr(self, name) for name in members}
+        return [f"{own[name]} for {usual}" for name, usual in members.items() if own[name] != usual]
+
     @property
     def knows_expiry(self) -> bool:
         return bool(self.expiry_setting or self.expiry_environment)
@@ -97,6 +124,8 @@ class Table:
 
 
 _TEXTS = (
+    "action",
+    "operation",
     "token",
     "token-argument",
     "expires",
@@ -204,13 +233,15 @@ def _pair(name: str, own: Mapping[str, Any], safe_arguments: Mapping[str, Any]) 
     if not isinstance(awkward, Sequence) or not all(isinstance(one, Mapping) for one in awkward):
         raise SettingsError(f"{place}.awkward: got {awkward!r}, expected a list of tables")
     reversible = own.get("reversible")
-    if reversible is None:
+    guessed = reversible is None
+    if guessed:
         reversible = _guess_reversible(name)
     return Pair(
         name=name,
         prepare=_checked(f"{place}.prepare", own["prepare"], str, "a tool's name"),
         confirm=_checked(f"{place}.confirm", own["confirm"], str, "a tool's name"),
         reversible=reversible,
+        guessed=guessed,
         awkward=tuple(awkward),
         **arguments,
         **calls,

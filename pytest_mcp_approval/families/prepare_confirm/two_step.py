@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...catalogue import Finding, Grade, NotVerified
+from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...settings import PREFIX
 from ...target import Target
 from ...wire import Session
@@ -62,12 +62,27 @@ class TwoStep(Scene):
             "are safe to prepare and to confirm"
         )
 
-    def pair_with(self, what: str, holds: Callable[[Pair], Any]) -> Pair:
-        """A pair for which something is known; `what` says what to configure."""
+    def pair_with(
+        self, what: str, holds: Callable[[Pair], Any], *, need_not_be: bool = False
+    ) -> Pair:
+        """A pair for which something is known; `what` says what to configure. A server need not
+        have everything: then there is nothing to judge."""
         for pair in self.pairs():
             if holds(pair):
                 return pair
+        if need_not_be:
+            raise NotApplicable(f"no pair has {what} {_SET} pairs.NAME")
         raise NotVerified(f"needs {what} {_SET} pairs.NAME")
+
+    def pairs_that_are(self, reversible: bool) -> list[Pair]:
+        """Those that may be run; nothing to judge where the server has no such pair at all."""
+        word = "reversible" if reversible else "irreversible"
+        found = [pair for pair in self.pairs() if pair.reversible is reversible]
+        if found:
+            return found
+        if any(pair.reversible in (reversible, None) for pair in self.driver.pairs()):
+            raise NotVerified(f"needs a pair that may be run and is {word}: {PREFIX}tool, {_SET}")
+        raise NotApplicable(f"the server has no {word} pair")
 
     # ---- honest steps: what fails here makes the rest void
 
@@ -229,6 +244,11 @@ class TwoStep(Scene):
             other = self.target.variant(FAMILY, setting, value)
         elif variable:
             other = self.target.with_environment({variable: str(value)})
+        else:
+            raise NotApplicable(
+                f"the {what} cannot be configured, as far as the table says "
+                f'({what}-environment = "VARIABLE" {_SET})'
+            )
         return self.over(
             other,
             f'a server that the suite starts, and {what}-environment = "VARIABLE" {_SET}, '
@@ -238,9 +258,9 @@ class TwoStep(Scene):
     def with_back_end(self, kind: str) -> TwoStep:
         """The same server over a back end that is broken in some way."""
         how = self.table.back_end
-        other: Target | None = None
-        if how and kind in how:
-            other = self.target.variant(FAMILY, how["setting"], how[kind])
+        if kind not in how:
+            raise NotApplicable("the back end of this server cannot be broken by the suite")
+        other = self.target.variant(FAMILY, how["setting"], how[kind])
         return self.over(other, "a back end that can be broken: only the reference server's can")
 
     def in_zone(self, zone: str) -> TwoStep:

@@ -19,8 +19,6 @@ ORDERS = ("o-1", "o-2")
 class Desk:
     """Deletes orders; its previews show whatever they are asked for, there or not."""
 
-    keys = "random"
-
     def __init__(self) -> None:
         self.orders = dict.fromkeys(ORDERS, "open")
         self.tokens: dict[str, dict[str, Any]] = {}
@@ -114,6 +112,59 @@ class Empty(Desk):
         return super().prepare(arguments)
 
 
+class Renamed(Desk):
+    """Has names of its own for everything, and counts seconds since 1970."""
+
+    def tools(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
+        mine = super().tools()
+        return {
+            "plan_delete": mine["prepare_delete_orders"],
+            "do_delete": mine["confirm_delete_orders"],
+            **{name: mine[name] for name in ("create_orders", "list_done")},
+        }
+
+    def prepare(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        shown = super().prepare(arguments)
+        until = datetime.fromisoformat(shown["token_expires_at"]).timestamp()
+        return {
+            "data": {
+                "what": shown["action"],
+                "verb": shown["operation"],
+                "things": shown["items"],
+                "notes": shown["warnings"],
+                "ticket": shown["confirmation_token"],
+                "until": until,
+                "then": "Call do_delete",
+            }
+        }
+
+    def confirm(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        told = super().confirm({"confirmation_token": arguments.get("ticket")})
+        renamed = {"success": "ok", "message": "info"}
+        return {renamed.get(name, name): value for name, value in told.items()}
+
+
+class WarnsOfNothing(Desk):
+    """Does not say that there is no way back; one of its tools only looks like a second step."""
+
+    def tools(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
+        return {**super().tools(), "confirm_address": lambda _: {"success": True}}
+
+    def prepare(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        return {**super().prepare(arguments), "warnings": ["Please be careful"]}
+
+
+class TakesTwice(Desk):
+    """Two confirmations that come together pass together."""
+
+    def confirm(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        known = self.tokens.get(str(arguments.get("confirmation_token")))
+        if known is not None and known["used"] and not known.get("twice"):
+            known["used"], known["twice"] = False, True
+            self.create({"ids": known["ids"]})
+        return super().confirm(arguments)
+
+
 def serve(desk: Desk) -> Callable[..., Any]:
     """The least that an MCP server over Streamable HTTP can be."""
     tools = desk.tools()
@@ -176,3 +227,15 @@ def keeps_and_burns() -> Callable[..., Any]:
 
 def empty() -> Callable[..., Any]:
     return serve(Empty())
+
+
+def renamed() -> Callable[..., Any]:
+    return serve(Renamed())
+
+
+def warns_of_nothing() -> Callable[..., Any]:
+    return serve(WarnsOfNothing())
+
+
+def takes_twice() -> Callable[..., Any]:
+    return serve(TakesTwice())

@@ -1,4 +1,4 @@
-"""Gates in front of a back end that loses its answer or fails: what they may say of it."""
+"""What servers may do where the document leaves it open, and what they may not."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import Operation, Outcome
+from pytest_mcp_approval.reference_server.prepare_confirm.options import Options, read_options
+from pytest_mcp_approval.reference_server.prepare_confirm.wing import PrepareConfirmWing
 from pytest_mcp_approval.reference_server.server import ReferenceServer, build
 from tests.mutants.prepare_confirm_parts import in_wing
 
@@ -44,8 +46,16 @@ class GivesBack(ConfirmationGate):
         return outcome
 
 
-def _built(gate: type[ConfirmationGate], options: dict[str, Any]) -> ReferenceServer:
-    wing = in_wing(gate)
+class ZeroIsAtOnce(PrepareConfirmWing):
+    """A lifetime of nothing, or less, is one that has ended when it begins."""
+
+    def read_options(self, settings: Mapping[str, Any]) -> Options:
+        minutes = settings.get("expiry_minutes", 5)
+        return read_options({**settings, "expiry_minutes": minutes if minutes > 0 else 1e-9})
+
+
+def _built(gate: type[Any], options: dict[str, Any]) -> ReferenceServer:
+    wing = gate if issubclass(gate, PrepareConfirmWing) else in_wing(gate)
     return build(**{**options, "wings": {**options.get("wings", {}), wing.family: wing}})
 
 
@@ -61,5 +71,9 @@ def gives_back(**options: Any) -> ReferenceServer:
     return _built(GivesBack, options)
 
 
-for factory in (one_mutation, counts_all, gives_back):
+def zero_is_at_once(**options: Any) -> ReferenceServer:
+    return _built(ZeroIsAtOnce, options)
+
+
+for factory in (one_mutation, counts_all, gives_back, zero_is_at_once):
     factory.mcp_approval_reference = True  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""After a failed execution an answer may leave open what nobody told it, and claims no more."""
+"""What the document leaves open is no failure, and what goes beyond that is one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from pytest_mcp_approval.catalogue import Verdict
 from tests.inner_runs import Verdicts, bare_options
 
-MODULE = "tests.families.prepare_confirm.lost_answers"
+MODULE = "tests.families.prepare_confirm.left_open"
 LOST = "test_an_answer_that_was_lost_is_not_tried_again"
 FAILS = "test_a_failure_is_told"
 
@@ -18,15 +18,16 @@ FAILS = "test_a_failure_is_told"
         ("one_mutation", LOST, Verdict.PASSED),
         ("counts_all", LOST, Verdict.FAILED),
         ("gives_back", FAILS, Verdict.PASSED),
+        ("zero_is_at_once", "test_no_and_negative_lifetimes_are_refused", Verdict.PASSED),
     ],
 )
-def test_what_may_be_said_of_a_failure(
+def test_what_is_left_open_is_no_failure(
     pytester: pytest.Pytester, factory: str, scenario: str, verdict: Verdict
 ):
     listener = Verdicts()
     pytester.inline_run(
         f"--mcp-approval-target=python:{MODULE}:{factory}",
-        "--mcp-approval-select=prepare_confirm/failed-execution",
+        "--mcp-approval-family=prepare_confirm",
         "--mcp-approval-findings=none",
         "-k",
         scenario,
