@@ -14,65 +14,94 @@ from pytest_mcp_approval.wire.eras import CLIENT_INFO_KEY
 NAMELESS = {
     "no clientInfo": LEFT_OUT,
     "clientInfo without a name": {"version": "1.0"},
-    "an empty name": {"name": "", "version": "1.0"},
     "null for a name": {"name": None, "version": "1.0"},
+    "an empty name": {"name": "", "version": "1.0"},
     "a number for a name": {"name": 7, "version": "1.0"},
 }
+NAMES_OF_A_SORT = ("an empty name", "a number for a name")
+"""The document's own code, `clientInfo?.name ?? 'Unknown Client'`, leaves these as they are."""
 
 
 MALFORMED = (-32600, -32602)
 """Invalid request, invalid params: how JSON-RPC refuses what MCP does not allow."""
 
 
+def _undecided(consents, client):
+    """A tool that nobody has decided on for this client, whose name others may have used."""
+    for tool in consents.tools() or [consents.tool]:
+        if client.call(tool).needs_consent:
+            return tool
+    raise NotVerified(
+        f"every tool that may be run was decided on for {shown(client.name)} before: reset what "
+        "the gateway keeps"
+    )
+
+
 @requirement("gateway_consent/caller-identity")
 def test_who_says_nothing_is_the_unknown_client(consents):
-    """All clients without a name are one caller, and it has a name: Unknown Client."""
-    tool = consents.tool
+    """Clients without a name are one caller, and it has a name: Unknown Client. What is decided
+    here is for one call, so that nothing stays behind under a name that others have too."""
+    unknown = consents.named(UNKNOWN_CLIENT)
+    tool = _undecided(consents, unknown)
     taken = []
-    for what, client_info in NAMELESS.items():
-        client = consents.odd(UNKNOWN_CLIENT, client_info)
-        try:
-            answer = client.call(tool)
-        except RefusedError:
-            continue  # MCP demands clientInfo, and this server insists on it
-        if answer.reply.error is not None and answer.reply.error.code in MALFORMED:
-            consents.expect_not_run(answer, sent=f"{tool.name} by a client with {what}")
-            continue  # the same, in the era in which each request says who asks
-        if not taken:
-            if not answer.needs_consent:
-                raise NotVerified("something was decided on 'Unknown Client' before: reset it")
-            consents.decide(answer)
-            answer = client.call(tool)
-        taken.append(what)
-        consents.expect_served(
-            answer,
-            tool,
-            sent=f"{tool.name} by a client with {what}, allowed to one with {taken[0]}",
-        )
+    with consents.several() as several:
+        for what, client_info in NAMELESS.items():
+            with several.one(what):
+                if _is_taken_for(consents, tool, unknown, what, client_info):
+                    taken.append(what)
     if not taken:
         consents.allowed(consents.client(), tool)
-        return
-    consents.expect_served(
-        consents.named(UNKNOWN_CLIENT).call(tool),
-        tool,
-        sent=f"{tool.name} by '{UNKNOWN_CLIENT}', after it was allowed to one with {taken[0]}",
-    )
+
+
+def _is_taken_for(consents, tool, unknown, what, client_info):
+    """Whether a client that says this is served at all; as Unknown Client, or it is a finding."""
+    client = consents.odd(UNKNOWN_CLIENT, client_info)
+    try:
+        answer = client.call(tool)
+    except RefusedError:
+        return False  # MCP demands clientInfo, and this server insists on it
+    if answer.reply.error is not None and answer.reply.error.code in MALFORMED:
+        consents.expect_not_run(answer, sent=f"{tool.name} by a client with {what}")
+        return False  # the same, in the era in which each request says who asks
+    allowed = unknown.call(tool)
+    if allowed.needs_consent:
+        # One that is made in a dialog serves the call that waits, and no other client's.
+        consents.decide(allowed, remember=consents.driver.asks_in_dialogs)
+    sent = f"after it was allowed to '{UNKNOWN_CLIENT}'"
     consents.expect_asked(
-        consents.client().call(tool),
-        sent=f"{tool.name} by a client with a name, after it was allowed to one with {taken[0]}",
+        consents.client(what).call(tool), sent=f"{tool.name} by a client with a name, {sent}"
     )
+    served = client.call(tool)
+    if consents.is_served(served, tool):
+        return True
+    unknown.call(tool)  # so that the decision is used up
+    sent = f"{tool.name} by a client with {what}, {sent}"
+    if what not in NAMES_OF_A_SORT:
+        consents.expect_served(served, tool, sent=sent)
+    consents.expect_asked(served, sent=sent)
+    consents.warn(f"a client with {what} is a caller of its own, and not '{UNKNOWN_CLIENT}'")
+    return True
 
 
 @requirement("gateway_consent/caller-identity")
 def test_the_name_of_the_handshake_decides(consents):
-    """Two conversations under one name are one caller."""
-    tool = consents.tool
-    first = consents.client("Cursor")
-    consents.allowed(first, tool)
-    again = consents.odd(first.name, {"name": first.name, "version": "9.9.9"})
-    consents.expect_served(
-        again.call(tool), tool, sent=f"{tool.name} by another session of {shown(first.name)}"
-    )
+    """Two conversations under one name are one caller. To ask again for another version breaks
+    nothing: a warning."""
+    tool, name = consents.tool, consents.fresh("Cursor")
+    said = {"name": name, "version": "1.0"}
+    consents.allowed(consents.odd(name, said), tool)
+    for again in (said, {**said, "title": f"Another title {consents.mark}"}):
+        consents.expect_served(
+            consents.odd(name, again).call(tool),
+            tool,
+            sent=f"{tool.name} by another session of {shown(name)}",
+        )
+    newer = consents.odd(name, {**said, "version": "9.9.9"}).call(tool)
+    sent = f"{tool.name} by another version of {shown(name)}"
+    if newer.needs_consent and not newer.executed:
+        consents.warn(f"{sent}: asked again; a consent is stored for the caller's name")
+    else:
+        consents.expect_served(newer, tool, sent=sent)
 
 
 PLACES = {
@@ -98,6 +127,12 @@ def test_a_name_among_the_arguments_is_no_name(consents, place):
         sent=f"{tool.name} by {shown(other.name)} with {place} {shown(trusted.name)} among the "
         "arguments",
     )
+    if not consents.driver.table.call.names_each_tool:
+        consents.expect_not_run(
+            other.call(tool, beside=PLACES[place](trusted.name)),
+            sent=f"{tool.name} by {shown(other.name)} with {place} {shown(trusted.name)} beside "
+            "the arguments",
+        )
     consents.expect_asked(
         other.call(tool), sent=f"{tool.name} by {shown(other.name)}, after that claim"
     )
@@ -108,12 +143,14 @@ def test_a_name_in_a_header_is_no_name(consents):
     tool = consents.tool
     trusted, other = consents.client("Trusted"), consents.client("Other")
     consents.allowed(trusted, tool)
-    for header in ("User-Agent", "X-Client-Name", "Mcp-Client-Name", "X-MCP-Client"):
-        answer = other.call(tool, headers={header: trusted.name})
-        consents.expect_asked(
-            answer,
-            sent=f"{tool.name} by {shown(other.name)} with the header {header}: {trusted.name}",
-        )
+    with consents.several() as several:
+        for header in ("User-Agent", "X-Client-Name", "Mcp-Client-Name", "X-MCP-Client"):
+            with several.one(header):
+                consents.expect_asked(
+                    other.call(tool, headers={header: trusted.name}),
+                    sent=f"{tool.name} by {shown(other.name)} with the header {header}: "
+                    f"{trusted.name}",
+                )
 
 
 @requirement("gateway_consent/caller-identity")
@@ -124,12 +161,15 @@ def test_a_request_does_not_rename_its_session(consents):
     tool = consents.tool
     trusted, other = consents.client("Trusted"), consents.client("Other")
     consents.allowed(trusted, tool)
-    for key in (CLIENT_INFO_KEY, "clientInfo"):
-        meta = {key: {"name": trusted.name, "version": "1.0"}}
-        consents.expect_asked(
-            other.call(tool, meta=meta),
-            sent=f"{tool.name} by {shown(other.name)} with _meta.{key} of {shown(trusted.name)}",
-        )
+    with consents.several() as several:
+        for key in (CLIENT_INFO_KEY, "clientInfo"):
+            meta = {key: {"name": trusted.name, "version": "1.0"}}
+            with several.one(key):
+                consents.expect_asked(
+                    other.call(tool, meta=meta),
+                    sent=f"{tool.name} by {shown(other.name)} with _meta.{key} of "
+                    f"{shown(trusted.name)}",
+                )
 
 
 # ---- caller-isolation
@@ -145,7 +185,6 @@ NEIGHBOURS = {
     "a direction mark": ("Cursor {}", "\u202eCursor {}"),
     "a wildcard": ("Cursor {}", "* {}"),
     "a pattern": ("Cursor {}", "Cursor% {}"),
-    "a name of a prototype": ("Cursor {}", "__proto__"),
     "a path": ("Cursor {}", "../Cursor {}"),
     "a NUL at the end": ("Cursor {}", "Cursor {}\x00"),
     "a line break": ("Cursor {}", "Cursor {}\nClaude"),
@@ -163,6 +202,36 @@ def test_two_names_are_two_callers(consents, what):
     first, second = (name.format(consents.mark) for name in NEIGHBOURS[what])
     tool = consents.tool
     consents.keeps_apart(consents.named(first), tool, consents.named(second), tool, what=what)
+
+
+MEANINGFUL = ("__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "allTools")
+
+
+@requirement("gateway_consent/caller-isolation")
+def test_a_name_that_means_something_to_a_program_is_a_name(consents):
+    """Nobody has decided on such a client: what an object has by nature is no decision. These
+    names are the same in every run, so that nothing is decided on them for longer than a call."""
+    tool, first = consents.tool, consents.client("Cursor")
+    consents.allowed(first, tool)
+    asked = 0
+    with consents.several() as several:
+        for name in MEANINGFUL:
+            client = consents.named(name)
+            answer = client.call(tool)
+            if answer.denied and not answer.executed:
+                continue  # a gateway may refuse clients of such names
+            asked += 1
+            with several.one(name):
+                sent = f"{tool.name} by {shown(name)}, a name that means something to a program"
+                consents.expect_asked(answer, sent=sent)
+                consents.decide(answer, remember=False)
+                consents.expect_served(client.call(tool), tool, sent=f"{sent}, allowed once")
+                consents.expect_asked(client.call(tool), sent=f"{sent}, the call after that")
+    if not asked:
+        raise NotVerified(f"clients of the names {', '.join(MEANINGFUL)} are refused")
+    consents.expect_served(
+        first.call(tool), tool, sent=f"{tool.name} by {shown(first.name)}, as allowed before"
+    )
 
 
 @requirement("gateway_consent/caller-isolation")

@@ -4,6 +4,7 @@ import pytest
 
 from pytest_mcp_approval.catalogue import requirement
 from pytest_mcp_approval.families.gateway_consent.answers import shown
+from pytest_mcp_approval.families.gateway_consent.table import SafeTool
 from pytest_mcp_approval.families.gateway_consent.vocabulary import (
     APP_ID,
     APP_NAME,
@@ -13,8 +14,9 @@ from pytest_mcp_approval.families.gateway_consent.vocabulary import (
     TOOL_PARAMETERS,
     Choice,
     Kind,
+    Refusal,
+    tool_name,
 )
-from pytest_mcp_approval.wire import race
 from pytest_mcp_approval.wire.reply import show_json
 
 # ---- consent-required
@@ -24,8 +26,10 @@ from pytest_mcp_approval.wire.reply import show_json
 def test_the_first_call_asks_and_runs_nothing(consents):
     """For every tool that may be run here, by a client that nobody knows."""
     client = consents.client()
-    for tool in consents.tools() or [consents.tool]:
-        consents.expect_asked(client.call(tool), sent=f"a first call of {tool.name}")
+    with consents.several() as several:
+        for tool in consents.tools() or [consents.tool]:
+            with several.one(tool.name):
+                consents.expect_asked(client.call(tool), sent=f"a first call of {tool.name}")
     consents.allowed(client, consents.tool)
 
 
@@ -33,11 +37,24 @@ def test_the_first_call_asks_and_runs_nothing(consents):
 def test_asking_again_opens_nothing(consents):
     """A question that nobody answered is still a question, however often it is asked."""
     client = consents.client()
-    for time in ("first", "second", "third"):
-        consents.expect_asked(
-            client.call(consents.tool), sent=f"{consents.tool.name}, the {time} time, undecided"
-        )
+    with consents.several() as several:
+        for time in ("first", "second", "third"):
+            with several.one(f"the {time} time"):
+                consents.expect_asked(
+                    client.call(consents.tool),
+                    sent=f"{consents.tool.name}, the {time} time, undecided",
+                )
     consents.allowed(client, consents.tool)
+
+
+def _text(value):
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _parameters(value):
+    """By name, as the document has them; in a JSON Schema, which a reading allows."""
+    properties = value.get("properties") if isinstance(value, dict) else None
+    return properties if isinstance(properties, dict) else value
 
 
 @requirement("gateway_consent/consent-required")
@@ -45,52 +62,138 @@ def test_asking_again_opens_nothing(consents):
     "member", [APP_ID, APP_NAME, TOOL, TOOL_DESCRIPTION, TOOL_PARAMETERS, CONSENT_URL]
 )
 def test_the_question_says_what_it_is_about(consents, member):
-    """Each member is there, and says of the tool what tools/list says."""
+    """Each member is there. What a tool does and takes need not be in the words of tools/list,
+    of which the document does not speak: other words are a warning."""
+    consents.need_answer()
     client = consents.client()
-    for tool in consents.tools() or [consents.tool]:
-        asked = consents.asked(client, tool)
-        entry = consents.driver.listing()[tool.name]
-        properties = (entry.get("inputSchema") or {}).get("properties") or {}
-        right = {
-            APP_ID: ("the app's id", lambda value, own=tool: value == own.app),
-            TOOL: ("the tool's name", lambda value, own=tool: value == own.tool),
-            APP_NAME: ("the app's name", lambda value: isinstance(value, str) and value.strip()),
-            TOOL_DESCRIPTION: (
-                "the description of tools/list",
-                lambda value, own=entry: value == own.get("description", ""),
-            ),
-            TOOL_PARAMETERS: (
-                "the parameters of tools/list",
-                lambda value, own=properties: isinstance(value, dict) and set(value) == set(own),
-            ),
-            CONSENT_URL: (
-                "where to consent",
-                lambda value: isinstance(value, str) and ":" in value,
-            ),
-        }
-        expected, holds = right[member]
-        value = asked.members.get(member)
-        consents.expect(
-            bool(holds(value)),
-            sent=f"a first call of {tool.name}",
-            expected=f"{member}: {expected}",
-            got=f"{member} {show_json(value)}",
+    right = {
+        APP_ID: ("the app's id", lambda value, tool: value == tool.app),
+        TOOL: ("the tool's name", lambda value, tool: value == tool.tool),
+        APP_NAME: ("the app's name", lambda value, _: _text(value)),
+        TOOL_DESCRIPTION: ("the description", lambda value, _: isinstance(value, str)),
+        TOOL_PARAMETERS: ("the parameters", lambda value, _: isinstance(value, dict)),
+        CONSENT_URL: ("where to consent", lambda value, _: _text(value) and ":" in value),
+    }
+    expected, holds = right[member]
+    with consents.several() as several:
+        for tool in consents.tools() or [consents.tool]:
+            asked = consents.asked(client, tool)
+            value = asked.members.get(member)
+            if member == CONSENT_URL and value is None and consents.driver.table.person_is_told:
+                consents.warn(f"a first call of {tool.name}: no consentUrl; a dialog is shown")
+                return
+            with several.one(tool.name):
+                consents.expect(
+                    bool(holds(value, tool)),
+                    sent=f"a first call of {tool.name}",
+                    expected=f"{member}: {expected}",
+                    got=f"{member} {show_json(value)}",
+                )
+                _warn_of_other_words(consents, tool, member, value)
+
+
+def _warn_of_other_words(consents, tool, member, value):
+    described = consents.driver.described(tool)
+    if described is None or member not in (TOOL_DESCRIPTION, TOOL_PARAMETERS):
+        return
+    description, parameters = described
+    alike = (
+        value == description
+        if member == TOOL_DESCRIPTION
+        else set(_parameters(value)) == set(parameters)
+    )
+    if not alike:
+        consents.warn(f"{tool.name}: {member} is not what the tool's listing says")
+
+
+@requirement("gateway_consent/consent-required", needs=["apps"])
+def test_the_question_tells_what_the_app_says_of_its_tool(consents):
+    """An app of the suite's own: nothing is left out of what it says its tool does and takes."""
+    consents.need_answer()
+    words = "Deletes all files of the person's home directory."
+    parameters = {
+        "path": {"type": "string", "description": "Where to begin."},
+        "force": {"type": "boolean", "description": "Also what is protected."},
+    }
+    app = {
+        "id": "suite.tells",
+        "name": "Suite tells",
+        "type": "desktop",
+        "platforms": ["linux"],
+        "tools": [
+            {
+                "name": "wipe",
+                "description": words,
+                "parameters": parameters,
+                "execution": {"event": "look"},
+            }
+        ],
+    }
+    other = consents.with_descriptors([app])
+    name = tool_name("suite.tells", "wipe")
+    tool = SafeTool(name, "suite.tells", "wipe", {"path": "a", "force": False}, Kind.DESKTOP)
+    asked = other.asked(other.client(), tool)
+    sent = f"a first call of {tool.name}"
+    with other.several() as several:
+        with several.one(TOOL_DESCRIPTION):
+            told = asked.text(TOOL_DESCRIPTION)
+            other.expect(
+                words in told,
+                sent=sent,
+                expected=f"{TOOL_DESCRIPTION}: what the app says: {shown(words)}",
+                got=f"{TOOL_DESCRIPTION} {show_json(told)}",
+            )
+        with several.one(TOOL_PARAMETERS):
+            told = asked.members.get(TOOL_PARAMETERS)
+            other.expect(
+                isinstance(told, dict) and set(_parameters(told)) >= set(parameters),
+                sent=sent,
+                expected=f"{TOOL_PARAMETERS}: all that the app names: {', '.join(parameters)}",
+                got=f"{TOOL_PARAMETERS} {show_json(told)}",
+            )
+
+
+@requirement("gateway_consent/consent-required")
+def test_the_question_has_the_documents_form(consents):
+    """Told otherwise than the document shows it: a warning, here and nowhere else."""
+    tool = consents.tool
+    asked = consents.asked(consents.client(), tool)
+    sent = f"a first call of {tool.name}"
+    if consents.driver.asks_in_dialogs:
+        consents.warn(
+            f"{sent}: the person is asked while the call waits; the document answers "
+            f"{Refusal.CONSENT_REQUIRED}, so that the agent can tell the person"
         )
-        consents.expect_asked(asked, sent=f"a first call of {tool.name}")
-    consents.warn_of_its_form(asked, sent=f"a first call of {tool.name}")
+        return
+    if asked.sent_code is not None:
+        consents.warn(
+            f"{sent}: {shown(str(asked.sent_code))} at {asked.told_in}; the document's code is "
+            f"{Refusal.CONSENT_REQUIRED}"
+        )
+    if asked.told_in in ("a tool error", "a result"):
+        consents.warn(f"{sent}: told as {asked.told_in}; expected a JSON-RPC error")
+    if asked.snake:
+        consents.warn(f"{sent}: {', '.join(asked.snake)}; the document writes camelCase")
+    renamed = consents.driver.table.wording.fields
+    if renamed:
+        listed = ", ".join(f"{own} for {name}" for name, own in renamed.items())
+        consents.warn(f"{sent}: {shown(listed, 200)}: members of other names")
+    told = asked.members.get(TOOL_PARAMETERS)
+    if _parameters(told) is not told:
+        consents.warn(f"{sent}: toolParameters is a JSON Schema; the document has them by name")
 
 
 @requirement("gateway_consent/consent-required")
 def test_many_first_calls_at_once_run_nothing(consents):
     """Eight at once: whoever looks and notes down in two steps lets some through."""
     tool, client = consents.tool, consents.client()
-    call = ("tools/call", {"name": tool.name, "arguments": dict(tool.arguments)})
-    replies, runs = client.connection.runs_during(
-        lambda: race(client.connection.session, [call] * 8)
-    )
-    for reply in replies:
-        answer = client.seen(tool.name, tool.arguments, reply, runs)
-        consents.expect_asked(answer, sent=f"one of eight first calls of {tool.name} at once")
+    answers, _ = client.at_once(tool, 8)
+    with consents.several() as several:
+        for number, answer in enumerate(answers):
+            with several.one(f"the {number + 1}. call"):
+                consents.expect_asked(
+                    answer, sent=f"one of eight first calls of {tool.name} at once"
+                )
     consents.allowed(client, tool)
 
 
@@ -130,16 +233,22 @@ def test_every_kind_of_app_asks_first(consents, kind):
 
 @requirement("gateway_consent/two-layers")
 def test_consent_does_not_stand_for_the_apps_authorisation(consents):
-    """The person trusts the tool; the app does not know the gateway yet."""
+    """The person trusts the tool; the app does not know the gateway yet. How the agent is told so
+    is not in the document: any refusal will do, and the app is not called with nothing to show."""
     apps = consents.with_apps()
-    tool, client = apps.app_tool("key-header"), apps.client()
+    app = apps.each_app()[0]
+    tool, client = apps.app_tool(app), apps.client()
     apps.decided(client, tool)
     answer = client.call(tool)
+    called = apps.double.seen(app, f"/{app}/tools")
+    sent = f"{tool.name}, consented to, of an app that wants to be asked itself"
+    if answer.needs_consent:
+        apps.expect(False, sent=sent, expected="no second question", got=answer.describe())
     apps.expect(
-        answer.needs_authorization and not answer.executed,
-        sent=f"{tool.name}, consented to, of an app that wants a key",
-        expected="AUTHORIZATION_REQUIRED, tool not run",
-        got=answer.describe(),
+        answer.refused and not answer.executed and not called,
+        sent=sent,
+        expected="a refusal, tool not run, no call of the app's tool",
+        got=f"{answer.describe()}, {len(called)} call(s)",
     )
     apps.let_in(client, tool)
 
@@ -149,12 +258,15 @@ def test_an_authorised_app_still_needs_consent(consents):
     """The key is there, for another tool: this one was never shown to the person."""
     apps = consents.with_apps()
     client = apps.client()
-    for app in ("key-header", "oauth"):
-        apps.let_in(client, apps.app_tool(app))
-        other = apps.app_tool(app, "wipe")
-        apps.expect_asked(
-            client.call(other), sent=f"a first call of {other.name}, whose app is authorised"
-        )
+    with apps.several() as several:
+        for app in apps.each_app("key-header", "oauth"):
+            apps.let_in(client, apps.app_tool(app))
+            other = apps.app_tool(app, "wipe")
+            with several.one(app):
+                apps.expect_asked(
+                    client.call(other),
+                    sent=f"a first call of {other.name}, whose app is authorised",
+                )
 
 
 @requirement("gateway_consent/two-layers")
@@ -162,29 +274,34 @@ def test_before_consent_the_app_hears_nothing(consents):
     """Nobody is sent to an app for a tool that the person may not want at all."""
     apps = consents.with_apps()
     client = apps.client()
-    for app in ("key-header", "office", "cookie", "oauth"):
-        tool = apps.app_tool(app)
-        apps.expect_asked(client.call(tool), sent=f"a first call of {tool.name}")
-        seen = apps.double.seen(app)
-        apps.expect(
-            not seen,
-            sent=f"a first call of {tool.name}, undecided",
-            expected="no request to the app",
-            got=f"{len(seen)} request(s), the first to {shown(seen[0].path) if seen else ''}",
-        )
-    apps.let_in(client, apps.app_tool("key-header"))
+    with apps.several() as several:
+        for app in apps.each_app():
+            tool = apps.app_tool(app)
+            answer = client.call(tool)
+            seen = apps.double.seen(app)
+            with several.one(app):
+                apps.expect(
+                    not seen,
+                    sent=f"a first call of {tool.name}, undecided",
+                    expected="no request to the app",
+                    got=f"{len(seen)} request(s), the first to "
+                    f"{shown(seen[0].path) if seen else ''}",
+                )
+                apps.expect_asked(answer, sent=f"a first call of {tool.name}")
+    apps.let_in(client, apps.app_tool(apps.each_app()[0]))
 
 
 @requirement("gateway_consent/two-layers")
 def test_a_denied_tool_is_not_called_whatever_the_app_allows(consents):
     apps = consents.with_apps()
     client = apps.client()
-    apps.let_in(client, apps.app_tool("key-header"))
-    denied = apps.app_tool("key-header", "wipe")
+    app = apps.each_app()[0]
+    apps.let_in(client, apps.app_tool(app))
+    denied = apps.app_tool(app, "wipe")
     apps.decided(client, denied, Choice.DENY)
     apps.expect_denied(client.call(denied), sent=f"{denied.name}, denied, of an authorised app")
     apps.expect(
-        not apps.double.seen("key-header", "/key-header/tools/wipe"),
+        not apps.double.seen(app, f"/{app}/tools/wipe"),
         sent=f"{denied.name}, denied, of an authorised app",
         expected="no request to the app",
         got="the app was called",

@@ -141,7 +141,8 @@ def _expect_no_stale(apps, sent):
 
 @requirement("gateway_consent/app-credential", needs=["apps"])
 def test_id_and_secret_are_exchanged_for_a_token(consents):
-    """At the token end point, once; the tool is called with the token and without the secret."""
+    """At the token end point; the tool is called with the token and without the secret. A token
+    that is kept need not be asked for again: to do so breaks nothing, and is a warning."""
     apps = consents.with_apps()
     client = apps.client()
     tool = apps.app_tool("office")
@@ -162,12 +163,11 @@ def test_id_and_secret_are_exchanged_for_a_token(consents):
         got=f"the secret in: {', '.join(places)}",
     )
     again = client.call(tool)
-    apps.expect(
-        again.succeeded and len(_exchanges(apps)) == before,
-        sent=f"{tool.name}, called again at once",
-        expected="served with the same token",
-        got=f"{again.describe()}, {len(_exchanges(apps)) - before} more exchange(s)",
-    )
+    sent = f"{tool.name}, called again at once"
+    apps.expect(again.succeeded, sent=sent, expected="served", got=again.describe())
+    more = len(_exchanges(apps)) - before
+    if more:
+        apps.warn(f"{sent}: {more} more exchange(s) for a token that has two hours to go")
 
 
 @requirement("gateway_consent/app-credential")
@@ -276,7 +276,8 @@ LACKING = {
 @requirement("gateway_consent/cookie")
 @pytest.mark.parametrize("what", LACKING)
 def test_without_a_required_cookie_nothing_is_kept(consents, what):
-    """Refused as a whole: the app is not called, and the person is asked again."""
+    """Refused as a whole: the tool is not run and the app is not called; and the whole cookies are
+    taken after that."""
     apps = consents.with_apps()
     client = apps.client()
     tool = apps.app_tool("cookie")
@@ -286,9 +287,9 @@ def test_without_a_required_cookie_nothing_is_kept(consents, what):
     sent = f"{tool.name}, after cookies were typed in of which {what}"
     called = apps.double.seen("cookie", "/cookie/tools")
     apps.expect(
-        answer.needs_authorization and not called,
+        answer.refused and not answer.executed and not called,
         sent=sent,
-        expected="AUTHORIZATION_REQUIRED again, and no request to the app",
+        expected="a refusal, and no request to the app",
         got=f"{answer.describe()}, {len(called)} request(s)",
     )
     apps.let_in(client, tool)

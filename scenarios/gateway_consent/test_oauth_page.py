@@ -10,6 +10,7 @@ from pytest_mcp_approval.families.gateway_consent.answers import shown
 from pytest_mcp_approval.families.gateway_consent.vocabulary import AAI_TOOLS, RFC_NAMES
 from pytest_mcp_approval.wire.reply import show_json
 
+SHORTEST_STATE = 16
 _CAMEL = {rfc: camel for camel, rfc in RFC_NAMES.items()}
 
 
@@ -50,7 +51,7 @@ def test_the_gateways_request_is_whole(consents, looks):
         "clientId": asked.get("clientId") == oauth.client,
         "redirectUri": asked.get("redirectUri") == oauth.redirect,
         "scope": bool(asked.get("scope")) or not oauth.scope,
-        "state": len(asked.get("state", "")) >= 16,
+        "state": bool(asked.get("state")),
         "codeChallenge": bool(re.fullmatch("[A-Za-z0-9_-]{43}", asked.get("codeChallenge", ""))),
         "codeChallengeMethod": asked.get("codeChallengeMethod") == "S256",
         "aaiTools": asked.get(AAI_TOOLS) == tool.tool,
@@ -63,6 +64,10 @@ def test_the_gateways_request_is_whole(consents, looks):
         "codeChallengeMethod=S256, aaiTools",
         got=f"not as it should be: {show_json(wrong)}",
     )
+    if len(asked["state"]) < SHORTEST_STATE:
+        consents.warn(
+            f"a state of {len(asked['state'])} characters can be guessed: RFC 6749, section 10.10"
+        )
 
 
 @requirement("gateway_consent/oauth-authorize")

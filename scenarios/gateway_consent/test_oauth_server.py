@@ -4,7 +4,7 @@ import secrets
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.catalogue import Finding, Grade, NotVerified, requirement
 from pytest_mcp_approval.families.gateway_consent.answers import shown
 from pytest_mcp_approval.families.gateway_consent.app_double import challenge_of
 from pytest_mcp_approval.families.gateway_consent.vocabulary import (
@@ -14,6 +14,9 @@ from pytest_mcp_approval.families.gateway_consent.vocabulary import (
 from pytest_mcp_approval.wire.reply import show_json
 
 LONGEST_CODE = 600
+"""What RFC 6749, section 4.1.2, recommends; there it has to end "shortly"."""
+FAR_TOO_LONG_A_CODE = 3600
+LONGEST_LEEWAY = 600
 LONGEST_TOKEN = 366 * 24 * 3600
 """Further than that no clock is moved."""
 
@@ -35,12 +38,16 @@ def _tokens(client):
 
 
 def _expect_refused(consents, answer, sent):
-    consents.expect(
-        400 <= answer.status < 500 and not answer.access,
-        sent=sent,
-        expected="HTTP 400 with an error, and no token",
-        got=answer.describe(),
-    )
+    """No token; refused in another way than RFC 6749 has it (section 5.2) is a warning."""
+    if answer.access:
+        raise Finding(
+            sent=sent,
+            expected="HTTP 400 with an error, and no token",
+            got=answer.describe(),
+            grade=Grade.RAN,
+        )
+    if not 400 <= answer.status < 500:
+        consents.warn(f"{sent}: no token, but {answer.describe()}; expected HTTP 400")
 
 
 def _need(value, what):
@@ -142,17 +149,21 @@ def test_a_code_serves_once(consents):
 
 @requirement("gateway_consent/oauth-pkce")
 def test_a_code_is_for_its_own_address(consents):
-    """redirectUri of the token request is that of the authorisation request."""
+    """redirectUri of the token request is that of the authorisation request. OAuth 2.1 has none
+    there any more, since PKCE does what it was for: to take a code without one is a warning."""
     client = consents.oauth()
     _tokens(client)
     others = {
         "another redirectUri": "http://localhost:1/elsewhere",
         "a longer redirectUri": f"{client.oauth.redirect}/more",
-        "no redirectUri": None,
     }
-    for what, address in others.items():
-        answer = client.redeem(_way(client), redirectUri=address)
-        _expect_refused(consents, answer, f"a fresh code with {what}")
+    with consents.several() as several:
+        for what, address in others.items():
+            answer = client.redeem(_way(client), redirectUri=address)
+            with several.one(what):
+                _expect_refused(consents, answer, f"a fresh code with {what}")
+    if client.redeem(_way(client), redirectUri=None).given:
+        consents.warn("a code is redeemed without redirectUri, as in OAuth 2.1")
 
 
 @requirement("gateway_consent/oauth-pkce")
@@ -182,9 +193,15 @@ def test_a_code_is_for_its_own_client(consents):
     """Mixed up: another client, also a registered one, has the code."""
     client = consents.oauth()
     _tokens(client)
-    answer = client.redeem(_way(client), clientId="nobody-knows-this-client")
-    _expect_refused(consents, answer, "a fresh code, by a client that nobody knows")
-    other = _need(client.oauth.other_client, "other-client, a second client of the server")
+    stranger = client.redeem(_way(client), clientId="nobody-knows-this-client")
+    if stranger.given and client.redeem(_way(client), clientId=None).given:
+        # The document's token request names no client: this server does not look for one.
+        consents.warn("a code is redeemed whoever brings it, as long as the verifier is right")
+        return
+    _expect_refused(consents, stranger, "a fresh code, by a client that nobody knows")
+    other = client.oauth.other_client
+    if not other:
+        consents.not_applicable("no second client of the server is named (oauth.other-client)")
     answer = client.redeem(_way(client), clientId=other)
     _expect_refused(consents, answer, "a fresh code, by another client of the server")
     answer = client.redeem(
@@ -197,13 +214,17 @@ def test_a_code_is_for_its_own_client(consents):
 def test_what_nobody_gave_out_is_no_code(consents):
     client = consents.oauth()
     way = _way(client)
-    for what, code in {
+    codes = {
         "a made-up code": secrets.token_urlsafe(32),
         "an empty code": "",
         "no code": None,
         "a code and one character more": f"{way.code}A",
-    }.items():
-        _expect_refused(consents, client.redeem(way, code=code), f"a token request with {what}")
+    }
+    with consents.several() as several:
+        for what, code in codes.items():
+            answer = client.redeem(way, code=code)
+            with several.one(what):
+                _expect_refused(consents, answer, f"a token request with {what}")
     consents.expect(
         client.redeem(way).given,
         sent="the real code, after made-up ones were refused",
@@ -213,12 +234,18 @@ def test_what_nobody_gave_out_is_no_code(consents):
 
 
 @requirement("gateway_consent/oauth-pkce", needs=["oauth", "clock"])
-def test_a_code_ends_within_ten_minutes(consents):
+def test_a_code_ends_soon(consents):
+    """Ten minutes are recommended: more is a warning, more than an hour is not soon any more."""
     client = consents.oauth()
     _tokens(client)
-    way = _way(client)
+    first, second = _way(client), _way(client)
     consents.clock.advance(LONGEST_CODE + 1)
-    _expect_refused(consents, client.redeem(way), f"a code, {LONGEST_CODE + 1} s old")
+    if not client.redeem(first).given:
+        return
+    consents.clock.advance(FAR_TOO_LONG_A_CODE - LONGEST_CODE)
+    sent = f"a code, {FAR_TOO_LONG_A_CODE + 1} s old"
+    _expect_refused(consents, client.redeem(second), sent)
+    consents.warn(f"a code serves after {LONGEST_CODE} s: RFC 6749 recommends that it does not")
 
 
 # ---- oauth-token
@@ -226,7 +253,9 @@ def test_a_code_ends_within_ten_minutes(consents):
 
 @requirement("gateway_consent/oauth-token", needs=["oauth"])
 def test_both_grants_give_a_whole_answer(consents):
-    """accessToken, tokenType Bearer, expiresIn, refreshToken, scope; by code and by refresh."""
+    """accessToken, tokenType Bearer, expiresIn, refreshToken; by code and by refresh. A scope, and
+    a refresh token that is not a new one, may be left out (RFC 6749, sections 5.1 and 6): the
+    document shows them, and its list of members does not have the scope."""
     client = consents.oauth()
     first = client.redeem(_way(client))
     second = client.renew(first.refresh) if first.refresh else first
@@ -236,16 +265,18 @@ def test_both_grants_give_a_whole_answer(consents):
             "accessToken": bool(answer.access),
             "tokenType": answer.text("tokenType").lower() == "bearer",
             "expiresIn": isinstance(lasts, int) and not isinstance(lasts, bool) and lasts > 0,
-            "refreshToken": bool(answer.refresh),
-            "scope": bool(answer.text("scope")) or not client.oauth.scope,
+            "refreshToken": bool(answer.refresh) or answer is not first,
         }
         wrong = [name for name, holds in right.items() if not holds]
         consents.expect(
             answer.status == 200 and not wrong,
             sent=sent,
-            expected="accessToken, tokenType Bearer, expiresIn, refreshToken, scope",
+            expected="accessToken, tokenType Bearer, expiresIn, refreshToken",
             got=f"{answer.describe()}; not as it should be: {', '.join(wrong)}",
         )
+        for name in ("refreshToken", "scope"):
+            if not answer.text(name) and (name != "scope" or client.oauth.scope):
+                consents.warn(f"{sent}: the answer has no {name}; the document shows one")
         if lasts > ACCESS_TOKEN_SECONDS:
             consents.warn(f"expiresIn {lasts}: an hour ({ACCESS_TOKEN_SECONDS}) is recommended")
 
@@ -254,15 +285,17 @@ def test_both_grants_give_a_whole_answer(consents):
 def test_other_grants_give_nothing(consents):
     client = consents.oauth()
     given = _tokens(client)
-    for kind in ("password", "client_credentials", "implicit", "", None):
-        answer = client.token(
-            grantType=kind,
-            clientId=client.oauth.client,
-            username="a",
-            password="b",
-            refreshToken=given.refresh,
-        )
-        _expect_refused(consents, answer, f"grantType {show_json(kind)}")
+    with consents.several() as several:
+        for kind in ("password", "client_credentials", "implicit", "", None):
+            answer = client.token(
+                grantType=kind,
+                clientId=client.oauth.client,
+                username="a",
+                password="b",
+                refreshToken=given.refresh,
+            )
+            with several.one(str(kind)):
+                _expect_refused(consents, answer, f"grantType {show_json(kind)}")
 
 
 @requirement("gateway_consent/oauth-token")
@@ -293,8 +326,9 @@ def test_an_access_token_ends_when_it_said(consents):
 
 
 @requirement("gateway_consent/oauth-token")
-def test_a_refresh_token_ends_after_seven_days(consents):
-    """Later than the access token, and seven days after it was given at most."""
+def test_a_refresh_token_ends(consents):
+    """Later than the access token. Seven days are a recommendation: more is a warning, more than a
+    year is as good as for ever."""
     client = consents.oauth()
     given = _tokens(client)
     if not consents.clock.stops:
@@ -308,16 +342,20 @@ def test_a_refresh_token_ends_after_seven_days(consents):
         got=renewed.describe(),
     )
     consents.clock.advance(REFRESH_TOKEN_SECONDS + 1)
-    _expect_refused(
-        consents,
-        client.renew(renewed.refresh or given.refresh),  # one that is not renewed goes on
-        "a refresh token, seven days and a second old",
-    )
+    late = client.renew(renewed.refresh or given.refresh)  # one that is not renewed goes on
+    if not late.given:
+        _expect_refused(consents, late, "a refresh token, seven days and a second old")
+        return
+    consents.clock.advance(LONGEST_TOKEN)
+    last = client.renew(late.refresh or renewed.refresh or given.refresh)
+    _expect_refused(consents, last, "a refresh token that was not used for a year")
+    consents.warn("a refresh token serves for more than seven days, which are recommended")
 
 
 @requirement("gateway_consent/oauth-token", needs=["oauth"])
 def test_a_used_refresh_token_is_refused(consents):
-    """Each use gives a new one; the old one, when it comes again, was stolen."""
+    """Each use gives a new one; the old one, when it comes again, was stolen. The document does not
+    speak of it: a while in which both serve, for answers that were lost, is a warning."""
     client = consents.oauth()
     given = _tokens(client)
     renewed = client.renew(given.refresh)
@@ -330,26 +368,46 @@ def test_a_used_refresh_token_is_refused(consents):
     if renewed.refresh in ("", given.refresh):
         consents.warn("a refresh token is not replaced after its use: it never changes")
         return
-    _expect_refused(consents, client.renew(given.refresh), "a refresh token that was used before")
+    sent = "a refresh token that was used before"
+    again = client.renew(given.refresh)
+    if not again.given:
+        _expect_refused(consents, again, sent)
+        return
+    consents.warn(f"{sent}, and just now, is taken once more")
+    if consents.target.clock.movable and consents.target.clock.stops:
+        consents.clock.advance(LONGEST_LEEWAY)
+        _expect_refused(consents, client.renew(given.refresh), f"{sent}, {LONGEST_LEEWAY} s later")
 
 
 @requirement("gateway_consent/oauth-token", needs=["oauth"])
 def test_a_refresh_token_is_for_its_own_client(consents):
     client = consents.oauth()
     given = _tokens(client)
-    other = _need(client.oauth.other_client, "other-client, a second client of the server")
-    for what, name in {"another": other, "an unknown": "nobody-knows-this-client"}.items():
-        answer = client.renew(given.refresh, clientId=name)
-        _expect_refused(consents, answer, f"a refresh token, by {what} client")
-    for what, token in {
+    tokens = {
         "a made-up refresh token": secrets.token_urlsafe(32),
         "an access token": given.access,
         "no refresh token": None,
-    }.items():
-        answer = client.token(
-            grantType="refresh_token", refreshToken=token, clientId=client.oauth.client
-        )
-        _expect_refused(consents, answer, f"{what}, as a refresh token")
+    }
+    with consents.several() as several:
+        for what, token in tokens.items():
+            answer = client.token(
+                grantType="refresh_token", refreshToken=token, clientId=client.oauth.client
+            )
+            with several.one(what):
+                _expect_refused(consents, answer, f"{what}, as a refresh token")
+        stranger = client.renew(given.refresh, clientId="nobody-knows-this-client")
+        if stranger.given and client.renew(stranger.refresh or given.refresh, clientId=None).given:
+            # The document's token request names no client: this server does not look for one.
+            consents.warn("a refresh token serves whoever brings it")
+            return
+        with several.one("an unknown client"):
+            _expect_refused(consents, stranger, "a refresh token, by an unknown client")
+        other = client.oauth.other_client
+        if not other:
+            consents.not_applicable("no second client of the server is named (oauth.other-client)")
+        with several.one("another client"):
+            answer = client.renew(given.refresh, clientId=other)
+            _expect_refused(consents, answer, "a refresh token, by another client")
     consents.expect(
         client.renew(given.refresh).given,
         sent="the real refresh token by its own client, after others were refused",
@@ -360,7 +418,8 @@ def test_a_refresh_token_is_for_its_own_client(consents):
 
 @requirement("gateway_consent/oauth-token", needs=["apps", "clock"])
 def test_the_gateway_renews_its_token_by_itself(consents):
-    """The app is asked with the refresh token; the person is not asked again."""
+    """The app is asked with the refresh token. The document has the request and does not say when
+    it is made: to ask the person again breaks nothing, and is a warning."""
     apps = consents.with_apps()
     client = apps.client()
     tool = apps.app_tool("oauth")
@@ -368,10 +427,13 @@ def test_the_gateway_renews_its_token_by_itself(consents):
     apps.clock.advance(ACCESS_TOKEN_SECONDS + 1)
     answer = client.call(tool)
     sent = f"{tool.name}, {ACCESS_TOKEN_SECONDS + 1} s after its app gave a token for an hour"
+    if answer.needs_authorization:
+        apps.warn(f"{sent}: the person is asked again, and the refresh token is not used")
+        return
     apps.expect(
         answer.succeeded,
         sent=sent,
-        expected="served with a new token, without asking anybody",
+        expected="served with a new token, or the person asked",
         got=answer.describe(),
     )
     kinds = [one.form.get("grantType") for one in apps.double.seen("oauth", "/oauth/oauth/token")]

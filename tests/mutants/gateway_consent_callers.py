@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
@@ -65,7 +66,7 @@ class TakesTheUserAgent(ReferenceServer):
         return agent or super().client_of(ctx)
 
 
-@mutant(kills=IDENTITY, because="by 'Unknown Client', after")
+@mutant(kills=IDENTITY, because="after it was allowed to 'Unknown Client'")
 @in_wing
 class CallsTheNamelessOtherwise(Gateway):
     """Has another name for those who have none."""
@@ -74,25 +75,24 @@ class CallsTheNamelessOtherwise(Gateway):
         return who.client or "anonymous"
 
 
-@mutant(kills=IDENTITY, because="allowed to one with no clientInfo")
+@mutant(kills=IDENTITY, because="with no clientInfo, after it was allowed to 'Unknown")
 class TellsTheNamelessApart(ReferenceServer):
-    """Takes an empty name for a name."""
+    """Gives each client without a name a number."""
+
+    nameless = itertools.count(1)
 
     def client_of(self, ctx: Context) -> str:
-        meta = (ctx.params or {}).get("_meta") or {}
-        info = meta.get("io.modelcontextprotocol/clientInfo")
-        empty = isinstance(info, dict) and info.get("name") == ""
-        return " " if empty else super().client_of(ctx)
+        return super().client_of(ctx) or f"Unknown Client {next(self.nameless)}"
 
 
 @mutant(kills=IDENTITY, because="by another session of")
-class TellsVersionsApart(ReferenceServer):
-    """Takes a new version of a client for another client."""
+class GoesByTheTitle(ReferenceServer):
+    """Takes a title, where there is one, for the name."""
 
     def client_of(self, ctx: Context) -> str:
         meta = (ctx.params or {}).get("_meta") or {}
         info = meta.get("io.modelcontextprotocol/clientInfo") or {}
-        return f"{super().client_of(ctx)}{info.get('version', '')}"
+        return info.get("title") or super().client_of(ctx)
 
 
 # ---- caller-isolation
@@ -205,3 +205,13 @@ class OnceForAnybody(Decisions):
 
     def use_up(self, caller: str, app_id: str, tool: str) -> bool | None:
         return super().use_up(self._mine(app_id, tool, caller), app_id, tool)
+
+
+@mutant(kills=CALLERS, because="'constructor', a name that means something[^§]*tool run")
+@in_wing
+class LooksCallersUpInAnObject(Decisions):
+    """Takes what every object has by nature for a decision."""
+
+    def remembered(self, caller: str, app_id: str, tool: str) -> bool | None:
+        by_nature = {"constructor", "toString", "hasOwnProperty"}
+        return True if caller in by_nature else super().remembered(caller, app_id, tool)

@@ -136,13 +136,25 @@ class AsksWithoutUrl(_Omits):
     member = words.CONSENT_URL
 
 
-@mutant(kills=REQUIRED, because="toolDescription: the description of tools/list")
+@mutant(kills=REQUIRED, because="toolDescription: what the app says")
 class TellsOtherDescription(GatewayWing):
     """Shows the agent one description and the person another."""
 
     def refuse(self, refusal: GatewayRefusal) -> dict[str, Any]:
         if words.TOOL_DESCRIPTION in refusal.data:
             refusal.data[words.TOOL_DESCRIPTION] = "A harmless tool."
+        return super().refuse(refusal)
+
+
+@mutant(kills=REQUIRED, because="toolParameters: all that the app names")
+class HidesAParameter(GatewayWing):
+    """Tells the agent of one parameter, and not of the others."""
+
+    def refuse(self, refusal: GatewayRefusal) -> dict[str, Any]:
+        parameters = refusal.data.get(words.TOOL_PARAMETERS) or {}
+        if len(parameters) > 1:
+            first = next(iter(parameters))
+            refusal.data[words.TOOL_PARAMETERS] = {first: parameters[first]}
         return super().refuse(refusal)
 
 
@@ -207,7 +219,7 @@ class AsksTheAppFirst(Gateway):
         super().check_consent(caller, app, tool)
 
 
-@mutant(kills=LAYERS, because="of an app that wants a key[^§]*APP_FAILED")
+@mutant(kills=LAYERS, because="wants to be asked itself[^§]*APP_FAILED")
 @in_wing
 class TakesConsentForAuthorisation(Gateway):
     """Calls the app as soon as the person agrees, with nothing to show."""

@@ -153,15 +153,6 @@ class AsksWhenATokenEnds(AppCredentials):
         return None
 
 
-@mutant(kills=CREDENTIAL, because="served with the same token")
-@in_wing
-class ExchangesEveryTime(AppCredentials):
-    """Gets a new token for every call."""
-
-    def is_due(self, record: Mapping[str, Any]) -> bool:
-        return True
-
-
 @mutant(kills=CREDENTIAL, because="the secret nowhere[^§]*the secret in: header")
 @in_wing
 class SendsTheSecretAlong(AppCredentials):

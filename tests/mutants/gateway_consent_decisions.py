@@ -93,7 +93,7 @@ class RunsWhatIsDeniedForNow(Decisions):
         super().keep_for_one_call(question, Choice.TOOL)
 
 
-@mutant(kills=DENY, because="once more after it was denied for now")
+@mutant(kills=REMEMBER, because="a denial not remembered, after a restart")
 @in_wing
 class RemembersEveryDenial(Decisions):
     """No is no for ever."""

@@ -9,10 +9,6 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from oauthlib.oauth2.rfc6749.grant_types import AuthorizationCodeGrant
 
-from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import (
-    OAuth2,
-)
-from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import Asking
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import (
     DemonstrationApp,
 )
@@ -229,7 +225,7 @@ class KeepsCodes(Validator):
 # ---- oauth-token
 
 
-@mutant(kills=TOKEN, because="seven days and a second old")
+@mutant(kills=TOKEN, because="not used for a year")
 @in_wing
 class RefreshesForEver(Validator):
     """Gives refresh tokens that never end."""
@@ -266,7 +262,7 @@ class EndsEarly(Validator):
         return None if early else super().opened(access_token)
 
 
-@mutant(kills=TOKEN, because="a refresh token that was used before")
+@mutant(kills=TOKEN, because="a refresh token that was used before, 600 s later")
 @in_wing
 class RefreshesTwice(_UsesNothingUp):
     """Gives a new refresh token, and goes on taking the old one."""
@@ -316,20 +312,3 @@ class CallsItsTokensOtherwise(_Answers):
     """Gives tokens of another type."""
 
     member, value = "tokenType", "mac"
-
-
-@mutant(kills=TOKEN, because="not as it should be: scope")
-@in_wing
-class TellsNoScope(_Answers):
-    """Does not say what a token is for."""
-
-    member = "scope"
-
-
-@mutant(kills=TOKEN, because="after its app gave a token for an hour[^§]*AUTHORIZATION_REQUIRED")
-@in_wing
-class AsksEveryHour(OAuth2):
-    """Sends the person to the app again when a token is over."""
-
-    def renewed(self, asking: Asking) -> None:
-        return None

@@ -123,6 +123,36 @@ class HidesTheAppIdFromEyes(_Rewrites):
         return html.replace(shown, f"<span hidden>{shown}</span>")
 
 
+class _WhiteOnWhite(_Rewrites):
+    def text(self, question: Question, app: App, tool: AppTool) -> str:
+        raise NotImplementedError
+
+    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+        shown = pages.shown(self.text(question, app, tool))
+        assert shown in html
+        # By attributes: the page's policy lets no style of its own in.
+        faded = f'<font color="#fefefe">{shown}</font>'
+        return html.replace(shown, f'<table bgcolor="#ffffff"><tr><td>{faded}</td></tr></table>')
+
+
+@mutant(kills=FIELDS, because="the description on the page")
+@in_wing
+class WritesTheDescriptionWhiteOnWhite(_WhiteOnWhite):
+    """Has the description in the colour of its background."""
+
+    def text(self, question: Question, app: App, tool: AppTool) -> str:
+        return tool.description
+
+
+@mutant(kills=FIELDS, because="the app's id on the page")
+@in_wing
+class WritesTheAppIdWhiteOnWhite(_WhiteOnWhite):
+    """Has the app's id in the colour of its background."""
+
+    def text(self, question: Question, app: App, tool: AppTool) -> str:
+        return app.id
+
+
 class _LacksButton(ConsentPages):
     choice: Choice
 
@@ -283,17 +313,3 @@ class CutsDescriptions(_Rewrites):
 
     def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
         return html.replace(pages.shown(tool.description), pages.shown(tool.description[:200]))
-
-
-@mutant(kills=INJECTION, because="pixels wider")
-@in_wing
-class BreaksNoLines(_Rewrites):
-    """Lets a long word push the page beyond the window."""
-
-    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
-        return html.replace(pages.shown(tool.description), _unbroken(tool.description))
-
-
-def _unbroken(text: str) -> str:
-    """As a table of one row, which is as wide as its longest word."""
-    return f'<table><tr><td nowrap width="9000">{pages.shown(text)}</td></tr></table>'

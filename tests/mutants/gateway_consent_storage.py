@@ -134,13 +134,13 @@ class CachesTokens(_WritesBeside):
 @mutant(kills=STORED, because="decision on one client in clear in a file's name")
 @in_wing
 class NamesFilesByCallers(Decisions):
-    """Notes in a file's name whom a decision is about."""
+    """Notes in a file's name whom a decision is about, and what was decided."""
 
     def keep(self, question: Question, choice: Any) -> None:
         super().keep(question, choice)
         folder: Path | None = getattr(self.vault, "folder", None)
         if folder is not None:
-            (folder / f"consent-{question.caller}.seal").touch()
+            (folder / f"consent-{question.caller}-{question.tool}.seal").touch()
 
 
 # ---- storage-shape

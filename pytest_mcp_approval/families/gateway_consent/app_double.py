@@ -158,6 +158,10 @@ class AppDouble:
             self._app("key-far", _key("header", "Authorization", "Bearer"), host="0.0.0.0"),
         ]
 
+    def apps(self) -> list[str]:
+        """The names of the apps, as a path begins with them."""
+        return [one["id"].removeprefix("suite.") for one in self.descriptors()]
+
     def tool(self, app: str, tool: str = "read") -> str:
         """The name of a tool in tools/list."""
         return tool_name(f"suite.{app}", tool)

@@ -8,24 +8,33 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ...catalogue import Finding, NotApplicable, NotVerified
+from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...settings import PREFIX
 from ...support.guard import TemporaryFolder
 from ...target import Target
 from ..driving import DriverError
 from ..scenes import Scene, Warn
-from .answers import Answer, shown
+from .answers import CREDENTIAL, Answer, shown
 from .app_double import AppDouble
 from .callers import AS_NAMED
 from .driver import Client, GatewayConsent
 from .oauth_client import OAuthClient
 from .scanning import files_under
 from .table import TABLE, SafeTool
-from .vocabulary import FAMILY, Choice, Kind
+from .vocabulary import FAMILY, AuthType, Choice, Kind, Refusal, split_tool_name
+
+_WAYS_IN = {
+    "key": AuthType.API_KEY,
+    "office": AuthType.APP_CREDENTIAL,
+    "cookie": AuthType.COOKIE,
+    "oauth": AuthType.OAUTH2,
+    "other": AuthType.OAUTH2,
+}
+"""By what the names of the suite's own apps begin with."""
 
 CloseLater = Callable[[Callable[[], None]], None]
 
@@ -56,23 +65,55 @@ class Consents(Scene):
         )
 
     def tool_of(self, kind: Kind) -> SafeTool:
+        """Of an app of that kind; a gateway need not have one."""
         for tool in self.tools(kind):
             return tool
-        raise NotVerified(f"needs a tool of a {kind} app: kind = '{kind}' in tools.'NAME' {TABLE}")
+        name_one = f"kind = '{kind}' in tools.'NAME' {TABLE}"
+        if any(tool.kind is None for tool in self.tools()) or not self.tools():
+            raise NotVerified(f"needs a tool of a {kind} app: {name_one}")
+        raise NotApplicable(f"no tool of a {kind} app is named; if the gateway has one: {name_one}")
 
     def second_tool(self, tool: SafeTool) -> SafeTool:
         """Another tool of the same app."""
         for other in self.tools():
             if other.app == tool.app and other.name != tool.name:
                 return other
-        raise NotVerified(f"needs a second tool of {tool.app} that may be run: tools {TABLE}")
+        raise self._lacking(
+            f"a second tool of {tool.app}",
+            [name for app, name in self._listed() if app == tool.app and name != tool.name],
+        )
 
     def other_app(self, tool: SafeTool) -> SafeTool:
         """A tool of another app; of the same name, if there is such a one."""
         others = [one for one in self.tools() if one.app != tool.app]
         for other in sorted(others, key=lambda one: one.tool != tool.tool):
             return other
-        raise NotVerified(f"needs a tool of a second app that may be run: tools {TABLE}")
+        raise self._lacking(
+            "a tool of a second app", [name for app, name in self._listed() if app != tool.app]
+        )
+
+    def lists(self, tool: SafeTool) -> bool:
+        """Behind one tool nothing is listed: it is there until it turns out otherwise."""
+        if not self.driver.table.call.names_each_tool:
+            return True
+        return self.driver.binding.call_params(tool, {})["name"] in self.driver.listing()
+
+    def _listed(self) -> list[tuple[str, str]]:
+        """App and name of the tools that the gateway lists, as far as their names tell."""
+        named = ((split_tool_name(name), name) for name in self.driver.listing())
+        return [(divided[0], name) for divided, name in named if divided is not None]
+
+    def _lacking(self, what: str, listed: list[str]) -> NotVerified | NotApplicable:
+        """A gateway need not have it: if it has, it has to be named."""
+        table = self.driver.table
+        if listed:
+            return NotVerified(f"needs {what} that may be run, such as {listed[0]}: tools {TABLE}")
+        if table.all_tools_named or (table.call.names_each_tool and self._listed()):
+            return NotApplicable(f"the gateway has no {what.removeprefix('a ')}")
+        return NotVerified(
+            f"needs {what} that may be run: tools {TABLE}, or all-tools-named = true if there is "
+            "none"
+        )
 
     # ---- clients
 
@@ -104,6 +145,7 @@ class Consents(Scene):
         return answer
 
     def decide(self, asked: Answer, choice: Choice = Choice.TOOL, *, remember: bool = True) -> None:
+        """In a dialog the decision is made while a call waits: see the driver."""
         try:
             self.driver.decide(asked, choice, remember=remember)
         except DriverError as error:
@@ -145,22 +187,27 @@ class Consents(Scene):
     # ---- expectations
 
     def expect_asked(self, answer: Answer, *, sent: str) -> None:
-        """A question, and nothing run."""
-        if answer.executed or not answer.needs_consent:
-            raise Finding(
-                sent=sent, expected="CONSENT_REQUIRED, tool not run", got=answer.describe()
-            )
-
-    def warn_of_its_form(self, answer: Answer, *, sent: str) -> None:
-        """Told otherwise than the document does: a warning, of one rule and not of all."""
-        if answer.told_in == "a tool error":
-            self.warn(f"{sent}: told as a tool error; expected a JSON-RPC error")
-        if answer.snake:
-            self.warn(f"{sent}: {', '.join(answer.snake)}; the document writes camelCase")
+        """A question, and nothing run. Refused without one is not as bad as run."""
+        expected = "CONSENT_REQUIRED, tool not run"
+        if answer.executed:
+            got = answer.describe()
+            raise Finding(sent=sent, expected=expected, got=got, grade=Grade.RAN)
+        if not answer.needs_consent:
+            refused = "refused, and nobody was asked: " if answer.refused else ""
+            grade = Grade.OTHER_WORDS if answer.refused else Grade.BROKEN
+            got = f"{refused}{answer.describe()}"
+            raise Finding(sent=sent, expected=expected, got=got, grade=grade)
 
     def expect_served(self, answer: Answer, tool: SafeTool, *, sent: str) -> None:
-        if not self.is_served(answer, tool):
-            raise Finding(sent=sent, expected="the tool run", got=answer.describe())
+        if self.is_served(answer, tool):
+            return
+        own = tool.own_authorisation and answer.refused and not answer.executed
+        if own and not answer.code and not answer.needs_consent:
+            raise NotVerified(
+                f"{sent}: {answer.describe()}; if this asks for the app's authorisation, say so: "
+                f"codes.{Refusal.AUTHORIZATION_REQUIRED} {TABLE}"
+            )
+        raise Finding(sent=sent, expected="the tool run", got=answer.describe())
 
     def expect_denied(self, answer: Answer, *, sent: str) -> None:
         """Refused without a new question, and nothing run."""
@@ -169,11 +216,17 @@ class Consents(Scene):
                 sent=sent,
                 expected="a refusal without a new question, tool not run",
                 got=answer.describe(),
+                grade=Grade.RAN if answer.executed else Grade.BROKEN,
             )
 
     def expect_not_run(self, answer: Answer, *, sent: str) -> None:
         if answer.executed or not answer.refused:
-            raise Finding(sent=sent, expected="a refusal, tool not run", got=answer.describe())
+            raise Finding(
+                sent=sent,
+                expected="a refusal, tool not run",
+                got=answer.describe(),
+                grade=Grade.RAN if answer.executed else Grade.BROKEN,
+            )
 
     def keeps_apart(
         self, first: Client, tool: SafeTool, second: Client, other: SafeTool, *, what: str
@@ -196,6 +249,38 @@ class Consents(Scene):
 
     def not_applicable(self, why: str) -> NoReturn:
         raise NotApplicable(why)
+
+    # ---- how the person is asked
+
+    def need_answer(self) -> None:
+        """The agent is told of the question."""
+        if self.driver.asks_in_dialogs:
+            raise NotApplicable("the person is asked in a dialog, and the agent is told nothing")
+
+    def need_page(self) -> None:
+        """The person is asked on a page."""
+        if self.driver.asks_in_dialogs:
+            raise NotApplicable("the person is asked in a dialog: there is no page")
+        if not self.driver.table.person_is_told:
+            return
+        url = self.asked(self.client("Page"), self.tool).consent_url
+        if not url.startswith(("http://", "https://")):
+            raise NotApplicable("the person is asked in a dialog: consentUrl leads to no page")
+
+    def dialog_about(self, client: Client, tool: SafeTool) -> Mapping[str, Any]:
+        """What was shown to the person, for a gateway whose dialogs a hook answers."""
+        asked = self.asked(client, tool)
+        if self.driver.asks_in_dialogs:
+            shown_now = [one for one in asked.dialogs if one.get("kind") != CREDENTIAL]
+            found: Any = shown_now[-1] if shown_now else None
+        else:
+            found = self.driver.person.decide(asked, Choice.DENY, remember=False)
+        if isinstance(found, Mapping) and isinstance(found.get("text"), str):
+            return found
+        raise NotVerified(
+            "needs to know what the dialog shows: the hook of person answers with "
+            '{"text": ..., "choices": [...]}'
+        )
 
     # ---- over time
 
@@ -249,6 +334,8 @@ class Consents(Scene):
 
     def with_apps(self, *, stored: bool = False) -> AppConsents:
         """The same gateway with the suite's own apps behind it."""
+        if self.driver.table.auth == ():
+            raise NotApplicable(f"the gateway has no way to authorise (auth {TABLE})")
         double = AppDouble()
         self._close_later(double.close)
         other = self.with_descriptors(double.descriptors(), stored=stored)
@@ -284,9 +371,31 @@ class AppConsents(Consents):
         self.double = double
 
     def app_tool(self, app: str, tool: str = "read") -> SafeTool:
+        """NotApplicable where the gateway has no such way to authorise."""
+        way = _WAYS_IN[app.partition("-")[0]]
+        if not self.driver.table.has(way):
+            raise NotApplicable(f"the gateway has no apps with {way} (auth {TABLE})")
+        made = self._made(app, tool)
+        if self.lists(made):
+            return made
+        if any(self.lists(self._made(name)) for name in self.double.apps()):
+            raise NotApplicable(f"the gateway took no app with {way}: {made.name} is not listed")
+        raise NotVerified(f"the gateway was given an app and does not list its tool {made.name}")
+
+    def each_app(self, *apps: str) -> list[str]:
+        """Those of the suite's apps that this gateway has; of all of them where none is named."""
+        found = [
+            app
+            for app in apps or ("key-header", "office", "cookie", "oauth")
+            if self.driver.table.has(_WAYS_IN[app.partition("-")[0]])
+            and self.lists(self._made(app))
+        ]
+        if not found:
+            raise NotVerified("the gateway was given apps and does not list their tools")
+        return found
+
+    def _made(self, app: str, tool: str = "read") -> SafeTool:
         name = self.double.tool(app, tool)
-        if name not in self.driver.listing():
-            raise NotVerified(f"the gateway was given an app and does not list its tool {name}")
         return SafeTool(name, f"suite.{app}", tool, {}, Kind.WEB, own_authorisation=True)
 
     def needing(self, client: Client, tool: SafeTool) -> Answer:
@@ -295,10 +404,11 @@ class AppConsents(Consents):
         if answer.needs_consent:
             self.decide(answer)
             answer = client.call(tool)
-        if not answer.needs_authorization or not answer.auth_url:
+        if not answer.needs_authorization:
             raise NotVerified(
                 f"{tool.name} was allowed, and no authorisation of the app was asked for: "
-                f"{answer.describe()}"
+                f"{answer.describe()}; if this asks for it, say so: "
+                f"codes.{Refusal.AUTHORIZATION_REQUIRED} {TABLE}"
             )
         return answer
 
@@ -329,9 +439,6 @@ class AppConsents(Consents):
 
     def type_in(self, needed: Answer, values: tuple[str, ...]) -> None:
         try:
-            if values:
-                self.driver.person_at_pages.type_in(needed.auth_url, values)
-            else:
-                self.driver.person_at_pages.let_in(needed.auth_url)
+            self.driver.type_in(needed, values)
         except DriverError as error:
             raise NotVerified(f"the app could not be authorised: {error}") from error

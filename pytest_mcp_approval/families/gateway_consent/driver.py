@@ -11,19 +11,29 @@ Knows no verdicts: it does what it is told and says what came.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...support.json_reading import JsonError, read_json
 from ...target import Target
-from ...wire import Outcome, Reply, StdioTransport
+from ...wire import Outcome, Reply, StdioTransport, race
 from ..driving import Driver, DriverError
 from .answers import Answer
+from .binding import binding_of
 from .callers import AS_NAMED, Connection, connect
-from .people import BrowserPerson, PagePerson, Person, person_for
+from .people import (
+    LEAVE,
+    BrowserPerson,
+    PagePerson,
+    Person,
+    ToldPerson,
+    person_for,
+    told_person_for,
+)
 from .surfing import SurfingError
-from .table import BROWSER, SafeTool, Table, filled, read_table, safe_tools
-from .vocabulary import FAMILY, Choice
+from .table import BROWSER, IN_A_DIALOG, SafeTool, Table, filled, read_table, safe_tools
+from .vocabulary import FAMILY, Choice, split_tool_name
 
 _TOOL = "tool:"
 
@@ -44,23 +54,73 @@ class Client:
         tool: SafeTool | str,
         arguments: Any = None,
         *,
+        beside: Mapping[str, Any] | None = None,
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str | None] | None = None,
     ) -> Answer:
-        """A tools/call; without arguments, with those that are named as safe."""
-        name, arguments = self.gateway.named(tool, arguments)
-        params: dict[str, Any] = {"name": name, "arguments": arguments}
+        """A tools/call; without arguments, with those that are named as safe. `beside` is put next
+        to what the gateway itself takes, where it has all tools behind one."""
+        safe, arguments = self.gateway.named(tool, arguments)
+        params = self.gateway.binding.call_params(safe, arguments)
+        if beside is not None:
+            params["arguments"] = {**params["arguments"], **beside}
         if meta is not None:
             params["_meta"] = dict(meta)
-        reply, runs = self.connection.runs_during(
-            lambda: self.connection.session.call("tools/call", params, headers=headers)
-        )
-        return self.seen(name, arguments, reply, runs)
 
-    def seen(self, name: str, arguments: Any, reply: Reply, runs: int | None = None) -> Answer:
-        """An answer that came in another way, read as one of a call."""
-        probed = self.connection.effects is not None
-        return Answer.read(self.name, name, arguments, reply, runs, probed)
+        def send() -> list[Reply]:
+            return [self.connection.session.call("tools/call", params, headers=headers)]
+
+        (answer,), _ = self._attended(safe, arguments, send)
+        return replace(answer, again=lambda: self.call(tool, arguments))
+
+    def at_once(self, tool: SafeTool, count: int) -> tuple[list[Answer], int | None]:
+        """As many calls at the same time, and how often a tool ran meanwhile."""
+        call = ("tools/call", self.gateway.binding.call_params(tool, tool.arguments))
+        return self._attended(
+            tool, tool.arguments, lambda: list(race(self.connection.session, [call] * count))
+        )
+
+    def _attended(
+        self, tool: SafeTool, arguments: Any, send: Callable[[], list[Reply]]
+    ) -> tuple[list[Answer], int | None]:
+        """With a person at the dialogs that come up meanwhile, if the gateway asks in this way."""
+        person, planned = self.gateway.attending(self.name, tool)
+        if person is not None:
+            person.attend(
+                *(self.name, tool.app, tool.tool, planned.decision),
+                remember=planned.remember,
+                values=planned.values,
+            )
+        replies, runs = self.connection.runs_during(send)
+        dialogs = person.report() if person is not None else ()
+        decision = "" if planned.decision == LEAVE else planned.decision
+        answers = [
+            replace(
+                self.gateway.binding.read(
+                    self.name,
+                    tool,
+                    arguments,
+                    reply,
+                    runs,
+                    self.connection.effects is not None,
+                ),
+                app=tool.app,
+                tool=tool.tool,
+                dialogs=dialogs,
+                decision=decision,
+            )
+            for reply in replies
+        ]
+        return answers, runs
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a person does at the dialogs of the next call."""
+
+    decision: str = LEAVE
+    remember: bool = False
+    values: tuple[str, ...] = ()
 
 
 class GatewayConsent(Driver):
@@ -71,6 +131,8 @@ class GatewayConsent(Driver):
         known = target.known_settings.get(FAMILY, {})
         self._given = {**known, **target.settings.family_settings.get(FAMILY, {})}
         self.table: Table = read_table(self._given)
+        self.binding = binding_of(self.table, target.settings.directory)
+        self._planned: dict[tuple[str, str, str], Planned] = {}
         self._clients: dict[str, Client] = {}
         self._places: list[Target] = []
         self.stand_in: Person | None = None
@@ -92,12 +154,18 @@ class GatewayConsent(Driver):
         """Those that may be run, first the ones that run on consent alone."""
         return safe_tools(self.table, list(self.listing()), self.target.settings.tools)
 
-    def named(self, tool: SafeTool | str, arguments: Any) -> tuple[str, Any]:
-        if isinstance(tool, SafeTool):
-            return tool.name, tool.arguments if arguments is None else arguments
-        if arguments is None:
-            arguments = next((one.arguments for one in self.tools() if one.name == tool), {})
-        return tool, arguments
+    def named(self, tool: SafeTool | str, arguments: Any) -> tuple[SafeTool, Any]:
+        if isinstance(tool, str):
+            app, own = split_tool_name(tool) or ("", tool)
+            known = next((one for one in self.tools() if one.name == tool), None)
+            tool = known or SafeTool(tool, app, own, {})
+        return tool, tool.arguments if arguments is None else arguments
+
+    def described(self, tool: SafeTool) -> tuple[str, Mapping[str, Any]] | None:
+        """What the gateway says elsewhere that a tool does and takes; None: it does not say."""
+        return self.binding.described(
+            tool, self.listing(), lambda params: self.session.call("tools/call", params)
+        )
 
     # ---- what the gateway tells of itself
 
@@ -198,6 +266,45 @@ class GatewayConsent(Driver):
         """For dialogs and the pages of apps, which no hook stands in for."""
         return PagePerson(self.target, self.table.page)
 
+    @property
+    def asks_in_dialogs(self) -> bool:
+        """Whether a call waits for the person, and nothing is told of a question."""
+        return self.table.asks == IN_A_DIALOG
+
+    def attending(self, caller: str, tool: SafeTool) -> tuple[ToldPerson | None, Planned]:
+        """Who is at the dialogs of this call, and what they will do there."""
+        if not self.asks_in_dialogs:
+            return None, Planned()
+        planned = self._planned.pop((caller, tool.app, tool.tool), Planned())
+        return told_person_for(self.target, self.table), planned
+
     def decide(self, asked: Answer, choice: Choice | str, *, remember: bool = False) -> None:
-        """Answer the question: "tool" (Authorize Tool), "all" (Authorize All Tools) or "deny"."""
-        self.person.decide(asked, Choice(choice), remember=remember)
+        """Answer the question: "tool" (Authorize Tool), "all" (Authorize All Tools) or "deny".
+
+        A dialog is answered while a call waits: with the next call, or, where the decision is to
+        be remembered, with one that is made for it.
+        """
+        choice = Choice(choice)
+        if not self.asks_in_dialogs:
+            self.person.decide(asked, choice, remember=remember)
+            return
+        self._planned[asked.caller, asked.app, asked.tool] = Planned(choice.value, remember)
+        if remember and asked.again is not None and not asked.again().dialogs:
+            raise DriverError(f"no dialog came up to answer for {asked.name}")
+
+    def type_in(self, needed: Answer, values: Sequence[str]) -> None:
+        """Give the app what it wants: on its page, or in a dialog of the gateway's."""
+        if needed.auth_url.startswith(("http://", "https://")):
+            if values:
+                self.person_at_pages.type_in(needed.auth_url, values)
+            else:
+                self.person_at_pages.let_in(needed.auth_url)
+        elif self.asks_in_dialogs:
+            key = needed.caller, needed.app, needed.tool
+            self._planned[key] = Planned(values=tuple(values))
+        elif self.table.person_is_told:
+            told_person_for(self.target, self.table).type_in(
+                needed.app, needed.tool, needed.auth_url, values
+            )
+        else:
+            raise DriverError(f"there is no authUrl to go to: {needed.describe()}", needed.reply)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ...catalogue import NotApplicable
+from ...run import rules_of
 from ..scenes import opened
 from .consents import Consents
 from .driver import GatewayConsent
-from .needs import CHECKS
+from .needs import CHECKS, not_concerned
 from .page_looks import Looks
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ def consents(
     approval_gateway: GatewayConsent, request: pytest.FixtureRequest
 ) -> Iterator[Consents]:
     """A scenario's view of the gateway. What its rules need and the target lacks: not verified."""
+    why = not_concerned(rules_of(request.node), approval_gateway.table)
+    if why:
+        raise NotApplicable(why)
     warn = opened(request.node, approval_gateway.target, CHECKS)
     with contextlib.ExitStack() as others:
         yield Consents(approval_gateway, warn, lambda close: _later(others, close))
@@ -33,6 +38,12 @@ def _later(stack: contextlib.ExitStack, close: Any) -> None:
 
 
 @pytest.fixture
-def looks(consents: Consents, approval_page: ApprovalPage) -> Looks:
-    """A real browser, for what a person sees. None there: not verified."""
-    return Looks(approval_page.page, consents.target)
+def looks(consents: Consents, request: pytest.FixtureRequest) -> Looks:
+    """A real browser, for what a person sees. None there: not verified. A gateway that asks in
+    dialogs has no page: that is found out before there has to be a browser."""
+    if any(rule.name.startswith("dialog-") for rule in rules_of(request.node)):
+        consents.need_page()
+    page: ApprovalPage = request.getfixturevalue("approval_page")
+    if "approval_browser" not in request.node.fixturenames:
+        request.node.fixturenames.append("approval_browser")  # so that it is known to have one
+    return Looks(page.page, consents.target)

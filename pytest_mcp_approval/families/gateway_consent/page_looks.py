@@ -17,8 +17,9 @@ MARK = "data-suite"
 FLAG = "suiteInjected"
 """A global name that a script of ours sets if it runs."""
 
-# Text that can be seen: in a box of some size, on the page and not beside it, in a colour and a
-# size that are there for reading; of one that is cut off at an edge, the words before the edge.
+# Text that can be seen: in a box of some size, on the page and not beside it, in a size that is
+# there for reading and a colour that is not its background's; of one that is cut off at an edge,
+# the words before the edge.
 _VISIBLE_TEXT = """() => {
   const parts = [];
   const stuck = value => value === 'hidden' || value === 'clip';
@@ -41,13 +42,49 @@ _VISIBLE_TEXT = """() => {
     }
     return found;
   };
+  // Red, green, blue, opacity; null for a colour that is written otherwise.
+  const colour = text => {
+    const found = /^rgba?\\(([^)]*)\\)$/.exec(text);
+    if (!found) return null;
+    const [red, green, blue, alpha = 1] = found[1].split(/[ ,/]+/).map(Number);
+    return {parts: [red, green, blue], alpha};
+  };
+  const over = (top, below) =>
+    top.parts.map((part, index) => part * top.alpha + below[index] * (1 - top.alpha));
+  const brightness = parts => {
+    const [red, green, blue] = parts.map(part => {
+      const share = part / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  // Whether a text has the colour of what is behind it; where that cannot be told, it has not.
+  const faded = box => {
+    const layers = [];
+    let opacity = 1;
+    for (let one = box; one; one = one.parentElement) {
+      const style = getComputedStyle(one);
+      opacity *= parseFloat(style.opacity);
+      if (style.backgroundImage !== 'none') return false;
+      const layer = colour(style.backgroundColor);
+      if (!layer) return false;
+      if (layer.alpha) layers.push(layer);
+      if (layer.alpha === 1) break;
+    }
+    const behind = layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
+    const own = colour(getComputedStyle(box).webkitTextFillColor);
+    if (!own) return false;
+    const front = over({parts: own.parts, alpha: own.alpha * opacity}, behind);
+    const [high, low] = [brightness(front), brightness(behind)].sort((a, b) => b - a);
+    return (high + 0.05) / (low + 0.05) < 1.2;
+  };
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const box = node.parentElement;
     if (!node.data.trim() || box.matches('script, style, noscript, template')) continue;
     if (!box.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
     const style = getComputedStyle(box);
-    if (parseFloat(style.fontSize) < 6 || style.color === 'rgba(0, 0, 0, 0)') continue;
+    if (parseFloat(style.fontSize) < 6 || faded(box)) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     const place = range.getBoundingClientRect();

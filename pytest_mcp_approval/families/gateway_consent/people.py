@@ -1,7 +1,7 @@
 """Who decides: a person at the gateway's pages, or whoever the user says decides for them.
 
 At a page without script by plain HTTP, which is quick; at the page in a real browser; or by a
-command or URL of the user's, for gateways that ask in another way. Knows no verdicts.
+command, URL or Python function of the user's, for gateways that ask in dialogs. Knows no verdicts.
 """
 
 from __future__ import annotations
@@ -10,31 +10,34 @@ import contextlib
 import json
 import shlex
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from ...settings import SettingsError
 from ...support.fetch import FetchError, fetch
+from ...support.json_reading import JsonError, read_json
 from ...target import Target
 from ...wire.clock import Deadline
 from ...wire.text import last_lines, neutralise
 from ..driving import DriverError
 from .answers import Answer
+from .binding import imported
 from .surfing import Form, Page, Surfer, SurfingError, check_address
-from .table import HOOK, Table, Words
-from .vocabulary import APP_ID, TOOL, Choice
+from .table import HOOK, PYTHON, Table, Words
+from .vocabulary import APP_ID, FAMILY, TOOL, Choice
 
 _MOST_STEPS = 5
 _STEP, _SETTLING = 10.0, 300.0
 """Milliseconds between two looks, and for a page that may yet go elsewhere."""
-_OF_AN_ANSWER = 2000
+_OF_AN_ANSWER, _OF_A_REPORT = 2000, 1024 * 1024
 
 
 class Person(Protocol):
     """Answers the question of a `CONSENT_REQUIRED`."""
 
-    def decide(self, asked: Answer, choice: Choice, *, remember: bool) -> None: ...
+    def decide(self, asked: Answer, choice: Choice, *, remember: bool) -> Any: ...
 
 
 def hosts_of(target: Target) -> list[str]:
@@ -105,30 +108,106 @@ def form_with(page: Page, button: str) -> Form:
     )
 
 
-class HookPerson:
-    """Tells a command (on its standard input) or a URL what a person decides, as JSON."""
+LEAVE = "leave"
+"""For a dialog: it is closed, and nothing is answered."""
+
+
+class ToldPerson:
+    """Tells whoever answers the gateway's dialogs what a person does there, as JSON.
+
+    `decide`: answer the question that was asked. For a gateway that asks while the call waits:
+    `attend`: what to do with a dialog of the next call, and `report`: which dialogs came up.
+    `type`: what to type into a dialog that asks for a credential.
+    """
+
+    def tell(self, told: dict[str, Any]) -> Any:
+        """What the hook answers, as JSON; None where it says nothing."""
+        raise NotImplementedError
+
+    def decide(self, asked: Answer, choice: Choice, *, remember: bool) -> Any:
+        return self.tell(
+            {
+                "do": "decide",
+                "caller": asked.caller,
+                "appId": asked.members.get(APP_ID, asked.app),
+                "tool": asked.members.get(TOOL, asked.tool),
+                "decision": choice.value,
+                "remember": remember,
+                "consentUrl": asked.consent_url,
+            }
+        )
+
+    def attend(
+        self,
+        caller: str,
+        app: str,
+        tool: str,
+        decision: str = LEAVE,
+        *,
+        remember: bool = False,
+        values: Sequence[str] = (),
+    ) -> None:
+        self.tell(
+            {
+                "do": "attend",
+                "caller": caller,
+                "appId": app,
+                "tool": tool,
+                "decision": decision,
+                "remember": remember,
+                "values": list(values),
+            }
+        )
+
+    def report(self) -> tuple[Mapping[str, Any], ...]:
+        found = self.tell({"do": "report"})
+        if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
+            raise DriverError(
+                "the hook for decisions, asked to report the dialogs: got "
+                f"{neutralise(str(found), 80)}, expected a list of objects"
+            )
+        return tuple(found)
+
+    def type_in(self, app: str, tool: str, auth_url: str, values: Sequence[str]) -> None:
+        self.tell(
+            {"do": "type", "appId": app, "tool": tool, "authUrl": auth_url, "values": list(values)}
+        )
+
+
+class FunctionPerson(ToldPerson):
+    """A Python function of the user's: it gets the object, and gives an answer or None."""
+
+    def __init__(self, function: Any, name: str) -> None:
+        if not callable(function):
+            raise SettingsError(f"[{FAMILY}] person: {name} cannot be called")
+        self._function = function
+
+    def tell(self, told: dict[str, Any]) -> Any:
+        try:
+            return self._function(told)
+        except Exception as error:
+            said = neutralise(f"{type(error).__name__}: {error}", 160)
+            raise DriverError(f"the hook for decisions: {said}") from error
+
+
+class HookPerson(ToldPerson):
+    """A command (which reads it on its standard input) or a URL."""
 
     def __init__(self, hook: str, timeout: float, directory: Path) -> None:
         self._hook = hook
         self._timeout = timeout
         self._directory = directory
 
-    def decide(self, asked: Answer, choice: Choice, *, remember: bool) -> None:
-        told = {
-            "caller": asked.caller,
-            "appId": asked.members.get(APP_ID),
-            "tool": asked.members.get(TOOL),
-            "decision": choice.value,
-            "remember": remember,
-            "consentUrl": asked.consent_url,
-        }
+    def tell(self, told: dict[str, Any]) -> Any:
         body = json.dumps(told).encode()
-        if self._hook.startswith(("http://", "https://")):
-            self._post(body)
-        else:
-            self._run(body)
+        remote = self._hook.startswith(("http://", "https://"))
+        said = self._post(body) if remote else self._run(body)
+        try:
+            return read_json(said)
+        except JsonError:
+            return None
 
-    def _post(self, body: bytes) -> None:
+    def _post(self, body: bytes) -> bytes:
         try:
             answer = fetch(
                 self._hook,
@@ -136,16 +215,17 @@ class HookPerson:
                 method="POST",
                 headers={"Content-Type": "application/json"},
                 body=body,
-                limit=_OF_AN_ANSWER,
+                limit=_OF_A_REPORT,
                 cut=True,
             )
         except FetchError as error:
             raise DriverError(f"the hook for decisions: {error}") from None
         if not answer.ok:
-            said = last_lines(answer.body)
+            said = last_lines(answer.body[:_OF_AN_ANSWER])
             raise DriverError(f"the hook for decisions answered {answer.status} {said}")
+        return answer.body
 
-    def _run(self, body: bytes) -> None:
+    def _run(self, body: bytes) -> bytes:
         try:
             done = subprocess.run(
                 shlex.split(self._hook),
@@ -160,6 +240,7 @@ class HookPerson:
         if done.returncode:
             said = last_lines(done.stderr)
             raise DriverError(f"the hook for decisions: exit code {done.returncode} {said}")
+        return done.stdout[:_OF_A_REPORT]
 
 
 class BrowserPerson:
@@ -229,7 +310,14 @@ def in_words(url: str) -> Iterator[None]:
 
 
 def person_for(target: Target, table: Table) -> Person:
-    if table.person.startswith(HOOK):
-        hook = table.person[len(HOOK) :]
-        return HookPerson(hook, target.settings.timeout, target.settings.directory)
+    if table.person_is_told:
+        return told_person_for(target, table)
     return PagePerson(target, table.page)
+
+
+def told_person_for(target: Target, table: Table) -> ToldPerson:
+    settings = target.settings
+    if table.person.startswith(PYTHON):
+        name = table.person[len(PYTHON) :]
+        return FunctionPerson(imported("person", name, settings.directory), name)
+    return HookPerson(table.person[len(HOOK) :], settings.timeout, settings.directory)

@@ -1,7 +1,8 @@
 """What a user tells the suite of their gateway: the table [gateway_consent], checked.
 
 Only tools that are named with arguments are ever run. Everything else has the document's names as
-its default, or lets more rules be judged. `{pages}` and the like stand for what the gateway's own
+its default, or lets more rules be judged; what a gateway of another make says otherwise is read by
+`shape`. `{pages}` and the like stand for what the gateway's own
 status tool tells, where it has one. Knows no server.
 """
 
@@ -14,9 +15,20 @@ from typing import Any
 from ...settings import PREFIX, SettingsError
 from ...support.nearest import expected
 from . import vocabulary as words
-from .vocabulary import FAMILY, Choice, Kind, split_tool_name
+from .shape import (
+    Description,
+    Template,
+    Wording,
+    read_codes,
+    read_description,
+    read_fields,
+    read_template,
+)
+from .vocabulary import FAMILY, AuthType, Choice, Kind, split_tool_name
 
-PAGE, BROWSER, HOOK = "page", "browser", "hook:"
+PAGE, BROWSER, HOOK, PYTHON = "page", "browser", "hook:", "python:"
+IN_THE_ANSWER, IN_A_DIALOG = "answer", "dialog"
+"""How a person is asked: the call is refused and leads to the question, or waits for a dialog."""
 TABLE = f"in [{FAMILY}]"
 
 
@@ -73,7 +85,16 @@ class Table:
     """The whole table."""
 
     tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    all_tools_named: bool = False
+    """Whether `tools` names every tool of every app: what it lacks, the gateway does not have."""
+    auth: tuple[AuthType, ...] | None = None
+    """The ways to authorise that the gateway has; None: nobody said."""
+    asks: str = IN_THE_ANSWER
     person: str = PAGE
+    call: Template = field(default_factory=Template)
+    describe: Description | None = None
+    wording: Wording = field(default_factory=Wording)
+    hook: str = ""
     page: Words = field(default_factory=Words)
     status: str = ""
     """A read-only tool that tells what the placeholders of this table stand for."""
@@ -96,8 +117,18 @@ class Table:
     def takes_apps(self) -> bool:
         return bool(self.descriptors_setting or self.descriptors_environment)
 
+    @property
+    def person_is_told(self) -> bool:
+        """Whether decisions are told to a hook of the user's, and not made on a page."""
+        return self.person.startswith((HOOK, PYTHON))
+
+    def has(self, *kinds: AuthType) -> bool:
+        """Whether it may have one of these ways to authorise, as far as anybody said."""
+        return self.auth is None or any(kind in self.auth for kind in kinds)
+
 
 _TEXTS = (
+    "hook",
     "status",
     "export",
     "log",
@@ -118,7 +149,14 @@ _OAUTH_KEYS = (
     "other-redirect",
 )
 _OAUTH_NEEDED = ("authorize", "token", "client", "redirect", "tools")
-_KEYS = (*_TEXTS, "person", "page", "files", "oauth", "shared-state", "tools")
+_TRUTHS = ("shared-state", "all-tools-named")
+_WORDING = ("codes", "code-at", "fields")
+_KEYS = (
+    *_TEXTS,
+    *_TRUTHS,
+    *_WORDING,
+    *("asks", "auth", "call", "describe", "files", "oauth", "page", "person", "tools"),
+)
 
 
 def read_table(given: Mapping[str, Any]) -> Table:
@@ -128,10 +166,21 @@ def read_table(given: Mapping[str, Any]) -> Table:
         name = key.replace("-", "_")
         if key in _TEXTS:
             values[name] = _checked(key, value, str, "text")
-        elif key == "shared-state":
+        elif key in _TRUTHS:
             values[name] = _checked(key, value, bool, "true or false")
         elif key == "person":
             values[name] = _person(value)
+        elif key == "asks":
+            values[name] = _one_of(key, value, (IN_THE_ANSWER, IN_A_DIALOG))
+        elif key == "auth":
+            listed = [_one_of(key, one, tuple(AuthType)) for one in _texts(key, value)]
+            values[name] = tuple(AuthType(one) for one in listed)
+        elif key == "call":
+            values[name] = read_template(key, value)
+        elif key == "describe":
+            values[name] = read_description(value)
+        elif key in _WORDING:
+            continue
         elif key == "files":
             listed = [value] if isinstance(value, str) else value
             values[name] = _texts(key, listed)
@@ -143,7 +192,22 @@ def read_table(given: Mapping[str, Any]) -> Table:
             values[name] = _tools(value)
         else:
             raise SettingsError(f"[{FAMILY}]: got {key!r}, {expected(key, sorted(_KEYS))}")
-    return Table(**values)
+    table = Table(**values, wording=_wording(given))
+    if table.asks == IN_A_DIALOG and not table.person_is_told:
+        raise SettingsError(
+            f"[{FAMILY}] asks: a dialog needs somebody who answers it: person = "
+            f"'{HOOK}COMMAND', '{HOOK}URL' or '{PYTHON}module:function'"
+        )
+    return table
+
+
+def _wording(given: Mapping[str, Any]) -> Wording:
+    places = given.get("code-at", ())
+    return Wording(
+        read_codes(given.get("codes", {})),
+        _texts("code-at", [places] if isinstance(places, str) else places),
+        read_fields(given.get("fields", {})),
+    )
 
 
 def safe_tools(
@@ -151,7 +215,9 @@ def safe_tools(
 ) -> list[SafeTool]:
     """Those that may be run and are there; `safe_arguments` come from --mcp-approval-tool."""
     found = []
-    for name in listed:
+    # Behind one tool, or under names of another sort, they are not listed as they are named.
+    names = listed if table.call == Template() else [*table.tools, *safe_arguments]
+    for name in dict.fromkeys(names):
         own = table.tools.get(name, {})
         arguments = own.get("arguments", safe_arguments.get(name))
         if arguments is None:
@@ -181,8 +247,17 @@ def safe_tools(
 
 
 def missing_tools(table: Table, listed: Sequence[str]) -> list[str]:
-    """Tools that the table names and the gateway does not list."""
-    return [name for name in table.tools if name not in listed]
+    """Tools that the table names and the gateway does not list; or the one behind which it has
+    them."""
+    if not table.call.names_each_tool:
+        return [] if table.call.tool in listed else [table.call.tool]
+    wanted = []
+    for name, own in table.tools.items():
+        app, tool = split_tool_name(name) or ("", name)
+        wanted.append(
+            table.call.params(name, own.get("app", app), own.get("tool", tool), {})["name"]
+        )
+    return [name for name in wanted if name not in listed]
 
 
 def filled(value: Any, places: Mapping[str, Any]) -> Any:
@@ -201,13 +276,21 @@ def filled(value: Any, places: Mapping[str, Any]) -> Any:
 
 def _person(value: Any) -> str:
     if isinstance(value, str) and (
-        value in (PAGE, BROWSER) or (value.startswith(HOOK) and len(value) > len(HOOK))
+        value in (PAGE, BROWSER) or (value.startswith((HOOK, PYTHON)) and value[-1] != ":")
     ):
         return value
     raise SettingsError(
-        f"[{FAMILY}] person: got {str(value)[:60]!r}, expected page, browser or "
-        "hook:<command or URL>"
+        f"[{FAMILY}] person: got {str(value)[:60]!r}, expected page, browser, "
+        "hook:<command or URL> or python:<module:function>"
     )
+
+
+def _one_of(name: str, value: Any, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise SettingsError(
+            f"[{FAMILY}] {name}: got {str(value)[:60]!r}, {expected(str(value), known)}"
+        )
+    return str(value)
 
 
 def _tools(value: Any) -> Mapping[str, Any]:

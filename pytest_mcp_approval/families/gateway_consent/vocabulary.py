@@ -35,7 +35,8 @@ class AuthType(StrEnum):
 
 
 class Refusal(StrEnum):
-    """Why a call was not made: `data.code` of the error, or the error's own code."""
+    """Why a call was not made: `data.code` of the error, or the error's own code. The document
+    names the first only; the others are ours."""
 
     CONSENT_REQUIRED = "CONSENT_REQUIRED"
     CONSENT_DENIED = "CONSENT_DENIED"
@@ -65,6 +66,7 @@ CONSENT_URL = "consentUrl"
 AUTH_URL = "authUrl"
 AUTH_TYPE = "authType"
 CONSENT_MEMBERS = (APP_ID, APP_NAME, TOOL, TOOL_DESCRIPTION, TOOL_PARAMETERS, CONSENT_URL)
+MEMBERS = (*CONSENT_MEMBERS, AUTH_TYPE, AUTH_URL)
 
 # ---- the consent page
 

@@ -93,6 +93,7 @@ def test_a_hook_is_told_the_decision(tmp_path: Path):
     code = "import sys; open('told', 'w').write(sys.stdin.read())"
     hook(tmp_path, code).decide(asked_by_hand(), Choice.ALL, remember=True)
     assert json.loads((tmp_path / "told").read_text()) == {
+        "do": "decide",
         "caller": "Cursor",
         "appId": "mail",
         "tool": "send",

@@ -18,10 +18,9 @@ from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisio
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.gateway import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
-from pytest_mcp_approval.reference_server.server import ReferenceServer, build
 from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.target import Target, open_target
-from tests.mutants.gateway_consent_parts import in_wing
+from tests.families.gateway_consent.lenient import served
 
 Opened = Callable[..., Target]
 
@@ -48,15 +47,6 @@ def test_the_reference_serves_an_honest_client(opened: Opened, protocol: str):
     assert GatewayConsent(target).export() == {}, "nothing is left behind"
 
 
-def factory(part: type) -> Callable[..., ReferenceServer]:
-    def make(**options: Any) -> ReferenceServer:
-        wing = in_wing(part)
-        return build(**{**options, "wings": {**options.get("wings", {}), wing.family: wing}})
-
-    make.mcp_approval_reference = True  # type: ignore[attr-defined]
-    return make
-
-
 class _NeverAsks(Gateway):
     def needs_consent(self, app: App) -> bool:
         return False
@@ -78,8 +68,8 @@ class _HasNoPage(Gateway):
         return super().ask(caller, app, tool)
 
 
-never_asks, never_serves = factory(_NeverAsks), factory(_NeverServes)
-fails, has_no_page = factory(_Fails), factory(_HasNoPage)
+never_asks, never_serves = served(_NeverAsks), served(_NeverServes)
+fails, has_no_page = served(_Fails), served(_HasNoPage)
 
 BROKEN = {
     "never_asks": "a first call of {}: expected CONSENT_REQUIRED, got .*tool run",

@@ -64,7 +64,7 @@ def test_snake_case_is_a_warning_and_what_is_missing_is_told(pytester: pytest.Py
     assert "app_id" in whys
     assert "the document writes camelCase" in whys
     missing = "\n".join(one["why"] for one in found if one["verdict"] == Verdict.NOT_VERIFIED)
-    for what in ("descriptors-environment", "export =", "oauth in", "browser"):
+    for what in ("descriptors-environment", "export =", "oauth in", "the dialog shows"):
         assert what in missing, what
 
 
@@ -78,7 +78,7 @@ def test_its_faults_are_found_too(pytester: pytest.Pytester):
 
 MISTAKES = {
     "a key that there is not": ('person = "hook:', 'perosn = "hook:', "*got 'perosn', expected*"),
-    "no such person": ('"hook:http', '"http', "*person: got 'http*expected page, browser or hook*"),
+    "no such person": ('"hook:http', '"http', "*person: got 'http*expected page, browser, hook*"),
     "a kind that there is not": ('kind = "web"', 'kind = "phone"', "*kind: got 'phone'*"),
     "a tool that there is not": ('"mail.send"', '"mail.sned"', "*does not list: mail.sned*"),
     "a tool of no app": ('app = "notes", ', "", "*got no app, expected the id of the app*"),

@@ -1,0 +1,102 @@
+"""The binding: how one gateway is called and understood, by the user's table.
+
+For what a table cannot say there is a hook, `hook = "module:Class"`: a subclass of `Binding` that
+replaces one or more of its methods.
+
+    class Ours(Binding):
+        def call_params(self, tool, arguments):      # the params of tools/call
+            ...
+
+Knows requests and answers; no rule and no verdict.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ...settings import SettingsError
+from ...wire import Reply
+from .answers import Answer, structured
+from .shape import value_at
+from .table import SafeTool, Table
+from .vocabulary import FAMILY
+
+Calls = Callable[[dict[str, Any]], Reply]
+"""Sends a tools/call with these params."""
+
+
+class Binding:
+    """How one gateway is spoken to."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def call_params(self, tool: SafeTool, arguments: Any) -> dict[str, Any]:
+        """The params of the tools/call that calls this tool of an app."""
+        return self.table.call.params(tool.name, tool.app, tool.tool, arguments)
+
+    def read(
+        self,
+        caller: str,
+        tool: SafeTool,
+        arguments: Any,
+        reply: Reply,
+        runs: int | None,
+        probed: bool,
+    ) -> Answer:
+        """What came, as the suite understands it."""
+        return Answer.read(caller, tool.name, arguments, reply, runs, probed, self.table.wording)
+
+    def described(
+        self, tool: SafeTool, listing: Mapping[str, Mapping[str, Any]], call: Calls
+    ) -> tuple[str, Mapping[str, Any]] | None:
+        """What the gateway says elsewhere that the tool does and takes; None: it does not say."""
+        own = self.table.describe
+        if own is not None:
+            told = structured(call(own.call.params(tool.name, tool.app, tool.tool, {})))
+            parameters = value_at(told, own.parameters)
+            description = value_at(told, own.description)
+        elif self.table.call.names_each_tool:
+            entry = listing.get(self.call_params(tool, {})["name"])
+            if entry is None:
+                return None
+            description = entry.get("description", "")
+            parameters = value_at(entry, "inputSchema.properties") or {}
+        else:
+            return None
+        if not isinstance(description, str) or not isinstance(parameters, Mapping):
+            return None
+        return description, parameters
+
+
+def binding_of(table: Table, directory: Path) -> Binding:
+    """`SettingsError` is one line that says what is wrong with the hook."""
+    if not table.hook:
+        return Binding(table)
+    found = imported("hook", table.hook, directory)
+    if not isinstance(found, type) or not issubclass(found, Binding):
+        raise SettingsError(
+            f"[{FAMILY}] hook: {table.hook} is no subclass of {Binding.__module__}.Binding"
+        )
+    return found(table)
+
+
+def imported(key: str, name: str, directory: Path) -> Any:
+    """What `module:NAME` stands for, found in the user's folder too."""
+    module, colon, attribute = name.partition(":")
+    if not colon or not module or not attribute:
+        raise SettingsError(f"[{FAMILY}] {key}: got {name!r}, expected module:NAME")
+    if str(directory) not in sys.path:
+        sys.path.insert(0, str(directory))
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        raise SettingsError(f"[{FAMILY}] {key}: no module {error.name!r} for {name}") from None
+    except AttributeError:
+        raise SettingsError(f"[{FAMILY}] {key}: {module} has no {attribute!r}") from None
+    except Exception as error:
+        raise SettingsError(f"[{FAMILY}] {key}: importing {module} failed: {error!r}") from error

@@ -1,0 +1,115 @@
+"""A gateway with all tools behind one, its own codes and native dialogs is judged by its table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_mcp_approval.catalogue import Verdict, catalogue
+from tests.inner_runs import Verdicts, plugin_options
+
+HERE = Path(__file__).parent
+TABLE = (HERE / "exec_gateway.toml").read_text(encoding="utf-8")
+COMMAND = f"{sys.executable} {HERE / 'exec_gateway.py'}"
+RULES = {rule.name for rule in catalogue("gateway_consent")}
+WAYS_IN = {
+    *("two-layers", "oauth-authorize", "oauth-callback", "oauth-pkce", "oauth-token"),
+    *("aai-tools-only-consented", "api-key", "app-credential", "cookie", "never-logged"),
+}
+"""Rules about ways to authorise, of which this gateway has none."""
+PAGES = {"dialog-injection"}
+IN_A_DIALOG = 'asks = "dialog"\nperson = '
+
+
+def judge(pytester: pytest.Pytester, *options: str, table: str = TABLE, flags: str = ""):
+    """What the suite says of it, and how the run ended."""
+    table = table.replace("COMMAND", COMMAND).replace("{state}", f"{{state}} {flags}".strip(), 1)
+    (pytester.path / "mcp-approval.toml").write_text(table, encoding="utf-8")
+    listener = Verdicts()
+    result = pytester.runpytest_inprocess(
+        "-p",
+        "no:cacheprovider",
+        *plugin_options(),
+        "--mcp-approval-family=gateway_consent",
+        "--mcp-approval-browser=none",
+        *options,
+        plugins=[listener],
+    )
+    return result, listener.found
+
+
+def of_rules(found, *verdicts: Verdict) -> dict[str, list[str]]:
+    told: dict[str, list[str]] = {}
+    for one in found:
+        if one["verdict"] in verdicts:
+            for rule in one["rules"]:
+                told.setdefault(rule.partition("/")[2], []).append(
+                    f"{one['scenario']}: {one['why']}"
+                )
+    return told
+
+
+SHAPES = {
+    "asked after a refusal": (TABLE, ""),
+    "asked while the call waits": (TABLE.replace("person = ", IN_A_DIALOG, 1), "--waits"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_it_is_judged_by_its_table_and_a_hook_for_dialogs(pytester: pytest.Pytester, shape: str):
+    table, flags = SHAPES[shape]
+    result, found = judge(pytester, table=table, flags=flags)
+    assert of_rules(found, Verdict.FAILED, Verdict.HARNESS_ERROR) == {}
+    assert result.ret == 0
+    assert set(of_rules(found, Verdict.PASSED)) == RULES - WAYS_IN - PAGES
+    assert of_rules(found, Verdict.NOT_VERIFIED) == {}
+    # Its shape is told once, by the rule that shows another one.
+    warnings = of_rules(found, Verdict.WARNING)
+    assert set(warnings) == {"consent-required"}
+    told = "\n".join(warnings["consent-required"])
+    if flags:
+        assert "asked while the call waits; the document answers CONSENT_REQUIRED" in told
+    else:
+        assert "'-32010' at error.code; the document's code is CONSENT_REQUIRED" in told
+        assert "application.id for appId" in told
+        assert "no consentUrl" in told
+
+
+FAULTS = {
+    "runs-first": "consent-required",
+    "bypasses-commands": "all-platforms",
+    "caller-from-exec": "caller-identity",
+    "keyed-by-app": "caller-isolation",
+    "joins-names": "key-collision",
+    "opens-the-app": "tool-isolation",
+    "opens-everything": "authorize-all",
+    "forgets-denials": "deny",
+    "keeps-always": "remember",
+    "hides-the-app-id": "dialog-fields",
+    "lacks-deny": "dialog-fields",
+    "plain-file": "stored-encrypted",
+    "flat-export": "storage-shape",
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_its_faults_are_found_too(pytester: pytest.Pytester, shape: str, fault: str):
+    table, flags = SHAPES[shape]
+    result, found = judge(
+        pytester,
+        f"--mcp-approval-select={FAULTS[fault]}",
+        table=table,
+        flags=f"{flags} --{fault}",
+    )
+    assert set(of_rules(found, Verdict.FAILED)) == {FAULTS[fault]}
+    assert result.ret == 1
+
+
+def test_an_empty_name_may_be_a_name(pytester: pytest.Pytester):
+    _, found = judge(pytester, "--mcp-approval-select=caller-identity", flags="--empty-names")
+    assert of_rules(found, Verdict.FAILED) == {}
+    warned = of_rules(found, Verdict.WARNING)["caller-identity"]
+    assert "with an empty name is a caller of its own" in "\n".join(warned)
