@@ -16,7 +16,7 @@ from ...support.json_reading import JsonError, read_json
 from ...wire import Reply
 from ...wire.text import neutralise
 from .shape import Wording, value_at
-from .vocabulary import AUTH_URL, CONSENT_URL, MEMBERS, Refusal
+from .vocabulary import AUTH_URL, CONSENT_URL, FAMILY, MEMBERS, Refusal
 
 CREDENTIAL = "credential"
 """The kind of a dialog that asks for a key and not for a decision."""
@@ -243,6 +243,13 @@ def _named(
             members[name] = data[snake_case(name)]
             snake.append(snake_case(name))
     return members, tuple(snake)
+
+
+def hint_of_codes(answer: Answer) -> str:
+    """What to say in the table, if a refusal that is not understood is the gateway's question."""
+    if answer.code or not answer.refused or answer.executed:
+        return ""
+    return f"; if it asks a person so: codes.{Refusal.CONSENT_REQUIRED} in [{FAMILY}]"
 
 
 def shown(text: str, limit: int = 60) -> str:

@@ -13,6 +13,7 @@ from ...settings import PREFIX
 from ...target import Target
 from ...wire.text import neutralise
 from ..driving import DriverError
+from .answers import hint_of_codes
 from .driver import GatewayConsent
 from .table import TABLE
 from .vocabulary import Choice
@@ -43,7 +44,10 @@ def _approve(driver: GatewayConsent) -> str:
     client = driver.client(f"Honest Client {secrets.token_hex(4)}")
     asked = client.call(tool)
     if not asked.needs_consent:
-        return f"a first call of {tool.name}: expected CONSENT_REQUIRED, got {asked.describe()}"
+        return (
+            f"a first call of {tool.name}: expected CONSENT_REQUIRED, got {asked.describe()}"
+            f"{hint_of_codes(asked)}"
+        )
     if asked.executed:
         return f"a first call of {tool.name}: asked, and ran without an answer"
     try:

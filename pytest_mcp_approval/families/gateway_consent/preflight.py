@@ -14,6 +14,7 @@ from ...wire import ListingError, WireError
 from ...wire.text import neutralise
 from ..driving import DriverError
 from ..looking import NotOffered, Preflight, PreflightError
+from .answers import hint_of_codes
 from .driver import GatewayConsent
 from .table import SafeTool, missing_tools
 from .vocabulary import FAMILY, Kind
@@ -63,10 +64,11 @@ def _try(
     if not answer.needs_consent and not asked_for:
         raise NotOffered(
             f"no gateway: a first call of {neutralise(tools[0].name, 60)} brought no "
-            f"CONSENT_REQUIRED but {neutralise(answer.describe(), 100)}"
+            f"CONSENT_REQUIRED but {neutralise(answer.describe(), 100)}{hint_of_codes(answer)}"
         )
     _say_tools(tools, found)
-    found.say("consent", f"{neutralise(tools[0].name, 60)}: {neutralise(answer.describe(), 120)}")
+    came = f"{neutralise(answer.describe(), 120)}{hint_of_codes(answer)}"
+    found.say("consent", f"{neutralise(tools[0].name, 60)}: {came}")
     found.say("person", _person(driver))
     if driver.effects is not None and not any(name == "effects" for name, _ in found.lines):
         found.say("effects", neutralise(driver.effects.description, 70))

@@ -155,7 +155,7 @@ def read_description(given: Any) -> Description:
 
 
 def read_codes(given: Any) -> dict[Refusal, tuple[Sign, ...]]:
-    _known_keys("codes", given, tuple(Refusal))
+    _known_keys("codes", given, tuple(one.value for one in Refusal))
     signs = _standard()
     for name, value in given.items():
         values = value if isinstance(value, list) else [value]

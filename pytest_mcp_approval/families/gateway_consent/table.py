@@ -173,7 +173,10 @@ def read_table(given: Mapping[str, Any]) -> Table:
         elif key == "asks":
             values[name] = _one_of(key, value, (IN_THE_ANSWER, IN_A_DIALOG))
         elif key == "auth":
-            listed = [_one_of(key, one, tuple(AuthType)) for one in _texts(key, value)]
+            listed = [
+                _one_of(key, one, tuple(kind.value for kind in AuthType))
+                for one in _texts(key, value)
+            ]
             values[name] = tuple(AuthType(one) for one in listed)
         elif key == "call":
             values[name] = read_template(key, value)

@@ -32,6 +32,7 @@ def judge(pytester: pytest.Pytester, *options: str, table: str = TABLE, flags: s
         "-p",
         "no:cacheprovider",
         *plugin_options(),
+        "--mcp-approval",
         "--mcp-approval-family=gateway_consent",
         "--mcp-approval-browser=none",
         *options,
@@ -113,3 +114,40 @@ def test_an_empty_name_may_be_a_name(pytester: pytest.Pytester):
     assert of_rules(found, Verdict.FAILED) == {}
     warned = of_rules(found, Verdict.WARNING)["caller-identity"]
     assert "with an empty name is a caller of its own" in "\n".join(warned)
+
+
+ONE_TOOL = TABLE.partition('"mail:read"')[0].replace("descriptors-environment", "# ")
+
+
+def test_what_it_need_not_have_does_not_apply(pytester: pytest.Pytester):
+    """One app with one tool, no way to authorise: nothing of that is left to verify."""
+    rules = ("all-platforms", "authorize-all", "tool-isolation", "two-layers", "api-key")
+    _, found = judge(pytester, *(f"--mcp-approval-select={rule}" for rule in rules), table=ONE_TOOL)
+    assert of_rules(found, Verdict.FAILED, Verdict.HARNESS_ERROR) == {}
+    told = "\n".join(
+        line for lines in of_rules(found, Verdict.NOT_APPLICABLE).values() for line in lines
+    )
+    assert "no tool of a desktop app is named; if the gateway has one: kind = 'desktop'" in told
+    assert "the gateway has no second tool of mail" in told
+    assert "the gateway has no tool of a second app" in told
+    assert "the gateway has no apps with apiKey (auth in [gateway_consent])" in told
+    missing = of_rules(found, Verdict.NOT_VERIFIED)
+    assert set(missing) == {"tool-isolation"}, "lookalikes need apps of the suite's own"
+    assert all("descriptors-environment" in line for line in missing["tool-isolation"])
+
+
+def test_a_second_run_on_the_same_state_needs_no_reset(pytester: pytest.Pytester):
+    """What has one name in every run (Unknown Client, __proto__) is not decided on for good."""
+    folder = pytester.mkdir("kept")
+    table = TABLE.replace("{state}", str(folder))
+    for _ in range(2):
+        result, found = judge(pytester, "--mcp-approval-select=caller-i*", table=table)
+        assert result.ret == 0
+        assert {one["verdict"] for one in found} == {Verdict.PASSED}
+    assert (folder / "decisions").exists()
+
+
+def test_a_question_that_is_not_understood_leads_to_the_codes(pytester: pytest.Pytester):
+    table = TABLE.replace("CONSENT_REQUIRED = -32010", "")
+    result, _ = judge(pytester, "--mcp-approval-select=deny", table=table)
+    result.stdout.fnmatch_lines(["*if it asks a person so: codes.CONSENT_REQUIRED in*"])

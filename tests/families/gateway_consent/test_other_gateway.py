@@ -77,7 +77,11 @@ def test_its_faults_are_found_too(pytester: pytest.Pytester):
 
 
 MISTAKES = {
-    "a key that there is not": ('person = "hook:', 'perosn = "hook:', "*got 'perosn', expected*"),
+    "a key that there is not": (
+        'person = "hook:',
+        'perosn = "hook:',
+        "*got 'perosn', did you mean 'person'*",
+    ),
     "no such person": ('"hook:http', '"http', "*person: got 'http*expected page, browser, hook*"),
     "a kind that there is not": ('kind = "web"', 'kind = "phone"', "*kind: got 'phone'*"),
     "a tool that there is not": ('"mail.send"', '"mail.sned"', "*does not list: mail.sned*"),
