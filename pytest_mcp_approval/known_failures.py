@@ -26,9 +26,8 @@ from .catalogue.baseline import (
     renewed,
 )
 from .catalogue.requirements import selected
-from .failure_text import FailureText
+from .failure_text import tell_failure
 from .settings import PREFIX, Settings, SettingsError
-from .starting import ROOT
 
 if TYPE_CHECKING:
     from .report.results import Results, ScenarioResult
@@ -90,7 +89,7 @@ class KnownFailures:
         done = yield
         if not hasattr(self.config, "workerinput") and not self._renews_itself:
             for stale in self.comparison().stale:
-                self._fail(session, stale.rule, stale.line(self.baseline.name))
+                tell_failure(session, "baseline", stale.rule, stale.line(self.baseline.name))
         return done
 
     def comparison(self) -> Comparison:
@@ -120,25 +119,6 @@ class KnownFailures:
         return self.settings.baseline is not None and (
             self.settings.write_baseline == self.settings.baseline
         )
-
-    def _fail(self, session: pytest.Session, rule: str, line: str) -> None:
-        nodeid = f"{ROOT}/baseline::{rule}"
-        report = pytest.TestReport(
-            nodeid=nodeid,
-            location=(f"{ROOT}/baseline", None, rule),
-            keywords={},
-            outcome="failed",
-            longrepr=FailureText(line, line),
-            when="call",
-        )
-        session.testscollected += 1
-        # There is no such test to run again, so those who remember failures are not told.
-        manager = self.config.pluginmanager
-        deaf = [manager.getplugin(name) for name in ("lfplugin", "stepwiseplugin")]
-        tell = manager.subset_hook_caller(
-            "pytest_runtest_logreport", remove_plugins=[one for one in deaf if one is not None]
-        )
-        tell(report=report)
 
     def header_line(self) -> tuple[str, str] | None:
         """What is known before the first verdict."""

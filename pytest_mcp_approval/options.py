@@ -127,6 +127,14 @@ OPTIONS = (
     Option("compare", "tell what changed since the run of this .json report", "FILE"),
     Option("findings", "where findings are left (default: .mcp-approval/findings)", "FOLDER|none"),
     Option("replay", "run the scenario of a finding again, and compare (docs/report.md)", "FILE"),
+    Option(
+        "require-verified",
+        "fail the run for each rule (like PATTERN, if one is given) that was not verified; "
+        "repeatable",
+        "PATTERN",
+        repeatable=True,
+        optional="*",
+    ),
     Option("strict", "a SHOULD that is not met fails the run", flag=True),
     Option("timeout", "seconds that the target gets for one answer (default: 10)", "SECONDS"),
 )

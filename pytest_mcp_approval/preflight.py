@@ -14,9 +14,10 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from .catalogue import catalogue
+from .catalogue import NotVerified, catalogue
 from .catalogue.requirements import scenarios_folder
 from .collection import ON_A_PAGE
+from .families.driving import DriverError
 from .families.looking import NotOffered, Preflight, PreflightError
 from .settings import NO_BROWSER, PREFIX, Settings
 from .support.nearest import meant
@@ -129,6 +130,7 @@ def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
     if not target.speaks_mcp:
         found.say("target", f"{neutralise(target.spec.text, 90)}  (no server)")
         _look_for_families(target, found, wanted)
+        _approve(target, found)
         _say_clock(target, found)
         _say_missing(target, found)
         return
@@ -144,10 +146,14 @@ def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
         found.say("launch", neutralise(target.settings.launch, 100))
     _check_names(target)
     _look_for_families(target, found, wanted)
+    _approve(target, found)
     _say_clock(target, found)
     _say_page(target, found)
-    if target.effects() is None:
+    probe = target.effects()
+    if probe is None:
         found.say("effects", f"none: the answer is taken at its word ({PREFIX}effects)")
+    elif not any(name == "effects" for name, _ in found.lines):
+        found.say("effects", neutralise(probe.description, 70))
     _say_missing(target, found)
 
 
@@ -175,6 +181,33 @@ def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) 
         )
     if absent:
         found.say("families", f"{', '.join(found.offered)}  (not here: {', '.join(absent)})")
+
+
+def _approve(target: Target, found: Preflight) -> None:
+    """One honest approval in each family: where none succeeds, a refusal proves nothing."""
+    probe = target.effects()
+    for family in found.offered:
+        health = import_module(f"pytest_mcp_approval.families.{family}.health")
+        try:
+            before = probe.look() if probe is not None else None
+            problem = str(health.honest_approval(target))
+            if problem and probe is not None and probe.look() == before:
+                problem += (
+                    f" (no run is seen by {probe.description}: is it the right effects probe?)"
+                )
+        except NotVerified as error:
+            found.not_approved[family] = str(error.msg)
+            continue
+        except (DriverError, EffectsError, TargetError, WireError) as error:
+            problem = str(error)
+        if problem:
+            found.not_approved[family] = f"an honest approval failed: {neutralise(problem, 300)}"
+        else:
+            found.approved.append(family)
+    if found.approved:
+        found.say("approved", f"once, honestly: {', '.join(found.approved)}")
+    for family, why in found.not_approved.items():
+        found.say("NOT" if found.approved else "approved", f"{family}: {neutralise(why, 200)}")
 
 
 def _say_page(target: Target, found: Preflight) -> None:

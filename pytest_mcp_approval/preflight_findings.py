@@ -24,6 +24,10 @@ class PreflightFindings:
     """Whether scenarios on a page are run."""
     clock_stuck: str = ""
     """Why the clock is not to be trusted, if it was moved and the target did not notice."""
+    approved: tuple[str, ...] = ()
+    """The families in which an honest approval was made."""
+    not_approved: Mapping[str, str] = field(default_factory=dict)
+    """Why not, by family, in one line each."""
     answered: tuple[str, ...] = ()
     """The kinds of request that the target answered."""
     samples: Mapping[str, str] = field(default_factory=dict)
@@ -35,7 +39,7 @@ class PreflightFindings:
     @classmethod
     def from_json(cls, text: str) -> PreflightFindings:
         data: dict[str, Any] = json.loads(text)
-        for name in ("offered", "answered"):
+        for name in ("offered", "approved", "answered"):
             data[name] = tuple(data[name])
         return cls(**data)
 

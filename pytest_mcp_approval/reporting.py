@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import os
 import shlex
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -51,7 +51,10 @@ _EVERY_CHECK = 2
 """With -vv pytest tells each failed check at length."""
 _NOTHING_RAN = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 _NOT_REPEATED = frozenset(
-    {"baseline", "compare", "findings", "replay", "report", "select", "write-baseline"}
+    {
+        *("baseline", "compare", "findings", "replay", "report", "require-verified", "select"),
+        "write-baseline",
+    }
 )
 """Options that say what is left behind, not what is judged."""
 _WITHHELD = {"header": "NAME: VALUE", "environment": "NAME=VALUE"}
@@ -102,6 +105,10 @@ class Reporting:
     def shown(self, lines: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Lines of the header, without secrets."""
         return [(name, self.secrets.hide(value)) for name, value in lines]
+
+    def hidden(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """The same without secrets."""
+        return {name: self.secrets.hide(text) for name, text in texts.items()}
 
     # ---- while scenarios run
 

@@ -33,6 +33,7 @@ from .failure_text import FailureText
 from .families.driving import DriverError
 from .known_failures import KnownFailures
 from .preflight_findings import WORKER_INPUT, PreflightFindings, of_worker
+from .proof import NOTHING_PROVED, Proof
 from .report.results import Results, ScenarioResult
 from .report.terminal import colour_of, header_lines, summary_lines
 from .reporting import Reporting
@@ -43,9 +44,6 @@ from .vitals import NAME as VITALS
 from .vitals import Vitals
 from .waiting import Held, Waiting
 from .wire import WireError
-
-PREFLIGHT_FAILED = 10
-"""pytest's exit code when the target cannot be judged at all: nothing was."""
 
 _LETTERS = {
     Verdict.KNOWN: ("known", "k", ("KNOWN", {"yellow": True})),
@@ -77,7 +75,9 @@ class Run:
                 raise SettingsError(
                     f"{PREFIX}family: got {family!r}, {expected(family, families())}"
                 )
-        _check_patterns("select", settings.select, settings.families or families())
+        if not self.is_worker:  # the controller has done so, with all rules there are
+            _check_patterns("select", settings.select, self.rules())
+            _check_patterns("require-verified", settings.require_verified, self.rules())
         self.known = KnownFailures(config, settings, self.results)
         config.pluginmanager.register(self.known, "mcp-approval-known")
         config.pluginmanager.register(Ending(), "mcp-approval-ending")
@@ -87,6 +87,7 @@ class Run:
         config.pluginmanager.register(self.aftermath, AFTERMATH)
         if settings.clock.startswith("wait"):
             config.pluginmanager.register(Waiting(), "mcp-approval-waiting")
+        config.pluginmanager.register(Proof(self), "mcp-approval-proof")
         self.reporting = Reporting(config, settings, self)
         config.pluginmanager.register(self.reporting, "mcp-approval-reporting")
 
@@ -137,6 +138,8 @@ class Run:
                 offered=tuple(found.offered),
                 with_page=found.with_page,
                 clock_stuck=found.clock_stuck,
+                approved=tuple(found.approved),
+                not_approved=self.reporting.hidden(found.not_approved),
                 answered=tuple(sorted(vigil.answered)),
                 samples={kind: body.decode("latin-1") for kind, body in vigil.samples.items()},
             )
@@ -144,7 +147,7 @@ class Run:
             reporter = self.config.pluginmanager.getplugin("terminalreporter")
             for line in self.reporting.secrets.hide(str(error)).splitlines():
                 reporter.write_line(line, red=True)
-            pytest.exit("nothing was judged", returncode=PREFLIGHT_FAILED)
+            pytest.exit("nothing was judged", returncode=NOTHING_PROVED)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -231,9 +234,8 @@ class Run:
             terminalreporter.write_line(line, red=wrong)
 
 
-def _check_patterns(option: str, patterns: tuple[str, ...], among: tuple[str, ...]) -> None:
+def _check_patterns(option: str, patterns: tuple[str, ...], known: list[Requirement]) -> None:
     """Each must be like some rule: one that is not was mistyped, or the wrong family is chosen."""
-    known = [rule for family in among for rule in catalogue(family)]
     for pattern in patterns:
         if not any(selected(rule.id, (pattern,)) for rule in known):
             names = [name for rule in known for name in (rule.id, rule.name)]

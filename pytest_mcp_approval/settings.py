@@ -68,6 +68,8 @@ class Settings:
     replay: Path | None = None
     baseline: Path | None = None
     write_baseline: Path | None = None
+    require_verified: tuple[str, ...] = ()
+    """Patterns of rules that have to be verified; none: nothing has to be."""
     strict: bool = False
     timeout: float = 10.0
     family_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -120,6 +122,7 @@ def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Sett
         replay=reporting.existing("replay", one("replay"), directory),
         baseline=directory / name if (name := one("baseline")) else None,
         write_baseline=_write_baseline(one("write-baseline"), one("baseline"), directory),
+        require_verified=_required(values),
         strict=_truth(values, "strict"),
         timeout=_timeout(values.get("timeout", 10.0)),
         family_settings=_family_settings(values),
@@ -161,6 +164,14 @@ def _truth(values: Mapping[str, Any], name: str) -> bool:
     if not isinstance(value, bool):
         raise SettingsError(f"{name}: got {value!r}, expected true or false")
     return value
+
+
+def _required(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """A pattern or several, or true for all rules."""
+    value = values.get("require-verified", ())
+    if isinstance(value, bool):
+        return ("*",) if value else ()
+    return _texts(values, "require-verified")
 
 
 def _origin(value: str | None) -> str | None:

@@ -22,7 +22,7 @@ from .preflight_findings import of_worker
 from .report.results import ScenarioResult
 from .settings import PREFIX, Settings
 from .support.json_reading import read_json
-from .target import Target, TargetError
+from .target import EffectsError, Target, TargetError
 from .wire import (
     Deadline,
     Outcome,
@@ -55,6 +55,7 @@ _REPEATS = 2
 _OF_THE_CONNECTION = frozenset({"host", "mcp-session-id", "content-length"})
 """Headers of a request that belong to where and when it was sent."""
 
+_PROBE = "what shows the effects"
 _ADVICE = {
     "http": "Is the server still running? Its log says what happened.",
     "stdio": "Run the command by hand: what it wrote last to standard error is in the line above.",
@@ -145,6 +146,8 @@ class Vitals:
     ) -> ScenarioResult:
         """The verdict, or "not verified" where the target did not stay to be judged."""
         error = call.excinfo.value if call.excinfo is not None else None
+        if isinstance(error, EffectsError):
+            return self._lose(result, report, result.why)
         if isinstance(error, (WireError, TargetError)):
             self._shaken = True
             return self._lose(result, report, result.why)
@@ -216,9 +219,9 @@ class Vitals:
     def _lose(self, result: ScenarioResult, report: pytest.TestReport, why: str) -> ScenarioResult:
         self._lost_in_a_row += 1
         if self._lost_in_a_row >= _LOST_CHECKS and not self.gone:
+            who = _PROBE if why.startswith("effects") else "the target is gone: it"
             self.gone = (
-                f"the target is gone: it broke off in {_LOST_CHECKS} checks in a row, "
-                f"in the last one at {why}"
+                f"{who} broke off in {_LOST_CHECKS} checks in a row, in the last one at {why}"
             )
         report.outcome = "skipped"
         report.longrepr = (result.scenario, 0, f"Skipped: {why}")
@@ -253,7 +256,11 @@ class Vitals:
         if not self._lost:
             return []
         gone = next((one["gone"] for one in self._lost if one["gone"]), "")
-        what = gone or f"the target did not stay to be judged: {self._lost[0]['line']}"
+        first = self._lost[0]["line"]
+        # It may be served by somebody else than the target, who is well.
+        by_probe = first.startswith("effects")
+        who = f"{_PROBE} could not be read" if by_probe else "the target did not stay to be judged"
+        what = gone or f"{who}: {first}"
         rules = {rule for one in self._lost for rule in one["rules"]}
         kind = self.settings.targets[0].partition(":")[0].replace("https", "http")
         checks = f"{len(self._lost)} {'check' if len(self._lost) == 1 else 'checks'}"
@@ -262,7 +269,9 @@ class Vitals:
             f"{checks} of {len(rules)} {'rule' if len(rules) == 1 else 'rules'} could not be made "
             f"for that; what was judged stands. Exit code {TARGET_LOST}, or 1 if something failed.",
         ]
-        if str(Outcome.NO_ANSWER.value) in what:
+        if by_probe:
+            lines.append(f"Is what serves {PREFIX}effects still up? It shows whether tools ran.")
+        elif str(Outcome.NO_ANSWER.value) in what:
             lines.append(
                 f"If it is only slow: {PREFIX}timeout=SECONDS (now {self.settings.timeout:g})."
             )

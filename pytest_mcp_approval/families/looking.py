@@ -48,6 +48,10 @@ class Preflight:
     clock_stuck: str = ""
     """Why the clock is not to be trusted, if it was moved and the target did not notice."""
     clock_checked: bool = False
+    approved: list[str] = field(default_factory=list)
+    """The families in which an honest approval was made."""
+    not_approved: dict[str, str] = field(default_factory=dict)
+    """Why none was made, by family."""
     with_page: bool = False
     """Whether a family that the server has is judged on a page too."""
 

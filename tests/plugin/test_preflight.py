@@ -163,7 +163,7 @@ def test_the_header_says_what_is_judged_and_with_what(suite):
             "*gated *place_trade (cross-platform)*wipe_cache (platform)*",
             "*enrol *a security key, on the page http://localhost",
             "*clock *injected, moves (checked +3600 s)",
-            "*approve *place_trade, run once*",
+            "*approved *once, honestly: sep2672",
             "*effects *tool list_effects",
         ]
     )

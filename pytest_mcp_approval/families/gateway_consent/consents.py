@@ -176,6 +176,7 @@ class Consents(Scene):
             raise NotVerified(
                 f"{tool.name} was allowed and not served, so nothing follows: {answer.describe()}"
             )
+        self.driver.served()
         return answer
 
     def is_served(self, answer: Answer, tool: SafeTool | None) -> bool:

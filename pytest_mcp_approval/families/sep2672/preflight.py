@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...settings import PREFIX, SettingsError
-from ...target import EffectsError, Target
+from ...target import Target
 from ...wire import ListingError
 from ...wire.text import neutralise
 from ..looking import NotOffered, Preflight, PreflightError
@@ -36,7 +36,6 @@ def look(target: Target, found: Preflight) -> None:
         found.check_clock(
             target.clock, lambda: approval.challenge(tool.name, tool.arguments).expires_at
         )
-        _honest_approval(approval, passkey, tool, found)
     if not runnable:
         found.missing.append(f"arguments for a gated tool ({PREFIX}tool NAME=JSON)")
 
@@ -89,25 +88,3 @@ def _honest_enrolment(approval: Approval, found: Preflight) -> Passkey | None:
         )
     found.say("enrol", f"refused: {reply.describe()}")
     return None
-
-
-def _honest_approval(
-    approval: Approval,
-    passkey: Passkey,
-    tool: ListedTool,
-    found: Preflight,
-) -> None:
-    try:
-        challenge = approval.challenge(tool.name, tool.arguments)
-        outcome = approval.call(challenge, passkey.sign(challenge))
-    except (DriverError, EffectsError, ValueError) as error:
-        found.say("approve", f"not possible: {neutralise(str(error), 160)}")
-        return
-    if not outcome.answered_with_result:
-        found.say("approve", f"an honest call was refused: {outcome.describe()}")
-    else:
-        found.say("approve", f"{neutralise(tool.name, 40)}, run once with its safe arguments")
-    if approval.effects is not None:
-        shows = outcome.runs == 1 or (outcome.runs is None and outcome.probed)
-        note = "" if shows else " (does NOT show the run: is it the right one?)"
-        found.say("effects", f"{neutralise(approval.effects.description, 70)}{note}")
