@@ -7,6 +7,7 @@ verdicts, and hands those to the report. Knows no family.
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -287,7 +288,8 @@ def judge(
     if isinstance(error, NotApplicable):
         return result.with_verdict(Verdict.NOT_APPLICABLE, str(error.msg))
     if isinstance(error, NotVerified):
-        return result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
+        unseen = result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
+        return replace(unseen, minor=error.minor)
     if isinstance(error, pytest.skip.Exception):
         return result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
     if isinstance(error, _OF_THE_TARGET) or type(error).__module__.startswith("playwright."):

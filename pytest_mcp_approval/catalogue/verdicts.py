@@ -55,14 +55,19 @@ class Finding(AssertionError):  # noqa: N818  # a finding is no error of ours
 
 
 class NotVerified(Skipped):
-    """The target offers no way to look; the message says what to configure."""
+    """The target offers no way to look; the message says what to configure.
 
-    def __init__(self, reason: str) -> None:
+    `minor`: the rule does not hang on this check. Where its others pass, it has passed with a note.
+    """
+
+    def __init__(self, reason: str, *, minor: bool = False) -> None:
         super().__init__(reason, _use_item_location=True)
+        self.minor = minor
 
 
 class NotApplicable(Skipped):
-    """The rule does not concern this target."""
+    """What is checked here does not concern this target, which need not have it. Where other checks
+    of the rule pass, it has passed with a note."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, _use_item_location=True)

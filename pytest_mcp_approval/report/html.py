@@ -219,7 +219,9 @@ def _not_verified(report: Report) -> list[str]:
     reasons: dict[str, list[JudgedRule]] = {}
     for one in report.rules:
         for why in dict.fromkeys(
-            found.why for found in one.scenarios if found.verdict is Verdict.NOT_VERIFIED
+            found.why
+            for found in one.scenarios
+            if found.verdict is Verdict.NOT_VERIFIED and one.verdict is not Verdict.PASSED
         ):
             reasons.setdefault(why, []).append(one)
     if not reasons:
@@ -342,6 +344,7 @@ def _rule(
     ]
     if rule.needs:
         lines.append(f"<dt>needs</dt><dd>{_text(', '.join(rule.needs))}</dd>")
+    lines += [f"<dt>note</dt><dd>{_text(note)}</dd>" for note in one.notes]
     lines += ["</dl>", *_findings(one, found, prefix)]
     lines.append(f'<div class="scenarios" data-rule="{number}"></div></div></details>')
     return lines

@@ -102,6 +102,7 @@ def _rule(one: JudgedRule) -> dict[str, Any]:
         "needs": list(rule.needs),
         "verdict": str(one.verdict),
         "checks": _counts(one.counts),
+        "notes": one.notes,
     }
 
 

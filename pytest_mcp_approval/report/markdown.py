@@ -129,7 +129,7 @@ def _not_verified(report: Report) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for one in report.rules:
         for found in one.scenarios:
-            if found.verdict is Verdict.NOT_VERIFIED:
+            if found.verdict is Verdict.NOT_VERIFIED and one.verdict is not Verdict.PASSED:
                 held = reasons.setdefault(found.why, [])
                 if one.rule.name not in held:
                     held.append(one.rule.name)

@@ -15,7 +15,7 @@ from pathlib import Path
 from ..catalogue import Requirement, Verdict
 from .comparison import Comparison, Earlier, compare
 from .findings import GroupedFinding, cascade, group_findings
-from .results import Results, ScenarioResult
+from .results import Results, ScenarioResult, notes_over, verdict_over
 from .shown import headline, worst
 
 _NAME_IN_HEADER = re.compile(r"; (?P<name>[^;()]+)\)$")
@@ -51,6 +51,11 @@ class JudgedRule:
     @property
     def counts(self) -> Counter[Verdict]:
         return Counter(one.verdict for one in self.scenarios)
+
+    @property
+    def notes(self) -> list[str]:
+        """Which of its checks were not made, if it has passed without them."""
+        return notes_over(self.scenarios)
 
     @property
     def deciding(self) -> list[ScenarioResult]:
@@ -151,7 +156,7 @@ def make_report(
     judged = []
     for rule in rules:
         found = by_rule.get(rule.id, [])
-        verdict = worst(one.verdict for one in found)
+        verdict = verdict_over(found)
         if verdict is not None:
             judged.append(JudgedRule(rule, verdict, tuple(found)))
     comparison = None

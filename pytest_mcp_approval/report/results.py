@@ -5,7 +5,8 @@ Results travel from xdist's workers as plain JSON. Knows no terminal and no file
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -38,6 +39,8 @@ class ScenarioResult:
     seconds: float = 0.0
     why: str = ""
     evidence: Evidence | None = None
+    minor: bool = False
+    """Not verified, in a part that the rule does not hang on."""
     again: str = ""
     """The command that runs this scenario alone, as short as there is one."""
     command: str = ""
@@ -117,6 +120,7 @@ class ScenarioResult:
             seconds=data["seconds"],
             why=data["why"],
             evidence=Evidence(**evidence) if evidence else None,
+            minor=data.get("minor", False),
             again=data["again"],
             command=data["command"],
             replay=data["replay"],
@@ -125,6 +129,31 @@ class ScenarioResult:
             files=tuple(data.get("files", ())),
             conversation=data["conversation"],
         )
+
+
+def verdict_over(results: Iterable[ScenarioResult]) -> Verdict | None:
+    """What the scenarios of one rule make of it: the worst decides; None if there is none.
+
+    What does not concern the target, or is a minor part, hides no pass and makes none. Anything
+    else that was not verified decides: a rule of which an essential check was not made has not
+    passed.
+    """
+    held = list(results)
+    decided = worst(one.verdict for one in held if not one.minor)
+    if decided in (None, Verdict.NOT_APPLICABLE) and any(one.minor for one in held):
+        return Verdict.NOT_VERIFIED
+    return decided
+
+
+def notes_over(results: Iterable[ScenarioResult]) -> list[str]:
+    """Of a rule that has passed: which of its checks were not made, and why."""
+    held = list(results)
+    if verdict_over(held) is not Verdict.PASSED:
+        return []
+    reasons = Counter(one.why for one in held if one.minor or one.verdict is Verdict.NOT_APPLICABLE)
+    return [
+        f"{count} of {len(held)} checks not made: {why}" for why, count in sorted(reasons.items())
+    ]
 
 
 WORDS = {Verdict.FAILED: "FAIL", Verdict.WARNING: "WARN", Verdict.KNOWN: "KNOWN"}
@@ -171,8 +200,11 @@ class Results:
         self.scenarios.append(result)
 
     def verdict_of(self, rule: str) -> Verdict | None:
-        """The worst that a rule's scenarios said; None if none ran."""
-        return worst(result.verdict for result in self.scenarios if rule in result.rules)
+        """What a rule's scenarios make of it; None if none ran."""
+        return verdict_over(one for one in self.scenarios if rule in one.rules)
+
+    def notes_of(self, rule: str) -> list[str]:
+        return notes_over(one for one in self.scenarios if rule in one.rules)
 
     def of(self, rule: str, verdict: Verdict) -> list[ScenarioResult]:
         return [one for one in self.scenarios if rule in one.rules and one.verdict is verdict]

@@ -49,6 +49,7 @@ def summary_lines(report: Report, *, width: int = WIDTH, verbose: bool = False) 
     told = [one for one in report.findings if one.verdict is not Verdict.KNOWN]
     lines += _findings(told, width, verbose=verbose)
     lines += _known(report)
+    lines += _notes(report)
     lines += _not_verified(report)
     for family, rules in report.families.items():
         lines += _score(rules, family, width)
@@ -161,12 +162,25 @@ def _known(report: Report) -> list[str]:
     return [*lines.values(), ""] if lines else []
 
 
+def _notes(report: Report) -> list[str]:
+    """Rules that passed without some of their checks, by the reason."""
+    reasons: dict[str, list[str]] = {}
+    for one in report.rules:
+        for note in one.notes:
+            reasons.setdefault(note, []).append(one.rule.name)
+    lines = []
+    for note, names in reasons.items():
+        shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+        lines.append(f"passed, note  {shown}: {neutralise(note, _LONGEST)}")
+    return [*lines, ""] if lines else []
+
+
 def _not_verified(report: Report) -> list[str]:
     """What was not judged, grouped by what would have to be configured."""
     reasons: dict[str, tuple[str, list[str]]] = {}
     for rule in report.rules:
         for one in rule.scenarios:
-            if one.verdict is Verdict.NOT_VERIFIED:
+            if one.verdict is Verdict.NOT_VERIFIED and rule.verdict is not Verdict.PASSED:
                 _, held = reasons.setdefault(gist(one.why), (one.why, []))
                 if rule.rule.name not in held:
                     held.append(rule.rule.name)
