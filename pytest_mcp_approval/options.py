@@ -66,6 +66,13 @@ OPTIONS = (
     ),
     Option("header", "a header for every HTTP request; redacted in reports", "NAME: VALUE", True),
     Option(
+        "header-from",
+        "the same with a secret from elsewhere: {env:NAME} and {file:PATH} in the value are "
+        "replaced, as in 'Authorization: Bearer {env:TOKEN}'; repeatable",
+        "NAME: VALUE",
+        repeatable=True,
+    ),
+    Option(
         "tool",
         "a gated tool, and arguments that are safe to run it with; repeatable",
         "NAME=JSON",
@@ -96,6 +103,13 @@ OPTIONS = (
     Option(
         "environment",
         "a variable for the server that the suite starts; redacted in reports; repeatable",
+        "NAME=VALUE",
+        repeatable=True,
+    ),
+    Option(
+        "environment-from",
+        "the same with a secret from elsewhere: {env:NAME} and {file:PATH} in the value are "
+        "replaced; repeatable",
         "NAME=VALUE",
         repeatable=True,
     ),

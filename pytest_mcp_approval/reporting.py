@@ -57,6 +57,9 @@ _NOT_REPEATED = frozenset(
     }
 )
 """Options that say what is left behind, not what is judged."""
+_DRAWN = frozenset({"header-from", "environment-from"})
+"""Options that name secrets by their places. A finding of somebody else's must not have them read
+and sent to where it says, so findings bring none along."""
 _WITHHELD = {"header": "NAME: VALUE", "environment": "NAME=VALUE"}
 """Options with secrets: what stands for them in a command."""
 
@@ -270,7 +273,7 @@ class Reporting:
         found = {}
         for option in OPTIONS:
             value = self.config.getoption(option.destination)
-            if value and option.name not in _NOT_REPEATED and option.name not in _WITHHELD:
+            if value and option.name not in _NOT_REPEATED | _DRAWN | set(_WITHHELD):
                 found[option.name] = self.secrets.hide_all(value)
         return found
 
@@ -311,7 +314,7 @@ def _check_withheld(finding: Finding, settings: Settings) -> None:
                 form = _WITHHELD[option].replace("NAME", name)
                 raise SettingsError(
                     f"{PREFIX}replay: the run had {option} {name!r}, whose value is not kept: "
-                    f"add {PREFIX}{option}='{form}'"
+                    f"add {PREFIX}{option}='{form}', or {PREFIX}{option}-from"
                 )
 
 
@@ -321,7 +324,7 @@ def replay_options(path: Path, name: str) -> tuple[dict[str, Any], str]:
         finding = read_finding(path, name)
     except ReplayError as error:
         raise SettingsError(f"{PREFIX}replay: {error}") from None
-    known = {option.name for option in OPTIONS} - _NOT_REPEATED - set(_WITHHELD)
+    known = {option.name for option in OPTIONS} - _NOT_REPEATED - _DRAWN - set(_WITHHELD)
     return {k: v for k, v in finding.options.items() if k in known}, finding.scenario
 
 
@@ -355,9 +358,10 @@ def _own_options(config: pytest.Config) -> str:
 
 
 def _family_secrets(settings: Settings) -> dict[str, str]:
-    """What the tables of the families have under `secret`."""
-    return {
+    """What the tables of the families have under `secret`, and what was drawn from elsewhere."""
+    found = {
         f"{family}.secret": table["secret"]
         for family, table in settings.family_settings.items()
         if isinstance(table.get("secret"), str)
     }
+    return found | {f"secret {n}": value for n, value in enumerate(settings.drawn_secrets)}

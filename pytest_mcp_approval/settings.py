@@ -74,6 +74,8 @@ class Settings:
     timeout: float = 10.0
     family_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """By family; what a family can be told is its own matter."""
+    drawn_secrets: tuple[str, ...] = field(default=(), repr=False)
+    """What was drawn from the environment or files, for headers and variables."""
     directory: Path = Path()
     """Where the user started: commands run here, and servers if nothing else is said."""
 
@@ -82,6 +84,7 @@ def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Sett
     """The settings of a run; `given` is what the command line says, by option name."""
     from . import launch_settings as launching  # here: a run without a target needs none
     from . import report_settings as reporting
+    from . import secret_settings as secret
 
     values = file_values(settings_folder(root, directory) or root)
     if given.get("target"):
@@ -97,19 +100,29 @@ def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Sett
             raise SettingsError(f"{name}: got {value!r}, expected text")
         return value
 
+    drawn: list[str] = []
+
+    def both(name: str, literal: Mapping[str, str]) -> dict[str, str]:
+        """As they stand, and drawn from elsewhere; what the command line says comes first."""
+        source = f"{name}-from"
+        other = secret.drawn(source, values.get(source, ()), directory, drawn)
+        if given.get(source):
+            return secret.merged(literal, other)
+        return secret.merged(other, literal)
+
     return Settings(
         targets=_texts(values, "target"),
         origin=_origin(one("origin")),
         page=_page(one("page")),
         browser=one("browser"),
-        headers=_headers(values.get("header", ())),
+        headers=both("header", secret.headers(values.get("header", ()))),
         tools=_tools(values.get("tool", ())),
         generate_arguments=_truth(values, "generate-arguments"),
         effects=_effects(one("effects")),
         reset=one("reset"),
         launch=launching.command(one("launch")),
         launch_timeout=launching.timeout(values.get("launch-timeout", 30.0)),
-        environment=launching.environment(values.get("environment", ())),
+        environment=both("environment", launching.environment(values.get("environment", ()))),
         server_directory=launching.directory(one("directory"), directory),
         clock=launching.clock(one("clock") or "auto"),
         server_id=one("server-id"),
@@ -126,6 +139,7 @@ def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Sett
         strict=_truth(values, "strict"),
         timeout=_timeout(values.get("timeout", 10.0)),
         family_settings=_family_settings(values),
+        drawn_secrets=tuple(drawn),
         directory=directory,
     )
 
@@ -201,22 +215,6 @@ def _page(value: str | None) -> str | None:
             "no passkeys for addresses"
         )
     return value
-
-
-def _headers(given: Any) -> dict[str, str]:
-    if isinstance(given, Mapping):
-        return {str(name): str(value) for name, value in given.items()}
-    headers = {}
-    for text in (given,) if isinstance(given, str) else given:
-        name, colon, value = str(text).partition(":")
-        if not colon or not name.strip():
-            # The value may be a secret, so it is not shown.
-            raise SettingsError(
-                f"{PREFIX}header: got no 'NAME: VALUE', expected one, e.g. "
-                "'Authorization: Bearer ...'"
-            )
-        headers[name.strip()] = value.strip()
-    return headers
 
 
 def _tools(given: Any) -> dict[str, Any]:
