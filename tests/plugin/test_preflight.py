@@ -177,11 +177,12 @@ def test_the_handshake_era_can_be_asked_for(suite):
     result.stdout.fnmatch_lines(["*(handshake era, 2025-11-25; *"])
 
 
-def test_an_effects_probe_that_shows_nothing_is_noticed(suite):
+def test_an_effects_probe_that_is_not_there_is_noticed(suite):
     result = suite.run(
         "--mcp-approval-select=sep2672/4.8-03-method", "--mcp-approval-effects=tool:get_nothing"
     )
-    assert "effects by tool get_nothing" in said(result)
+    assert result.ret == PREFLIGHT_FAILED
+    assert "effects: got 'tool:get_nothing', which the server does not list" in said(result)
 
 
 def test_a_clock_that_does_not_move_is_not_trusted(suite):
