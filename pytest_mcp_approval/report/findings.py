@@ -19,7 +19,7 @@ from .results import ScenarioResult
 
 FOUND = (Verdict.FAILED, Verdict.WARNING, Verdict.KNOWN)
 """The verdicts that make a finding, in the order of telling."""
-_NOT_IN_ORDER = (Verdict.FAILED, Verdict.NOT_VERIFIED, Verdict.HARNESS_ERROR)
+_NOT_IN_ORDER = (Verdict.FAILED, Verdict.WARNING, Verdict.NOT_VERIFIED, Verdict.HARNESS_ERROR)
 _LONGEST_LABEL = 45
 _CASCADE_CHECKS = 10
 _LONGEST_REASON = 300
@@ -28,7 +28,13 @@ _EXPECTED = re.compile(
     r"(?: (?P<reasons>\w+(?: or \w+)*))?(?:, (?P<effect>.+))?"
 )
 _CAME = re.compile(r"error (?P<code>-?\d+) (?P<reason>\w+)(?:, (?P<effect>.+))?")
-_SAID = re.compile(r"(?:error -?\d+|HTTP \d{3}|no answer|the connection) .*")
+_NOTED_CODE = re.compile(
+    r"error (?P<code>-?\d+) .*the reason is right, and section .* fixes the code"
+)
+_NOT_RUN = re.compile(r"\b(?:tool|operation|content) not run\b")
+_SAID = re.compile(
+    r"(?:honest calls fail since|error -?\d+|HTTP \d{3}|no answer|the connection) .*"
+)
 _EFFECT = re.compile(r"[,;] (?:tool|operation|content|something) (?:not run|ran|run\b.*)$")
 
 
@@ -85,8 +91,11 @@ def group_findings(
             key = (FOUND.index(one.verdict), named[0], *wrong_in(one))
             groups.setdefault(key, []).append(one)
     found = []
-    # By verdict and rule; within a rule what most checks have found.
-    ordered = sorted(groups.items(), key=lambda pair: (*pair[0][:2], -len(pair[1]), pair[0][2:]))
+    # By verdict and rule; within a rule what ran comes first, then what most checks have found.
+    ordered = sorted(
+        groups.items(),
+        key=lambda pair: (*pair[0][:2], not has_run(pair[1][0]), -len(pair[1]), pair[0][2:]),
+    )
     for number, ((_, place, *_), checks) in enumerate(ordered, 1):
         example, *variants = sorted(checks, key=_complexity)
         found.append(
@@ -97,10 +106,12 @@ def group_findings(
 
 def answer_of(one: ScenarioResult) -> tuple[str, str]:
     """What was expected and what came, as far as it counts."""
-    if one.evidence is None:
-        return "", gist(one.why)
-    evidence = one.evidence
-    return gist(evidence.expected, evidence.sent), gist(evidence.got, evidence.sent)
+    found = one.evidence
+    if found is not None:
+        return gist(found.expected, found.sent), gist(found.got, found.sent)
+    # A note says "what was sent: what came", and perhaps "; how it is read".
+    sent, _, came = one.why.partition(": ")
+    return "", gist(came or sent, sent)
 
 
 def wrong_in(one: ScenarioResult) -> tuple[str, str]:
@@ -112,24 +123,37 @@ def wrong_in(one: ScenarioResult) -> tuple[str, str]:
 
 def only_the_code(one: ScenarioResult) -> str:
     """A line, if the answer has the expected reason and effect under another code."""
-    if one.evidence is None:
-        return ""
-    wanted = _EXPECTED.fullmatch(one.evidence.expected)
-    came = _CAME.fullmatch(gist(one.evidence.got))
+    found = one.evidence
+    if found is None:
+        noted = _NOTED_CODE.search(one.why)
+        return f"code {noted['code']} instead of the document's, else as expected" if noted else ""
+    wanted = _EXPECTED.fullmatch(found.expected)
+    came = _CAME.fullmatch(gist(found.got))
     if not wanted or not came or came["code"] == wanted["code"]:
         return ""
-    reasons = (
-        wanted["reasons"] or one.evidence.sent
-    )  # a check of codes alone says which it provokes
+    # A check of codes alone says in what it sent which reason it provokes.
+    reasons = wanted["reasons"] or found.sent
     if not re.search(rf"\b{came['reason']}\b", reasons) or wanted["effect"] != came["effect"]:
         return ""
     return f"code {came['code']} instead of {wanted['code']}, else as expected"
 
 
+def breaks_the_server(one: GroupedFinding) -> bool:
+    """Whether honest people are not served any more after its example."""
+    found = one.example.evidence
+    return found is not None and "honest calls fail" in found.got
+
+
+def has_run(one: ScenarioResult) -> bool:
+    """Whether something ran that had to be refused."""
+    found = one.evidence
+    return bool(found and _NOT_RUN.search(found.expected) and not _NOT_RUN.search(found.got))
+
+
 def _with_alike(found: Sequence[GroupedFinding]) -> tuple[GroupedFinding, ...]:
     by_answer: dict[tuple[Verdict, str, str], list[int]] = {}
     for one in found:
-        if one.example.evidence is not None:
+        if one.example.evidence is not None or only_the_code(one.example):
             by_answer.setdefault((one.verdict, *wrong_in(one.example)), []).append(one.number)
     shared = {number: numbers for numbers in by_answer.values() for number in numbers}
     return tuple(
@@ -144,7 +168,7 @@ def _complexity(one: ScenarioResult) -> tuple[int, str]:
 
 
 def _told(one: ScenarioResult) -> str:
-    return one.evidence.sent if one.evidence is not None else ""
+    return one.evidence.sent if one.evidence is not None else one.why.partition(": ")[0]
 
 
 def _own_words(texts: Sequence[str]) -> list[str]:
@@ -185,7 +209,7 @@ def cascade(scenarios: Sequence[ScenarioResult]) -> str:
     example = min(most, key=_complexity)
     got = example.evidence.got if example.evidence is not None else example.why
     what = neutralise(only_the_code(example) or _core(got), _LONGEST_REASON)
-    return f"{len(wrong)} checks did not pass, {len(most)} of them for one reason: {what}"
+    return f"{len(wrong)} checks are not in order, {len(most)} of them for one reason: {what}"
 
 
 def _reason(one: ScenarioResult) -> str:

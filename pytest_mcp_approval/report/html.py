@@ -30,7 +30,7 @@ _MOST_FINDINGS = 6
 """Of one rule that stand in the page itself; all checks are in its list of scenarios."""
 _MOST_LABELS = 40
 _OPEN_AT_FIRST = 3
-_MOST_BROKEN = 6
+_MOST_BROKEN = 10
 _MOST_CHANGES = 12
 _MOST_REASONS = 12
 _LONGEST = 4_000
@@ -139,7 +139,7 @@ def _top(report: Report) -> list[str]:
 def _broken(report: Report) -> list[str]:
     """What a reader wants to know first: the findings, and what the suite stumbled over."""
     wrong: list[tuple[Verdict, Requirement, str, str]] = [
-        (one.verdict, one.rule, f"{one.number}. ", f" · {_checks(len(one.checks))}")
+        (one.verdict, one.rule, f"{one.number}. ", _came(one))
         for one in report.findings
         if one.verdict is Verdict.FAILED
     ]
@@ -158,6 +158,13 @@ def _broken(report: Report) -> list[str]:
         for verdict, rule, number, checks in wrong[:_MOST_BROKEN]
     ]
     return ['<ul class="broken">', *lines, *_and_more(len(wrong) - _MOST_BROKEN), "</ul>"]
+
+
+def _came(one: GroupedFinding) -> str:
+    """How often, and what it was: a rule may be broken in several ways."""
+    found = one.example.evidence
+    got = f'<br><span class="soft">got {_text(found.got, 160)}</span>' if found else ""
+    return f" · {_checks(len(one.checks))}{got}"
 
 
 def _checks(count: int) -> str:

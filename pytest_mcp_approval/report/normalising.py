@@ -11,6 +11,8 @@ import re
 from itertools import pairwise
 
 _GAP = "…"
+_GRADE = " (refused, but in other words)"
+"""What a scenario says beside an answer."""
 _KEPT = re.compile(
     r"""(?x)
       \berror\ -?\d+                                  # the code of a JSON-RPC error
@@ -45,7 +47,7 @@ _LONGEST = 4_000
 
 def gist(text: str, sent: str = "") -> str:
     """What `text` says, whatever numbers it says it with; `sent` is what it may repeat."""
-    text = " ".join(text[:_LONGEST].split())
+    text = " ".join(text[:_LONGEST].split()).replace(_GRADE, "")
     refusal = _REFUSAL.search(text)
     if refusal:
         # A reason says what the message says in other words, and a message varies.

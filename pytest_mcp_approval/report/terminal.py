@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ..catalogue import Verdict
 from ..support.text import neutralise
 from .comparison import Comparison
-from .findings import GroupedFinding
+from .findings import GroupedFinding, breaks_the_server, has_run
 from .model import JudgedRule, Report
 from .normalising import gist
 from .results import WORDS, evidence_rows
@@ -226,12 +226,18 @@ def _next(report: Report, told: Sequence[GroupedFinding], width: int) -> list[st
         )
     if not failed:
         return []
+    breaking = [str(one.number) for one in failed if breaks_the_server(one)]
+    ran = [str(one.number) for one in failed if has_run(one.example)]
     first = max(failed, key=lambda one: (len(one.alike), -one.number))
-    if first.alike:
+    if breaking:
+        advice = f"mend finding {_listed(breaking)} first: after it the server fails for all."
+    elif ran and len(ran) < len(failed):
+        advice = f"mend finding {_listed(ran)} first: what had to be refused ran."
+    elif first.alike:
         group = _listed([str(number) for number in sorted((first.number, *first.alike))])
         advice = f"findings {group} may well be one defect; start with {first.number}."
     else:
-        advice = f'mend finding {first.number}, then run the line after its "again".'
+        advice = f'mend finding {failed[0].number}, then run the line after its "again".'
     baseline = "For known failures: --mcp-approval-write-baseline=known.toml"
     return _wrapped("Next: ", f"{advice} {baseline}", width)
 

@@ -118,7 +118,7 @@ def test_a_cascade_is_said_before_everything_else():
     culprit = check("a call", "error -32603 row 99 is locked, tool not run")
     passed = [result(rule.id, name=f"test_fine_{rule.name}") for rule in RULES]
     whole = samples.report(*lost, culprit, *passed)
-    said = "31 checks did not pass, 31 of them for one reason: error -32603 row 99 is locked"
+    said = "31 checks are not in order, 31 of them for one reason: error -32603 row 99 is locked"
     assert whole.cascade == said
     assert summary_lines(whole)[1] == f"mcp-approval  {said}"
 

@@ -114,7 +114,7 @@ def test_every_format_for_people_says_a_cascade_first():
         for place, rule in enumerate(samples.RULES[:30])
     ]
     whole = samples.report(*lost)
-    said = "30 checks did not pass, 30 of them for one reason"
+    said = "30 checks are not in order, 30 of them for one reason"
     assert render_markdown(whole).splitlines()[2] == f"**{said}**: `` error -32603 `no` <b> ``"
     page = render_html(whole)
     assert page.index(said) < page.index("<main>")
