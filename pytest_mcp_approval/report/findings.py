@@ -22,6 +22,8 @@ FOUND = (Verdict.FAILED, Verdict.WARNING, Verdict.KNOWN)
 _NOT_IN_ORDER = (Verdict.FAILED, Verdict.WARNING, Verdict.NOT_VERIFIED, Verdict.HARNESS_ERROR)
 _LONGEST_LABEL = 45
 _CASCADE_CHECKS = 10
+_CASCADE_RULES = 5
+"""Fewer are no cascade: a rule or two may well be broken in the same way."""
 _LONGEST_REASON = 300
 _EXPECTED = re.compile(
     r"(?:a JSON-RPC error with code )?(?P<code>-3\d{4})"
@@ -204,7 +206,8 @@ def cascade(scenarios: Sequence[ScenarioResult]) -> str:
     if len(most) < _CASCADE_CHECKS or len(most) * 2 < len(wrong):
         return ""
     all_rules = {rule for one in scenarios for rule in one.rules}
-    if len({rule for one in most for rule in one.rules}) * 4 < len(all_rules):
+    concerned = {rule for one in most for rule in one.rules}
+    if len(concerned) < _CASCADE_RULES or len(concerned) * 4 < len(all_rules):
         return ""
     example = min(most, key=_complexity)
     got = example.evidence.got if example.evidence is not None else example.why

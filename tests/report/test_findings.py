@@ -126,6 +126,39 @@ def test_a_cascade_is_said_before_everything_else():
 def test_a_few_checks_that_fail_alike_are_no_cascade():
     passed = [result(rule.id, name=f"test_fine_{rule.name}") for rule in RULES]
     assert samples.report(*shapes(*map(str, range(40))), *passed).cascade == ""
+    # Nor is it one where only a few rules were asked for.
+    few = [
+        check(f"call {number}", "a result, tool run", rule=rule)
+        for number in range(20)
+        for rule in (COUNTER, HASH)
+    ]
+    assert samples.report(*few).cascade == ""
+
+
+def test_what_ran_or_broke_the_server_is_to_be_mended_first():
+    refused = check("a call", "error -32603 no, tool not run")
+    ran = check("another call", "a result, tool run", rule=HASH)
+    told = "\n".join(summary_lines(samples.report(refused, ran)))
+    assert "Next: mend finding 2 first: what had to be refused ran." in told
+    expected = "an error, and honest people served as before"
+    got = "error -32603 no; after this, honest calls fail: error -32603 x is not a function"
+    breaking = check("7", got, rule="sep2672/4.4.2-persisted", expected=expected)
+    told = "\n".join(summary_lines(samples.report(refused, ran, breaking)))
+    assert "Next: mend finding 1 first: after it the server fails for all." in told
+
+
+def test_warnings_are_grouped_by_what_came():
+    said = (
+        "tools/call {}: error -32000 no {{}}, tool not run; the reason is right, and section 4.10 "
+    )
+    noted = [
+        result(rule, Verdict.WARNING, f"test_{n}", why=f"{said.format(n)}fixes the code")
+        for n, rule in enumerate((COUNTER, COUNTER, COUNTER, HASH))
+    ]
+    one, other = samples.report(*noted).findings
+    assert (len(one.checks), len(other.checks)) == (3, 1)
+    assert one.alike == (2,)
+    assert one.labels == ["1", "2"]
 
 
 def test_a_hundred_findings_and_hostile_text_stay_bounded():
