@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from ..target import Effects, EffectsProbe, Target
+from ..target import Effects, EffectsProbe, EffectsWatch, Target
 from ..wire import Reply, Session
 from ..wire.clock import now
 
@@ -28,38 +28,38 @@ class Driver:
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        self._probe: EffectsProbe | None = None
-        self._probe_known = False
-        self._effects: Effects | None = None
         self._interruptions = 0
+        self.forget()  # whoever had the target before may have done anything
 
     @property
     def session(self) -> Session:
         return self.target.session()
 
     @property
+    def effects_watch(self) -> EffectsWatch:
+        return self.target.effects_watch
+
+    @property
     def effects(self) -> EffectsProbe | None:
-        if not self._probe_known:
-            self._probe, self._probe_known = self.target.effects(), True
-        return self._probe
+        return self.effects_watch.probe
 
     def forget(self) -> None:
-        """After a reset or restart: what was seen before says nothing about now."""
-        self._effects = None
+        """After something that was not watched: what was seen before says nothing about now."""
+        self.effects_watch.forget()
 
     def served(self) -> None:
         """An honest approval was served, just now: the target is well."""
         self.target.last_served = now()
 
-    def runs_during(self, act: Callable[[], Given]) -> tuple[Given, int | None]:
-        """What `act` gives, and how often a tool ran meanwhile (None: there is no telling)."""
-        if self.effects is None:
-            return act(), None
+    def seen_during(self, act: Callable[[], Given]) -> tuple[Given, tuple[Effects, Effects] | None]:
+        """What `act` gives, and the effects before and after it, where there is a probe."""
         if self._interruptions != self.target.clock.interruptions:
             # Others had their turn while this test waited.
             self._interruptions = self.target.clock.interruptions
             self.forget()
-        before = self._effects or self.effects.look()
-        given = act()
-        self._effects = self.effects.look()
-        return given, self._effects.runs_since(before)
+        return self.effects_watch.during(act)
+
+    def runs_during(self, act: Callable[[], Given]) -> tuple[Given, int | None]:
+        """What `act` gives, and how often a tool ran meanwhile (None: there is no telling)."""
+        given, seen = self.seen_during(act)
+        return given, seen[1].runs_since(seen[0]) if seen is not None else None

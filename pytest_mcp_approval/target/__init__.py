@@ -1,6 +1,7 @@
 """Which server is judged, how it is started, reached, reset and watched. Knows no family."""
 
 from .effects import Effects, EffectsError, EffectsProbe
+from .effects_watch import EffectsWatch
 from .errors import TargetError
 from .grammar import TargetSpec, check_launch, parse_target
 from .targets import Target, open_target
@@ -9,6 +10,7 @@ __all__ = [
     "Effects",
     "EffectsError",
     "EffectsProbe",
+    "EffectsWatch",
     "Target",
     "TargetError",
     "TargetSpec",

@@ -1,7 +1,8 @@
 """The effects probe: what shows, from outside, whether a gated tool ran.
 
-A URL that answers JSON, or a read-only tool. A list is counted, a number is taken as a count, and
-anything else can only be seen to change. Knows nothing of what the tools do.
+A URL that answers JSON, or a read-only tool, whose JSON may also come as text. A list is counted, a
+number is taken as a count, and anything else can only be seen to change. Knows nothing of what the
+tools do.
 """
 
 from __future__ import annotations
@@ -34,14 +35,21 @@ class Effects:
     digest: str
     entries: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
     """The list itself, where the probe shows one."""
+    parts: int | None = None
+    """How many items the content of a tool's answer has: some frameworks make one of each entry of
+    a list, and of a list of one entry they make what cannot be told from the entry itself."""
 
     def runs_since(self, before: Effects) -> int | None:
         """How many runs there were since then; None if something changed that cannot be counted."""
         if self.digest == before.digest:
             return 0
+        more = None
         if self.count is not None and before.count is not None:
-            return self.count - before.count
-        return None
+            more = self.count - before.count
+        elif self.parts is not None and before.parts is not None and self.parts != before.parts:
+            more = self.parts - before.parts
+        # A list that is shorter now shows that something was done (deleted, say), not how often.
+        return more if more is None or more >= 0 else None
 
 
 class EffectsProbe:
@@ -53,10 +61,13 @@ class EffectsProbe:
 
     def look(self) -> Effects:
         value = self._read()
+        parts = None
+        if isinstance(value, _Content):
+            value, parts = value.value, value.parts
         digest = hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
         count = _count(value)
         note("effects", "looked", count=count, digest=digest[:8])
-        return Effects(count, digest, _entries(value))
+        return Effects(count, digest, _entries(value), parts)
 
     @classmethod
     def of_url(
@@ -92,9 +103,36 @@ class EffectsProbe:
                 raise EffectsError(f"effects by tool {name}: it answered with an error")
             if "structuredContent" in result:
                 return result["structuredContent"]
-            return result.get("content")
+            return _Content.of(result.get("content"))
 
         return cls(f"tool {name}", read)
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What a tool said in its content, where it has nothing structured to say."""
+
+    value: Any
+    parts: int | None
+
+    @classmethod
+    def of(cls, content: Any) -> _Content:
+        if not isinstance(content, list):
+            return cls(content, None)
+        items = [_item(one) for one in content]
+        # One item is the whole answer; of none or several each is an entry.
+        return cls(items[0] if len(items) == 1 else items, len(items))
+
+
+def _item(item: Any) -> Any:
+    """The JSON in a text, or the text; anything else as it is."""
+    text = item.get("text") if isinstance(item, dict) and item.get("type") == "text" else None
+    if not isinstance(text, str):
+        return item
+    try:
+        return read_json(text)
+    except JsonError:
+        return text
 
 
 def _entries(value: Any) -> tuple[Any, ...] | None:

@@ -170,6 +170,7 @@ class ReferenceTarget(Target):
     def reset(self) -> None:
         self.clock.await_solitude()
         self.clock.release()
+        self.effects_watch.forget()
         if self._server is not None:
             self._server.reset()
 

@@ -31,6 +31,7 @@ from ..wire import (
     open_session,
 )
 from .effects import EffectsProbe
+from .effects_watch import EffectsWatch
 from .errors import TargetError
 from .grammar import TargetSpec, parse_target
 
@@ -65,6 +66,8 @@ class Target(ABC):
         """When a driver last saw an honest approval served, on the clock of the wire."""
         self.last_sent = ""
         """What the scenario that is running said last of what it sent."""
+        self.effects_watch = EffectsWatch(self.effects)
+        """For all who drive this target."""
         self._transport: Transport | None = None
         self._session: Session | None = None
 
@@ -166,6 +169,7 @@ class Target(ABC):
         """Make the target fresh in the way that the user named, if any."""
         how = self.settings.reset
         self.clock.await_solitude()
+        self.effects_watch.forget()
         if how == "restart":
             self.restart()
         elif how is not None:
@@ -218,6 +222,7 @@ class Target(ABC):
     def stop(self) -> None:
         """End the server if it is ours; speaking to it again starts it again."""
         self.remembered.clear()
+        self.effects_watch.forget()
         with contextlib.suppress(ClockError):  # a hook may have gone with the server
             self.clock.release()
         if self._session is not None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-from ...target import EffectsProbe, Target
+from ...target import EffectsProbe, EffectsWatch, Target
 from ...wire import (
     Deadline,
     Era,
@@ -30,8 +30,6 @@ LEFT_OUT: Any = object()
 AS_NAMED: Any = object()
 """For clientInfo: the name that the client has, and a version."""
 _TOOL = "tool:"
-
-Given = TypeVar("Given")
 
 
 class OddSession(Session):
@@ -56,8 +54,10 @@ class Connection(Driver):
         self, place: Target, name: str, client_info: Any, alike: Session, watch: Driver | None
     ) -> None:
         """`watch` looks at the effects for all clients of one process; None: it has but this."""
+        self._effects_watch = (
+            EffectsWatch(self._own_probe) if watch is None else watch.effects_watch
+        )
         super().__init__(place)
-        self._watch = watch
         self.name = name
         self._client_info = client_info
         self._alike = alike
@@ -71,24 +71,15 @@ class Connection(Driver):
         return self._own
 
     @property
-    def effects(self) -> EffectsProbe | None:
-        """Read by this very client: another conversation on its pipe would take its name away."""
-        if self._watch is not None:
-            return self._watch.effects
-        named = self.target.settings.effects or self.target.default_effects
-        if not self._probe_known:
-            if named is not None and named.startswith(_TOOL):
-                self._probe = EffectsProbe.of_tool(named[len(_TOOL) :], lambda: self.session)
-            else:
-                self._probe = self.target.effects()
-            self._probe_known = True
-        return self._probe
+    def effects_watch(self) -> EffectsWatch:
+        return self._effects_watch
 
-    def runs_during(self, act: Callable[[], Given]) -> tuple[Given, int | None]:
-        if self._watch is not None:
-            return self._watch.runs_during(act)
-        _ = self.session  # after a restart: what was seen before says nothing about now
-        return super().runs_during(act)
+    def _own_probe(self) -> EffectsProbe | None:
+        """Read by this very client: another conversation on its pipe would take its name away."""
+        named = self.target.settings.effects or self.target.default_effects or ""
+        if named.startswith(_TOOL) and self.target.effects() is not None:
+            return EffectsProbe.of_tool(named[len(_TOOL) :], lambda: self.session)
+        return self.target.effects()
 
     def _open(self) -> Session:
         if self._client_info is AS_NAMED:

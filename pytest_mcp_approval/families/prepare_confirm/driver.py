@@ -146,11 +146,10 @@ class PrepareConfirm(Driver):
 
     def watch(self, act: Callable[[], Given]) -> tuple[Given, int | None, tuple[Any, ...] | None]:
         """What `act` gives, how much was done meanwhile, and what it was where that shows."""
-        if self.effects is None:
-            return act(), None, None
-        before = self._effects or self.effects.look()
-        given = act()
-        after = self._effects = self.effects.look()
+        given, seen = self.seen_during(act)
+        if seen is None:
+            return given, None, None
+        before, after = seen
         entries = None
         if before.entries is not None and after.entries is not None:
             entries = after.entries[len(before.entries) :]
