@@ -23,14 +23,20 @@ def annotations(ceremony):
 @requirement("sep2672/4.2-required-literal")
 def test_required_is_the_literal_verified(ceremony):
     """Every annotation is an object whose `required` is the text "verified"."""
-    for name, annotation in annotations(ceremony).items():
-        required = annotation.get("required") if isinstance(annotation, dict) else annotation
-        ceremony.expect(
-            isinstance(annotation, dict) and required == words.REQUIRED,
-            sent=f"tools/list, the entry of {name}",
-            expected=f'_meta["{words.META_KEY}"] with required "verified"',
-            got=f"required {required!r}" if isinstance(annotation, dict) else repr(annotation),
-        )
+    with ceremony.several() as several:
+        for name, annotation in annotations(ceremony).items():
+            with several.one():
+                required = (
+                    annotation.get("required") if isinstance(annotation, dict) else annotation
+                )
+                ceremony.expect(
+                    isinstance(annotation, dict) and required == words.REQUIRED,
+                    sent=f"tools/list, the entry of {name}",
+                    expected=f'_meta["{words.META_KEY}"] with required "verified"',
+                    got=f"required {required!r}"
+                    if isinstance(annotation, dict)
+                    else repr(annotation),
+                )
 
 
 @requirement("sep2672/4.2-required-literal")
@@ -40,30 +46,34 @@ def test_what_asks_for_evidence_is_annotated(ceremony):
     Only tools that somebody said are safe to run are called.
     """
     safe = {**ceremony.target.known_arguments, **ceremony.target.settings.tools}
-    for tool in ceremony.approval.tools():
-        if words.META_KEY in (tool.listing.get("_meta") or {}) or tool.name not in safe:
-            continue
-        outcome = ceremony.approval.call_without_evidence(tool.name, tool.arguments)
-        ceremony.expect(
-            outcome.reason != Reason.MISSING_EVIDENCE,
-            sent=f"tools/call {tool.name}, which carries no annotation, without evidence",
-            expected="no approval asked, or the annotation in the listing",
-            got=outcome.describe(),
-        )
+    with ceremony.several() as several:
+        for tool in ceremony.approval.tools():
+            with several.one():
+                if words.META_KEY in (tool.listing.get("_meta") or {}) or tool.name not in safe:
+                    continue
+                outcome = ceremony.approval.call_without_evidence(tool.name, tool.arguments)
+                ceremony.expect(
+                    outcome.reason != Reason.MISSING_EVIDENCE,
+                    sent=f"tools/call {tool.name}, which carries no annotation, without evidence",
+                    expected="no approval asked, or the annotation in the listing",
+                    got=outcome.describe(),
+                )
 
 
 @requirement("sep2672/4.2-class-values")
 def test_the_class_is_one_of_two(ceremony):
     """authenticatorClass may be left out; null is no value of it either."""
     known = [kind.value for kind in AuthenticatorClass]
-    for name, annotation in annotations(ceremony).items():
-        if isinstance(annotation, dict) and "authenticatorClass" in annotation:
-            ceremony.expect(
-                annotation["authenticatorClass"] in known,
-                sent=f"tools/list, the entry of {name}",
-                expected=f"authenticatorClass {' or '.join(known)}, or no such member",
-                got=f"authenticatorClass {annotation['authenticatorClass']!r}",
-            )
+    with ceremony.several() as several:
+        for name, annotation in annotations(ceremony).items():
+            with several.one():
+                if isinstance(annotation, dict) and "authenticatorClass" in annotation:
+                    ceremony.expect(
+                        annotation["authenticatorClass"] in known,
+                        sent=f"tools/list, the entry of {name}",
+                        expected=f"authenticatorClass {' or '.join(known)}, or no such member",
+                        got=f"authenticatorClass {annotation['authenticatorClass']!r}",
+                    )
 
 
 @requirement("sep2672/4.2-class-default")

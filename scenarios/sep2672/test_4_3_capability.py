@@ -121,12 +121,14 @@ def test_declared_methods_make_a_whole_ceremony(ceremony):
 def test_every_gated_tool_asks_for_evidence(ceremony):
     """A gated tool that is called with no evidence at all is refused, and does not run."""
     ceremony.honest()
-    for tool in ceremony.gated_tools():
-        ceremony.expect_refusal(
-            ceremony.approval.call_without_evidence(tool.name, tool.arguments),
-            Reason.MISSING_EVIDENCE,
-            sent=f"tools/call {tool.name} without evidence",
-        )
+    with ceremony.several() as several:
+        for tool in ceremony.gated_tools():
+            with several.one():
+                ceremony.expect_refusal(
+                    ceremony.approval.call_without_evidence(tool.name, tool.arguments),
+                    Reason.MISSING_EVIDENCE,
+                    sent=f"tools/call {tool.name} without evidence",
+                )
 
 
 @requirement("sep2672/4.3-missing-evidence")

@@ -64,13 +64,15 @@ def test_params_change_nothing(ceremony, params):
         expected="options, as without params",
         got=reply.describe(),
     )
-    for member in SAME:
-        ceremony.expect(
-            options.get(member) == plain.get(member),
-            sent=sent,
-            expected=f"{member} as without params: {plain.get(member)!r}",
-            got=f"{member} {options.get(member)!r}",
-        )
+    with ceremony.several() as several:
+        for member in SAME:
+            with several.one():
+                ceremony.expect(
+                    options.get(member) == plain.get(member),
+                    sent=sent,
+                    expected=f"{member} as without params: {plain.get(member)!r}",
+                    got=f"{member} {options.get(member)!r}",
+                )
     ceremony.expect(
         options.get("challenge") not in ("", params.get("challenge"), plain.get("challenge")),
         sent=sent,
@@ -199,10 +201,12 @@ def test_the_options_are_what_a_browser_takes(ceremony):
         expected="a result with the member options, an object",
         got=reply.describe(),
     )
-    for member, value in faults_of(options):
-        ceremony.expect(
-            False, sent=words.ENROLL_BEGIN, expected=f"options.{member}", got=f"{value!r}"
-        )
+    with ceremony.several() as several:
+        for member, value in faults_of(options):
+            with several.one():
+                ceremony.expect(
+                    False, sent=words.ENROLL_BEGIN, expected=f"options.{member}", got=f"{value!r}"
+                )
     if "id" not in options["rp"]:
         ceremony.warn("options.rp has no id: a client that is no page cannot know the RP ID")
     if not options["pubKeyCredParams"]:

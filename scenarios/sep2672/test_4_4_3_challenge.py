@@ -41,13 +41,15 @@ def test_an_ungated_tool_gets_no_challenge(ceremony):
     if not plain:
         raise NotApplicable("this server lists no ungated tool")
     any_challenge(ceremony)
-    for tool in plain[:5]:
-        reply = ceremony.approval.request_challenge(tool.name, safe_arguments(tool))
-        ceremony.expect_error(
-            reply,
-            Reason.TOOL_NOT_APPROVED_REQUIRED,
-            sent=f"approval/challenge/create for the ungated tool {tool.name}",
-        )
+    with ceremony.several() as several:
+        for tool in plain[:5]:
+            with several.one():
+                reply = ceremony.approval.request_challenge(tool.name, safe_arguments(tool))
+                ceremony.expect_error(
+                    reply,
+                    Reason.TOOL_NOT_APPROVED_REQUIRED,
+                    sent=f"approval/challenge/create for the ungated tool {tool.name}",
+                )
 
 
 UNKNOWN_NAMES = {
@@ -194,25 +196,29 @@ def test_the_envelope_has_its_members(ceremony, member):
     _ = ceremony.passkey
     holds, expected = ENVELOPE[member]
     judged, dubious = False, None
-    for tool in tools_to_ask(ceremony):
-        reply = ceremony.approval.request_challenge(tool.name, safe_arguments(tool))
-        if reply.outcome is not Outcome.RESULT:
-            continue
-        judged = True
-        value = reply.result
-        for name in member.split("."):
-            value = value.get(name) if isinstance(value, dict) else None
-        if member == "requestOptions.rpId" and value is None:
-            dubious = "requestOptions.rpId is left out: the page's host is taken for it"
-            continue
-        ceremony.expect(
-            holds(value),
-            sent=f"approval/challenge/create for {tool.name}",
-            expected=f"{member}: {expected}",
-            got=f"{member}: {value!r}"[:200],
-        )
-        if member == "expiresAt" and not _has_zone(value):
-            dubious = f"expiresAt: {value!r} names no time zone, so no client can compare it"
+    with ceremony.several() as several:
+        for tool in tools_to_ask(ceremony):
+            with several.one():
+                reply = ceremony.approval.request_challenge(tool.name, safe_arguments(tool))
+                if reply.outcome is not Outcome.RESULT:
+                    continue
+                judged = True
+                value = reply.result
+                for name in member.split("."):
+                    value = value.get(name) if isinstance(value, dict) else None
+                if member == "requestOptions.rpId" and value is None:
+                    dubious = "requestOptions.rpId is left out: the page's host is taken for it"
+                    continue
+                ceremony.expect(
+                    holds(value),
+                    sent=f"approval/challenge/create for {tool.name}",
+                    expected=f"{member}: {expected}",
+                    got=f"{member}: {value!r}"[:200],
+                )
+                if member == "expiresAt" and not _has_zone(value):
+                    dubious = (
+                        f"expiresAt: {value!r} names no time zone, so no client can compare it"
+                    )
     if dubious:
         ceremony.warn(dubious)
     if not judged:

@@ -3,13 +3,13 @@
 import pytest
 
 from pytest_mcp_approval.catalogue import Finding, NotVerified, requirement
+from pytest_mcp_approval.families.sep2672.driver import is_result
 from pytest_mcp_approval.families.sep2672.faulty_calls import FAULTS, draft
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.wire import StdioTransport, race
 from virtual_authenticator import Authenticator
 from virtual_authenticator.counters import Scripted
 from virtual_authenticator.faults import (
-    CrossOrigin,
     FlipFlag,
     OtherKey,
     Truncated,
@@ -54,7 +54,6 @@ ASSERTION_FAULTS = {
     "type webauthn.create": WrongType(),
     "user presence clear": FlipFlag("UP"),
     "user verification clear": FlipFlag("UV"),
-    "crossOrigin true": CrossOrigin(),
     "authenticatorData cut short": Truncated(1),
 }
 
@@ -104,8 +103,8 @@ def _run_race(ceremony, challenge, evidences, sessions, sent):
         for number, evidence in enumerate(evidences)
     ]
     replies, runs = ceremony.approval.runs_during(lambda: race(ceremony.session, calls))
-    winners = [reply for reply in replies if reply.error is None]
-    losers = [reply for reply in replies if reply.error is not None]
+    winners = [reply for reply in replies if is_result(reply)]
+    losers = [reply for reply in replies if not is_result(reply)]
     seen = f"{len(winners)} of {len(calls)} answered with a result"
     if ceremony.approval.effects is not None:
         seen += f", {'an unknown number of' if runs is None else runs} runs"
@@ -115,8 +114,12 @@ def _run_race(ceremony, challenge, evidences, sessions, sent):
         expected="one result, the tool run once",
         got="; ".join([seen, *(reply.describe() for reply in winners if reply.result is None)]),
     )
-    for reply in losers:
-        ceremony.expect_error(reply, *LOSERS, sent=f"{sent}, one of those that came too late")
+    with ceremony.several() as several:
+        for reply in losers:
+            with several.one():
+                ceremony.expect_error(
+                    reply, *LOSERS, sent=f"{sent}, one of those that came too late"
+                )
 
 
 def _two_sessions(ceremony):
@@ -174,7 +177,7 @@ def test_one_honest_submission_among_forgeries_runs(ceremony):
         for evidence in evidences
     ]
     replies, runs = ceremony.approval.runs_during(lambda: race(ceremony.session, calls))
-    answers = [reply.error is None for reply in replies]
+    answers = [is_result(reply) for reply in replies]
     ceremony.expect(
         answers == [evidence is honest for evidence in evidences] and runs in (None, 1),
         sent="tools/call at once: one honest, six by another key, on the same challenge",
@@ -280,7 +283,7 @@ def test_two_challenges_at_once_with_one_counter(ceremony):
         for challenge in challenges
     ]
     replies, runs = ceremony.approval.runs_during(lambda: race(ceremony.session, calls))
-    winners = sum(reply.error is None for reply in replies)
+    winners = sum(is_result(reply) for reply in replies)
     if not winners:
         raise Finding(
             sent=f"tools/call {RUNNERS} times at once, a challenge each, all with signCount 5000",

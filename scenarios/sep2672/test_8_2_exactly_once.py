@@ -5,7 +5,7 @@ import contextlib
 import threading
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.sep2672.driver import Approval
+from pytest_mcp_approval.families.sep2672.driver import Approval, is_result
 from pytest_mcp_approval.wire import HttpTransport, StdioTransport, race_replicas
 
 # A synced passkey shows no counter, so that a counter cannot hide a challenge that serves twice.
@@ -115,7 +115,7 @@ def test_replicas_raced_give_one_run(ceremony):
         (replies, theirs), ours = ceremony.approval.runs_during(
             lambda: other.runs_during(lambda: _all_at_once(calls))
         )
-        results = sum(reply.error is None for reply in replies)
+        results = sum(is_result(reply) for reply in replies)
         ceremony.expect(
             results == 1 and (ours or 0) <= 1 and (theirs or 0) <= 1,
             sent="tools/call on one challenge, 4 times to each of two replicas, at once",

@@ -159,6 +159,21 @@ class RunsWithoutEvidence(ApprovalGate):
         return super().verify(user, tool, arguments, meta)
 
 
+@mutant(
+    kills="sep2672/4.3-missing-evidence",
+    because="tool run; also tools/call place_trade .*refused, but in other words",
+)
+class RunsOneToolAndRefusesAnother(ApprovalGate):
+    """Runs most tools without evidence, and refuses the first one in words of its own."""
+
+    def verify(self, user: str, tool: str, arguments: Any, meta: Any) -> Any:
+        if words.META_KEY not in (meta or {}):
+            if tool == "place_trade":
+                raise ApprovalRefusal(Reason.CHALLENGE_UNKNOWN, "_meta: something is missing")
+            return None
+        return super().verify(user, tool, arguments, meta)
+
+
 @mutant(kills="sep2672/4.3-missing-evidence", because="right after the same call was approved")
 class ApprovesForGood(ApprovalGate):
     """Remembers an approval, and lets the same tool run without evidence ever after."""

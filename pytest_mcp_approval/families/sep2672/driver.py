@@ -114,6 +114,16 @@ def parse_instant(value: Any) -> datetime.datetime:
     return instant
 
 
+def is_result(reply: Reply) -> bool:
+    """Whether a call was answered with a result, and not with one that says it is an error."""
+    result = reply.result
+    return (
+        reply.outcome is Outcome.RESULT
+        and isinstance(result, dict)
+        and result.get("isError") is not True
+    )
+
+
 @dataclass(frozen=True)
 class CallOutcome:
     """What came of a tools/call."""
@@ -125,12 +135,7 @@ class CallOutcome:
 
     @property
     def answered_with_result(self) -> bool:
-        result = self.reply.result
-        return (
-            self.reply.outcome is Outcome.RESULT
-            and isinstance(result, dict)
-            and result.get("isError") is not True
-        )
+        return is_result(self.reply)
 
     @property
     def executed(self) -> bool:
@@ -398,5 +403,6 @@ __all__ = [
     "ListedTool",
     "Passkey",
     "RawJson",
+    "is_result",
     "parse_instant",
 ]
