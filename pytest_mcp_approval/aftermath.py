@@ -192,6 +192,8 @@ class Aftermath:
             if shared is not None:
                 shared.write_text(self._culprit, encoding="utf-8")
         if seen.moved_the_clock or not certain:
+            if result.verdict is Verdict.FAILED:
+                return result  # what it has found itself stands
             # Time that went back, or a check before this one, may be the reason.
             why = f"honest calls fail since {told['after']}: {problem}; {then}"
             return self._not_verified(result, report, why)

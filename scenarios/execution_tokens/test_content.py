@@ -36,11 +36,41 @@ def test_every_byte_of_the_content_counts(executions):
         changed |= {"a null byte more": content + b"\0", "bytes that are no UTF-8": b"\xff\xfe"}
         if content.endswith(b"\n"):
             changed["a carriage return"] = content[:-1] + b"\r\n"
-    for name, other in changed.items():
-        executions.expect_refused(
-            executions.execute(executions.token(), content=other),
-            sent=f"a token with its content changed: {name}",
-        )
+    with executions.several() as several:
+        for name, other in changed.items():
+            with several.one(name):
+                executions.expect_refused(
+                    executions.execute(executions.token(), content=other),
+                    sent=f"a token with its content changed: {name}",
+                )
+
+
+@requirement("execution_tokens/content-at-execution")
+def test_no_spelling_of_the_hash_lets_another_content_pass(executions):
+    """The document has 64 digits. Another spelling may be read or refused; it stays a hash of the
+    approved content, and of no other."""
+    executions.need_secret()
+    executions.honest()
+    names = executions.table.names
+    plain = executions.token(content=executions.other_content)
+    scope, key = plain[names["scope"]], names["content_hash"]
+    right = scope[key]
+    spelled = {
+        "sha256: before its hash": f"sha256:{right}",
+        "its hash in capitals": right.upper(),
+        "another algorithm named before its hash": f"md5:{right}",
+        "an empty hash": "",
+        "a prefix and no hash": "sha256:",
+        "the beginning of its hash": right[:8],
+        "null for a hash": None,
+    }
+    executions.expect_all_refused(
+        {
+            name: executions.driver.signed({**plain, names["scope"]: {**scope, key: value}})
+            for name, value in spelled.items()
+        },
+        sent="a token for another content",
+    )
 
 
 @requirement("execution_tokens/content-at-execution")

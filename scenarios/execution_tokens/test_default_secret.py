@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_mcp_approval.catalogue import Finding, requirement
+from pytest_mcp_approval.catalogue import Finding, Grade, requirement
 from pytest_mcp_approval.target import TargetError
 from pytest_mcp_approval.wire import Vigil, WireError, keeping
 
@@ -14,6 +14,10 @@ SECRETS = {
 }
 
 
+LEFT_OPEN = ("a blank secret",)
+"""The document names the default; nothing at all is no secret either. Blanks are merely bad."""
+
+
 @requirement("execution_tokens/default-secret")
 @pytest.mark.parametrize("name", SECRETS)
 def test_without_a_secret_of_its_own_it_does_not_start(executions, name):
@@ -23,10 +27,12 @@ def test_without_a_secret_of_its_own_it_does_not_start(executions, name):
     sent = f"a start with {name}, and a token signed with it"
     expected = "it does not start, and says why"
     if answer is not None and not answer.refused:
-        raise Finding(sent=sent, expected=expected, got=answer.describe())
-    executions.expect(
-        bool(said.strip()), sent=sent, expected=expected, got="it does not start, without a word"
-    )
+        if name in LEFT_OPEN:
+            executions.warn(f"{sent}: {answer.describe()}; expected that {expected}")
+            return
+        raise Finding(sent=sent, expected=expected, got=answer.describe(), grade=Grade.RAN)
+    if not said.strip():
+        executions.warn(f"{sent}: it does not start, without a word")
 
 
 @requirement("execution_tokens/default-secret")

@@ -67,6 +67,7 @@ def test_a_nonce_is_spent_for_every_token_that_has_it(executions):
 @requirement("execution_tokens/nonce-replay")
 def test_a_refused_token_leaves_the_nonce(executions):
     """Asked with something wrong, and then as it should be."""
+    executions.need_argument("action")
     token = executions.token()
     executions.expect_refused(
         executions.execute(token, action="another action"), sent="a token for another action"
@@ -134,11 +135,17 @@ def test_of_many_at_once_one_executes(executions):
         answers = executions.execute_together(executions.token(), RUNNERS)
         accepted = sum(answer.accepted for answer in answers)
         ran = answers[0].ran
+        sent = f"one token {RUNNERS} times at once"
+        got = f"{accepted} accepted" + ("" if ran is None else f", content run {len(ran)} times")
+        if not accepted and not ran:
+            # The document forbids a second execution, and says nothing of a crowd.
+            executions.warn(f"{sent}: {got}; expected that one of them is served")
+            continue
         executions.expect(
             accepted == 1 and (ran is None or len(ran) == 1),
-            sent=f"one token {RUNNERS} times at once",
+            sent=sent,
             expected="one accepted, content run once",
-            got=f"{accepted} accepted" + ("" if ran is None else f", content run {len(ran)} times"),
+            got=got,
         )
 
 
@@ -158,10 +165,24 @@ def test_without_a_nonce_it_is_refused(executions):
         "an empty nonce": executions.token(nonce=""),
         "an empty nonce, none signed": executions.token(nonce="", signing=short),
         "null for a nonce": null,
-        "a number for a nonce": executions.token(nonce=7),
-        "a list for a nonce": executions.token(nonce=[]),
     }
     executions.expect_all_refused(cases)
+
+
+@requirement("execution_tokens/nonce-required")
+def test_a_nonce_that_is_no_text_serves_once_at_most(executions):
+    """The document shows a UUID and says nothing of others: whoever takes one remembers it."""
+    executions.need_secret()
+    executions.honest()
+    for name, nonce in {"a number": 7, "a list": [], "true": True}.items():
+        token = executions.token(nonce=nonce)
+        first = executions.execute(token)
+        if not first.executed:
+            continue
+        executions.warn(f"{name} for a nonce: {first.describe()}; expected a UUID to be asked for")
+        executions.expect_refused(
+            executions.execute(token), sent=f"a token with {name} for a nonce, for time 2"
+        )
 
 
 @requirement("execution_tokens/nonce-required")

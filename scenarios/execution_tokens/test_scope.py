@@ -41,16 +41,19 @@ def _look_alike(label):
 
 @requirement("execution_tokens/scope-host")
 def test_only_an_allowed_host_is_reached(executions):
+    executions.need_argument("host")
     host = executions.table.host
     executions.expect_accepted(
         executions.execute(executions.token(), host=f"https://{host}/"),
         sent=f"a token for {host}, with a URL of it",
     )
-    for name, url in _some(executions, _tricks(host)).items():
-        executions.expect_refused(
-            executions.execute(executions.token(), host=url),
-            sent=f"a token for {host}, with {name}: {ascii(url)[1:-1]}",
-        )
+    with executions.several() as several:
+        for name, url in _some(executions, _tricks(host)).items():
+            with several.one(name):
+                executions.expect_refused(
+                    executions.execute(executions.token(), host=url),
+                    sent=f"a token for {host}, with {name}: {ascii(url)[1:-1]}",
+                )
 
 
 def _some(executions, tricks):
@@ -66,6 +69,7 @@ def _some(executions, tricks):
 @requirement("execution_tokens/scope-host")
 def test_the_same_host_in_other_words_is_one_or_the_other(executions):
     """Case, a trailing dot, a port: accepted or refused, and the verifier lives on."""
+    executions.need_argument("host")
     host = executions.table.host
     executions.honest(host=f"https://{host}/")
     for other in (host.upper(), f"{host}.", f"https://{host}:443/"):
@@ -75,6 +79,7 @@ def test_the_same_host_in_other_words_is_one_or_the_other(executions):
 
 @requirement("execution_tokens/scope-host")
 def test_any_of_several_hosts_and_none_of_none(executions):
+    executions.need_argument("host")
     host = executions.table.host
     several = ["first.example", host, "last.example"]
     executions.expect_accepted(
@@ -88,15 +93,18 @@ def test_any_of_several_hosts_and_none_of_none(executions):
         "a dot in its scope": ["."],
         "the domain above in its scope": [host.partition(".")[2]],
     }
-    for name, hosts in cases.items():
-        executions.expect_refused(
-            executions.execute(executions.token(hosts=hosts), host=f"https://{host}/"),
-            sent=f"a token with {name}, and a URL of {host}",
-        )
+    with executions.several() as several:
+        for name, hosts in cases.items():
+            with several.one(name):
+                executions.expect_refused(
+                    executions.execute(executions.token(hosts=hosts), host=f"https://{host}/"),
+                    sent=f"a token with {name}, and a URL of {host}",
+                )
 
 
 @requirement("execution_tokens/scope-host")
 def test_hosts_that_are_no_list_allow_nothing(executions):
+    executions.need_argument("host")
     executions.need_secret()
     host, name = executions.table.host, executions.table.names["allowed_hosts"]
     executions.honest(host=f"https://{host}/")
@@ -105,11 +113,13 @@ def test_hosts_that_are_no_list_allow_nothing(executions):
         "null for a list of hosts": {name: None},
         "true for a list of hosts": {name: True},
     }
-    for what, scope in cases.items():
-        executions.expect_refused(
-            executions.execute(executions.token(scope=scope), host=f"https://{host}/"),
-            sent=f"a token with {what}",
-        )
+    with executions.several() as several:
+        for what, scope in cases.items():
+            with several.one(what):
+                executions.expect_refused(
+                    executions.execute(executions.token(scope=scope), host=f"https://{host}/"),
+                    sent=f"a token with {what}",
+                )
 
 
 # ---- the action
@@ -117,6 +127,7 @@ def test_hosts_that_are_no_list_allow_nothing(executions):
 
 @requirement("execution_tokens/scope-action")
 def test_only_the_approved_action_is_executed(executions):
+    executions.need_argument("action")
     executions.honest()
     action = executions.table.action
     others = {
@@ -128,17 +139,20 @@ def test_only_the_approved_action_is_executed(executions):
         "more than its action type": f"{action}_and_more",
         "a star": "*",
     }
-    for name, other in others.items():
-        if other != action:
-            executions.expect_refused(
-                executions.execute(executions.token(), action=other),
-                sent=f"a token for {action!r}, with {name}",
-            )
+    with executions.several() as several:
+        for name, other in others.items():
+            if other != action:
+                with several.one(name):
+                    executions.expect_refused(
+                        executions.execute(executions.token(), action=other),
+                        sent=f"a token for {action!r}, with {name}",
+                    )
 
 
 @requirement("execution_tokens/scope-action")
 def test_a_token_for_any_action_is_one_for_none(executions):
     """A scope without an action type, or with one that could mean all."""
+    executions.need_argument("action")
     executions.need_secret()
     executions.honest()
     name = executions.table.names["action_type"]
@@ -155,6 +169,7 @@ def test_a_token_for_any_action_is_one_for_none(executions):
 
 @requirement("execution_tokens/scope-action")
 def test_action_types_of_any_letters_are_compared(executions):
+    executions.need_argument("action")
     executions.need_secret()
     action = 'quote " and \u00fc'
     executions.expect_accepted(

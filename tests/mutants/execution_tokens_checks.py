@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pytest_mcp_approval.families.execution_tokens.vocabulary import (
     ACTION_TYPE,
     ALLOWED_HOSTS,
+    CONTENT_HASH,
     Reason,
 )
 from pytest_mcp_approval.reference_server.execution_tokens.nonces import MemoryNonceLog, NonceLog
@@ -232,6 +233,16 @@ class HashesWithoutTheEnds(Verifier):
                 continue
             return
         super().check_content(token, request)
+
+
+@mutant(kills=CONTENT, because=f"sha256: before its hash{TAKEN}")
+@in_wing
+class ReadsPlainHashesOnly(Verifier):
+    """Compares 64 digits, and leaves alone what is written in another way."""
+
+    def check_content(self, token: Token, request: Request) -> None:
+        if ":" not in str(token.scope[CONTENT_HASH]):
+            super().check_content(token, request)
 
 
 # ---- hosts

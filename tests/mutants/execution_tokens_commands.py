@@ -31,7 +31,7 @@ def broken(
         return f"{language} {folder / FILES[language][0]}"
 
     rule = f"execution_tokens/{kills}"
-    register(Mutant(name, __name__, rule, because, f"({language}) {fault}", make))
+    register(Mutant(name, __name__, rule, because, f"({language}) {fault}", command=make))
 
 
 # ---- Bash

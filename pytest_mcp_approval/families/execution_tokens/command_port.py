@@ -67,6 +67,9 @@ class CommandPort(Port):
             self._template += STANDARD
         self.shows_runs = any("{runner}" in word for word in self._template)
 
+    def takes(self, name: str) -> bool:
+        return any(f"{{{name}}}" in word for word in self._template)
+
     # ---- asking
 
     def ask(self, question: Question) -> Answer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ...catalogue import Finding, NotApplicable, NotVerified
+from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ..driving import DriverError
 from ..scenes import Scene, Warn
 from .command_port import CommandPort
@@ -51,6 +51,14 @@ class Executions(Scene):
     def need_secret(self) -> None:
         if self.driver.secret is None:
             raise NotVerified(f"needs the secret that tokens are signed with: [{FAMILY}] secret")
+
+    def need_argument(self, name: str) -> None:
+        """Whoever is not told of a host or an action cannot refuse another one."""
+        if not self._safely(lambda: self.port.takes(name)):
+            raise NotVerified(
+                f"needs a way to tell the {name}: {{{name}}} in the command line, or "
+                f"arguments.{name} = NAME in [{FAMILY}], as the tool calls it"
+            )
 
     def token(self, **more: Any) -> dict[str, Any]:
         """A good token, or what `more` makes of it; see `ExecutionTokens.token`."""
@@ -96,25 +104,39 @@ class Executions(Scene):
         """Accepted, and run once with the bytes that were approved."""
         ran_once = answer.ran is None or len(answer.ran) == 1
         if not answer.accepted or not ran_once:
-            raise Finding(sent=sent, expected="accepted, content run once", got=answer.describe())
+            raise Finding(
+                sent=sent,
+                expected="accepted, content run once",
+                got=answer.describe(),
+                grade=Grade.RAN if answer.ran and len(answer.ran) > 1 else Grade.BROKEN,
+            )
 
     def expect_refused(self, answer: Answer, *, sent: str) -> None:
         """Refused, in whatever words: the document has none. Nothing ran."""
         if not answer.refused:
-            raise Finding(sent=sent, expected="refused, content not run", got=answer.describe())
+            raise Finding(
+                sent=sent,
+                expected="refused, content not run",
+                got=answer.describe(),
+                grade=Grade.RAN,
+            )
 
     def expect_all_refused(
         self, tokens: Mapping[str, Token], *, sent: str = "a token", **more: Any
     ) -> None:
         """Each of these; its name says what is wrong with it."""
         answers = self.execute_each(list(tokens.values()), **more)
-        for name, answer in zip(tokens, answers, strict=True):
-            self.expect_refused(answer, sent=f"{sent} with {name}")
+        with self.several() as several:
+            for name, answer in zip(tokens, answers, strict=True):
+                with several.one(name):
+                    self.expect_refused(answer, sent=f"{sent} with {name}")
 
     def expect_all_accepted(self, tokens: Mapping[str, Token], *, sent: str, **more: Any) -> None:
         answers = self.execute_each(list(tokens.values()), **more)
-        for name, answer in zip(tokens, answers, strict=True):
-            self.expect_accepted(answer, sent=f"{sent}: {name}")
+        with self.several() as several:
+            for name, answer in zip(tokens, answers, strict=True):
+                with several.one(name):
+                    self.expect_accepted(answer, sent=f"{sent}: {name}")
 
     def still_serves(self, token: Token, *, after: str) -> None:
         """The very same token is still good: a warning if not, for the document does not say so."""

@@ -31,6 +31,10 @@ class Names:
     def __getitem__(self, name: str) -> str:
         return self._own.get(name, name)
 
+    def renamed(self, *names: str) -> list[str]:
+        """Which of these have another name here, and which."""
+        return [f"{self[name]} for {name}" for name in names if self[name] != name]
+
 
 def canonical(token: Mapping[str, Any], names: Names) -> bytes:
     """The canonical string: the separators are those of the published vector, no line ends it."""

@@ -45,6 +45,15 @@ class McpPort(Port):
         names: list[str] = self.target.remembered[key]
         return names
 
+    def takes(self, name: str) -> bool:
+        """By the tool's schema, if that lists what there is."""
+        for entry in self.session.list_tools():
+            schema = entry.get("inputSchema") if entry.get("name") == self.table.tool else None
+            properties = schema.get("properties") if isinstance(schema, dict) else None
+            if isinstance(properties, dict) and properties:
+                return self.table.arguments[name] in properties
+        return True
+
     @property
     def in_this_process(self) -> bool:
         spec = self.target.spec

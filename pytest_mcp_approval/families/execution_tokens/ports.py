@@ -73,6 +73,10 @@ class Port(ABC):
     binary: bool = True
     """Whether content can be any bytes."""
 
+    def takes(self, name: str) -> bool:  # noqa: ARG002
+        """Whether an action or a host can be told to it, as far as that shows."""
+        return True
+
     @property
     def in_this_process(self) -> bool:
         """Whether there is no process of its own, to be killed or put in another time zone."""
