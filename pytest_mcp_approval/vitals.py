@@ -161,15 +161,16 @@ class Vitals:
     def _not_judged(self, verdict: Verdict) -> str:
         """Why a verdict says nothing about the rule; empty if it stands."""
         vigil = self.vigil
-        if not vigil.troubles:
+        troubles = [one for one in vigil.troubles if not one.abandoned]
+        if not troubles:
             return ""
-        first = vigil.troubles[0]
+        first = troubles[0]
         if verdict in (Verdict.NOT_VERIFIED, Verdict.HARNESS_ERROR):
             # It may be for another reason, if the target went on to answer.
-            broken_off = any(one.broken_off for one in vigil.troubles) or vigil.last is not None
+            broken_off = any(one.broken_off for one in troubles) or vigil.last is not None
             ours = broken_off or first.kind not in vigil.answered
             return first.line if ours or verdict is Verdict.HARNESS_ERROR else ""
-        for trouble in vigil.troubles:
+        for trouble in troubles:
             if trouble.kind not in vigil.answered or trouble.curtailed or trouble.not_now:
                 return trouble.line
             if trouble.broken_off:

@@ -21,6 +21,8 @@ _GRACE_SECONDS = 0.5
 _LESS_SECONDS = 1.0
 """What is waited for one answer where there was none several times before."""
 _SHORTEST_SECONDS = 0.05
+_HURRY = 0.25
+"""Of the timeout: who means to wait for less than that does not count on an answer."""
 _SILENCES = 3
 """Unanswered requests of one kind, in as many checks, before less is waited for that kind."""
 _BROKEN_OFF = (Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.UNREACHABLE, Outcome.TOO_LARGE)
@@ -42,6 +44,8 @@ class Trouble:
     """The conversation ended with it; otherwise something came that was no answer."""
     curtailed: bool
     """It was waited for less than the caller had meant to."""
+    abandoned: bool
+    """The caller gave up early of its own accord: nothing follows from the silence."""
     line: str
     """What happened, safe to print."""
     not_now: bool
@@ -73,11 +77,13 @@ class Vigil:
         """The last exchange, if that was one."""
         self._silent_seconds = 0.0
         self._curtailed = False
+        self._in_a_hurry = False
 
     def allow(self, method: str, body: bytes, deadline: Deadline) -> Deadline | None:
         """How long to wait; None if there is no use in asking."""
         self._curtailed = False
         left = deadline.left()
+        self._in_a_hurry = left < _HURRY * self.timeout
         seconds = left
         if self._silent_seconds:
             spare = self.timeout + _GRACE_SECONDS - self._silent_seconds
@@ -116,7 +122,7 @@ class Vigil:
             return
         # Where something came that is no answer, the answer may have been waited for all the same.
         silent = reply.outcome is Outcome.NO_ANSWER or reply.seconds > 0.8 * self.timeout
-        if silent:
+        if silent and not self._in_a_hurry:
             self._silent_seconds += reply.seconds
             if not self._curtailed:
                 self._silences[kind] = self._silences.get(kind, 0) + 1
@@ -128,6 +134,7 @@ class Vigil:
             kind,
             broken_off,
             silent and self._curtailed,
+            self._in_a_hurry and reply.outcome is Outcome.NO_ANSWER,
             line,
             reply.status == NOT_NOW,
             method,

@@ -49,6 +49,17 @@ def test_the_first_silence_of_a_check_takes_its_time_and_the_next_ones_little() 
     assert vigil.allow("x", b"{}", given) is given
 
 
+def test_who_gives_up_early_proves_no_silence() -> None:
+    """A scenario may leave a call at once: the next one is waited for as long as ever."""
+    vigil, whole = Vigil(10), Deadline(10)
+    vigil.allow("x", b"{}", Deadline(0.1))
+    hear(vigil, silence(0.1))
+    assert [one.abandoned for one in vigil.troubles] == [True]
+    assert vigil.allow("x", b"{}", whole) is whole
+    hear(vigil, silence(10))
+    assert [one.abandoned for one in vigil.troubles] == [True, False]
+
+
 def test_what_was_silent_in_three_checks_gets_a_second() -> None:
     vigil = Vigil(10)
     for _ in range(3):
