@@ -23,8 +23,8 @@ from pytest_mcp_approval.report.conversation import conversation_text
 from pytest_mcp_approval.report.files import write_reports
 from pytest_mcp_approval.report.model import RunFacts, make_report
 from pytest_mcp_approval.report.results import Evidence, Results, ScenarioResult
-from pytest_mcp_approval.report.secrets import Secrets
 from pytest_mcp_approval.settings import Settings
+from pytest_mcp_approval.support.secrets import Secrets
 from pytest_mcp_approval.target import Target, open_target
 from pytest_mcp_approval.wire import recording
 

@@ -61,7 +61,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Run(config, settings, ids), RUN)
         take_arguments(config, start)
     except SettingsError as error:
-        raise pytest.UsageError(str(error)) from None
+        from .confidential import secrets_of_options
+
+        raise pytest.UsageError(secrets_of_options(given).hide(str(error))) from None
 
 
 def _recall_replay(config: pytest.Config) -> str:

@@ -36,11 +36,11 @@ from .report.replay import (
     write_findings,
 )
 from .report.results import ScenarioResult
-from .report.secrets import Secrets
 from .report.terminal import comparison_lines
 from .settings import OPTIONS, PREFIX, Settings, SettingsError
 from .wire import recording
 from .wire.clock import now
+from .wire.text import neutralise
 
 if TYPE_CHECKING:
     from .run import Run
@@ -62,6 +62,7 @@ _DRAWN = frozenset({"header-from", "environment-from"})
 and sent to where it says, so findings bring none along."""
 _WITHHELD = {"header": "NAME: VALUE", "environment": "NAME=VALUE"}
 """Options with secrets: what stands for them in a command."""
+_LONGEST_LINE = 4_000
 
 
 _RECORD: pytest.StashKey[recording.Recording] = pytest.StashKey()
@@ -76,11 +77,7 @@ class Reporting:
         self.config = config
         self.settings = settings
         self.run = run
-        self.secrets = Secrets.of(
-            settings.headers,
-            [*settings.targets, *filter(None, (settings.launch, settings.reset, settings.effects))],
-            {**settings.environment, **_family_secrets(settings)},
-        )
+        self.secrets = run.secrets
         self.command = _own_options(config)
         self.earlier: Earlier | None = None
         self.replayed: Finding | None = None
@@ -130,7 +127,6 @@ class Reporting:
         judged: ScenarioResult,
         item: pytest.Item,
         rules: list[Requirement],
-        report: pytest.TestReport,
     ) -> ScenarioResult:
         """A result with all that a report shows of it, and with nothing that it must not."""
         command = f"{self.command} {shlex.quote(item.nodeid)}"
@@ -147,7 +143,6 @@ class Reporting:
             text = conversation_text(taken, self.secrets, passed=passed)
             # It is told, and items live as long as the run.
             del item.stash[_RECORD]
-        self._hide(report)
         place, line = _location(item)
         complete = replace(
             judged,
@@ -166,18 +161,6 @@ class Reporting:
         start = self.settings.directory
         kept = item.stash.get(KEPT_FILES, [])
         return tuple(Path(os.path.relpath(path, start)).as_posix() for path in kept)
-
-    def _hide(self, report: pytest.TestReport) -> None:
-        """What pytest itself prints has no secrets either."""
-        if not self.secrets:
-            return
-        report.sections = [(name, self.secrets.hide(text)) for name, text in report.sections]
-        shown = report.longrepr
-        if isinstance(shown, tuple):
-            path, line, reason = shown
-            report.longrepr = (path, line, self.secrets.hide(reason))
-        elif shown is not None and self.secrets.hide(str(shown)) != str(shown):
-            report.longrepr = self.secrets.hide(str(shown))
 
     # ---- at the end
 
@@ -215,7 +198,8 @@ class Reporting:
 
     def _say(self, line: str, *, wrong: bool = False) -> None:
         if line:
-            self._lines.append((line, wrong))
+            # A finding or an earlier report may be somebody else's.
+            self._lines.append((neutralise(line, _LONGEST_LINE), wrong))
 
     # ---- in the terminal
 
@@ -355,13 +339,3 @@ def _own_options(config: pytest.Config) -> str:
             values = value if isinstance(value, list) else [value]
             kept += [f"{PREFIX}{option.name}={one}" for one in values]
     return shlex.join(["pytest", *kept])
-
-
-def _family_secrets(settings: Settings) -> dict[str, str]:
-    """What the tables of the families have under `secret`, and what was drawn from elsewhere."""
-    found = {
-        f"{family}.secret": table["secret"]
-        for family, table in settings.family_settings.items()
-        if isinstance(table.get("secret"), str)
-    }
-    return found | {f"secret {n}": value for n, value in enumerate(settings.drawn_secrets)}

@@ -29,6 +29,8 @@ from .catalogue.requirements import selected
 from .catalogue_marker import MARKER
 from .clock import ClockError
 from .collection import collect_scenarios
+from .confidential import secrets_of
+from .discretion import Discretion
 from .ending import Ending
 from .failure_text import FailureText
 from .families.driving import DriverError
@@ -68,6 +70,8 @@ class Run:
         self.header: list[tuple[str, str]] = []
         self.found = of_worker(config)
         """None before the preflight, and where there is none."""
+        self.secrets = secrets_of(settings)
+        config.pluginmanager.register(Discretion(config, self.secrets), "mcp-approval-discretion")
         for text in settings.targets:
             parse_target(text)
         check_launch(settings, workers=config.getoption("dist", "no") != "no")
@@ -146,7 +150,7 @@ class Run:
             )
         except PreflightError as error:
             reporter = self.config.pluginmanager.getplugin("terminalreporter")
-            for line in self.reporting.secrets.hide(str(error)).splitlines():
+            for line in self.secrets.hide(str(error)).splitlines():
                 reporter.write_line(line, red=True)
             pytest.exit("nothing was judged", returncode=NOTHING_PROVED)
 
@@ -195,7 +199,7 @@ class Run:
             judged = judged.as_warning()
         judged = self.aftermath.reconsider(judged, item, report)
         judged = self.known.recognise(judged, report)
-        judged = self.reporting.complete(judged, item, rules, report)
+        judged = self.reporting.complete(judged, item, rules)
         if judged.verdict is Verdict.WARNING:
             report.outcome, report.longrepr = "passed", None
         elif judged.evidence is not None:

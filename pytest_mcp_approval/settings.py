@@ -41,23 +41,24 @@ __all__ = [
 class Settings:
     """The options, read and checked as far as that goes without a target."""
 
-    targets: tuple[str, ...] = ()
-    origin: str | None = None
-    page: str | None = None
+    # What may hold a secret is in no repr: pytest prints those of local variables.
+    targets: tuple[str, ...] = field(default=(), repr=False)
+    origin: str | None = field(default=None, repr=False)
+    page: str | None = field(default=None, repr=False)
     browser: str | None = None
     """Which browser; None: what is found."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    tools: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    tools: Mapping[str, Any] = field(default_factory=dict, repr=False)
     generate_arguments: bool = False
-    effects: str | None = None
-    reset: str | None = None
-    launch: str | None = None
+    effects: str | None = field(default=None, repr=False)
+    reset: str | None = field(default=None, repr=False)
+    launch: str | None = field(default=None, repr=False)
     launch_timeout: float = 30.0
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     server_directory: Path | None = None
     """Where a server that the suite starts runs; None: where the user started."""
-    clock: str = "auto"
-    server_id: str | None = None
+    clock: str = field(default="auto", repr=False)
+    server_id: str | None = field(default=None, repr=False)
     protocol: str = "auto"
     families: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
@@ -72,7 +73,7 @@ class Settings:
     """Patterns of rules that have to be verified; none: nothing has to be."""
     strict: bool = False
     timeout: float = 10.0
-    family_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    family_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     """By family; what a family can be told is its own matter."""
     drawn_secrets: tuple[str, ...] = field(default=(), repr=False)
     """What was drawn from the environment or files, for headers and variables."""

@@ -22,6 +22,7 @@ from .preflight_findings import of_worker
 from .report.results import ScenarioResult
 from .settings import PREFIX, Settings
 from .support.json_reading import read_json
+from .support.secrets import hide
 from .target import EffectsError, Target, TargetError
 from .wire import (
     Deadline,
@@ -218,6 +219,7 @@ class Vitals:
         return min(_AGAIN_SECONDS, self.vigil.timeout)
 
     def _lose(self, result: ScenarioResult, report: pytest.TestReport, why: str) -> ScenarioResult:
+        why = hide(why)  # it travels with the report, and is printed at the end
         self._lost_in_a_row += 1
         if self._lost_in_a_row >= _LOST_CHECKS and not self.gone:
             who = _PROBE if why.startswith("effects") else "the target is gone: it"

@@ -12,9 +12,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..support.secrets import Secrets
 from ..wire.recording import Note, Recording
 from ..wire.transcript import Entry, Excerpt
-from .secrets import Secrets
 
 KEPT_OF_A_MESSAGE = 16 * 1024
 KEPT_IN_ALL = 128 * 1024
@@ -38,7 +38,7 @@ def conversation_text(recording: Recording, secrets: Secrets, *, passed: bool) -
     told: dict[str, Any] = {"steps": steps}
     if recording.left_out:
         told["leftOut"] = {"after": recording.gap, "steps": recording.left_out}
-    return json.dumps(told, separators=(",", ":"), default=str)
+    return json.dumps(told, separators=(",", ":"), default=lambda one: secrets.hide(str(one)))
 
 
 def _fair_limit(entries: Sequence[Entry], budget: int) -> int:
@@ -59,16 +59,16 @@ def _exchange(at: float, entry: Entry, limit: int, secrets: Secrets) -> dict[str
         "kind": "exchange" if entry.outcome is not None else "overheard",
         "at": round(at, 4),
         "seconds": round(entry.seconds, 4),
-        "method": secrets.hide(entry.method[:_KEPT_OF_A_DETAIL]),
+        "method": secrets.beginning(entry.method, _KEPT_OF_A_DETAIL),
         "sent": body(entry.sent, limit, secrets),
         "received": body(entry.received, limit, secrets),
     }
     if entry.outcome is not None:
         step["outcome"] = entry.outcome.value
     if entry.detail:
-        step["detail"] = secrets.hide(entry.detail[:_KEPT_OF_A_DETAIL])
+        step["detail"] = secrets.beginning(entry.detail, _KEPT_OF_A_DETAIL)
     if entry.session:
-        step["session"] = entry.session
+        step["session"] = secrets.hide(entry.session)
     if entry.status is not None:
         step["status"] = entry.status
     if entry.request_headers:
@@ -80,12 +80,10 @@ def _exchange(at: float, entry: Entry, limit: int, secrets: Secrets) -> dict[str
 
 def body(excerpt: Excerpt, limit: int, secrets: Secrets) -> dict[str, Any]:
     """Some bytes: their number, and as many of them as are kept."""
-    head = excerpt.head
+    # Hidden first: half a secret is not found any more.
+    head = secrets.hide_bytes(excerpt.head, cut=not excerpt.complete)
     cut = len(head) > limit or not excerpt.complete
-    if len(head) > limit:
-        head = head[:limit]
-    if secrets:
-        head = secrets.hide_bytes(head, cut=cut)
+    head = head[:limit]
     kept: dict[str, Any] = {"bytes": excerpt.length}
     try:
         kept["text"] = head.decode("utf-8")

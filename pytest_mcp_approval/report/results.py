@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..catalogue import Finding, Requirement, Verdict
+from ..support.secrets import Secrets
 from ..support.text import neutralise
-from .secrets import Secrets
 from .shown import worst
 
 _LONGEST = 2_000
@@ -90,7 +90,7 @@ class ScenarioResult:
         a matter of its own."""
 
         def shown(text: str) -> str:
-            lines = secrets.hide(text[: 8 * _LONGEST]).splitlines()
+            lines = secrets.beginning(text, 8 * _LONGEST).splitlines()
             return neutralise(" / ".join(line.strip() for line in lines if line.strip()), _LONGEST)
 
         found = self.evidence

@@ -1,10 +1,13 @@
 """Text of a stranger, made fit for a terminal, a log or a report.
 
 Knows nothing of where the text came from. A server under test writes the messages that we print: it
-could colour the screen, move the cursor, write right to left or fill the log.
+could colour the screen, move the cursor, write right to left, fill the log or repeat what it was
+told in confidence. The last is hidden first: half a secret is not found any more.
 """
 
 import re
+
+from pytest_mcp_approval.support.secrets import hide, reach
 
 _ESCAPE_CUT_SHORT = re.compile(r"\\(u[0-9a-f]{0,3}|U[0-9a-f]{0,7}|x[0-9a-f]?)?$")
 _SENTENCE_END = re.compile(r"[.!?](?= )")
@@ -12,6 +15,8 @@ _SHORTEST_SENTENCE = 8
 """Characters: a full stop before that belongs to an abbreviation."""
 _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Characters that count as printable, and show nothing."""
+_LAST_BYTES = 64 * 1024
+"""Where the last lines of something endless are looked for."""
 
 
 def _spell(character: str) -> str:
@@ -30,11 +35,12 @@ def neutralise(text: str | bytes, limit: int = 200) -> str:
     """
     # Only what can be shown is looked at: a hostile text may be megabytes long.
     if isinstance(text, bytes):
-        shown, unit = text[: limit * 4].decode("utf-8", "backslashreplace"), "bytes"
-        whole = len(text) <= limit * 4
+        seen = text[: limit * 4 + 4 * reach()].decode("utf-8", "backslashreplace")
+        whole, unit = len(text) <= limit * 4, "bytes"
     else:
-        shown, unit = text[: limit + 1], "characters"
-        whole = len(text) <= limit
+        seen = text[: limit + 1 + reach()]
+        whole, unit = len(text) <= limit, "characters"
+    shown = hide(seen, cut=not whole)[: limit * 4]
     if not (shown.isascii() and shown.isprintable()):
         shown = "".join(map(_spell, shown[: limit + 1]))
     if whole and len(shown) <= limit:
@@ -44,7 +50,7 @@ def neutralise(text: str | bytes, limit: int = 200) -> str:
 
 def first_line(text: str | bytes, limit: int = 200) -> str:
     """The first line that says something, neutralised."""
-    lines = text.strip().splitlines() or [text[:0]]
+    lines = _hidden(text).strip().splitlines() or [""]
     return neutralise(lines[0], limit)
 
 
@@ -58,5 +64,13 @@ def first_sentence(text: str, limit: int = 200) -> str:
 
 def last_lines(text: str | bytes, lines: int = 3, limit: int = 300) -> str:
     """The last lines that say something, neutralised and joined by " | "."""
-    found = [line.strip() for line in text.splitlines() if line.strip()][-lines:]
+    said = _hidden(text[-_LAST_BYTES:]).splitlines()
+    found = [line.strip() for line in said if line.strip()][-lines:]
     return " | ".join(neutralise(line, limit // max(1, len(found))) for line in found)
+
+
+def _hidden(text: str | bytes) -> str:
+    """Before it is divided into lines: a secret may have several."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "backslashreplace")
+    return hide(text)

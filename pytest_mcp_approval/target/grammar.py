@@ -9,7 +9,7 @@ and command. Knows nothing of what is behind a name.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -26,10 +26,10 @@ STATE = "{state}"
 class TargetSpec:
     """A target as it was named."""
 
-    text: str
+    text: str = field(repr=False)
     kind: Kind
-    url: str = ""
-    command: tuple[str, ...] = ()
+    url: str = field(default="", repr=False)
+    command: tuple[str, ...] = field(default=(), repr=False)
     module: str = ""
     factory: str = ""
     transport: str = "in-process"

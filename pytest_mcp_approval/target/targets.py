@@ -30,6 +30,7 @@ from ..wire import (
     Transport,
     open_session,
 )
+from ..wire.text import last_lines
 from .effects import EffectsProbe
 from .effects_watch import EffectsWatch
 from .errors import TargetError
@@ -187,8 +188,8 @@ class Target(ABC):
         except (OSError, subprocess.TimeoutExpired, ValueError) as error:
             raise TargetError(f"{PREFIX}reset: {error}") from None
         if done.returncode:
-            tail = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-            raise TargetError(f"{PREFIX}reset: exit code {done.returncode} {' '.join(tail)}")
+            said = last_lines(done.stderr, 1)
+            raise TargetError(f"{PREFIX}reset: exit code {done.returncode} {said}".rstrip())
 
     def effects(self) -> EffectsProbe | None:
         """The probe that the user named, or that the target brings."""

@@ -80,7 +80,7 @@ class _Exchange:
                 return
             body = self.reader.feed(data)
         except MalformedResponseError as problem:
-            self.answer.received += data[:1024]
+            self.answer.received += data
             self.answer.cut(Outcome.GARBAGE, str(problem))
             return
         if self.reader.status is not None and not began:

@@ -9,6 +9,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
+from pytest_mcp_approval.support.secrets import HIDDEN, beginning
 from pytest_mcp_approval.wire.recording import Weighty, record
 from pytest_mcp_approval.wire.reply import Headers, Outcome
 
@@ -18,7 +19,6 @@ KEPT_HEADERS = 100
 KEPT_ENTRIES = 20_000
 KEPT_IN_ALL = 16 * 1024 * 1024
 
-HIDDEN = "<hidden>"
 SECRET_HEADERS = frozenset(
     {"authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key"}
 )
@@ -56,7 +56,10 @@ class Excerpt:
 def without_secrets(headers: Headers, hidden: frozenset[str] = SECRET_HEADERS) -> Headers:
     """`headers` as a report may show them: those in `hidden` without value, all of bounded size."""
     return tuple(
-        (name[:KEPT_OF_A_HEADER], HIDDEN if name.lower() in hidden else value[:KEPT_OF_A_HEADER])
+        (
+            beginning(name, KEPT_OF_A_HEADER),
+            HIDDEN if name.lower() in hidden else beginning(value, KEPT_OF_A_HEADER),
+        )
         for name, value in headers[:KEPT_HEADERS]
     )
 

@@ -6,7 +6,7 @@ Knows nothing of MCP: a transport carries the bytes it is given and tells what c
 import abc
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
@@ -48,7 +48,7 @@ class Outgoing:
     request_id: RequestId | None
     """The id under which an answer is awaited; None for what gets no answer."""
     method: str = ""
-    headers: Headers = ()
+    headers: Headers = field(default=(), repr=False)
     session: str = ""
     http_method: str = "POST"
 

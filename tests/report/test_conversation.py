@@ -10,7 +10,7 @@ import json
 import pytest
 
 from pytest_mcp_approval.report.conversation import KEPT_OF_A_PASS, body, conversation_text
-from pytest_mcp_approval.report.secrets import HIDDEN, Secrets
+from pytest_mcp_approval.support.secrets import HIDDEN, Secrets
 from pytest_mcp_approval.wire import Outcome, Transcript, recording
 from pytest_mcp_approval.wire.recording import KEPT_FIRST, KEPT_LAST, Recording
 from pytest_mcp_approval.wire.transcript import Entry, Excerpt
@@ -125,7 +125,7 @@ def test_all_messages_together_keep_to_a_budget_and_small_ones_stay_whole():
 def test_secrets_are_hidden_wherever_a_server_repeats_them(said):
     recorded = Recording()
     recorded.add(0.0, entry(received=said))
-    secrets = Secrets.of({"X-Token": "s3cret-value"})
+    secrets = Secrets(["s3cret-value"])
     text = conversation_text(recorded, secrets, passed=False)
     assert "s3cret" not in text
     received = json.loads(text)["steps"][0]["received"]

@@ -6,9 +6,9 @@ import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
 from pytest_mcp_approval.report.results import Results, ScenarioResult, check_lines
-from pytest_mcp_approval.report.secrets import HIDDEN, Secrets
 from pytest_mcp_approval.report.shown import headline
 from pytest_mcp_approval.report.terminal import summary_lines
+from pytest_mcp_approval.support.secrets import HIDDEN, Secrets
 from tests.report import samples
 from tests.report.samples import COUNTER, EXPIRED, HASH, finding, result
 

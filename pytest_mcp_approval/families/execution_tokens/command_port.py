@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ...support.json_reading import JsonError, read_json
+from ...support.secrets import beginning
 from ...target.verifiers import CommandTarget
 from ...wire.recording import note
 from .ports import Answer, Port, PortError, Question, member
@@ -225,7 +226,7 @@ class CommandPort(Port):
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
         answer = self._answer(process.returncode, output[:_KEPT], errors[-_KEPT:])
-        note("effects", "command ended", code=process.returncode, said=answer.said[:200])
+        note("effects", "command ended", code=process.returncode, said=beginning(answer.said, 200))
         failed = b"libfaketime: " in errors or not answer.started
         return answer, self.target.clock_moved and failed
 

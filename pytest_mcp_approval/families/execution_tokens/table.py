@@ -29,7 +29,7 @@ CONTENTS = ("echo approved\n", "echo something else\n")
 class Table:
     """The settings of one target."""
 
-    secret: str | None = None
+    secret: str | None = field(default=None, repr=False)
     secret_environment: str = words.SECRET_VARIABLE
     secret_setting: str = ""
     tool: str = words.EXECUTE_TOOL

@@ -18,6 +18,7 @@ from typing import Any
 from ...support.json_reading import JsonError, read_json
 from ...target import Target
 from ...wire import Outcome, Reply, StdioTransport, race
+from ...wire.text import neutralise
 from ..driving import Driver, DriverError
 from .answers import Answer
 from .binding import binding_of
@@ -198,7 +199,7 @@ class GatewayConsent(Driver):
             try:
                 return read_json(page.body)
             except JsonError:
-                raise SurfingError(f"{named[:80]}: no JSON: {page.describe()}") from None
+                raise SurfingError(f"{neutralise(named, 80)}: no JSON: {page.describe()}") from None
         params = {"name": named[len(_TOOL) :], "arguments": {}}
         reply = self.session.call("tools/call", params)
         result = reply.result

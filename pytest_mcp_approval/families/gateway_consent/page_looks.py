@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...target import Target
+from ...wire.text import neutralise
 from .people import hosts_of, in_words
 from .surfing import check_address
 
@@ -185,7 +186,7 @@ class Looks:
     def injected(self) -> list[str]:
         """What of a text became more than text."""
         found: list[str] = self._evaluate(_INJECTED)
-        strange = [f"a request to {url[:60]}" for url in self.requested if FLAG in url]
+        strange = [f"a request to {neutralise(url, 60)}" for url in self.requested if FLAG in url]
         return found + [f"a {kind} box" for kind in self.popped_up] + strange
 
     def too_wide(self) -> int:

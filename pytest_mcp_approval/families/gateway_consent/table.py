@@ -14,6 +14,7 @@ from typing import Any
 
 from ...settings import PREFIX, SettingsError
 from ...support.nearest import expected
+from ...support.secrets import beginning
 from . import vocabulary as words
 from .shape import (
     Description,
@@ -283,7 +284,7 @@ def _person(value: Any) -> str:
     ):
         return value
     raise SettingsError(
-        f"[{FAMILY}] person: got {str(value)[:60]!r}, expected page, browser, "
+        f"[{FAMILY}] person: got {beginning(str(value), 60)!r}, expected page, browser, "
         "hook:<command or URL> or python:<module:function>"
     )
 
@@ -343,14 +344,16 @@ def _oauth(value: Any) -> OAuth:
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
-        raise SettingsError(f"[{FAMILY}] {name}: got {str(value)[:60]!r}, expected a list of texts")
+        raise SettingsError(
+            f"[{FAMILY}] {name}: got {beginning(str(value), 60)!r}, expected a list of texts"
+        )
     return tuple(one for one in value if one)
 
 
 def _checked(name: str, value: Any, kind: Any, expected: str) -> Any:
     if not isinstance(value, kind):
         raise SettingsError(
-            f"[{FAMILY}] {name}: got {str(value)[:60]!r}, expected {expected} "
+            f"[{FAMILY}] {name}: got {beginning(str(value), 60)!r}, expected {expected} "
             f"(also {PREFIX}set {FAMILY}.{name}=...)"
         )
     return value

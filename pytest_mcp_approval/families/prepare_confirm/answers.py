@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...support.json_reading import JsonError, read_json
+from ...support.secrets import beginning
 from ...wire import Outcome, Reply
 from ...wire.text import neutralise
 from .table import Pair, Table
@@ -92,7 +93,7 @@ def _short(value: Mapping[str, Any]) -> str:
         if isinstance(one, (list, dict)) and len(one) > 3:
             parts.append(f"{name}: {len(one)} of them")
         else:
-            parts.append(f"{name}: {str(one)[:_SHOWN]}")
+            parts.append(f"{name}: {beginning(str(one), _SHOWN)}")
     return ", ".join(parts)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ...settings import PREFIX, SettingsError
 from ...support.nearest import expected
+from ...support.secrets import beginning
 from . import vocabulary as words
 
 _IRREVERSIBLE = re.compile(r"delete|remove|destroy|purge|wipe|drop|erase|revoke")
@@ -263,7 +264,7 @@ def _calls(place: str, given: Any) -> tuple[ToolCall, ...]:
         arguments = one.get("arguments", {}) if isinstance(one, Mapping) else None
         if not isinstance(tool, str) or not isinstance(arguments, Mapping):
             raise SettingsError(
-                f"[{words.FAMILY}] {place}: got {str(one)[:60]!r}, expected "
+                f"[{words.FAMILY}] {place}: got {beginning(str(one), 60)!r}, expected "
                 '{ tool = "NAME", arguments = { ... } } or a list of such'
             )
         calls.append(ToolCall(tool, arguments))
@@ -273,7 +274,7 @@ def _calls(place: str, given: Any) -> tuple[ToolCall, ...]:
 def _checked(name: str, value: Any, kind: Any, expected: str) -> Any:
     if not isinstance(value, kind):
         raise SettingsError(
-            f"[{words.FAMILY}] {name}: got {str(value)[:60]!r}, expected {expected} "
+            f"[{words.FAMILY}] {name}: got {beginning(str(value), 60)!r}, expected {expected} "
             f"(also {PREFIX}set {words.FAMILY}.{name}=...)"
         )
     return value

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from ...catalogue import Finding, NotApplicable, NotVerified
 from ...settings import PREFIX
+from ...support.secrets import beginning
 from ...wire import Outcome, RawJson, Reply
 from . import vocabulary as words
 from .ceremony import Ceremony
@@ -121,11 +122,13 @@ def shown(arguments: Any) -> str:
     """Arguments for a report: on one line, as they were spelled."""
     if isinstance(arguments, RawJson):
         text = arguments.text
-        return ascii(text).strip("'")[:160] if isinstance(text, str) else repr(text[:80])
+        if isinstance(text, str):
+            return beginning(ascii(text).strip("'"), 160)
+        return beginning(repr(text), 160)
     if isinstance(arguments, Mapping) and any(isinstance(v, RawJson) for v in arguments.values()):
         members = (f"{ascii(name)[1:-1]}: {shown(value)}" for name, value in arguments.items())
         return f"{{{', '.join(members)}}}"
-    return json.dumps(arguments)[:160]
+    return beginning(json.dumps(arguments), 160)
 
 
 # ---- what a challenge says

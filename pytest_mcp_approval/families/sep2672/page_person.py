@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ...browser.frames import origin_of_url
 from ...catalogue import NotApplicable, NotVerified
 from ...settings import PREFIX
+from ...support.secrets import beginning
 from ...wire.clock import Deadline
 from ..scenes import Scene, Warn
 from . import vocabulary as words
@@ -125,7 +126,7 @@ class Person(Scene):
 
     def _heard(self, line: ConsoleMessage) -> None:
         if len(self.console) < _MOST_LINES:
-            self.console.append((line.type, line.text[:2_000]))
+            self.console.append((line.type, beginning(line.text, 2_000)))
 
     # ---- tools that may be run
 

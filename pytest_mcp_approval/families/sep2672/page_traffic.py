@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...support.json_reading import JsonError, read_json
+from ...support.secrets import beginning
 from ...wire.clock import Deadline
 from ...wire.recording import note
 from ...wire.sse import EventReader
@@ -277,7 +278,7 @@ def _named(message: Message) -> str:
 
 def _told(message: Message) -> str:
     """For the report."""
-    return json.dumps(message)[:_LONGEST_TOLD]
+    return beginning(json.dumps(message), _LONGEST_TOLD)
 
 
 def shown(text: str, longest: int = 80) -> str:

@@ -16,6 +16,8 @@ from typing import Any
 
 import rfc8785
 
+from ...support.secrets import beginning
+
 META_KEY = "io.modelcontextprotocol/verified-approval"
 """Of a tool's listing (section 4.2) and of a call's evidence (section 4.5)."""
 
@@ -189,4 +191,4 @@ def base64url_decode(text: Any) -> bytes:
 
 def _shown(value: Any) -> str:
     shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+    return shown if len(shown) <= 60 else f"{beginning(shown, 57)}..."

@@ -1,0 +1,276 @@
+"""What a user told the suite in confidence, and keeping it out of everything that is shown.
+
+One place hides: `hide`, on whole text, before anything is cut off it. A value is looked for as it
+is, escaped (JSON, Python, percent, HTML, also nested and folded over lines), in base64 at any
+alignment and in hexadecimal digits; and half of it, or what is left of it where a text was cut, is
+hidden like the whole. A server that enciphers what it echoes is beyond this.
+
+Values shorter than four characters are not looked for: hiding every "a" would hide the report. A
+value whose name does not tell that it is a secret has to have eight. Knows no format and no option.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+from .unescaping import INCOMPLETE, Layer, layers
+
+HIDDEN = "<hidden>"
+LEAST = 4
+LEAST_PLAIN = 8
+_LEAST_ENCODED = 6
+"""Fewer characters of base64 or hexadecimal digits stand in other data by chance."""
+_FRAGMENT = 4
+"""What is left of a value beside a cut is hidden from this length on."""
+_HALF = 8
+"""Half of a value is hidden anywhere, if it is at least so long."""
+_EXPANSION = 12
+"""How many characters an escape takes for one, at most (JSON in JSON: \\\\\\\\u0026)."""
+_CUTS = ("\u2026", "...")
+_CUT = re.compile(r"\u2026|\.{3}")
+_SCHEMES = frozenset({"apikey", "basic", "bearer", "bot", "digest", "dpop", "key", "token"})
+"""Words before a credential, which are no secrets (RFC 9110, section 11)."""
+_IN_BASE64 = re.compile(r"[A-Za-z0-9+/_=-]")
+
+
+@dataclass(frozen=True)
+class _Form:
+    """One way to write a value."""
+
+    text: str
+    halves: bool
+    """Whether half of it is hidden anywhere: only where a name tells that it is a secret."""
+    in_base64: bool = False
+    """Its first and last bits are in the characters beside it."""
+
+    @property
+    def long(self) -> bool:
+        """Whether a part of it can be told from other text."""
+        return len(self.text) >= 2 * _FRAGMENT
+
+    @property
+    def enough(self) -> int:
+        """So many characters of it are hidden wherever they stand."""
+        size = len(self.text)
+        return min(size, max(_HALF, (size + 1) // 2)) if self.halves else size
+
+
+class Secrets:
+    """The values that must not be shown. `plain` are those whose names do not tell what they
+    are."""
+
+    def __init__(self, values: Iterable[str] = (), plain: Iterable[str] = ()) -> None:
+        forms: dict[str, _Form] = {}
+        for given, least, halves in ((values, LEAST, True), (plain, LEAST_PLAIN, False)):
+            for value in given:
+                for bare in _bare(value):
+                    if len(bare) >= least:
+                        for form in _forms(bare, halves=halves):
+                            forms.setdefault(form.text, form)
+        self._heads: dict[str, list[_Form]] = {}
+        self._tails: dict[str, list[_Form]] = {}
+        for form in forms.values():
+            self._heads.setdefault(form.text[:_FRAGMENT], []).append(form)
+            if len(form.text) >= 2 * _FRAGMENT:
+                self._tails.setdefault(form.text[-_FRAGMENT:], []).append(form)
+        self.reach = _EXPANSION * max(map(len, forms), default=0)
+        """How many characters beyond a cut have to be seen, so that no value is cut in two."""
+
+    def __bool__(self) -> bool:
+        return bool(self._heads)
+
+    def hide(self, text: str, *, cut: bool = False) -> str:
+        """`cut`: the text went on, so that its end may be the beginning of a secret."""
+        if not self._heads or len(text) < LEAST:
+            return text
+        spans: list[tuple[int, int]] = []
+        for layer in layers(text):
+            spans += self._beginnings(layer, len(text), cut=cut)
+            spans += self._ends(layer)
+        return _without(text, spans) if spans else text
+
+    def _beginnings(self, layer: Layer, length: int, *, cut: bool) -> Iterator[tuple[int, int]]:
+        """Where a value stands; half of it; what a cut after it left. In the original."""
+        text = layer.text
+        for head, forms in self._heads.items():
+            at = text.find(head)
+            while at >= 0:
+                for form in forms:
+                    end = at + _FRAGMENT
+                    last = min(len(text), at + len(form.text))
+                    while end < last and text[end] == form.text[end - at]:
+                        end += 1
+                    if cut and end - at < len(form.text) and _ends_at(text, end):
+                        yield layer.original(at, end)[0], length
+                    elif end - at >= form.enough or (form.long and _CUT.match(text, end)):
+                        yield layer.original(*_widened(text, at, end, form))
+                at = text.find(head, at + 1)
+
+    def _ends(self, layer: Layer) -> Iterator[tuple[int, int]]:
+        """Where the second half of a value stands, or what a cut before it left."""
+        text = layer.text
+        for tail, forms in self._tails.items():
+            at = text.find(tail)
+            while at >= 0:
+                end = at + _FRAGMENT
+                for form in forms:
+                    begin, first = at, max(0, end - len(form.text))
+                    while begin > first and text[begin - 1] == form.text[begin - 1 - end]:
+                        begin -= 1
+                    if end - begin >= form.enough or text.endswith(_CUTS, 0, begin):
+                        yield layer.original(*_widened(text, begin, end, form))
+                at = text.find(tail, at + 1)
+
+    def beginning(self, text: str, limit: int) -> str:
+        """At most `limit` characters of a text, hidden before it is cut."""
+        seen = text[: limit + self.reach]
+        return self.hide(seen, cut=len(seen) < len(text))[:limit]
+
+    def hide_bytes(self, data: bytes, *, cut: bool = False) -> bytes:
+        if not self._heads:
+            return data
+        text = data.decode("utf-8", "surrogateescape")
+        hidden = self.hide(text, cut=cut)
+        return data if hidden is text else hidden.encode("utf-8", "surrogateescape")
+
+    def hide_all(self, value: Any) -> Any:
+        """The same for every text in a JSON value, names of members included."""
+        if not self._heads:
+            return value
+        if isinstance(value, str):
+            return self.hide(value)
+        if isinstance(value, Mapping):
+            return {self.hide_all(key): self.hide_all(one) for key, one in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.hide_all(one) for one in value]
+        return value
+
+
+# ---- what this process keeps to itself
+
+_known: list[Secrets] = []
+
+
+def keep(secrets: Secrets) -> None:
+    """From now on these are hidden by everybody who shortens or shows text; see `forget`."""
+    _known.append(secrets)
+
+
+def forget(secrets: Secrets) -> None:
+    with contextlib.suppress(ValueError):
+        _known.remove(secrets)
+
+
+def hide(text: str, *, cut: bool = False) -> str:
+    for secrets in _known:
+        text = secrets.hide(text, cut=cut)
+    return text
+
+
+def beginning(text: str, limit: int) -> str:
+    """At most `limit` characters of a text, hidden before it is cut."""
+    seen = text[: limit + reach()]
+    return hide(seen, cut=len(seen) < len(text))[:limit]
+
+
+def reach() -> int:
+    """How much of a text has to be seen beyond the place where it is cut."""
+    return max((secrets.reach for secrets in _known), default=0)
+
+
+# ---- looking
+
+
+def _ends_at(text: str, end: int) -> bool:
+    """Whether a text is over here, but for an escape that was cut."""
+    return end == len(text) or INCOMPLETE.fullmatch(text, end) is not None
+
+
+def _widened(text: str, start: int, end: int, form: _Form) -> tuple[int, int]:
+    if form.in_base64:
+        start -= start > 0 and _IN_BASE64.match(text, start - 1) is not None
+        end += end < len(text) and _IN_BASE64.match(text, end) is not None
+    return start, end
+
+
+def _without(text: str, spans: list[tuple[int, int]]) -> str:
+    pieces: list[str] = []
+    done = 0
+    for start, end in sorted(spans):
+        if start >= done and (start > done or not pieces):
+            pieces += [text[done:start], HIDDEN]
+        done = max(done, end)
+    return "".join([*pieces, text[done:]])
+
+
+# ---- ways to write a value
+
+
+def _bare(value: str) -> set[str]:
+    """A value alone, without the word before it, each line of several."""
+    whole = value.strip()
+    found = {whole}
+    word, space, rest = whole.partition(" ")
+    if space and word.lower() in _SCHEMES:
+        found = {rest.strip()}
+        if word.lower() == "basic":
+            found |= _basic(rest.strip())
+    lines = [line.strip() for line in whole.splitlines()]
+    if len(lines) > 1:
+        found |= {line for line in lines if len(line) >= LEAST_PLAIN}
+    return found
+
+
+def _basic(token: str) -> set[str]:
+    """User and password of basic authentication."""
+    try:
+        user, colon, password = base64.b64decode(token).decode("utf-8").partition(":")
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return set()
+    return {f"{user}:{password}", password} if colon else set()
+
+
+def _forms(value: str, *, halves: bool) -> Iterator[_Form]:
+    spelled = {
+        value,
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        json.dumps(value)[1:-1].replace("/", "\\/"),
+        quote(value, safe="", errors="surrogatepass"),
+        quote_plus(value, errors="surrogatepass"),
+    }
+    for text in spelled:
+        yield _Form(text, halves)
+    shell = (shlex.quote(value)[1:-1], value.replace("'", "'\\''")) if "'" in value else ()
+    for text in (*shell, ascii(value.encode("utf-8", "surrogatepass"))[2:-1]):
+        yield _Form(text, halves)
+    # As those see it who undo escapes that are part of the value itself.
+    for layer in layers(value):
+        if len(layer.text) >= LEAST:
+            yield _Form(layer.text, halves)
+    for text in spelled:
+        data = text.encode("utf-8", "surrogatepass")
+        for encoded in (data.hex(), data.hex().upper()):
+            if len(encoded) >= _LEAST_ENCODED:
+                yield _Form(encoded, halves)
+        for encoded in _in_base64(data):
+            if len(encoded) >= _LEAST_ENCODED:
+                yield _Form(encoded, halves, in_base64=True)
+
+
+def _in_base64(data: bytes) -> Iterator[str]:
+    """The characters that stand for these bytes alone, wherever in other data they begin."""
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + data)
+        core = encoded[(before * 8 + 5) // 6 : (before + len(data)) * 8 // 6].decode("ascii")
+        yield core
+        yield core.translate({ord("+"): "-", ord("/"): "_"})
