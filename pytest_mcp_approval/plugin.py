@@ -63,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except SettingsError as error:
         from .confidential import secrets_of_options
 
-        raise pytest.UsageError(secrets_of_options(given).hide(str(error))) from None
+        raise pytest.UsageError(secrets_of_options(given_options(config)).hide(str(error))) from None
 
 
 def _recall_replay(config: pytest.Config) -> str:
@@ -73,10 +73,13 @@ def _recall_replay(config: pytest.Config) -> str:
         return ""
     from .report_settings import existing
     from .reporting import replay_options
+    from .settings_files import file_values, settings_folder
 
-    path = existing("replay", name, config.invocation_params.dir)
+    started_in = config.invocation_params.dir
+    path = existing("replay", name, started_in)
     assert path is not None
-    options, scenario = replay_options(path, name)
+    own = file_values(settings_folder(config.rootpath, started_in) or config.rootpath)
+    options, scenario = replay_options(path, name, given_options(config), own)
     asked_for = [str(word).partition("=")[0] for word in config.invocation_params.args]
     for option in OPTIONS:
         if option.name in OF_WHOLE_RUNS and f"{PREFIX}{option.name}" not in asked_for:

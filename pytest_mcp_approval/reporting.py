@@ -22,6 +22,8 @@ from .catalogue import Requirement, Verdict
 from .catalogue_marker import MARKER
 from .failure_text import FailureText
 from .options import START
+from .confidential import secrets_of_options
+from .replay_settings import options_of_finding, said_again
 from .report.comparison import ComparisonError, Earlier, read_earlier
 from .report.conversation import conversation_text
 from .report.files import append_step_summary, write_reports
@@ -135,7 +137,8 @@ class Reporting:
             file = file_name(rules[0].id, item.nodeid)
             if self.replayed is None:
                 path = os.path.relpath(self.settings.findings / file, self.settings.directory)
-                again = shlex.join(["pytest", f"{PREFIX}replay={path}"])
+                repeated = said_again(self._options(), with_headers=bool(self.settings.headers))
+                again = shlex.join(["pytest", f"{PREFIX}replay={path}", *repeated])
         taken = item.stash.get(_RECORD, None)
         text = ""
         if taken is not None:
@@ -302,14 +305,19 @@ def _check_withheld(finding: Finding, settings: Settings) -> None:
                 )
 
 
-def replay_options(path: Path, name: str) -> tuple[dict[str, Any], str]:
-    """The options that a finding brings along, and its scenario."""
+def replay_options(
+    path: Path, name: str, given: Mapping[str, Any], own: Mapping[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """The options that a finding brings along, and its scenario. `given` stands on the command
+    line, `own` in the user's settings files."""
     try:
         finding = read_finding(path, name)
     except ReplayError as error:
         raise SettingsError(f"{PREFIX}replay: {error}") from None
     known = {option.name for option in OPTIONS} - _NOT_REPEATED - _DRAWN - set(_WITHHELD)
-    return {k: v for k, v in finding.options.items() if k in known}, finding.scenario
+    kept = {k: v for k, v in finding.options.items() if k in known}
+    secrets = secrets_of_options({**own, **given})
+    return options_of_finding(name, kept, given, own, secrets.hide_all), finding.scenario
 
 
 def _location(item: pytest.Item) -> tuple[str, int]:

@@ -85,16 +85,18 @@ def test_a_finding_can_be_replayed_and_is_told_fixed_failing_or_changed(suite):
     assert run.ret == 1
     (left,) = (suite.path / ".mcp-approval" / "findings").glob("*.json")
     assert re.fullmatch(r"4\.8-11-counter-[0-9a-f]{6}\.json", left.name)
+    # What runs a program is not taken from a file, so the command repeats it.
     command = f"pytest --mcp-approval-replay=.mcp-approval/findings/{left.name}"
-    run.stdout.fnmatch_lines([f"*again     {command}"])
+    run.stdout.fnmatch_lines([f"*again     {command} --mcp-approval-target={BROKEN}"])
     assert (suite.path / ".mcp-approval" / ".gitignore").read_text() == "*\n"
     stored = json.loads(left.read_text())
     assert stored["options"]["target"] == [BROKEN]
     assert stored["conversation"]["steps"]
 
-    # The target and the scenario come from the file.
+    # The scenario and all other options come from the file.
     replay = f"--mcp-approval-replay={left.relative_to(suite.path)}"
-    again = suite.run(replay, target="")
+    same = f"--mcp-approval-target={BROKEN}"
+    again = suite.run(replay, same, target="")
     assert again.ret == 1
     again.stdout.fnmatch_lines(["replay    still failing: *tool run, as before"])
     again.assert_outcomes(failed=1)
@@ -108,7 +110,7 @@ def test_a_finding_can_be_replayed_and_is_told_fixed_failing_or_changed(suite):
 
     stored["evidence"]["got"] = "the connection was closed"
     left.write_text(json.dumps(stored))
-    changed = suite.run(replay, target="")
+    changed = suite.run(replay, same, target="")
     assert changed.ret == 1
     changed.stdout.fnmatch_lines(
         ["replay    changed: still failing, but now *; it was the connection was closed"]
@@ -144,7 +146,7 @@ def test_no_secret_is_left_anywhere(suite, capfd):
         assert secret.encode() not in path.read_bytes(), path
     (finding,) = suite.path.glob(".mcp-approval/findings/*.json")
     assert json.loads(finding.read_text())["withheld"] == {"header": ["Authorization"]}
-    refused = suite.run(f"--mcp-approval-replay={finding.relative_to(suite.path)}", target="")
+    refused = suite.run(f"--mcp-approval-replay={finding.relative_to(suite.path)}", target=BROKEN)
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     refused.stderr.fnmatch_lines(
         ["*had header 'Authorization', whose value is not kept: add --mcp-approval-header=*"]

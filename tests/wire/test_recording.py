@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from pytest_mcp_approval.report.conversation import conversation_text
-from pytest_mcp_approval.report.secrets import Secrets
+from pytest_mcp_approval.support.secrets import Secrets
 from pytest_mcp_approval.wire import Outcome
 from pytest_mcp_approval.wire import recording as recordings
 from pytest_mcp_approval.wire.recording import (
