@@ -45,7 +45,9 @@ def render_markdown(report: Report) -> str:
     lines += _header(report)
     text = "\n".join(lines) + "\n"
     if len(text.encode()) > MOST_BYTES:
-        text = text.encode()[:MOST_BYTES].decode("utf-8", "ignore") + "\n\n… cut short\n"
+        # At the end of a line: code that is cut open would be Markdown and HTML of the target's.
+        kept = text.encode()[:MOST_BYTES].decode("utf-8", "ignore").rpartition("\n")[0]
+        text = f"{kept}\n\n… cut short\n"
     return text
 
 

@@ -15,8 +15,8 @@ _SHORTEST_SENTENCE = 8
 """Characters: a full stop before that belongs to an abbreviation."""
 _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Characters that count as printable, and show nothing."""
-_LAST_BYTES = 64 * 1024
-"""Where the last lines of something endless are looked for."""
+_LOOKED_AT = 64 * 1024
+"""Where the first or last lines of something endless are looked for."""
 
 
 def _spell(character: str) -> str:
@@ -50,7 +50,7 @@ def neutralise(text: str | bytes, limit: int = 200) -> str:
 
 def first_line(text: str | bytes, limit: int = 200) -> str:
     """The first line that says something, neutralised."""
-    lines = _hidden(text).strip().splitlines() or [""]
+    lines = _hidden(text.lstrip()[:_LOOKED_AT]).splitlines() or [""]
     return neutralise(lines[0], limit)
 
 
@@ -64,7 +64,7 @@ def first_sentence(text: str, limit: int = 200) -> str:
 
 def last_lines(text: str | bytes, lines: int = 3, limit: int = 300) -> str:
     """The last lines that say something, neutralised and joined by " | "."""
-    said = _hidden(text[-_LAST_BYTES:]).splitlines()
+    said = _hidden(text[-_LOOKED_AT:]).splitlines()
     found = [line.strip() for line in said if line.strip()][-lines:]
     return " | ".join(neutralise(line, limit // max(1, len(found))) for line in found)
 

@@ -227,6 +227,18 @@ def test_a_summary_that_is_too_large_is_cut():
     assert len(render_markdown(samples.report(*many)).encode()) <= MOST_BYTES + 100
 
 
+@pytest.mark.parametrize("less", range(40))
+def test_a_summary_is_not_cut_inside_of_code(monkeypatch, less):
+    """What is cut open is code no more: then a link, a picture or HTML of the target's is one."""
+    report = samples.report(samples.finding(got="![x](http://evil.example/x) <img src=x> [y](z)"))
+    text = render_markdown(report)
+    size = len(text.partition("<img")[0].encode()) + 15 - less
+    monkeypatch.setattr("pytest_mcp_approval.report.markdown.MOST_BYTES", size)
+    outside = re.sub(r"(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)", "", render_markdown(report))
+    assert "evil" not in outside
+    assert "<img" not in outside
+
+
 def test_the_summary_of_a_job_is_added_to(tmp_path):
     path = tmp_path / "summary.md"
     path.write_text("what was there\n")
@@ -273,6 +285,32 @@ def test_sarif_has_what_a_code_scanning_upload_asks_for():
     known = next(one for one in run["results"] if one["ruleId"] == "sep2672/4.8-09-class")
     assert known["suppressions"] == [{"kind": "external", "justification": "ticket 12"}]
     assert run["invocations"][0]["executionSuccessful"] is False  # the suite stumbled once
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[click](http://evil.example/)",
+        "\\[click\\](http://evil.example/)",
+        "\\\\[click\\\\](http://evil.example/)",
+        "[a [b](http://evil.example/) c](1)",
+        "{0} and {1} {{2}}",
+    ],
+)
+def test_a_target_writes_no_links_and_no_placeholders_into_sarif(said):
+    """SARIF 2.1.0, sections 3.11.5 and 3.11.6."""
+    stumbled = samples.result(samples.HASH, Verdict.HARNESS_ERROR, why=said)
+    log = json.loads(render_sarif(samples.report(samples.finding(got=said), stumbled)))
+    (run,) = log["runs"]
+    told = [run["results"][0], run["invocations"][0]["toolExecutionNotifications"][0]]
+    for text in [one["message"]["text"] for one in told]:
+        # With and without a reading in which two backslashes are one.
+        for unescaped in (text, text.replace("\\\\", "")):
+            assert not re.search(r"(?<!\\)\]\(", unescaped)
+        assert not re.search(r"(?<!\\)[\[\]]", text)
+        assert not re.search(r"(?<!\{)(?:\{\{)*\{[0-9]", text)
+        plain = text.replace("{{", "{").replace("}}", "}").replace("\\[", "[").replace("\\]", "]")
+        assert said.replace("](", "] (") in plain
 
 
 def test_sarif_points_at_the_line_of_the_rule():

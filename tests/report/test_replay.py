@@ -131,7 +131,8 @@ def test_a_replay_leaves_configured_reports_and_baselines_alone(suite, where):
         options = ("report=whole.json", "compare=whole.json", "write-baseline=known.toml")
         addopts = " ".join(f"--mcp-approval-{one}" for one in options)
         (suite.path / "pytest.ini").write_text(f"[pytest]\naddopts = {addopts}\n")
-    run = suite.run(f"--mcp-approval-replay={left.relative_to(suite.path)}", target="")
+    replay = f"--mcp-approval-replay={left.relative_to(suite.path)}"
+    run = suite.run(replay, f"--mcp-approval-target={BROKEN}", target="")
     assert run.ret == 1
     run.stdout.fnmatch_lines(["replay    still failing: *"])
     run.stdout.no_fnmatch_line("compared *")
@@ -144,5 +145,6 @@ def test_a_replay_writes_what_it_is_asked_for(suite):
     assert suite.run(SCENARIO, target=BROKEN).ret == 1
     (left,) = (suite.path / ".mcp-approval" / "findings").glob("*.json")
     replay = f"--mcp-approval-replay={left.relative_to(suite.path)}"
-    suite.run(replay, "--mcp-approval-report=one.json", target="")
+    same = f"--mcp-approval-target={BROKEN}"
+    suite.run(replay, same, "--mcp-approval-report=one.json", target="")
     assert len(json.loads((suite.path / "one.json").read_text())["scenarios"]) == 1
