@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from .settings import Settings
-from .support.secrets import LEAST_PLAIN, Secrets
+from .support.secrets import LEAST_PLAIN, SCHEMES, Secrets
 
 _TELLING = re.compile(
     r"auth|bearer|cookie|credential|jwt|key|pass|pin|pwd|secret|session|sig|token", re.IGNORECASE
@@ -39,7 +39,8 @@ def secrets_of(settings: Settings) -> Secrets:
     sure: list[str] = [*settings.drawn_secrets]
     unsure: list[str] = []
     for name, value in [*settings.headers.items(), *settings.environment.items()]:
-        (sure if _TELLING.search(name) else unsure).append(value)
+        told = _TELLING.search(name) or value.partition(" ")[0].lower() in SCHEMES
+        (sure if told else unsure).append(value)
         sure += _in_addresses(value)
     named = (
         settings.launch,

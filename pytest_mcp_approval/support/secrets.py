@@ -37,7 +37,7 @@ _EXPANSION = 12
 """How many characters an escape takes for one, at most (JSON in JSON: \\\\\\\\u0026)."""
 _CUTS = ("\u2026", "...")
 _CUT = re.compile(r"\u2026|\.{3}")
-_SCHEMES = frozenset({"apikey", "basic", "bearer", "bot", "digest", "dpop", "key", "token"})
+SCHEMES = frozenset({"apikey", "basic", "bearer", "bot", "digest", "dpop", "key", "token"})
 """Words before a credential, which are no secrets (RFC 9110, section 11)."""
 _IN_BASE64 = re.compile(r"[A-Za-z0-9+/_=-]")
 
@@ -220,7 +220,7 @@ def _bare(value: str) -> set[str]:
     whole = value.strip()
     found = {whole}
     word, space, rest = whole.partition(" ")
-    if space and word.lower() in _SCHEMES:
+    if space and word.lower() in SCHEMES:
         found = {rest.strip()}
         if word.lower() == "basic":
             found |= _basic(rest.strip())

@@ -3,94 +3,21 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 import random
-import shlex
 import string
 from time import perf_counter
-from urllib.parse import quote
 
 import pytest
 
 from pytest_mcp_approval.support import secrets as process_wide
 from pytest_mcp_approval.support.secrets import HIDDEN, Secrets
-from pytest_mcp_approval.wire.text import first_line, last_lines, neutralise
+from pytest_mcp_approval.support.text import first_line, last_lines, neutralise
+from tests.spellings import SPELLINGS, leaks
 
 ODD = "s3/cr&t\"Tök<e>n+x'y-%41\\b 9z"
 """Something to escape for everybody."""
 EVEN = "sk-live-4eC39HqLyjWDarjtT1zdp7dc"
-
-
-def percent(text: str) -> str:
-    return "".join(f"%{byte:02x}" for byte in text.encode())
-
-
-def units(text: str) -> str:
-    data = text.encode("utf-16-be")
-    return "".join(f"\\u{data[n] << 8 | data[n + 1]:04x}" for n in range(0, len(data), 2))
-
-
-SPELLINGS = {
-    "as it is": str,
-    "JSON": json.dumps,
-    "JSON with slashes escaped": lambda text: json.dumps(text).replace("/", "\\/"),
-    "JSON without ASCII": lambda text: json.dumps(text, ensure_ascii=False),
-    "JSON in JSON": lambda text: json.dumps(json.dumps(text)),
-    "JSON in JSON in JSON": lambda text: json.dumps(json.dumps(json.dumps(text))),
-    "every unit of UTF-16": units,
-    "every third unit": lambda text: "".join(
-        units(one) if number % 3 == 0 else json.dumps(one)[1:-1] for number, one in enumerate(text)
-    ),
-    "percent": lambda text: quote(text, safe=""),
-    "percent, some": lambda text: quote(text, safe="/&<>\"'\\"),
-    "percent, all and in small letters": percent,
-    "percent twice": lambda text: quote(quote(text, safe=""), safe=""),
-    "percent in JSON": lambda text: json.dumps({"to": f"/?t={quote(text)}"}),
-    "HTML": html.escape,
-    "HTML in numbers": lambda text: "".join(f"&#{ord(one)};" for one in text),
-    "HTML in hexadecimal numbers": lambda text: "".join(f"&#x{ord(one):X};" for one in text),
-    "HTML in JSON": lambda text: json.dumps(html.escape(text)),
-    "Python": repr,
-    "bytes of Python": lambda text: repr(text.encode()),
-    "a shell's word": shlex.quote,
-    "hexadecimal digits": lambda text: text.encode().hex(),
-    "folded": lambda text: f"{text[:9]}\r\n   {text[9:]}",
-    "folded in JSON": lambda text: json.dumps(f"{text[:9]}\n{text[9:]}"),
-    **{
-        f"{name} after {before} bytes": (
-            lambda text, encode=encode, before=before: encode(b"." * before + text.encode())
-        )
-        for before in range(4)
-        for name, encode in {
-            "base64": lambda data: base64.b64encode(data + b"...").decode(),
-            "base64 for URLs": lambda data: base64.urlsafe_b64encode(data).decode().rstrip("="),
-            "base64 in lines": lambda data: base64.encodebytes(b"." * 60 + data).decode(),
-            "base64 in JSON in lines": lambda data: json.dumps(
-                base64.encodebytes(b"." * 60 + data).decode()
-            ),
-        }.items()
-    },
-    "JSON in base64": lambda text: base64.b64encode(json.dumps({"a": text}).encode()).decode(),
-}
-
-
-def alike(one: str, other: str) -> int:
-    """How many characters two texts have in common from their beginning."""
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
-
-
-def leaks(shown: str, spelling: str, secret: str) -> list[str]:
-    """Pieces of a spelled secret, each worth five characters of it, that can be seen."""
-    spell = SPELLINGS[spelling]
-    spelled, others = spell(secret), spell("".join(chr(ord(one) ^ 1) for one in secret))
-    # What is the same for another secret tells nothing: quotation marks, what is around it.
-    lead = alike(spelled, others)
-    trail = alike(spelled[lead:][::-1], others[lead:][::-1])
-    told = spelled[lead : len(spelled) - trail]
-    size = 5 * len(told) // len(secret) + 1
-    pieces = {told[at : at + size] for at in range(len(told) - size + 1)}
-    return sorted(piece for piece in pieces if piece in shown)
 
 
 @pytest.mark.parametrize("secret", [ODD, EVEN, "hunter2!", "кукуруза/🌽/1"])

@@ -75,6 +75,8 @@ class Plan:
         self.every: int = told.get("every", 1)
         """Of these requests each such one; the counts outlive its deaths."""
         self.port: int = told.get("port", 0)
+        self.words: list[str] = told.get("words", [])
+        """What it says where it is asked to repeat something; the next ones each time."""
         self.stays_dead: bool = told.get("stays_dead", False)
 
     def shows(self, request: Json) -> bool:
@@ -88,6 +90,10 @@ class Plan:
         number = self.count("requests")
         due = number % self.every == 0
         return due and self.first <= number < self.first + self.times
+
+    def next_words(self, number: int) -> list[str]:
+        at = self.count("words") * number
+        return [self.words[(at + n) % len(self.words)] for n in range(number)]
 
     def count(self, what: str) -> int:
         """One more of these, and how many there have been."""
@@ -142,6 +148,22 @@ class Animal:
                 if self.plan.count("lies") > 1:
                     raise Death
                 return json_rpc(request, '{"content":[],"structuredContent":{"executed":1}}')
+            case "die of words":
+                sys.stderr.write("\n".join(["", *self.plan.next_words(3), ""]))
+                sys.stderr.flush()
+                raise Death
+            case "repeat":
+                first, *others = self.plan.next_words(24)
+                error = {"code": -32603, "message": first, "data": {"reason": others[0]}}
+                error["data"] |= {"others": others, others[1]: first}
+                return json.dumps(
+                    {"jsonrpc": "2.0", "id": request.get("id"), "error": error},
+                    ensure_ascii=False,
+                ).encode()
+            case "repeat and run":
+                told = self.plan.next_words(24)
+                content = [{"type": "text", "text": one} for one in told]
+                return json_rpc(request, json.dumps({"content": content, told[0]: told[1]}))
             case "die after":
                 honest()
                 raise Death
@@ -376,6 +398,10 @@ class HttpAnimal(Animal):
         except Death:
             os._exit(3)
         if changed is not None:
+            if self.plan.habit.startswith("repeat"):
+                words = [one for one in self.plan.next_words(6) if one.isascii()]
+                words = [one.replace("\r", " ").replace("\n", " ") for one in words]
+                extra["more"] = "".join(f"X-Said-{n}: {one}\r\n" for n, one in enumerate(words))
             extra["kind"] = "text/html" if self.plan.habit == "html" else extra["kind"]
             send(changed)
         else:
