@@ -87,7 +87,9 @@ class Reporting:
         try:
             if settings.compare is not None:
                 name = os.path.relpath(settings.compare, directory)
-                self.earlier = read_earlier(settings.compare, name)
+                earlier = read_earlier(settings.compare, name)
+                hidden = self.secrets.hide_all(vars(earlier) | {"rules": None})
+                self.earlier = replace(earlier, **(hidden | {"rules": earlier.rules}))
             if settings.replay is not None:
                 name = os.path.relpath(settings.replay, directory)
                 self.replayed = read_finding(settings.replay, name)

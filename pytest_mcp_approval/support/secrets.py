@@ -19,6 +19,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -35,6 +36,9 @@ _HALF = 8
 """Half of a value is hidden anywhere, if it is at least so long."""
 _EXPANSION = 12
 """How many characters an escape takes for one, at most (JSON in JSON: \\\\\\\\u0026)."""
+_SHORT = 200
+_REMEMBERED = 4096
+"""Most texts are short and come again and again: names and values of headers, lines of a report."""
 _CUTS = ("\u2026", "...")
 _CUT = re.compile(r"\u2026|\.{3}")
 SCHEMES = frozenset({"apikey", "basic", "bearer", "bot", "digest", "dpop", "key", "token"})
@@ -84,6 +88,7 @@ class Secrets:
                 self._tails.setdefault(form.text[-_FRAGMENT:], []).append(form)
         self.reach = _EXPANSION * max(map(len, forms), default=0)
         """How many characters beyond a cut have to be seen, so that no value is cut in two."""
+        self._hide_short = lru_cache(maxsize=_REMEMBERED)(self._hide)
 
     def __bool__(self) -> bool:
         return bool(self._heads)
@@ -92,6 +97,11 @@ class Secrets:
         """`cut`: the text went on, so that its end may be the beginning of a secret."""
         if not self._heads or len(text) < LEAST:
             return text
+        if len(text) <= _SHORT:
+            return self._hide_short(text, cut=cut)
+        return self._hide(text, cut=cut)
+
+    def _hide(self, text: str, *, cut: bool) -> str:
         spans: list[tuple[int, int]] = []
         for layer in layers(text):
             spans += self._beginnings(layer, len(text), cut=cut)

@@ -56,12 +56,14 @@ class Excerpt:
 def without_secrets(headers: Headers, hidden: frozenset[str] = SECRET_HEADERS) -> Headers:
     """`headers` as a report may show them: those in `hidden` without value, all of bounded size."""
     return tuple(
-        (
-            beginning(name, KEPT_OF_A_HEADER),
-            HIDDEN if name.lower() in hidden else beginning(value, KEPT_OF_A_HEADER),
-        )
+        (_short(name), HIDDEN if name.lower() in hidden else _short(value))
         for name, value in headers[:KEPT_HEADERS]
     )
+
+
+def _short(text: str) -> str:
+    """Secrets are hidden when it is shown; where it is cut, before."""
+    return text if len(text) <= KEPT_OF_A_HEADER else beginning(text, KEPT_OF_A_HEADER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,7 +232,7 @@ def test_a_preflight_that_fails(visitor: Visitor, at: str, do: str) -> None:
     assert run.ret in (1, 10, 11)
 
 
-def test_an_effects_probe_that_repeats_secrets(visitor: Visitor) -> None:
+def test_the_address_of_an_effects_probe(visitor: Visitor) -> None:
     secret = SECRETS["effects"].replace("/", "%2F").replace("&", "%26").replace("+", "%2B")
     probe = f"--mcp-approval-effects=http://localhost:1/effects?key={secret}"
     visitor.visit("http", probe, at="tools/call", do="repeat", first=2)
