@@ -15,20 +15,34 @@ import pytest
 
 from .support.secrets import Secrets, forget, hide, keep
 
+NAME = "mcp-approval-discretion"
+
+
+def be_discreet(config: pytest.Config, secrets: Secrets) -> None:
+    """From now on, to the end of this session."""
+    keep(secrets)
+    config.add_cleanup(lambda: forget(secrets))
+    if not config.pluginmanager.hasplugin(NAME):
+        config.pluginmanager.register(Discretion(config), NAME)
+
 
 class Discretion:
-    """The hooks of a run with secrets."""
+    """The hooks of a session with secrets."""
 
-    def __init__(self, config: pytest.Config, secrets: Secrets) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        keep(secrets)
-        config.add_cleanup(lambda: forget(secrets))
+        self._watched = False
+        self._watch_terminal()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
+        self._watch_terminal()
+
+    def _watch_terminal(self) -> None:
         reporter = self.config.pluginmanager.getplugin("terminalreporter")
-        if reporter is None:  # in a worker
+        if reporter is None or self._watched:  # not there yet; in a worker, never
             return
+        self._watched = True
         writer = reporter._tw
         write = writer.write
 

@@ -63,7 +63,9 @@ def pytest_configure(config: pytest.Config) -> None:
     except SettingsError as error:
         from .confidential import secrets_of_options
 
-        raise pytest.UsageError(secrets_of_options(given_options(config)).hide(str(error))) from None
+        raise pytest.UsageError(
+            secrets_of_options(given_options(config)).hide(str(error))
+        ) from None
 
 
 def _recall_replay(config: pytest.Config) -> str:

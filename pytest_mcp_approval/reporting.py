@@ -20,9 +20,9 @@ import pytest
 
 from .catalogue import Requirement, Verdict
 from .catalogue_marker import MARKER
+from .confidential import secrets_of_options
 from .failure_text import FailureText
 from .options import START
-from .confidential import secrets_of_options
 from .replay_settings import options_of_finding, said_again
 from .report.comparison import ComparisonError, Earlier, read_earlier
 from .report.conversation import conversation_text

@@ -30,7 +30,7 @@ from .catalogue_marker import MARKER
 from .clock import ClockError
 from .collection import collect_scenarios
 from .confidential import secrets_of
-from .discretion import Discretion
+from .discretion import be_discreet
 from .ending import Ending
 from .failure_text import FailureText
 from .families.driving import DriverError
@@ -71,7 +71,7 @@ class Run:
         self.found = of_worker(config)
         """None before the preflight, and where there is none."""
         self.secrets = secrets_of(settings)
-        config.pluginmanager.register(Discretion(config, self.secrets), "mcp-approval-discretion")
+        be_discreet(config, self.secrets)
         for text in settings.targets:
             parse_target(text)
         check_launch(settings, workers=config.getoption("dist", "no") != "no")

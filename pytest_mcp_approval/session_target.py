@@ -16,6 +16,8 @@ import pytest
 
 from .aftermath import NAME as AFTERMATH
 from .clock import NoClock
+from .confidential import secrets_of, secrets_of_options
+from .discretion import be_discreet
 from .settings import Settings, SettingsError, read_settings
 from .starting import given_options
 from .target import Target, check_launch, open_target, parse_target
@@ -42,7 +44,9 @@ def settings_of(config: pytest.Config) -> Settings:
             if settings.targets:
                 check_launch(settings, workers=hasattr(config, "workerinput"))
         except SettingsError as error:
-            pytest.fail(str(error), pytrace=False)
+            hidden = secrets_of_options(given_options(config)).hide(str(error))
+            pytest.fail(hidden, pytrace=False)
+        be_discreet(config, secrets_of(settings))
         config.stash[_SETTINGS] = settings
     return config.stash[_SETTINGS]
 

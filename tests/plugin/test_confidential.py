@@ -95,3 +95,27 @@ def test_options_that_cannot_be_read_are_told_without_secrets(pytester):
     assert run.ret == pytest.ExitCode.USAGE_ERROR
     run.stderr.fnmatch_lines(["*cannot read*"])
     assert "hunter" not in run.stderr.str()
+
+
+def test_tests_of_ones_own_show_no_secrets_without_any_scenario(pytester):
+    pytester.makefile(
+        ".toml",
+        **{"mcp-approval": 'target = "reference"\nheader = ["X-Token: hunter2-hunter2-hunter2"]\n'},
+    )
+    pytester.makepyfile(
+        """
+        def test_mine(approval):
+            headers = dict(approval.target.settings.headers)
+            print(headers)
+            assert headers == {}
+        """
+    )
+    run = pytester.runpytest_inprocess(
+        *("--showlocals", "-vv", "--junitxml=junit.xml", "-o", "junit_logging=all"),
+        "-p",
+        "no:cacheprovider",
+    )
+    run.assert_outcomes(failed=1)
+    run.stdout.fnmatch_lines(["headers *<hidden>*"])
+    for text in (run.stdout.str(), (pytester.path / "junit.xml").read_text()):
+        assert "hunter2" not in text
