@@ -7,7 +7,7 @@ told in confidence. The last is hidden first: half a secret is not found any mor
 
 import re
 
-from pytest_mcp_approval.support.secrets import hide, reach
+from pytest_mcp_approval.support.secrets import beginning, hide, reach
 
 _ESCAPE_CUT_SHORT = re.compile(r"\\(u[0-9a-f]{0,3}|U[0-9a-f]{0,7}|x[0-9a-f]?)?$")
 _SENTENCE_END = re.compile(r"[.!?](?= )")
@@ -57,7 +57,7 @@ def first_line(text: str | bytes, limit: int = 200) -> str:
 def first_sentence(text: str, limit: int = 200) -> str:
     """To the end of the first sentence, line breaks as spaces, neutralised."""
     # White space may be most of it; only so much is looked at.
-    words = " ".join(text[: limit * 8].split())
+    words = " ".join(beginning(text, limit * 8).split())
     end = _SENTENCE_END.search(words, _SHORTEST_SENTENCE)
     return neutralise(words[: end.end()] if end else words, limit)
 

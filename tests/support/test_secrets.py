@@ -12,7 +12,7 @@ import pytest
 
 from pytest_mcp_approval.support import secrets as process_wide
 from pytest_mcp_approval.support.secrets import HIDDEN, Secrets
-from pytest_mcp_approval.support.text import first_line, last_lines, neutralise
+from pytest_mcp_approval.support.text import first_line, first_sentence, last_lines, neutralise
 from tests.spellings import SPELLINGS, leaks
 
 ODD = "s3/cr&t\"Tök<e>n+x'y-%41\\b 9z"
@@ -137,6 +137,8 @@ def test_text_of_a_target_is_hidden_before_it_is_cut(kept):
             neutralise("\x1b" + text, 100 + room),
             neutralise(json.dumps(text).replace("-", "\\u002d"), 100 + room),
             first_line(text, 100 + room),
+            first_sentence(text, 100 + room),
+            first_sentence("x" * (8 * (100 + room) - 100) + text, 100 + room),
             last_lines(f"first\n{text}\n", limit=100 + room),
             process_wide.beginning(text, 100 + room),
         ):

@@ -12,7 +12,7 @@ import json
 import re
 import shlex
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -34,8 +34,7 @@ SECRETS = {
 BOUNDS = (40, 57, 60, 70, 80, 90, 100, 120, 160, 200, 240, 300, 400, 500, 600, 1024, 2000, 4000)
 """Where a text may be cut, somewhere on its way."""
 WORTH = 9
-"""So many characters of a secret that stand together are a leak. Of a value whose name does not
-tell (eight characters or more), up to half may be, where no cut shows."""
+"""So many characters of a secret that stand together are a leak."""
 OWN_TEST = """
 def test_of_my_own(approval):
     target = approval.target
@@ -56,14 +55,16 @@ def planted(text: str) -> dict[str, str]:
     return {place: secret for place, secret in SECRETS.items() if marks[place] in text}
 
 
-def words(secrets: Sequence[str]) -> list[str]:
+def words(secrets: Mapping[str, str]) -> list[str]:
     """What the animals say."""
-    found = [spell(secret) for secret in secrets for spell in SPELLINGS.values()]
-    for secret in secrets:
+    found = [spell(secret) for secret in secrets.values() for spell in SPELLINGS.values()]
+    for secret in secrets.values():
         for bound in BOUNDS:
             for shown in (5, 16, 30):
                 found.append("x" * max(0, bound - shown) + secret + "y" * 40)
-    found += [secret[:half] for secret in secrets for half in (20, 28)]
+    for place, secret in secrets.items():
+        # Of a value that no name calls a secret only the whole is hidden.
+        found += [] if "plain" in place else [secret[:20], secret[:28]]
     # Neighbours differ, so that each check meets many.
     return found[::7] + [one for number, one in enumerate(found) if number % 7]
 
@@ -116,7 +117,7 @@ class Visitor:
         self.pytester.makepyfile(test_own=OWN_TEST.replace("{talks}", str(talks)))
         secrets = planted(" ".join([target_of(kind, "stdio:env "), *options(), *more]))
         self.secrets = secrets
-        told = words(list(secrets.values()))
+        told = words(secrets)
         with self.zoo.animal(kind, words=told, **plan) as (target, _, _):
             given = [f"--mcp-approval-target={target_of(kind, target)}", *options(), *more]
             given += [f"--mcp-approval-tool={SAFE}", "--mcp-approval-protocol=2026-07-28"]
@@ -157,7 +158,7 @@ class Visitor:
             piece: f"{place}, {spelling}"
             for place, secret in self.secrets.items()
             for spelling in SPELLINGS
-            for piece in pieces(spelling, secret, 17 if "plain" in place else WORTH)
+            for piece in pieces(spelling, secret, WORTH)
         }
         sizes = sorted({len(piece) for piece in known})
         found = set()
