@@ -157,6 +157,9 @@ class Aftermath:
             problem = str(error)
         except (WireError, TargetError):
             return None
+        finally:
+            if own.last is not None and own.last.broken_off:
+                target.stop()  # the next check meets a server that was started or reached anew
         if own.last is not None or _SLOW_DOWN.search(problem):
             return None
         return neutralise(problem, _LONGEST)

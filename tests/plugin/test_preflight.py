@@ -232,9 +232,10 @@ def test_effects_that_cannot_be_read(suite, http_server, answer, words):
     url = http_server(answer)
     result = suite.run(f"--mcp-approval-effects={url}", "--mcp-approval-select=sep2672/4.2*")
     assert result.ret == PREFLIGHT_FAILED
-    assert f"mcp-approval  --mcp-approval-effects: effects at {url}: " in said(result)
+    line = f"mcp-approval  --mcp-approval-effects cannot be read: effects at {url}: "
+    assert line in said(result)
     assert words in said(result)
-    assert "a URL that answers JSON" in said(result)
+    assert "It has to answer with JSON" in said(result)
 
 
 @pytest.mark.parametrize(

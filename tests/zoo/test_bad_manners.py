@@ -38,7 +38,7 @@ def test_children_do_not_outlive_the_run(zoo: Keeper) -> None:
 
 @pytest.mark.parametrize("kind", ["stdio", "http"])
 def test_a_gigabyte_is_not_kept(zoo: Keeper, kind: str) -> None:
-    visit = zoo.visit(kind, apart=True, first=2, times=3, at="challenge", do="gigabyte")
+    visit = zoo.visit(kind, apart=True, in_checks=True, times=3, at="challenge", do="gigabyte")
     visit.expect_told()
     assert "approval/challenge/create: too large: more than 8388608 bytes" in visit.last_word
     assert visit.exit_code == TARGET_LOST

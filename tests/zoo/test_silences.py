@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.wire.hostile import HostileServer, drips
 from tests.zoo.keeping import MANY, TOUR, Keeper
 
 TARGET_LOST = 11
+PREFLIGHT_FAILED = 10
 SECONDS = 2.0
 """What the animals get for an answer. Enough for an honest one on a machine that is busy."""
 OVERHEAD = 2.0
@@ -93,15 +95,16 @@ def test_talk_is_no_answer(zoo: Keeper, kind: str, habit: str) -> None:
 
 def test_nobody_waits_for_effects_that_drip(zoo: Keeper) -> None:
     """The effects at a URL are read within the stated time, too."""
-    with zoo.animal("http", do="drip") as (url, _, _):
+    with HostileServer(drips(b"HTTP/1.1 200 OK\r\n\r\n[", b" ")) as server:
         visit = zoo.visit(
             "http",
             *TOUR[:2],
             timeout=SECONDS,
             effects=False,
-            options=[f"--mcp-approval-effects={url}"],
+            options=[f"--mcp-approval-effects={server.url}"],
         )
     visit.expect_told()
-    assert visit.shape == ".."
-    assert "approve  not possible: effects at http://127.0.0.1:" in visit.text
+    assert visit.exit_code == PREFLIGHT_FAILED
+    assert "effects cannot be read: effects at http://127.0.0.1:" in visit.text
+    assert "no whole answer within 2 s" in visit.text
     assert visit.seconds < 30
