@@ -13,7 +13,7 @@ CALL = {"at": "tools/call", "tool": "place_trade"}
 POINTS = {
     # Where the first of the tour's checks stands that needs it: all before that are judged.
     "opening": ({"at": "opening", "do": "die", "first": 2}, 0),
-    "listing": ({"at": "tools/list", "do": "die", "first": 2}, 0),
+    "listing": ({"at": "tools/list", "do": "die", "first": 3}, 0),
     "begin": ({"at": "begin", "do": "die", "in_checks": True}, 1),
     "finish": ({"at": "finish", "do": "die", "in_checks": True}, 2),
     "challenge": ({"at": "challenge", "do": "die", "in_checks": True}, 2),
@@ -23,7 +23,16 @@ POINTS = {
 """Each has worked before, in the preflight."""
 
 
-@pytest.mark.parametrize("point", POINTS)
+def test_a_death_in_a_look_at_honest_use_costs_no_check(zoo: Keeper) -> None:
+    """The tools are listed before the first check, which then meets a server started anew."""
+    plan, _ = POINTS["listing"]
+    visit = zoo.visit("stdio", times=1, **plan)
+    visit.expect_told()
+    assert visit.times("deaths") == 1
+    assert visit.shape == "." * len(TOUR)
+
+
+@pytest.mark.parametrize("point", [one for one in POINTS if one != "listing"])
 def test_a_command_that_dies_once_is_started_again(zoo: Keeper, point: str) -> None:
     plan, before = POINTS[point]
     visit = zoo.visit("stdio", times=1, **plan)
@@ -161,7 +170,7 @@ def test_tests_of_the_users_own_fail_with_one_line(zoo: Keeper) -> None:
         """
     )
     visit = zoo.visit(
-        "stdio", options=[str(path)], first=2, at="tools/list", do="die", stays_dead=True
+        "stdio", options=[str(path)], first=3, at="tools/list", do="die", stays_dead=True
     )
     assert visit.exit_code == 1
     assert visit.text.count("the target is gone: env") >= 4

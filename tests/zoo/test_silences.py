@@ -19,7 +19,6 @@ OVERHEAD = 2.0
 
 CALL = {"at": "tools/call", "tool": "place_trade"}
 POINTS = {
-    "listing": {"at": "tools/list", "first": 2},
     "begin": {"at": "begin", "in_checks": True},
     "finish": {"at": "finish", "in_checks": True},
     "challenge": {"at": "challenge", "in_checks": True},
