@@ -148,6 +148,10 @@ class Vitals:
         """The verdict, or "not verified" where the target did not stay to be judged."""
         error = call.excinfo.value if call.excinfo is not None else None
         if isinstance(error, EffectsError):
+            # Where the target itself broke off first, the probe only came to feel it.
+            first = next(iter(self.vigil.troubles), None)
+            if first is not None and first.broken_off and first.kind != "effects":
+                return self._lose(result, report, first.line)
             return self._lose(result, report, result.why)
         if isinstance(error, (WireError, TargetError)):
             self._shaken = True
