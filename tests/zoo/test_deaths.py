@@ -94,7 +94,7 @@ def test_one_that_dies_in_every_check_is_given_up_in_the_end(zoo: Keeper) -> Non
         "stdio",
         "test_4_8_verification.py",
         rules=["4.8-01-evidence-present", "4.8-03-method"],
-        first=2,
+        in_checks=True,
         **CALL,
         do="die",
     )
