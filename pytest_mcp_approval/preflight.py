@@ -21,7 +21,7 @@ from .families.driving import DriverError
 from .families.looking import NotOffered, Preflight, PreflightError
 from .settings import NO_BROWSER, PREFIX, Settings
 from .support.nearest import meant
-from .target import EffectsError, Target, TargetError, open_target
+from .target import EffectsError, Target, TargetError, examine, open_target
 from .wire import ListingError, WireError
 from .wire.text import neutralise
 
@@ -146,15 +146,49 @@ def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
         found.say("launch", neutralise(target.settings.launch, 100))
     _check_names(target)
     _look_for_families(target, found, wanted)
+    _examine_effects(target, found)
     _approve(target, found)
     _say_clock(target, found)
     _say_page(target, found)
     probe = target.effects()
-    if probe is None:
+    if found.effects_doubt:
+        pass  # said already
+    elif probe is None:
         found.say("effects", f"none: the answer is taken at its word ({PREFIX}effects)")
     elif not any(name == "effects" for name, _ in found.lines):
         found.say("effects", neutralise(probe.description, 70))
     _say_missing(target, found)
+
+
+def _examine_effects(target: Target, found: Preflight) -> None:
+    """A probe that cannot tell is said to be one, and nothing is judged by it."""
+    probe = target.effects()
+    if probe is None:
+        return
+
+    def approve() -> bool:
+        # By the word of the answer: what the probe shows is in question.
+        target.doubt_effects("it is being examined")
+        try:
+            for family in found.offered:
+                health = import_module(f"pytest_mcp_approval.families.{family}.health")
+                with contextlib.suppress(NotVerified, DriverError):
+                    if health.honest_approval(target) == "":
+                        return True
+            return False
+        finally:
+            target.doubt_effects("")
+
+    with contextlib.suppress(EffectsError, TargetError, WireError):  # said elsewhere
+        found.effects_doubt = examine(probe, approve)
+    if found.effects_doubt:
+        target.doubt_effects(found.effects_doubt)
+        found.lines[:] = [line for line in found.lines if line[0] != "effects"]
+        found.say(
+            "effects",
+            f"{neutralise(probe.description, 70)} cannot tell: {found.effects_doubt}; nothing is "
+            f"judged by it, the answer is taken at its word ({PREFIX}effects)",
+        )
 
 
 def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) -> None:

@@ -28,6 +28,8 @@ class PreflightFindings:
     """The families in which an honest approval was made."""
     not_approved: Mapping[str, str] = field(default_factory=dict)
     """Why not, by family, in one line each."""
+    effects_doubt: str = ""
+    """Why the effects probe cannot tell whether a tool ran, so that nothing is judged by it."""
     answered: tuple[str, ...] = ()
     """The kinds of request that the target answered."""
     samples: Mapping[str, str] = field(default_factory=dict)

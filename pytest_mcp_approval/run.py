@@ -145,6 +145,7 @@ class Run:
                 clock_stuck=found.clock_stuck,
                 approved=tuple(found.approved),
                 not_approved=self.reporting.hidden(found.not_approved),
+                effects_doubt=found.effects_doubt,
                 answered=tuple(sorted(vigil.answered)),
                 samples={kind: body.decode("latin-1") for kind, body in vigil.samples.items()},
             )

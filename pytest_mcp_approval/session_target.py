@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,11 @@ def settings_of(config: pytest.Config) -> Settings:
 @contextlib.contextmanager
 def opened_target(config: pytest.Config, settings: Settings) -> Iterator[Target]:
     """The first target; the others are its replicas."""
-    target = open_target(settings.targets[0], settings)
     run = config.pluginmanager.getplugin(RUN)
     found = run.found if run is not None else None
+    if found is not None and found.effects_doubt:
+        settings = replace(settings, effects_doubt=found.effects_doubt)
+    target = open_target(settings.targets[0], settings)
     if found is not None and found.clock_stuck:
         # If time does not move, nothing that needs it is judged.
         target.clock.close()

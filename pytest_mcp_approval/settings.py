@@ -53,6 +53,8 @@ class Settings:
     effects: str | None = field(default=None, repr=False)
     reset: str | None = field(default=None, repr=False)
     launch: str | None = field(default=None, repr=False)
+    effects_doubt: str = ""
+    """Why the effects probe cannot tell whether a tool ran: found by the preflight, never given."""
     launch_timeout: float = 30.0
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     server_directory: Path | None = None

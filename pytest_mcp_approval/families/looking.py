@@ -52,6 +52,8 @@ class Preflight:
     """The families in which an honest approval was made."""
     not_approved: dict[str, str] = field(default_factory=dict)
     """Why none was made, by family."""
+    effects_doubt: str = ""
+    """Why the effects probe is not to be trusted."""
     with_page: bool = False
     """Whether a family that the server has is judged on a page too."""
 

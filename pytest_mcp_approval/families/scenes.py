@@ -81,6 +81,11 @@ class Scene:
         return self.target.clock
 
     def need_effects(self) -> None:
+        if self.target.settings.effects_doubt:
+            raise NotVerified(
+                f"needs to see what ran, and the effects probe cannot tell: "
+                f"{self.target.settings.effects_doubt} ({PREFIX}effects)"
+            )
         if self.target.effects() is None:
             raise NotVerified(f"needs to see what ran: {PREFIX}effects URL|tool:NAME")
 

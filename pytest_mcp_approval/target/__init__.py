@@ -1,6 +1,6 @@
 """Which server is judged, how it is started, reached, reset and watched. Knows no family."""
 
-from .effects import Effects, EffectsError, EffectsProbe
+from .effects import Effects, EffectsError, EffectsProbe, examine
 from .effects_watch import EffectsWatch
 from .errors import TargetError
 from .grammar import TargetSpec, check_launch, parse_target
@@ -15,6 +15,7 @@ __all__ = [
     "TargetError",
     "TargetSpec",
     "check_launch",
+    "examine",
     "open_target",
     "parse_target",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,7 @@ from ..wire.recording import note
 from ..wire.text import neutralise
 
 _LIMIT = 8 * 1024 * 1024
+_A_SECOND = 1.1
 
 
 class EffectsError(Exception):
@@ -133,6 +135,22 @@ def _item(item: Any) -> Any:
         return read_json(text)
     except JsonError:
         return text
+
+
+def examine(probe: EffectsProbe, approve: Callable[[], bool]) -> str:
+    """Why this probe cannot tell whether a tool ran; "" if it can, or if nobody knows.
+
+    `approve` makes one honest approval, and says whether the tool ran by the word of its answer.
+    """
+    first = probe.look()
+    if first.count is None:
+        time.sleep(_A_SECOND)  # a time of day in it shows by then; a count need not wait for that
+    before = probe.look()
+    if before.runs_since(first) != 0:
+        return "it changed between two looks, while nothing ran"
+    if approve() and probe.look().runs_since(before) == 0:
+        return "it did not change when an honest approval was answered with success"
+    return ""
 
 
 def _entries(value: Any) -> tuple[Any, ...] | None:

@@ -96,6 +96,11 @@ class StartedTarget(Target):
             return None
         return type(self)(*self._given, replica_of=self)
 
+    def doubt_effects(self, why: str) -> None:
+        super().doubt_effects(why)
+        spec, settings = self._given
+        self._given = (spec, replace(settings, effects_doubt=why))
+
     def close(self) -> None:
         try:
             self.stop()

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -194,7 +195,7 @@ class Target(ABC):
     def effects(self) -> EffectsProbe | None:
         """The probe that the user named, or that the target brings."""
         named = self.settings.effects or self.default_effects
-        if named is None:
+        if named is None or self.settings.effects_doubt:
             return None
         if named.startswith("tool:"):
             return EffectsProbe.of_tool(named.removeprefix("tool:"), self.session)
@@ -205,6 +206,10 @@ class Target(ABC):
 
         headers, timeout = dict(self.settings.headers), self.settings.timeout
         return EffectsProbe.of_url(named, headers, timeout, where)
+
+    def doubt_effects(self, why: str) -> None:
+        """The probe cannot tell, so there is none, for what is made of this one too; "": it can."""
+        self.settings = replace(self.settings, effects_doubt=why)
 
     @property
     def has_page(self) -> bool:

@@ -12,6 +12,8 @@ import time
 
 import pytest
 
+from tests.inner_runs import Verdicts
+
 PREFLIGHT_FAILED = 10
 
 
@@ -103,7 +105,8 @@ def test_a_command_that_does_not_serve(suite, program, words):
     target = f"stdio:{sys.executable} {script}"
     # A command that ends is told at once; only silence has to be waited for.
     seconds = 10 if "exit" in program else 1
-    result = suite.run(f"--mcp-approval-timeout={seconds}", target=target)
+    limits = [f"--mcp-approval-{name}={seconds}" for name in ("timeout", "launch-timeout")]
+    result = suite.run(*limits, target=target)
     assert result.ret == PREFLIGHT_FAILED
     # Chatter that came before anything was asked answers nothing, so there is none to quote.
     assert words in said(result) or ("hello" in words and "nothing within 1 s" in said(result))
@@ -260,3 +263,23 @@ def test_a_server_that_wants_something_else_first(suite, http_server, status, bo
     assert words in said(result)
     assert "Headers of yours that were sent: X-Own" in said(result)
     assert "Is the server running" not in said(result)
+
+
+def test_a_probe_that_cannot_tell_is_said_to_be_one_and_nothing_is_judged_by_it(suite, http_server):
+    """A URL that always answers alike: by it no honest call would ever have run."""
+    listening = Verdicts()
+    blind = http_server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]")
+    result = suite.run(
+        "--mcp-approval-family=sep2672",
+        "--mcp-approval-browser=none",
+        f"--mcp-approval-effects={blind}",
+        "--mcp-approval-select=sep2672/4.8-03-method",
+        "--mcp-approval-select=sep2672/4.5*",
+        plugins=[listening],
+    )
+    text = " ".join(result.stdout.str().split())
+    assert "cannot tell: it did not change when" in text
+    verdicts = {one["verdict"] for one in listening.found if "4.8-03" in str(one["rules"])}
+    assert verdicts == {"passed"}
+    unjudged = [one["why"] for one in listening.found if one["verdict"] == "not verified"]
+    assert any("the effects probe cannot tell: it did not change" in why for why in unjudged)

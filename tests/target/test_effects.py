@@ -12,7 +12,7 @@ import pytest
 from pytest_mcp_approval.families.driving import Driver
 from pytest_mcp_approval.families.gateway_consent.callers import AS_NAMED, connect
 from pytest_mcp_approval.settings import Settings
-from pytest_mcp_approval.target import EffectsError, EffectsProbe, open_target
+from pytest_mcp_approval.target import EffectsError, EffectsProbe, examine, open_target
 from pytest_mcp_approval.wire import Outcome, Reply
 from tests.wire.hostile import SERVE_HANDSHAKE, program
 
@@ -130,6 +130,49 @@ def test_clients_with_processes_of_their_own_over_one_state():
         for place in others:
             place.close()
         target.close()
+
+
+# ---- a probe that cannot tell
+
+
+def probe_of(*values):
+    shown = iter(values)
+    return EffectsProbe("a probe", lambda: next(shown))
+
+
+@pytest.mark.parametrize(
+    ("values", "ran", "doubt"),
+    [
+        (([], [], [1]), True, ""),
+        (([], [], []), True, "did not change when an honest approval"),
+        (([], []), False, ""),
+        (([], [1]), True, "changed between two looks"),
+        (({"at": 1, "n": 0}, {"at": 2, "n": 0}), True, "changed between two looks"),
+        (({"on": 1, "n": 0}, {"on": 1, "n": 0}, {"on": 1, "n": 1}), True, ""),
+        (([{"age": 1}], [{"age": 2}], [{"age": 3}, {"age": 0}]), True, ""),
+    ],
+)
+def test_a_probe_is_examined(monkeypatch, values, ran, doubt):
+    monkeypatch.setattr("pytest_mcp_approval.target.effects._A_SECOND", 0.0)
+    found = examine(probe_of(*values), lambda: ran)
+    assert doubt in found
+    assert bool(found) == bool(doubt)
+
+
+def test_a_doubted_probe_is_none_also_for_those_that_are_made_of_the_target():
+    text = "stdio:server {state}"
+    target = open_target(text, Settings(targets=(text,), effects="tool:list", clock="none"))
+    twin = None
+    try:
+        assert target.effects() is not None
+        target.doubt_effects("it never changes")
+        twin = target.twin()
+        assert target.effects() is None
+        assert twin.effects() is None
+    finally:
+        target.close()
+        if twin is not None:
+            twin.close()
 
 
 # ---- the answers of tools
