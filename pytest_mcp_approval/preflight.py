@@ -165,22 +165,8 @@ def _examine_effects(target: Target, found: Preflight) -> None:
     probe = target.effects()
     if probe is None:
         return
-
-    def approve() -> bool:
-        # By the word of the answer: what the probe shows is in question.
-        target.doubt_effects("it is being examined")
-        try:
-            for family in found.offered:
-                health = import_module(f"pytest_mcp_approval.families.{family}.health")
-                with contextlib.suppress(NotVerified, DriverError):
-                    if health.honest_approval(target) == "":
-                        return True
-            return False
-        finally:
-            target.doubt_effects("")
-
     with contextlib.suppress(EffectsError, TargetError, WireError):  # said elsewhere
-        found.effects_doubt = examine(probe, approve)
+        found.effects_doubt = examine(probe)
     if found.effects_doubt:
         target.doubt_effects(found.effects_doubt)
         found.lines[:] = [line for line in found.lines if line[0] != "effects"]

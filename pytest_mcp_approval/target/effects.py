@@ -137,19 +137,16 @@ def _item(item: Any) -> Any:
         return text
 
 
-def examine(probe: EffectsProbe, approve: Callable[[], bool]) -> str:
-    """Why this probe cannot tell whether a tool ran; "" if it can, or if nobody knows.
+def examine(probe: EffectsProbe) -> str:
+    """Why this probe cannot tell whether a tool ran, as it changes by itself; "" if it does not.
 
-    `approve` makes one honest approval, and says whether the tool ran by the word of its answer.
+    That it changes by an honest approval is for whoever makes one to see.
     """
     first = probe.look()
     if first.count is None:
         time.sleep(_A_SECOND)  # a time of day in it shows by then; a count need not wait for that
-    before = probe.look()
-    if before.runs_since(first) != 0:
+    if probe.look().runs_since(first) != 0:
         return "it changed between two looks, while nothing ran"
-    if approve() and probe.look().runs_since(before) == 0:
-        return "it did not change when an honest approval was answered with success"
     return ""
 
 

@@ -5,6 +5,7 @@ Each is told in a line, in bounded time, under an exit code of its own, and neve
 
 from __future__ import annotations
 
+import itertools
 import socket
 import sys
 import threading
@@ -12,6 +13,7 @@ import time
 
 import pytest
 
+from pytest_mcp_approval.target import Effects, EffectsProbe
 from tests.inner_runs import Verdicts
 
 PREFLIGHT_FAILED = 10
@@ -265,21 +267,21 @@ def test_a_server_that_wants_something_else_first(suite, http_server, status, bo
     assert "Is the server running" not in said(result)
 
 
-def test_a_probe_that_cannot_tell_is_said_to_be_one_and_nothing_is_judged_by_it(suite, http_server):
-    """A URL that always answers alike: by it no honest call would ever have run."""
+def test_a_probe_that_cannot_tell_is_said_to_be_one_and_nothing_is_judged_by_it(suite, monkeypatch):
+    """It changes by itself: by it every refused call would have run."""
+    numbers = itertools.count()
+    monkeypatch.setattr(EffectsProbe, "look", lambda _: Effects(next(numbers), str(next(numbers))))
     listening = Verdicts()
-    blind = http_server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]")
     result = suite.run(
         "--mcp-approval-family=sep2672",
         "--mcp-approval-browser=none",
-        f"--mcp-approval-effects={blind}",
         "--mcp-approval-select=sep2672/4.8-03-method",
         "--mcp-approval-select=sep2672/4.5*",
         plugins=[listening],
     )
     text = " ".join(result.stdout.str().split())
-    assert "cannot tell: it did not change when" in text
+    assert "effects tool list_effects cannot tell: it changed between two looks" in text
     verdicts = {one["verdict"] for one in listening.found if "4.8-03" in str(one["rules"])}
     assert verdicts == {"passed"}
     unjudged = [one["why"] for one in listening.found if one["verdict"] == "not verified"]
-    assert any("the effects probe cannot tell: it did not change" in why for why in unjudged)
+    assert any("the effects probe cannot tell: it changed" in why for why in unjudged)
