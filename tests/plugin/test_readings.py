@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
+from tests.families.sep2672 import lenient_servers
 from tests.inner_runs import Verdicts, bare_options
+from tests.mutants import sep2672_challenge
 
-LENIENT = "python:tests.families.sep2672.lenient_servers"
+# Loaded here: an inner run drops what it was first to load, and mutants register once only.
+LENIENT = f"python:{lenient_servers.__name__}"
 CLASS = "mcp-approval/sep2672/test_4_7_authenticator_class.py::test_transports_of_the_wrong_type"
 DISPLAY = "mcp-approval/sep2672/test_4_4_3_display_text.py"
-RAW = "python:tests.mutants.sep2672_challenge:RawControls"
+RAW = f"python:{sep2672_challenge.__name__}:RawControls"
 
 
 @pytest.mark.parametrize(
