@@ -34,7 +34,7 @@ def _approved(ceremony):
 def _replica(ceremony):
     other = ceremony.target.replica()
     if other is None:
-        raise NotVerified("needs a second replica of the target: name both as targets")
+        raise NotVerified("needs a second replica of the target: name both as targets", minor=True)
     try:
         yield Approval(other)
     finally:
