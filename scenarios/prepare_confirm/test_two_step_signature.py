@@ -54,7 +54,7 @@ def test_the_real_token_outlives_a_forgery(two_step):
     for name, forged in cut_or_grown(preview.token).items():
         if two_step.confirm(preview, forged).executed:
             raise NotVerified(f"a token {name} was not refused")
-    two_step.still_serves(preview, after="forgeries of it were refused")
+    two_step.outlives_forgeries(preview)
 
 
 @requirement("prepare_confirm/signature")
@@ -112,7 +112,7 @@ def test_a_payload_of_ones_own_is_refused(two_step):
                     *FORGED,
                     sent=f"{preview.pair.confirm} with a token {name}",
                 )
-    two_step.still_serves(preview, after="forgeries of it were refused")
+    two_step.outlives_forgeries(preview)
 
 
 @requirement("prepare_confirm/signature", needs=["payload"])

@@ -102,7 +102,9 @@ class SignsAllButTheFlag(Mint):
         return super().sign(replace(read, data=data).to_text())
 
 
-@mutant(kills=SIGNATURE, because="after forgeries of it were refused[^§]*already been used")
+@mutant(
+    kills=SIGNATURE, because="after forgeries of it were refused[^§]*already been used", warned=True
+)
 @in_wing
 class LocksTheTokenOut(ConfirmationGate):
     """Withdraws a token when somebody tries a bad signature on it."""

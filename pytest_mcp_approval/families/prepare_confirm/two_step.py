@@ -217,6 +217,14 @@ class TwoStep(Scene):
             outcome, preview, sent=f"{preview.pair.confirm} with the real token, after {after}"
         )
 
+    def outlives_forgeries(self, preview: Preview) -> None:
+        """The same after forgeries were refused: a warning if not. The document tells whoever meets
+        a bad signature to get a new token, and says nothing of the real one."""
+        try:
+            self.still_serves(preview, after="forgeries of it were refused")
+        except Finding as finding:
+            self.warn(f"{finding.sent}: {finding.got}; expected that the real token serves")
+
     # ---- other servers
 
     def over(self, target: Target | None, what: str) -> TwoStep:
