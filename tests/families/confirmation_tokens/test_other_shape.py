@@ -184,7 +184,7 @@ MISTAKES = {
         "",
         "operations[[]2[]].danger: 'purge_queue' has no danger level*",
     ),
-    "a key that there is not": ("times = ", "tmies = ", "tmies: unknown, expected one of*"),
+    "a key that there is not": ("times = ", "tmies = ", "tmies: unknown, did you mean 'times'*"),
     "a tool that there is not": (
         'operation_at = "name"',
         'tool = "desk"',
