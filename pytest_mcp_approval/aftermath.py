@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -29,6 +28,7 @@ from .catalogue import NotVerified, Verdict
 from .catalogue_marker import MARKER, MAY_POISON
 from .clock import ClockError
 from .families.driving import DriverError
+from .preflight_findings import shared_file
 from .report.results import Evidence, ScenarioResult
 from .settings import PREFIX, Settings
 from .target import EffectsError, Target, TargetError
@@ -249,10 +249,7 @@ class Aftermath:
 
     def _shared_note(self, target: Target) -> Path | None:
         """Where workers tell each other what became of a server that they share."""
-        worker = getattr(self.config, "workerinput", None)
-        if worker is None or not target.shared:
-            return None
-        return Path(tempfile.gettempdir()) / f"mcp-approval-{worker['testrunuid']}.poisoned"
+        return shared_file(self.config, "poisoned") if target.shared else None
 
     # ---- the order, and the end
 
@@ -291,10 +288,6 @@ class Aftermath:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        worker = getattr(self.config, "workerinput", None)
-        if worker is not None and self._culprit:
-            name = f"mcp-approval-{worker['testrunuid']}.poisoned"
-            (Path(tempfile.gettempdir()) / name).unlink(missing_ok=True)
         if self._told and session.exitstatus == pytest.ExitCode.OK:
             from .vitals import TARGET_LOST
 

@@ -22,6 +22,7 @@ from .browser.pages import ApprovalPage, opened_page
 from .browser.starting import launch, playwright_running
 from .reporting import KEPT_FILES
 from .session_target import settings_of
+from .settings import NO_BROWSER, PREFIX
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -136,6 +137,8 @@ def session_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The browser of a session: pytest-playwright's where that is loaded, else one of our own."""
     config, held = request.config, browsing(request.config)
     named = settings_of(config).browser
+    if named == NO_BROWSER:
+        pytest.skip(f"needs a browser, and {PREFIX}browser={NO_BROWSER} leaves it out")
     if named is None and _has_pytest_playwright(config):
         # Its loop stays as it leaves it: its own tests count on that.
         yield request.getfixturevalue("browser")

@@ -7,11 +7,15 @@ Under xdist the controller looks at the target, and its workers judge. They get 
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 WORKER_INPUT = "mcp_approval_preflight"
+WORKER_FOLDER = "mcp_approval_folder"
+"""Where the workers of a run leave things for each other; it goes with the controller."""
 
 
 @dataclass(frozen=True)
@@ -50,3 +54,14 @@ def of_worker(config: object) -> PreflightFindings | None:
     """What the controller found; None where this process is no worker, or nobody has looked."""
     text = getattr(config, "workerinput", {}).get(WORKER_INPUT)
     return PreflightFindings.from_json(text) if text else None
+
+
+def shared_file(config: object, name: str) -> Path | None:
+    """A file that all workers of a run have in common; None where this process is no worker."""
+    told = getattr(config, "workerinput", None)
+    if told is None:
+        return None
+    folder = told.get(WORKER_FOLDER)
+    if folder:
+        return Path(folder) / name
+    return Path(tempfile.gettempdir()) / f"mcp-approval-{told['testrunuid']}.{name}"

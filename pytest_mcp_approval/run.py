@@ -35,12 +35,13 @@ from .ending import Ending
 from .failure_text import FailureText
 from .families.driving import DriverError
 from .known_failures import KnownFailures
-from .preflight_findings import WORKER_INPUT, PreflightFindings, of_worker
+from .preflight_findings import WORKER_FOLDER, WORKER_INPUT, PreflightFindings, of_worker
 from .proof import NOTHING_PROVED, Proof
 from .report.results import Results, ScenarioResult
 from .report.terminal import colour_of, header_lines, summary_lines
 from .reporting import Reporting
 from .settings import NO_BROWSER, PREFIX, Settings, SettingsError
+from .support.guard import TemporaryFolder
 from .support.nearest import expected, meant
 from .target import EffectsError, TargetError, check_launch, parse_target
 from .vitals import NAME as VITALS
@@ -69,6 +70,7 @@ class Run:
         self.results = Results(strict=settings.strict)
         self.header: list[tuple[str, str]] = []
         self.found = of_worker(config)
+        self._workers_folder: TemporaryFolder | None = None
         """None before the preflight, and where there is none."""
         self.secrets = secrets_of(settings)
         be_discreet(config, self.secrets)
@@ -160,6 +162,13 @@ class Run:
         """xdist's, after our session start and before a worker is started."""
         if self.found is not None:
             node.workerinput[WORKER_INPUT] = self.found.to_json()
+        if self._workers_folder is None:
+            self._workers_folder = TemporaryFolder()
+        node.workerinput[WORKER_FOLDER] = self._workers_folder.name
+
+    def pytest_unconfigure(self) -> None:
+        if self._workers_folder is not None:
+            self._workers_folder.cleanup()
 
     def pytest_report_header(self) -> list[str]:
         return header_lines(self.header)

@@ -8,10 +8,8 @@ for. Knows no verdicts.
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -19,6 +17,7 @@ from .aftermath import NAME as AFTERMATH
 from .clock import NoClock
 from .confidential import secrets_of, secrets_of_options
 from .discretion import be_discreet
+from .preflight_findings import shared_file
 from .settings import Settings, SettingsError, read_settings
 from .starting import given_options
 from .target import Target, check_launch, open_target, parse_target
@@ -100,13 +99,12 @@ def _vitals(config: pytest.Config, target: Target) -> Vitals:
 @contextlib.contextmanager
 def _lock(config: pytest.Config, target: Target) -> Iterator[None]:
     """Workers of one run take turns on a server that they share."""
-    worker = getattr(config, "workerinput", None)
-    if worker is None or not target.shared:
+    path = shared_file(config, "lock")
+    if path is None or not target.shared:
         yield
         return
     import fcntl
 
-    path = Path(tempfile.gettempdir()) / f"mcp-approval-{worker['testrunuid']}.lock"
     with path.open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         try:

@@ -199,6 +199,13 @@ def test_a_browser_that_is_named_wrongly_is_told(pytester, inner):
     result.stdout.fnmatch_lines(["*browser: got '/no/such/browser', which is no program here*"])
 
 
+def test_a_browser_that_is_left_out_is_said_to_be_so(pytester, inner):
+    pytester.makepyfile("def test_it(approval_browser): ...")
+    result = inner("-rs", "--mcp-approval-browser=none")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*needs a browser, and --mcp-approval-browser=none leaves it out"])
+
+
 def test_the_browser_of_pytest_playwright_is_used_where_that_is_loaded(pytester, inner):
     pytester.makepyfile(
         stand_in="""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...settings import FILE
-from ...target import EffectsError, Target
+from ...target import Target
 from ...wire import ListingError
 from ...wire.text import neutralise
 from ..looking import NotOffered, Preflight, PreflightError
@@ -45,7 +45,6 @@ def look(target: Target, found: Preflight) -> None:
         found.check_clock(
             target.clock, lambda: driver.issue(usual[0].name, usual[0].params).expires_at
         )
-    _honest(driver, usual[0].name, found)
     _say_rest(table, found)
 
 
@@ -61,19 +60,6 @@ def _find_tool(target: Target, table: Table) -> None:
         raise PreflightError(
             f"[{FAMILY}] tool: got {table.tool!r}, expected one that the server lists: {names}"
         )
-
-
-def _honest(driver: ConfirmationTokens, name: str, found: Preflight) -> None:
-    try:
-        outcome = driver.redeem(driver.issue(name))
-    except (DriverError, EffectsError) as error:
-        found.say("confirm", f"not possible: {neutralise(str(error), 160)}")
-        return
-    if not outcome.answer.success:
-        found.say("confirm", f"an honest confirmation was refused: {outcome.describe()}")
-    elif driver.effects is not None and outcome.runs == 0:
-        probe = neutralise(driver.effects.description, 60)
-        found.say("confirm", f"the effects ({probe}) do NOT show the run: are they the right ones?")
 
 
 def _say_rest(table: Table, found: Preflight) -> None:

@@ -1,7 +1,7 @@
-"""Before the first verdict: does this server have two-step tools, and does honest use of them work?
+"""Before the first verdict: does this server have two-step tools, and does a preview work?
 
-Only pairs whose arguments the user named as safe are run; of others nothing but their names is
-looked at.
+Only pairs whose arguments the user named as safe are prepared; of others nothing but their names is
+looked at. Whether an honest confirmation works is `health`'s to find out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .vocabulary import CONFIRM, FAMILY, PREPARE
 
 
 def look(target: Target, found: Preflight) -> None:
-    """Prepare and confirm once, and say what there is to judge."""
+    """Prepare once, and say what there is to check."""
     try:
         driver = PrepareConfirm(target)
         listed = driver.listed()
@@ -44,7 +44,7 @@ def look(target: Target, found: Preflight) -> None:
     if not runnable:
         found.missing.append(f"arguments for a pair ({PREFIX}tool {pairs[0].prepare}=JSON)")
         return
-    _honest_use(driver, runnable[0], found)
+    _preview(driver, runnable[0], found)
 
 
 def _say_pairs(pairs: list[Pair], found: Preflight) -> None:
@@ -58,21 +58,11 @@ def _say_pairs(pairs: list[Pair], found: Preflight) -> None:
     found.say("pairs", ", ".join(shown) + more)
 
 
-def _honest_use(driver: PrepareConfirm, pair: Pair, found: Preflight) -> None:
+def _preview(driver: PrepareConfirm, pair: Pair, found: Preflight) -> None:
+    """Nothing is confirmed here: what the arguments name may be there only once."""
     try:
         driver.make(pair.restore)
         driver.prepare(pair)
         found.check_clock(driver.target.clock, lambda: driver.prepare(pair).expires_at)
-        driver.forget()
-        outcome = driver.confirm(driver.prepare(pair))
     except (DriverError, EffectsError, ValueError) as error:
-        found.say("confirm", f"not possible: {neutralise(str(error), 160)}")
-        return
-    if not outcome.succeeded:
-        found.say("confirm", f"an honest confirmation was refused: {outcome.describe()}")
-    else:
-        found.say("confirm", f"{neutralise(pair.name, 40)}, done once with its safe arguments")
-    if driver.effects is not None and not any(name == "effects" for name, _ in found.lines):
-        shows = outcome.executed
-        note = "" if shows else " (does NOT show what was done: is it the right one?)"
-        found.say("effects", f"{neutralise(driver.effects.description, 70)}{note}")
+        found.say("prepare", f"not possible: {neutralise(str(error), 160)}")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.families.looking import NotOffered, Preflight, PreflightError
+from pytest_mcp_approval.families.prepare_confirm.health import honest_approval
 from pytest_mcp_approval.families.prepare_confirm.preflight import look
 from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.target import Target, open_target
@@ -37,16 +38,15 @@ def attempts(target: Target) -> list[Any]:
     return reply.result["structuredContent"]["attempts"]
 
 
-def test_honest_use_is_tried_once_and_told(target_with):
+def test_a_preview_is_tried_and_nothing_is_confirmed(target_with):
     target, found = target_with(), Preflight()
     look(target, found)
     lines = dict(found.lines)
     assert lines["pairs"] == (
         "close_projects (reversible), delete_projects (irreversible), delete_user (irreversible)"
     )
-    assert lines["confirm"] == "close_projects, done once with its safe arguments"
     assert lines["clock"] == "injected, moves (checked +3600 s)"
-    assert [one["outcome"] for one in attempts(target)].count("done") == 1
+    assert {one["outcome"] for one in attempts(target)} == {"previewed"}
 
 
 def test_nothing_is_run_that_was_not_named(target_with):
@@ -64,7 +64,7 @@ def test_three_lines_are_enough(target_with):
     target = target_with(known=False, tools={"prepare_delete_user": {"username": "john.doe"}})
     found = Preflight()
     look(target, found)
-    assert dict(found.lines)["confirm"] == "delete_user, done once with its safe arguments"
+    assert honest_approval(target) == ""
     assert [one["tool"] for one in attempts(target) if one["outcome"] == "done"] == [
         "confirm_delete_user"
     ]
@@ -99,5 +99,5 @@ def test_an_honest_use_that_fails_is_told(target_with):
     look(target, found)
     assert (
         "not possible: prepare_delete_user gave no confirmation_token"
-        in dict(found.lines)["confirm"]
+        in dict(found.lines)["prepare"]
     )
