@@ -9,9 +9,9 @@ from pytest_mcp_approval.families.sep2672.registrations import (
     begin,
     enrolled_ids,
     expect_an_answer,
-    is_base64url,
     succeeded,
 )
+from pytest_mcp_approval.families.sep2672.shapes import is_base64url, is_descriptor, is_texts
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.wire import RawJson
 from virtual_authenticator import WebAuthnError
@@ -167,20 +167,6 @@ def is_parameter(entry):
         isinstance(entry, dict)
         and entry.get("type") == "public-key"
         and type(entry.get("alg")) is int
-    )
-
-
-def is_texts(value):
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
-def is_descriptor(entry):
-    """A PublicKeyCredentialDescriptorJSON; its transports may be left out."""
-    return (
-        isinstance(entry, dict)
-        and entry.get("type") == "public-key"
-        and is_base64url(entry.get("id"))
-        and is_texts(entry.get("transports", []))
     )
 
 

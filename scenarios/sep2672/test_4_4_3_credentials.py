@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotVerified, may_poison, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.driver import Approval
 from pytest_mcp_approval.families.sep2672.issuing import (
@@ -16,6 +16,8 @@ from pytest_mcp_approval.families.sep2672.issuing import (
     safe_arguments,
     tools_to_ask,
 )
+from pytest_mcp_approval.families.sep2672.registrations import answer
+from pytest_mcp_approval.families.sep2672.shapes import is_descriptor
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.wire import Outcome
 
@@ -54,6 +56,70 @@ def test_exactly_the_eligible_credentials_are_offered(ceremony, find, eligible):
         expected=f"allowCredentials with {', '.join(eligible)}",
         got=", ".join(sorted(found)) or "none of them",
     )
+
+
+ODD_TRANSPORTS = {
+    "null": None,
+    "a number": 7,
+    "text": "internal",
+    "an object": {"0": "usb"},
+    "names and others": ["usb", 7, None],
+    "internal twice": ["internal", "internal"],
+    "a name nobody knows": ["internal", "telepathy"],
+}
+
+
+@requirement("sep2672/4.4.3-allow-credentials")
+@may_poison
+@pytest.mark.parametrize("transports", ODD_TRANSPORTS.values(), ids=ODD_TRANSPORTS)
+def test_all_that_is_offered_can_be_used(ceremony, transports):
+    """Whatever was enrolled before, here or by other checks: every entry is one that a browser
+    takes, and none of a cross-platform tool is of a same-device authenticator.
+
+    Whether an odd registration is accepted is another rule's matter.
+    """
+    _ = ceremony.passkey
+    _, response = answer(ceremony)
+    response["response"]["transports"] = transports
+    ceremony.session.call(words.ENROLL_FINISH, {"response": response})
+    with ceremony.several() as several:
+        for tool in tools_to_ask(ceremony):
+            with several.one():
+                challenge = issued(ceremony, tool)
+                sent = (
+                    f"a challenge for {tool.name} after {words.ENROLL_FINISH} "
+                    f"with transports {transports!r}"
+                )
+                listed = challenge.options.get("allowCredentials") or []
+                odd = [one for one in listed if not is_descriptor(one)]
+                ceremony.expect(
+                    not odd,
+                    sent=sent,
+                    expected="allowCredentials: {type: 'public-key', id, transports: names} each",
+                    got=_told(odd),
+                )
+                if not _is_cross_platform(tool):
+                    continue
+                here = [one for one in listed if set(one.get("transports") or ()) == {"internal"}]
+                ceremony.expect(
+                    not here,
+                    sent=sent,
+                    expected="no credential whose transports are internal alone (section 4.7)",
+                    got=_told(here),
+                )
+
+
+def _told(entries):
+    """What is wrong with the first of them is nearly always its transports."""
+    first = entries[0] if entries else {}
+    if not isinstance(first, dict):
+        return f"an entry {first!r:.80}"
+    return f"an entry with transports {first.get('transports')!r:.80}"
+
+
+def _is_cross_platform(tool):
+    wanted = tool.annotation.authenticator_class if tool.annotation else None
+    return wanted is not words.AuthenticatorClass.PLATFORM
 
 
 @requirement("sep2672/4.4.3-allow-credentials")

@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_mcp_approval.families.sep2672.vocabulary import base64url_decode
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import EnrolmentRecord
+from pytest_mcp_approval.reference_server.sep2672.records import CredentialRecord, EnrolmentRecord
 from tests.mutants.registry import mutant
 
 RULE = "sep2672/4.4.2-response-verified"
@@ -51,3 +51,31 @@ class PoisonedWhenItExcludesCredentials(KeepsWhatItIsTold):
     def creation_options(self, record: EnrolmentRecord) -> dict[str, Any]:
         self.read_transports(record.user)
         return super().creation_options(record)
+
+
+OFFERED = "sep2672/4.4.3-allow-credentials"
+
+
+@mutant(kills=OFFERED, because=r"with transports 7\n.*\nan entry with transports 7")
+class HandsOutWhatItWasTold(KeepsWhatItIsTold):
+    """Keeps transports of any type, and hands them out again."""
+
+    def descriptor(self, credential: CredentialRecord) -> dict[str, Any]:
+        told = self._told.get(credential.credential_id, list(credential.transports))
+        return {**super().descriptor(credential), "transports": told}
+
+
+@mutant(
+    kills=OFFERED, because=r"transports 'internal'\n.*\nan entry with transports \['internal'\]"
+)
+class TakesANameForAListButNotItsClass(KeepsWhatItIsTold):
+    """Takes one name for a list of it, and forgets the class of what it mended."""
+
+    def satisfies_class(self, credential: CredentialRecord, wanted: Any) -> bool:
+        mended = isinstance(self._told.get(credential.credential_id), str)
+        return mended or super().satisfies_class(credential, wanted)
+
+    def descriptor(self, credential: CredentialRecord) -> dict[str, Any]:
+        told = self._told.get(credential.credential_id)
+        usual = super().descriptor(credential)
+        return {**usual, "transports": [told]} if isinstance(told, str) else usual

@@ -5,7 +5,6 @@ Knows no fault and no rule; what the target does not give where it should is `No
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -114,16 +113,3 @@ def expect_an_answer(ceremony: Ceremony, reply: Reply, *, sent: str) -> None:
     broke = reply.status is not None and reply.status >= _FIRST_SERVER_STATUS
     if broke or (reply.error is not None and reply.error.code == _INTERNAL_ERROR):
         ceremony.warn(f"{sent}: {reply.describe()}; bad params are no internal error (reading)")
-
-
-_BASE64URL = re.compile(r"[A-Za-z0-9_-]*")
-
-
-def is_base64url(value: Any) -> bool:
-    """Text as WebAuthn's JSON writes bytes: base64url without padding, at least one byte."""
-    return (
-        isinstance(value, str)
-        and len(value) >= 2
-        and len(value) % 4 != 1
-        and _BASE64URL.fullmatch(value) is not None
-    )
