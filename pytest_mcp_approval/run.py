@@ -70,8 +70,8 @@ class Run:
         self.results = Results(strict=settings.strict)
         self.header: list[tuple[str, str]] = []
         self.found = of_worker(config)
-        self._workers_folder: TemporaryFolder | None = None
         """None before the preflight, and where there is none."""
+        self._workers_folder: TemporaryFolder | None = None
         self.secrets = secrets_of(settings)
         be_discreet(config, self.secrets)
         for text in settings.targets:
@@ -83,8 +83,10 @@ class Run:
                     f"{PREFIX}family: got {family!r}, {expected(family, families())}"
                 )
         if not self.is_worker:  # the controller has done so, with all rules there are
-            _check_patterns("select", settings.select, self.rules())
-            _check_patterns("require-verified", settings.require_verified, self.rules())
+            # Those that bind a client too: a rule that is not judged here is no typo.
+            known = [rule for name in self.families for rule in catalogue(name)]
+            _check_patterns("select", settings.select, known)
+            _check_patterns("require-verified", settings.require_verified, known)
         self.known = KnownFailures(config, settings, self.results)
         config.pluginmanager.register(self.known, "mcp-approval-known")
         config.pluginmanager.register(Ending(), "mcp-approval-ending")

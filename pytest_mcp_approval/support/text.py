@@ -57,8 +57,11 @@ def first_line(text: str | bytes, limit: int = 200) -> str:
 def first_sentence(text: str, limit: int = 200) -> str:
     """To the end of the first sentence, line breaks as spaces, neutralised."""
     # White space may be most of it; only so much is looked at.
-    words = " ".join(beginning(text, limit * 8).split())
+    seen = beginning(text, limit * 8)
+    words = " ".join(seen.split())
     end = _SENTENCE_END.search(words, _SHORTEST_SENTENCE)
+    if end is None and len(seen) < len(text):
+        return neutralise(words, limit).partition("… (")[0] + f"… ({len(text)} characters)"
     return neutralise(words[: end.end()] if end else words, limit)
 
 

@@ -161,7 +161,7 @@ def test_a_scenario_on_a_page_names_its_evidence_in_every_report(pytester, inner
     assert trace.endswith(".zip")
     for path in (picture, trace):
         assert (pytester.path / path).is_file()
-    result.stdout.fnmatch_lines([f"  picture   {picture}", f"  trace     {trace}"])
+    result.stdout.fnmatch_lines([f"   picture   {picture}", f"   trace     {trace}"])
     page = (pytester.path / "out put" / "report.html").read_text()
     assert f'<a href="../{picture}">{picture}</a>' in page
 

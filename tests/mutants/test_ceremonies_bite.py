@@ -46,7 +46,7 @@ BITES = {
     ),
     "test_a_call_that_is_sent_again_from_the_devtools_is_refused": (
         "sep2672_verification:AcceptsReplays",
-        "once more, by fetch[^§]*tool run 1 times",
+        "tools/call once more[^§]*tool run 1 times",
     ),
 }
 

@@ -70,7 +70,8 @@ def test_a_failed_rule_is_told_in_four_lines_with_a_way_to_run_it_again(
             '   rule      the method is "webauthn"',
             "   expected  -32001 unsupported_method, tool not run",
             "   got       a result, tool run",
-            "   again     pytest --mcp-approval-replay=.mcp-approval/findings/4.8-03-method-*.json",
+            "   again     pytest --mcp-approval-replay=.mcp-approval/findings/4.8-03-method-*.json "
+            f"--mcp-approval-target={target}",
         ]
     )
     failed = result.parseoutcomes()["failed"]

@@ -49,13 +49,24 @@ def test_browser_none_leaves_the_page_alone(suite):
     result.stdout.fnmatch_lines(["* page     left alone, as --mcp-approval-browser=none says"])
 
 
-def test_without_a_browser_they_are_not_verified_with_what_to_do(suite, tmp_path):
+def test_a_browser_that_is_named_and_not_there_stops_the_run(suite, tmp_path):
     missing = tmp_path / "no-browser"
     result, verdicts = heard(suite, f"--mcp-approval-browser={missing}")
+    assert verdicts == {}
+    assert result.ret == 10
+    line = f"browser: got '{missing}', which is no program here, expected a path or a name"
+    result.stdout.fnmatch_lines([f"mcp-approval  {line}*"])
+
+
+def test_without_a_browser_they_are_not_verified_with_what_to_do(suite, tmp_path, monkeypatch):
+    for name in ("PATH", "PLAYWRIGHT_BROWSERS_PATH", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.delenv("MCP_APPROVAL_BROWSER", raising=False)
+    result, verdicts = heard(suite)
     assert verdicts[CLIENT] == {Verdict.NOT_VERIFIED}
     assert verdicts[BOTH] == {Verdict.PASSED, Verdict.NOT_VERIFIED}
     assert result.ret == 0
-    line = f"browser: got '{missing}', which is no program here, expected a path or a name"
+    line = "no browser here: python -m pytest_mcp_approval.browser install, or name one with "
     result.stdout.fnmatch_lines([f"* page     the server's own; {line}*"])
     result.stdout.fnmatch_lines([f"not verified  {line}*"])
 

@@ -94,7 +94,7 @@ def test_a_replay_reaches_workers(suite):
     broken = "python:tests.mutants.sep2672_evidence:FoldsTheCaseOfTheMethod"
     suite.run("--mcp-approval-select=sep2672/4.8-03-method", target=broken)
     finding = next((suite.pytester.path / ".mcp-approval" / "findings").glob("*.json"))
-    result = suite.run_apart(f"--mcp-approval-replay={finding}", "-n2", target=None)
+    result = suite.run_apart(f"--mcp-approval-replay={finding}", "-n2", target=broken)
     assert result.parseoutcomes() == {"failed": 1}
     result.stdout.fnmatch_lines(["replay *still*"])
 

@@ -84,10 +84,10 @@ class Ceremony(Scene):
         )
 
     def plain_tool(self) -> ListedTool:
-        """An ungated tool that may be run."""
-        plain = self.plain_tools()
+        """An ungated tool that may be run; what shows the effects only if there is no other."""
+        plain = sorted(self.plain_tools(), key=lambda tool: tool.name == self._probe)
         for tool in plain:
-            if tool.arguments is not None:
+            if tool.arguments is not None and tool.name != self._probe:
                 return tool
         for tool in plain:
             # A tool that says it only reads, and asks for nothing, is safe to call.
@@ -95,16 +95,16 @@ class Ceremony(Scene):
             required = (tool.listing.get("inputSchema") or {}).get("required")
             if hints.get("readOnlyHint") and not required:
                 return ListedTool(tool.name, tool.listing, None, {})
-        if not self.plain_tools():
+        if not plain:
             raise NotApplicable("this server lists no ungated tool")
         raise NotVerified(f"needs an ungated tool that may be run: {PREFIX}tool NAME=JSON")
 
     def plain_tools(self) -> list[ListedTool]:
-        """The ungated tools, except one that shows the effects."""
+        """The ungated tools."""
         return [
             tool
             for tool in self.approval.tools()
-            if words.META_KEY not in (tool.listing.get("_meta") or {}) and tool.name != self._probe
+            if words.META_KEY not in (tool.listing.get("_meta") or {})
         ]
 
     @property

@@ -15,6 +15,7 @@ from pytest_mcp_approval.families.sep2672.page_person import Review
 from pytest_mcp_approval.families.sep2672.page_scene import Visit
 from pytest_mcp_approval.families.sep2672.page_traffic import message_in
 from pytest_mcp_approval.settings import Settings, SettingsError
+from pytest_mcp_approval.target.effects_watch import EffectsWatch
 
 ANSWER = {"jsonrpc": "2.0", "id": 7, "result": {"tools": []}}
 
@@ -66,7 +67,11 @@ def test_a_wrong_description_is_told_in_one_line(table: object, line: str):
 
 def test_whoever_names_the_page_has_named_the_origin():
     def origin(**given: str) -> str:
-        target = SimpleNamespace(settings=Settings(**given), default_origin=None)
+        target = SimpleNamespace(
+            settings=Settings(**given),
+            default_origin=None,
+            effects_watch=EffectsWatch(lambda: None),
+        )
         return Approval(target).origin_for({"rp": {"id": "localhost"}})
 
     assert origin(page="http://localhost:3000/approve?x=1") == "http://localhost:3000"
