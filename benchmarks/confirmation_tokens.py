@@ -17,7 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import Danger
-from pytest_mcp_approval.reference_server.clock import SettableClock
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import Operation
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
@@ -25,11 +24,12 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.settings import (
     GateSettings,
     Limit,
 )
-from pytest_mcp_approval.reference_server.confirmation_tokens.sql import SqlTokenStore
+from pytest_mcp_approval.reference_server.confirmation_tokens.sql_store import SqlTokenStore
 from pytest_mcp_approval.reference_server.confirmation_tokens.store import (
     MemoryTokenStore,
     TokenStore,
 )
+from pytest_mcp_approval.reference_server.server.clock import SettableClock
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "confirmation_tokens.md"

@@ -13,46 +13,43 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .clock import Clock, FileClock, SettableClock, SystemClock
-    from .high_level import VerifiedApproval, http_app, run_stdio
-    from .relying_party import RelyingParty, VerificationError
+    from .assembly import build, default_extensions
     from .sep2672.gate import ApprovalGate
+    from .sep2672.high_level import VerifiedApproval, http_app, run_stdio
+    from .sep2672.memory_store import MemoryStore
     from .sep2672.records import Approval, GatedTool
-    from .sep2672.refusals import ApprovalRefusal, InvalidParamsError
-    from .server import ReferenceServer, build
-    from .stores.interface import Store
-    from .stores.memory import MemoryStore
-    from .stores.sql import SqlStore
-    from .tools import DEMONSTRATION_TOOLS, RESTART_SERVICE, Tool
+    from .sep2672.refusals import ApprovalRefusal
+    from .sep2672.relying_party import RelyingParty, VerificationError
+    from .sep2672.sql_store import SqlStore
+    from .sep2672.store import Store
+    from .server.answers import InvalidParamsError
+    from .server.clock import Clock, FileClock, SettableClock, SystemClock
+    from .server.mcp_server import ReferenceServer
 
 _HOMES = {
     "Approval": "sep2672.records",
     "ApprovalGate": "sep2672.gate",
     "ApprovalRefusal": "sep2672.refusals",
-    "Clock": "clock",
-    "DEMONSTRATION_TOOLS": "tools",
-    "FileClock": "clock",
+    "Clock": "server.clock",
+    "FileClock": "server.clock",
     "GatedTool": "sep2672.records",
-    "InvalidParamsError": "sep2672.refusals",
-    "MemoryStore": "stores.memory",
-    "RESTART_SERVICE": "tools",
-    "ReferenceServer": "server",
-    "RelyingParty": "relying_party",
-    "SettableClock": "clock",
-    "SqlStore": "stores.sql",
-    "Store": "stores.interface",
-    "SystemClock": "clock",
-    "Tool": "tools",
-    "VerificationError": "relying_party",
-    "VerifiedApproval": "high_level",
-    "build": "server",
-    "http_app": "high_level",
-    "run_stdio": "high_level",
+    "InvalidParamsError": "server.answers",
+    "MemoryStore": "sep2672.memory_store",
+    "ReferenceServer": "server.mcp_server",
+    "RelyingParty": "sep2672.relying_party",
+    "SettableClock": "server.clock",
+    "SqlStore": "sep2672.sql_store",
+    "Store": "sep2672.store",
+    "SystemClock": "server.clock",
+    "VerificationError": "sep2672.relying_party",
+    "VerifiedApproval": "sep2672.high_level",
+    "build": "assembly",
+    "default_extensions": "assembly",
+    "http_app": "sep2672.high_level",
+    "run_stdio": "sep2672.high_level",
 }
 
 __all__ = [
-    "DEMONSTRATION_TOOLS",
-    "RESTART_SERVICE",
     "Approval",
     "ApprovalGate",
     "ApprovalRefusal",
@@ -67,10 +64,10 @@ __all__ = [
     "SqlStore",
     "Store",
     "SystemClock",
-    "Tool",
     "VerificationError",
     "VerifiedApproval",
     "build",
+    "default_extensions",
     "http_app",
     "run_stdio",
 ]

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from . import missing_extra
 
 if TYPE_CHECKING:
-    from .server import ReferenceServer
-    from .stores.interface import Store
-    from .wings import Wing
+    from .server.extension import Extension
+    from .server.mcp_server import ReferenceServer
 
 PROGRAM = "python -m pytest_mcp_approval.reference_server"
 _WILDCARDS = ("0.0.0.0", "::", "")
@@ -139,20 +138,20 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="FAMILY.KEY=VALUE",
-        help="a setting of one of the other families, its value as JSON or text; repeatable",
+        help="a setting of one family, its value as JSON or text; repeatable",
     )
     options.add_argument(
         "--require",
         action="append",
         default=[],
         metavar="FAMILY",
-        help="do not start without this one of the other families, which lacks what it must be "
-        "told by the environment; repeatable",
+        help="do not start without this family, if the environment lacks what it must be told; "
+        "repeatable",
     )
     options.add_argument(
         "--only",
         metavar="FAMILY",
-        help="have this one of the other families alone, without SEP-2672",
+        help="have this family alone",
     )
     return options
 
@@ -172,58 +171,59 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _build(options: argparse.Namespace, origins: Sequence[str]) -> ReferenceServer:
-    from .clock import FileClock, SystemClock
-    from .relying_party import RelyingParty
-    from .server import build
-    from .tools import DEMONSTRATION_TOOLS, LIST_EFFECTS, RESTART_SERVICE
-    from .wings import Backing, WingSettingError, default_wings
+    from .assembly import build, default_extensions
+    from .server.clock import FileClock, SystemClock
+    from .server.extension import Backing, ExtensionSettingError
 
-    for name in ("challenge_ttl", "enrolment_ttl"):
-        seconds = getattr(options, name)
-        if not 0 < seconds <= 86400:
-            raise UsageError(
-                f"--{name.replace('_', '-')}: got {seconds}, expected seconds up to 86400"
-            )
-    for origin in origins:
-        if not origin.startswith(("http://", "https://")) or origin.rstrip("/") != origin:
-            raise UsageError(f"--origin: got {origin!r}, expected one such as https://example.org")
-    known = default_wings()
-    if options.only is not None and options.only not in known:
-        raise UsageError(f"--only: got {options.only!r}, expected one of {', '.join(known)}")
-    extra = (RESTART_SERVICE,) if options.with_schema_default else ()
     clock = FileClock(options.clock_file) if options.clock_file else SystemClock()
     try:
         clock.now()
     except (ValueError, OSError) as error:
         raise UsageError(f"--clock-file: {error}") from None
-    store = open_store(options.store)
-    url = None if options.store == "memory" else store_url(options.store)
-    wings = {} if options.without_capability else known
-    if options.only is not None:
-        wings = {options.only: known[options.only]}
+    known = default_extensions()
+    if options.only is not None and options.only not in known:
+        raise UsageError(f"--only: got {options.only!r}, expected one of {', '.join(known)}")
+    names = [options.only] if options.only else list(known)
+    if options.without_capability:
+        names = ["sep2672"]
+    extensions = {name: known[name] for name in names}
+    check_store(options.store)
+    settings = _with_environment(
+        _extension_settings(options.set, names), extensions, options.require
+    )
+    own = _own_settings(options, origins)
+    settings["sep2672"] = {**own, **settings.get("sep2672", {})}
     try:
         return build(
-            store=store,
-            wings=wings,
-            backing=Backing(url),
-            wing_settings=_with_environment(
-                _wing_settings(options.set, list(wings)), wings, options.require
-            ),
+            extensions=extensions,
+            settings=settings,
+            backing=Backing(None if options.store == "memory" else store_url(options.store)),
             clock=clock,
-            relying_party=RelyingParty(options.rp_id, origins=origins),
-            tools=(LIST_EFFECTS,) if options.only else (*DEMONSTRATION_TOOLS, *extra),
-            declare_capability=not options.without_capability and not options.only,
             user_header=options.user_header,
-            server_id=options.server_id,
-            challenge_ttl=options.challenge_ttl,
-            enrolment_ttl=options.enrolment_ttl,
         )
-    except WingSettingError as error:
-        of_environment = str(error).partition(":")[0].isupper()
-        raise UsageError(f"{'' if of_environment else '--set: '}{error}") from None
+    except ExtensionSettingError as error:
+        name = str(error).partition(":")[0]
+        if name in own:  # said by an option of its own
+            raise UsageError(
+                f"--{name.rstrip('s').replace('_', '-')}{str(error)[len(name) :]}"
+            ) from None
+        raise UsageError(f"{'' if name.isupper() else '--set: '}{error}") from None
 
 
-def _wing_settings(given: Sequence[str], families: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _own_settings(options: argparse.Namespace, origins: Sequence[str]) -> dict[str, Any]:
+    """What the options of the command line say of SEP-2672."""
+    return {
+        "rp_id": options.rp_id,
+        "origins": list(origins),
+        "server_id": options.server_id,
+        "challenge_ttl": options.challenge_ttl,
+        "enrolment_ttl": options.enrolment_ttl,
+        "declare": not options.without_capability,
+        "schema_default": options.with_schema_default,
+    }
+
+
+def _extension_settings(given: Sequence[str], families: Sequence[str]) -> dict[str, dict[str, Any]]:
     settings: dict[str, dict[str, Any]] = {}
     for text in given:
         place, equals, value = text.partition("=")
@@ -241,11 +241,13 @@ def _wing_settings(given: Sequence[str], families: Sequence[str]) -> dict[str, d
 
 
 def _with_environment(
-    settings: dict[str, dict[str, Any]], wings: Mapping[str, type[Wing]], required: Sequence[str]
+    settings: dict[str, dict[str, Any]],
+    extensions: Mapping[str, type[Extension]],
+    required: Sequence[str],
 ) -> dict[str, dict[str, Any]]:
-    """What wings are told by the environment, where --set says nothing of it."""
-    for family, wing in wings.items():
-        for name, variable in wing.environment_settings.items():
+    """What extensions are told by the environment, where --set says nothing of it."""
+    for family, extension in extensions.items():
+        for name, variable in extension.environment_settings.items():
             if variable in os.environ or family in required:
                 settings.setdefault(family, {}).setdefault(name, os.environ.get(variable))
     return settings
@@ -258,21 +260,21 @@ def store_url(name: str) -> str:
     return name
 
 
-def open_store(name: str) -> Store:
+def check_store(name: str) -> None:
     """`memory`, `sqlite:PATH` or an SQLAlchemy URL; `UsageError` for what cannot be opened."""
     if name == "memory":
-        from .stores.memory import MemoryStore
-
-        return MemoryStore()
+        return
     import sqlalchemy
-
-    from .stores.sql import SqlStore
 
     url = store_url(name)
     if url in ("sqlite://", "sqlite:///", "sqlite:///:memory:"):
         raise UsageError(f"--store: got {name!r}, expected a file; for none say memory")
     try:
-        return SqlStore(url)
+        engine = sqlalchemy.create_engine(url)
+        try:
+            engine.connect().close()
+        finally:
+            engine.dispose()
     except ModuleNotFoundError as error:
         raise UsageError(f"--store: {name!r} needs the module {error.name}") from None
     except sqlalchemy.exc.ArgumentError:
@@ -309,7 +311,10 @@ def _serve_http(options: argparse.Namespace, address: Address) -> int:
         allowed_hosts=hosts, allowed_origins=origins, json_response=options.json_response
     )
     lines = [f"ready: {address.url(port)}"]
-    if address.page(port) in origins and not options.only:  # elsewhere no passkey could be enrolled
+    if address.page(port) in origins and options.only in (
+        None,
+        "sep2672",
+    ):  # elsewhere no passkey could be enrolled
         lines.append(f"page: {address.page(port)}/")
     runner = _Announcing(
         uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=3), lines

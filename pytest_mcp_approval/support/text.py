@@ -60,7 +60,7 @@ def first_sentence(text: str, limit: int = 200) -> str:
     seen = beginning(text, limit * 8)
     words = " ".join(seen.split())
     end = _SENTENCE_END.search(words, _SHORTEST_SENTENCE)
-    if end is None and len(seen) < len(text):
+    if words and end is None and len(seen) < len(text):
         return neutralise(words, limit).partition("… (")[0] + f"… ({len(text)} characters)"
     return neutralise(words[: end.end()] if end else words, limit)
 

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from ..clock import ClockControl, FileClockControl, InjectedClock
-from ..reference_server.clock import Clock, SettableClock, SystemClock
-from ..reference_server.server import ReferenceServer, build
-from ..reference_server.serving import ServedApplication, ServingError
-from ..reference_server.stores.interface import Store
-from ..reference_server.stores.memory import MemoryStore
-from ..reference_server.wings import Backing, WingSettingError, default_wings
+from ..reference_server.assembly import build, default_extensions
+from ..reference_server.server.clock import Clock, SettableClock, SystemClock
+from ..reference_server.server.extension import Backing, ExtensionSettingError
+from ..reference_server.server.mcp_server import ReferenceServer
+from ..reference_server.server.serving import ServedApplication, ServingError
 from ..settings import Settings
 from ..support.guard import TemporaryFolder
 from ..wire import HttpTransport, InProcessTransport, StdioTransport, Transport
@@ -40,25 +39,26 @@ SAFE_ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 ORIGIN = "http://localhost"
 EFFECTS = "tool:list_effects"
+SEP2672 = "sep2672"
 
-WingSettings = Mapping[str, Mapping[str, Any]]
-"""By family; see `reference_server.wings`."""
+ExtensionSettings = Mapping[str, Mapping[str, Any]]
+"""By family; see `reference_server.extensions`."""
 
 
-def trial_settings() -> WingSettings:
-    """What the wings must be told and nobody has said: secrets, made for one server."""
-    given = {name: wing.trial_settings() for name, wing in default_wings().items()}
+def trial_settings() -> ExtensionSettings:
+    """What the extensions must be told and nobody has said: secrets, made for one server."""
+    given = {name: extension.trial_settings() for name, extension in default_extensions().items()}
     return {name: own for name, own in given.items() if own}
 
 
-def known_settings(given: WingSettings) -> WingSettings:
-    """The families' tables for the suite, with the secrets that the wings were told."""
+def known_settings(given: ExtensionSettings) -> ExtensionSettings:
+    """The families' tables for the suite, with the secrets that the extensions were told."""
     return {
         name: {
-            **wing.known_settings,
-            **{key: given.get(name, {}).get(key) for key in wing.environment_settings},
+            **extension.known_settings,
+            **{key: given.get(name, {}).get(key) for key in extension.environment_settings},
         }
-        for name, wing in default_wings().items()
+        for name, extension in default_extensions().items()
     }
 
 
@@ -77,25 +77,23 @@ class ReferenceTarget(Target):
         settings: Settings,
         *,
         build: Callable[..., ReferenceServer] = build,
-        capability: bool = True,
-        store: Store | None = None,
-        store_path: Path | None = None,
-        backing: Backing | None = None,
-        wing_settings: WingSettings | None = None,
+        sibling: ReferenceTarget | None = None,
+        extension_settings: ExtensionSettings | None = None,
     ) -> None:
+        """`sibling` is whose state is shared."""
         super().__init__(spec, settings)
-        self._given_backing = backing
-        self._backing = backing
-        self._wing_settings = trial_settings() if wing_settings is None else wing_settings
-        self.known_settings = known_settings(self._wing_settings)
+        self._extension_settings = (
+            trial_settings() if extension_settings is None else extension_settings
+        )
+        self.known_settings = known_settings(self._extension_settings)
         self._build = build
-        self._capability = capability
+        self._sibling = sibling
         self._holder: TemporaryFolder | None = None
-        self._store_path = store_path
-        self._given_store = store
-        self._store = store
-        self._moved = SettableClock()
-        self.clock = self.choose_clock(lambda: InjectedClock(self._moved))
+        self._backing: Backing | None = None
+        self._moved: SettableClock = sibling._moved if sibling else SettableClock()
+        self.clock = (
+            sibling.clock if sibling else self.choose_clock(lambda: InjectedClock(self._moved))
+        )
         self._server: ReferenceServer | None = None
         self._served: ServedApplication | None = None
         self._page_port = 0
@@ -108,31 +106,42 @@ class ReferenceTarget(Target):
         return self._server
 
     def make_transport(self) -> Transport:
-        if self._store is None:
-            self._store = self._open_store()
-        if self._backing is None:
-            self._backing = Backing(self._store_url())
         # A clock that is not moved must go by itself.
         injected = isinstance(self.clock, InjectedClock)
         clock: Clock = self._moved if injected else SystemClock()
         try:
             self._server = self._build(
-                store=self._store,
+                extensions=default_extensions(),
+                settings=self._extension_settings,
+                backing=self.backing(),
                 clock=clock,
-                declare_capability=self._capability,
-                wings=default_wings() if self._capability else {},
-                backing=self._backing,
-                wing_settings=self._wing_settings,
             )
-        except WingSettingError as error:
+        except ExtensionSettingError as error:
             raise TargetError(f"the reference server does not start: {error}") from None
-        self.known_server_id = self._server.gate.server_id
+        self.known_server_id = self._server.extension(SEP2672).gate.server_id
         app = self._server.asgi_app()
         if self.spec.transport == "in-process":
             return InProcessTransport(app, headers=dict(self.settings.headers))
         self._served = _served(app, self._page_port)
         url = f"http://localhost:{self._served.port}/mcp"
         return HttpTransport(url, dict(self.settings.headers))
+
+    def backing(self) -> Backing:
+        """What the server remembers; in memory a sibling's is the very same."""
+        if self.spec.store == "memory" and self._sibling is not None:
+            return self._sibling.backing()
+        if self._backing is None:
+            self._backing = Backing(self._store_url())
+        return self._backing
+
+    def _store_url(self) -> str | None:
+        if self.spec.store == "memory":
+            return None
+        if self._sibling is not None:
+            return self._sibling._store_url()
+        if self._holder is None:
+            self._holder = TemporaryFolder()
+        return f"sqlite:///{Path(self._holder.name) / 'store.db'}"
 
     @property
     def has_page(self) -> bool:
@@ -148,24 +157,8 @@ class ReferenceTarget(Target):
         self._page_port = self._served.port  # after a restart a page that is open finds it again
         # By name, never by number: browsers have no passkeys for addresses.
         origin = f"http://localhost:{self._served.port}"
-        server.gate.relying_party.accept_origin(origin)
+        server.extension(SEP2672).gate.relying_party.accept_origin(origin)
         return f"{origin}/"
-
-    def _store_url(self) -> str | None:
-        if self.spec.store == "memory":
-            return None
-        if self._store_path is None:
-            self._holder = TemporaryFolder()
-            self._store_path = Path(self._holder.name) / "store.db"
-        return f"sqlite:///{self._store_path}"
-
-    def _open_store(self) -> Store:
-        url = self._store_url()
-        if url is None:
-            return MemoryStore()
-        from ..reference_server.stores.sql import SqlStore
-
-        return SqlStore(url)
 
     def reset(self) -> None:
         self.clock.await_solitude()
@@ -179,40 +172,26 @@ class ReferenceTarget(Target):
         self.clock.await_solitude()
         self.stop()
         if self.spec.store == "sqlite":
-            self._close_stores()
+            self._close_backing()
 
-    def _close_stores(self) -> None:
-        """Those that are this target's own; a replica has them from its sibling."""
-        if self._store is not None and self._given_store is None:
-            self._store.close()
-            self._store = None
-        if self._backing is not None and self._given_backing is None:
+    def _close_backing(self) -> None:
+        if self._backing is not None:
             self._backing.close()
             self._backing = None
 
     def variant(self, family: str, setting: str, value: Any) -> Target | None:
-        own = {**self._wing_settings.get(family, {}), setting: value}
-        return self._another(wing_settings={**self._wing_settings, family: own})
+        own = {**self._extension_settings.get(family, {}), setting: value}
+        return self._another(extension_settings={**self._extension_settings, family: own})
 
     def _another(self, **changes: Any) -> ReferenceTarget:
-        changes.setdefault("wing_settings", self._wing_settings)
+        changes.setdefault("extension_settings", self._extension_settings)
         return ReferenceTarget(self.spec, self.settings, build=self._build, **changes)
 
     def twin(self) -> Target | None:
         return self._another()
 
     def replica(self) -> Target | None:
-        _ = self.transport  # so that there is a store to share
-        if self.spec.store == "sqlite":
-            other = self._another(store_path=self._store_path)
-        else:
-            other = self._another(store=self._store, backing=self._backing)
-        other._moved = self._moved
-        other.clock = self.clock
-        return other
-
-    def undeclared(self) -> Target | None:
-        return self._another(capability=False)
+        return self._another(sibling=self)
 
     def stop(self) -> None:
         super().stop()
@@ -225,7 +204,7 @@ class ReferenceTarget(Target):
 
     def close(self) -> None:
         super().close()
-        self._close_stores()
+        self._close_backing()
         if self._holder is not None:
             self._holder.cleanup()
             self._holder = None
@@ -243,20 +222,20 @@ class ReferenceStdioTarget(StdioTarget):
         spec: TargetSpec,
         settings: Settings,
         *,
-        capability: bool = True,
         sibling: ReferenceStdioTarget | None = None,
-        wing_settings: WingSettings | None = None,
+        extension_settings: ExtensionSettings | None = None,
     ) -> None:
         self._holder = TemporaryFolder()
         self._own = Path(self._holder.name)
         self._shared: Path = sibling._shared if sibling else self._own
         super().__init__(spec, settings, replica_of=sibling)
-        inherited = sibling._wing_settings if sibling else trial_settings()
-        self._wing_settings: WingSettings = inherited if wing_settings is None else wing_settings
-        self.known_settings = known_settings(self._wing_settings)
+        inherited = sibling._extension_settings if sibling else trial_settings()
+        self._extension_settings: ExtensionSettings = (
+            inherited if extension_settings is None else extension_settings
+        )
+        self.known_settings = known_settings(self._extension_settings)
         # Told to the server, so that the suite knows it; a sibling over the same store shares it.
         self.known_server_id = sibling.known_server_id if sibling else str(uuid.uuid4())
-        self._capability = capability
 
     def own_clock(self) -> ClockControl:
         return self.choose_clock(
@@ -269,17 +248,15 @@ class ReferenceStdioTarget(StdioTarget):
         command += ["--server-id", str(self.known_server_id)]
         if self.spec.store == "sqlite":
             command += ["--store", f"sqlite:{self._shared / 'store.db'}"]
-        if not self._capability:
-            command.append("--without-capability")
-        wings = default_wings()
+        extensions = default_extensions()
         environment = self.environment()
-        for family, own in self._wing_settings.items():
+        for family, own in self._extension_settings.items():
             for name, value in own.items():
-                variable = wings[family].environment_settings.get(name)
+                variable = extensions[family].environment_settings.get(name)
                 if variable and isinstance(value, str):
                     environment[variable] = value
-                    command += ["--require", family] if self._capability else []
-                elif self._capability:
+                    command += ["--require", family]
+                else:
                     command += ["--set", f"{family}.{name}={json.dumps(value)}"]
         return StdioTransport(command, environment, self.settings.directory)
 
@@ -289,25 +266,26 @@ class ReferenceStdioTarget(StdioTarget):
             kept.unlink()
 
     def twin(self) -> Target | None:
-        return ReferenceStdioTarget(self.spec, self.settings, wing_settings=self._wing_settings)
+        return ReferenceStdioTarget(
+            self.spec, self.settings, extension_settings=self._extension_settings
+        )
 
     def variant(self, family: str, setting: str, value: Any) -> Target | None:
-        own = {**self._wing_settings.get(family, {}), setting: value}
+        own = {**self._extension_settings.get(family, {}), setting: value}
         return ReferenceStdioTarget(
-            self.spec, self.settings, wing_settings={**self._wing_settings, family: own}
+            self.spec, self.settings, extension_settings={**self._extension_settings, family: own}
         )
 
     def with_environment(self, variables: Mapping[str, str]) -> Target | None:
         settings = replace(self.settings, environment={**self.settings.environment, **variables})
-        return ReferenceStdioTarget(self.spec, settings, wing_settings=self._wing_settings)
+        return ReferenceStdioTarget(
+            self.spec, settings, extension_settings=self._extension_settings
+        )
 
     def replica(self) -> Target | None:
         if self.spec.store == "memory":
             return None
         return ReferenceStdioTarget(self.spec, self.settings, sibling=self)
-
-    def undeclared(self) -> Target | None:
-        return ReferenceStdioTarget(self.spec, self.settings, capability=False)
 
     def close(self) -> None:
         super().close()

@@ -87,10 +87,6 @@ class Target(ABC):
         """Another process over the same state; None if there is none."""
         return None
 
-    def undeclared(self) -> Target | None:
-        """The same server without the capability of its family; None if there is none."""
-        return None
-
     def variant(self, family: str, setting: str, value: Any) -> Target | None:  # noqa: ARG002
         """The same server with one setting of a family changed; None if there is no way to say so.
 

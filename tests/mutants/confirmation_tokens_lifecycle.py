@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
+from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     Attempt,
@@ -19,7 +20,6 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.store import MemoryTokenStore
-from pytest_mcp_approval.reference_server.confirmation_tokens.wing import ConfirmationWing
 from tests.mutants.confirmation_tokens_parts import broken
 
 # ---- section 5.2
@@ -131,7 +131,7 @@ class RevocationTellsThemApart(ConfirmationGate):
 
 
 @broken(kills="5.3-session-end", because="whose session has ended[^§]*operation run")
-class OutlivesTheSession(ConfirmationWing):
+class OutlivesTheSession(ConfirmationExtension):
     """Does not notice that a session ends."""
 
     def session_ended(self, session: str) -> None:
@@ -142,7 +142,7 @@ class OutlivesTheSession(ConfirmationWing):
 
 
 @broken(kills="5.3-session-end", because="after another session has ended[^§]*TOKEN_INVALID")
-class EndsAllSessions(ConfirmationWing):
+class EndsAllSessions(ConfirmationExtension):
     """Revokes everybody's tokens when one session ends."""
 
     def session_ended(self, session: str) -> None:
@@ -151,7 +151,7 @@ class EndsAllSessions(ConfirmationWing):
 
 
 @broken(kills="5.3-session-end", because="after a logout[^§]*operation run")
-class LogoutLeavesTokens(ConfirmationWing):
+class LogoutLeavesTokens(ConfirmationExtension):
     """Says that the tokens are revoked, at a logout and the like, and leaves them."""
 
     def trigger(self, gate: ConfirmationGate, why: str, whose: dict[str, str]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.minting import (
     SignedTokens,
@@ -12,21 +13,20 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.minting import (
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import SettingsReader
 from pytest_mcp_approval.reference_server.confirmation_tokens.store import MemoryTokenStore
-from pytest_mcp_approval.reference_server.confirmation_tokens.wing import ConfirmationWing
 from tests.mutants.registry import mutant
 
 
 def broken(*, kills: str, because: str) -> Callable[[Any], Any]:
-    """`mutant` for a gate, a way to make tokens, a store, a reader of settings, or a whole wing."""
+    """`mutant` for a gate, a way to make tokens, a store, a reader of settings or an extension."""
 
     def decorate(part: type) -> Any:
-        return mutant(kills=f"confirmation_tokens/{kills}", because=because)(_wing(part))
+        return mutant(kills=f"confirmation_tokens/{kills}", because=because)(_extension(part))
 
     return decorate
 
 
-def _wing(part: type) -> type[ConfirmationWing]:
-    if issubclass(part, ConfirmationWing):
+def _extension(part: type) -> type[ConfirmationExtension]:
+    if issubclass(part, ConfirmationExtension):
         return part
     if issubclass(part, SettingsReader):
         members: dict[str, Any] = {"reader_class": part}
@@ -36,7 +36,7 @@ def _wing(part: type) -> type[ConfirmationWing]:
         members = {"gate_class": _gate(part)}
     return type(
         part.__name__,
-        (ConfirmationWing,),
+        (ConfirmationExtension,),
         {**members, "__module__": part.__module__, "__doc__": part.__doc__},
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import Event, TokenCode
+from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.minting import (
     SignedTokens,
@@ -22,7 +23,6 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import Limit
-from pytest_mcp_approval.reference_server.confirmation_tokens.wing import ConfirmationWing
 from tests.mutants.confirmation_tokens_parts import broken
 
 # ---- section 6.1
@@ -162,7 +162,7 @@ class RevocationNotLogged(silent_about(Event.REVOKED)):
 
 
 @broken(kills="6.4-audit", because="a failure_reason in TOKEN_REJECTED[^§]*none")
-class LogsNoReason(ConfirmationWing):
+class LogsNoReason(ConfirmationExtension):
     """Logs that a token was refused, and not why."""
 
     def entry(self, entry: AuditEntry) -> dict[str, Any]:
@@ -172,7 +172,7 @@ class LogsNoReason(ConfirmationWing):
 
 
 @broken(kills="6.4-audit", because="a adapter_name in TOKEN_ISSUED[^§]*none")
-class LogsNoAdapter(ConfirmationWing):
+class LogsNoAdapter(ConfirmationExtension):
     """Logs everything but the adapter."""
 
     def entry(self, entry: AuditEntry) -> dict[str, Any]:
@@ -182,7 +182,7 @@ class LogsNoAdapter(ConfirmationWing):
 
 
 @broken(kills="6.4-audit", because="a timestamp near")
-class LogsAnotherTime(ConfirmationWing):
+class LogsAnotherTime(ConfirmationExtension):
     """Writes local time into the log, and calls it UTC."""
 
     def entry(self, entry: AuditEntry) -> dict[str, Any]:

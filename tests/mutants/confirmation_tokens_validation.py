@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenCode
+from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     Attempt,
@@ -17,7 +18,6 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import SettingsReader
-from pytest_mcp_approval.reference_server.confirmation_tokens.wing import ConfirmationWing
 from tests.mutants.confirmation_tokens_parts import broken
 
 
@@ -204,10 +204,10 @@ class NoCapOnWhatIsAsked(ConfirmationGate):
 
 
 @broken(kills="5.1-maximum-ttl", because="a day configured[^§]*86400 s ahead")
-class NoCapOnWhatIsConfigured(ConfirmationWing):
+class NoCapOnWhatIsConfigured(ConfirmationExtension):
     """An operator gets the lifetime that they set."""
 
-    class reader_class(SettingsReader):  # noqa: N801  # the name of the wing's member
+    class reader_class(SettingsReader):  # noqa: N801  # the name of the extension's member
         def longest(self, name: str) -> float:
             return float("inf")
 

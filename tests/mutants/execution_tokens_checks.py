@@ -13,16 +13,16 @@ from pytest_mcp_approval.families.execution_tokens.vocabulary import (
     CONTENT_HASH,
     Reason,
 )
-from pytest_mcp_approval.reference_server.execution_tokens.nonces import MemoryNonceLog, NonceLog
-from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter
-from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token, TokenError
-from pytest_mcp_approval.reference_server.execution_tokens.verification import (
+from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
+from pytest_mcp_approval.reference_server.execution_tokens.gate import (
     Refusal,
     Request,
     Verifier,
 )
-from pytest_mcp_approval.reference_server.execution_tokens.wing import ExecutionWing
-from tests.mutants.execution_tokens_parts import Lenient, in_wing
+from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter
+from pytest_mcp_approval.reference_server.execution_tokens.store import MemoryNonceLog, NonceLog
+from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token, TokenError
+from tests.mutants.execution_tokens_parts import Lenient, in_extension
 from tests.mutants.registry import mutant
 
 EXPIRY = "execution_tokens/expiry"
@@ -38,7 +38,7 @@ TAKEN = "[^§]*refused, content not run[^§]*accepted"
 
 
 @mutant(kills=EXPIRY, because=f"1 s after it expired{TAKEN}")
-@in_wing
+@in_extension
 class NeverLooksAtTheClock(Verifier):
     """Shows an end and does not look at it."""
 
@@ -47,7 +47,7 @@ class NeverLooksAtTheClock(Verifier):
 
 
 @mutant(kills=EXPIRY, because="1 s before it expires[^§]*expired")
-@in_wing
+@in_extension
 class ComparesLocalTime(Verifier):
     """Compares the time on the wall with the time on the token's face."""
 
@@ -59,7 +59,7 @@ class ComparesLocalTime(Verifier):
 
 
 @mutant(kills=EXPIRY, because=f"43200 s after it expired{TAKEN}|86[0-9]* s after it expired{TAKEN}")
-@in_wing
+@in_extension
 class ComparesTheTimeOfTheDay(Verifier):
     """Compares hours and minutes, and forgets the day."""
 
@@ -74,7 +74,7 @@ class _LooseExpiry(Lenient):
 
 
 @mutant(kills=EXPIRY, because=f"an empty expires_at{TAKEN}")
-@in_wing
+@in_extension
 class TakesNonsenseForNever(_LooseExpiry):
     """Lets a token live for ever whose end it cannot read."""
 
@@ -92,7 +92,7 @@ class TakesNonsenseForNever(_LooseExpiry):
 
 
 @mutant(kills=EXPIRY, because=f"a naive expires_at{TAKEN}")
-@in_wing
+@in_extension
 class ReadsNaiveTimes(_LooseExpiry):
     """Takes a time without a zone for UTC."""
 
@@ -115,7 +115,7 @@ class ReadsNaiveTimes(_LooseExpiry):
 
 
 @mutant(kills=REPLAY, because=f"the same token, for time 2{TAKEN}")
-@in_wing
+@in_extension
 class KeepsNoLog(Verifier):
     """Asks for a nonce, and forgets it."""
 
@@ -124,7 +124,7 @@ class KeepsNoLog(Verifier):
 
 
 @mutant(kills=REPLAY, because=f"others executed since{TAKEN}")
-@in_wing
+@in_extension
 class RemembersTheLastTen(MemoryNonceLog):
     """Keeps its log short."""
 
@@ -138,7 +138,7 @@ class RemembersTheLastTen(MemoryNonceLog):
 
 
 @mutant(kills=REPLAY, because=f"by another process or session{TAKEN}")
-class HasALogForEachClient(ExecutionWing):
+class HasALogForEachClient(ExecutionExtension):
     """Keeps a log in every session, or in every process."""
 
     def call(self, name: str, arguments: Any, caller: Any) -> dict[str, Any]:
@@ -148,7 +148,7 @@ class HasALogForEachClient(ExecutionWing):
 
 
 @mutant(kills="execution_tokens/nonce-restart", because=f"after a restart{TAKEN}")
-class KeepsNoncesInMemory(ExecutionWing):
+class KeepsNoncesInMemory(ExecutionExtension):
     """Forgets its log when it is restarted."""
 
     def open_nonces(self) -> NonceLog:
@@ -156,7 +156,7 @@ class KeepsNoncesInMemory(ExecutionWing):
 
 
 @mutant(kills="execution_tokens/nonce-race", because="8 times at once[^§]*[2-8] accepted")
-@in_wing
+@in_extension
 class LooksThenLogs(MemoryNonceLog):
     """Looks into its log first, and writes into it a moment later."""
 
@@ -184,13 +184,13 @@ class _LooseNonce(Lenient):
 
 
 @mutant(kills=REQUIRED, because=f"no nonce, an empty place for it signed{TAKEN}")
-@in_wing
+@in_extension
 class NeedsNoNonce(_LooseNonce):
     """Takes a token without a nonce, which no log can remember."""
 
 
 @mutant(kills=REQUIRED, because=f"no nonce, none signed{TAKEN}")
-@in_wing
+@in_extension
 class SignsNoNonce(_LooseNonce):
     """Takes tokens of a generator that knows no nonces: the bug that the ADR names."""
 
@@ -200,7 +200,7 @@ class SignsNoNonce(_LooseNonce):
 
 
 @mutant(kills=REQUIRED, because="five approvals[^§]*nonces")
-@in_wing
+@in_extension
 class ApprovesWithOneNonce(Arbiter):
     """Puts the same nonce into every token."""
 
@@ -212,7 +212,7 @@ class ApprovesWithOneNonce(Arbiter):
 
 
 @mutant(kills=CONTENT, because=f"with another content{TAKEN}")
-@in_wing
+@in_extension
 class LeavesTheContentToTheArbiter(Verifier):
     """Does not hash the content: it was looked at when it was approved."""
 
@@ -221,7 +221,7 @@ class LeavesTheContentToTheArbiter(Verifier):
 
 
 @mutant(kills=CONTENT, because=f"a line end more{TAKEN}")
-@in_wing
+@in_extension
 class HashesWithoutTheEnds(Verifier):
     """Takes blanks and line ends at both ends off before it hashes."""
 
@@ -236,7 +236,7 @@ class HashesWithoutTheEnds(Verifier):
 
 
 @mutant(kills=CONTENT, because=f"sha256: before its hash{TAKEN}")
-@in_wing
+@in_extension
 class ReadsPlainHashesOnly(Verifier):
     """Compares 64 digits, and leaves alone what is written in another way."""
 
@@ -264,7 +264,7 @@ def _host(url: str) -> str:
 
 
 @mutant(kills=HOST, because=f"with a subdomain{TAKEN}")
-@in_wing
+@in_extension
 class ComparesTheEnd(_Hosts):
     """Takes every host that ends like an allowed one."""
 
@@ -273,7 +273,7 @@ class ComparesTheEnd(_Hosts):
 
 
 @mutant(kills=HOST, because=f"that begins alike{TAKEN}")
-@in_wing
+@in_extension
 class ComparesTheBeginningOfTheUrl(_Hosts):
     """Takes every URL that begins like one of an allowed host."""
 
@@ -282,7 +282,7 @@ class ComparesTheBeginningOfTheUrl(_Hosts):
 
 
 @mutant(kills=HOST, because=f"the allowed host in the path{TAKEN}")
-@in_wing
+@in_extension
 class SearchesTheUrl(_Hosts):
     """Looks for the allowed host anywhere in the URL."""
 
@@ -291,7 +291,7 @@ class SearchesTheUrl(_Hosts):
 
 
 @mutant(kills=HOST, because=f"no host in its scope{TAKEN}")
-@in_wing
+@in_extension
 class TakesNoneForAny(Verifier):
     """Takes an empty list of hosts for no restriction."""
 
@@ -301,7 +301,7 @@ class TakesNoneForAny(Verifier):
 
 
 @mutant(kills=HOST, because=f"a backslash before user information{TAKEN}")
-@in_wing
+@in_extension
 class LetsUrllibRead(_Hosts):
     """Lets urllib find the host, which no browser does in the same way."""
 
@@ -310,7 +310,7 @@ class LetsUrllibRead(_Hosts):
 
 
 @mutant(kills=HOST, because=f"with another host{TAKEN}")
-@in_wing
+@in_extension
 class NeverLooksAtHosts(Verifier):
     """Signs hosts, and reaches any."""
 
@@ -322,7 +322,7 @@ class NeverLooksAtHosts(Verifier):
 
 
 @mutant(kills=ACTION, because=f"with another action type{TAKEN}")
-@in_wing
+@in_extension
 class NeverLooksAtActions(Verifier):
     """Signs an action type, and does any."""
 
@@ -331,7 +331,7 @@ class NeverLooksAtActions(Verifier):
 
 
 @mutant(kills=ACTION, because=f"in capitals{TAKEN}")
-@in_wing
+@in_extension
 class FoldsTheCaseOfActions(Verifier):
     """Compares action types in lower case."""
 
@@ -341,7 +341,7 @@ class FoldsTheCaseOfActions(Verifier):
 
 
 @mutant(kills=ACTION, because=f"a star for its action type{TAKEN}")
-@in_wing
+@in_extension
 class TakesAStarForAnyAction(Verifier):
     """Knows an action type that means all of them."""
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pytest_mcp_approval.reference_server.execution_tokens.nonces import MemoryNonceLog
+from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Verifier
 from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter, Operator
+from pytest_mcp_approval.reference_server.execution_tokens.store import MemoryNonceLog
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
-from pytest_mcp_approval.reference_server.execution_tokens.verification import Verifier
-from pytest_mcp_approval.reference_server.execution_tokens.wing import ExecutionWing
 
 
-def in_wing(part: type) -> type[ExecutionWing]:
-    """The wing that has this verifier, arbiter, operator or log; under its name and words."""
+def in_extension(part: type) -> type[ExecutionExtension]:
+    """The extension that has this verifier, arbiter, operator or log; under its name and words."""
     members: dict[str, Any] = {"__doc__": part.__doc__, "__module__": part.__module__}
     if issubclass(part, Verifier):
         members["verifier_class"] = part
@@ -24,8 +24,8 @@ def in_wing(part: type) -> type[ExecutionWing]:
     elif issubclass(part, MemoryNonceLog):
         members["_in_memory"] = lambda _: part()
     else:
-        raise TypeError(f"{part.__name__}: no part of the wing")
-    return type(part.__name__, (ExecutionWing,), members)
+        raise TypeError(f"{part.__name__}: no part of the extension")
+    return type(part.__name__, (ExecutionExtension,), members)
 
 
 class Lenient(Verifier):

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, Verifier
 from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token, sign
-from pytest_mcp_approval.reference_server.execution_tokens.verification import Request, Verifier
-from pytest_mcp_approval.reference_server.execution_tokens.wing import ExecutionWing
-from tests.mutants.execution_tokens_parts import Lenient, in_wing
+from tests.mutants.execution_tokens_parts import Lenient, in_extension
 from tests.mutants.registry import mutant
 
 CANONICAL = "execution_tokens/canonical-string"
@@ -32,7 +32,7 @@ def joined(token: Token, scope: str, expires_at: str = "") -> bytes:
 
 
 @mutant(kills=CANONICAL, because=f"a good token, its scope has{REFUSED}")
-@in_wing
+@in_extension
 class WritesCompactJson(Verifier):
     """Takes "no extra whitespace" at its word."""
 
@@ -41,7 +41,7 @@ class WritesCompactJson(Verifier):
 
 
 @mutant(kills=CANONICAL, because=f"keys in another order{REFUSED}")
-@in_wing
+@in_extension
 class SortsTheOuterKeys(Verifier):
     """Sorts the members of the scope, and not those of its members."""
 
@@ -50,7 +50,7 @@ class SortsTheOuterKeys(Verifier):
 
 
 @mutant(kills=CANONICAL, because=f"letters beyond ASCII{REFUSED}")
-@in_wing
+@in_extension
 class WritesLettersAsTheyAre(Verifier):
     """Does not escape letters beyond ASCII."""
 
@@ -62,7 +62,7 @@ class WritesLettersAsTheyAre(Verifier):
 @mutant(
     kills=CANONICAL, because="an approval[^§]*signature [0-9a-f]{16}[^§]*signature [0-9a-f]{16}"
 )
-@in_wing
+@in_extension
 class ApprovesCompactJson(Arbiter):
     """Signs compact JSON, as an arbiter in another language might."""
 
@@ -77,7 +77,7 @@ class ApprovesCompactJson(Arbiter):
 
 
 @mutant(kills=VECTOR, because=f"a line end after it signed{TAKEN}")
-@in_wing
+@in_extension
 class SignsALineEnd(Verifier):
     """Ends the signed string with a line end, as echo does."""
 
@@ -86,7 +86,7 @@ class SignsALineEnd(Verifier):
 
 
 @mutant(kills=VECTOR, because=f"Z for \\+00:00 signed{TAKEN}")
-@in_wing
+@in_extension
 class WritesTheExpiryAnew(Verifier):
     """Reads the expiry and writes it with Z before it is signed."""
 
@@ -96,7 +96,7 @@ class WritesTheExpiryAnew(Verifier):
 
 
 @mutant(kills=VECTOR, because="not for what a wrong signature[^§]*bad_signature")
-@in_wing
+@in_extension
 class SignsAnotherVector(Verifier):
     """Leaves plain hashes alone and prefixes others, so that only the vector itself differs."""
 
@@ -109,7 +109,7 @@ class SignsAnotherVector(Verifier):
 
 
 @mutant(kills=LANGUAGES, because=f"whole numbers beyond a double{REFUSED}")
-@in_wing
+@in_extension
 class CountsInDoubles(Verifier):
     """Reads every number as JavaScript does."""
 
@@ -123,7 +123,7 @@ def _doubled(text: str) -> int:
 
 
 @mutant(kills=LANGUAGES, because=f"letters beyond the first plane{REFUSED}")
-@in_wing
+@in_extension
 class SortsByCodeUnits(Verifier):
     """Sorts keys by their UTF-16, as RFC 8785 would."""
 
@@ -144,7 +144,7 @@ def _by_units(value: Any) -> Any:
 
 
 @mutant(kills=SIGNATURE, because=f"the first half of its signature{TAKEN}")
-@in_wing
+@in_extension
 class ComparesAsMuchAsThereIs(Lenient):
     """Compares as much of the signature as there is."""
 
@@ -155,7 +155,7 @@ class ComparesAsMuchAsThereIs(Lenient):
 
 
 @mutant(kills=SIGNATURE, because=f"bit [0-6] of character 17 of signature changed{TAKEN}")
-@in_wing
+@in_extension
 class ComparesEightBytes(Verifier):
     """Compares the first sixteen digits."""
 
@@ -166,7 +166,7 @@ class ComparesEightBytes(Verifier):
 
 
 @mutant(kills=SIGNATURE, because=f"bit 5 of character [0-9]+ of token_id changed{TAKEN}")
-@in_wing
+@in_extension
 class FoldsTheCaseOfIds(Verifier):
     """Writes UUIDs in lower case before they are signed."""
 
@@ -176,7 +176,7 @@ class FoldsTheCaseOfIds(Verifier):
 
 
 @mutant(kills=SIGNATURE, because=f"a signature signed with no secret{TAKEN}")
-@in_wing
+@in_extension
 class KnowsAnEmptySecret(Verifier):
     """Takes tokens that are signed with nothing, which helps in development."""
 
@@ -186,7 +186,7 @@ class KnowsAnEmptySecret(Verifier):
 
 
 @mutant(kills=SIGNATURE, because="a nonce has a colon|whose nonce has a colon[^§]*one run at most")
-@in_wing
+@in_extension
 class JoinsWhateverComes(Verifier):
     """Looks at no field before it joins them."""
 
@@ -204,7 +204,7 @@ class JoinsWhateverComes(Verifier):
 
 
 @mutant(kills="execution_tokens/default-secret", because="the known default secret[^§]*accepted")
-class StartsWithAWarning(ExecutionWing):
+class StartsWithAWarning(ExecutionExtension):
     """Takes the secret that everybody knows, and says so in its log."""
 
     def read_secret(self, given: Any) -> bytes:
@@ -214,7 +214,7 @@ class StartsWithAWarning(ExecutionWing):
 
 
 @mutant(kills="execution_tokens/default-secret", because="an empty secret[^§]*accepted")
-class SignsWithNothing(ExecutionWing):
+class SignsWithNothing(ExecutionExtension):
     """Takes an empty secret for one."""
 
     def read_secret(self, given: Any) -> bytes:
@@ -222,7 +222,7 @@ class SignsWithNothing(ExecutionWing):
 
 
 @mutant(kills="execution_tokens/default-secret", because="no secret, [^§]*accepted")
-class HasADefaultSecret(ExecutionWing):
+class HasADefaultSecret(ExecutionExtension):
     """Falls back on a default."""
 
     def read_secret(self, given: Any) -> bytes:

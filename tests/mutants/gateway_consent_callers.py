@@ -11,10 +11,13 @@ from pytest_mcp_approval.reference_server.gateway_consent.consent import (
     Decisions,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import AppTool
-from pytest_mcp_approval.reference_server.gateway_consent.gateway import Gateway
-from pytest_mcp_approval.reference_server.server import Context, ReferenceServer
-from pytest_mcp_approval.reference_server.wings import Caller
-from tests.mutants.gateway_consent_parts import in_wing
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
+from pytest_mcp_approval.reference_server.server.extension import Caller
+from pytest_mcp_approval.reference_server.server.mcp_server import (
+    Context,
+    ReferenceServer,
+)
+from tests.mutants.gateway_consent_parts import in_extension
 from tests.mutants.registry import mutant
 
 IDENTITY = "gateway_consent/caller-identity"
@@ -40,7 +43,7 @@ class _ReadsArguments(Gateway):
 
 
 @mutant(kills=IDENTITY, because="with callerName[^§]*among the arguments[^§]*tool run")
-@in_wing
+@in_extension
 class TakesTheCallerFromArguments(_ReadsArguments):
     """Believes callerName among the arguments."""
 
@@ -49,7 +52,7 @@ class TakesTheCallerFromArguments(_ReadsArguments):
 
 
 @mutant(kills=IDENTITY, because="with clientInfo[^§]*among the arguments[^§]*tool run")
-@in_wing
+@in_extension
 class TakesClientInfoFromArguments(_ReadsArguments):
     """Believes clientInfo among the arguments."""
 
@@ -67,7 +70,7 @@ class TakesTheUserAgent(ReferenceServer):
 
 
 @mutant(kills=IDENTITY, because="after it was allowed to 'Unknown Client'")
-@in_wing
+@in_extension
 class CallsTheNamelessOtherwise(Gateway):
     """Has another name for those who have none."""
 
@@ -109,7 +112,7 @@ class _OtherKey(Decisions):
 
 
 @mutant(kills=CALLERS, because="after .* was allowed to[^§]*two clients[^§]*tool run")
-@in_wing
+@in_extension
 class KeyedByAppOnly(_OtherKey):
     """What one client was allowed, all are."""
 
@@ -118,7 +121,7 @@ class KeyedByAppOnly(_OtherKey):
 
 
 @mutant(kills=CALLERS, because="another case")
-@in_wing
+@in_extension
 class FoldsTheCaseOfCallers(_OtherKey):
     """Takes Cursor and cursor for one."""
 
@@ -127,7 +130,7 @@ class FoldsTheCaseOfCallers(_OtherKey):
 
 
 @mutant(kills=CALLERS, because="another Unicode form")
-@in_wing
+@in_extension
 class ComposesCallers(_OtherKey):
     """Takes two spellings of an accent for one name."""
 
@@ -136,7 +139,7 @@ class ComposesCallers(_OtherKey):
 
 
 @mutant(kills=CALLERS, because="full-width letters")
-@in_wing
+@in_extension
 class FoldsTheWidthOfCallers(_OtherKey):
     """Takes what is compatible for the same."""
 
@@ -145,7 +148,7 @@ class FoldsTheWidthOfCallers(_OtherKey):
 
 
 @mutant(kills=CALLERS, because="zero-width space")
-@in_wing
+@in_extension
 class DropsTheInvisible(_OtherKey):
     """Leaves out what cannot be seen."""
 
@@ -154,7 +157,7 @@ class DropsTheInvisible(_OtherKey):
 
 
 @mutant(kills=CALLERS, because="very long, the end differs")
-@in_wing
+@in_extension
 class CutsNames(_OtherKey):
     """Keeps the first 255 characters of a name."""
 
@@ -163,7 +166,7 @@ class CutsNames(_OtherKey):
 
 
 @mutant(kills=CALLERS, because="a NUL at the end")
-@in_wing
+@in_extension
 class EndsNamesAtNul(_OtherKey):
     """Reads names as C does."""
 
@@ -172,7 +175,7 @@ class EndsNamesAtNul(_OtherKey):
 
 
 @mutant(kills=CALLERS, because="a line break")
-@in_wing
+@in_extension
 class ReadsTheFirstLine(_OtherKey):
     """Keeps the first line of a name."""
 
@@ -181,7 +184,7 @@ class ReadsTheFirstLine(_OtherKey):
 
 
 @mutant(kills=CALLERS, because="after Authorize All by")
-@in_wing
+@in_extension
 class AllToolsForEverybody(Decisions):
     """Authorize All is kept for the app, whoever asked."""
 
@@ -193,7 +196,7 @@ class AllToolsForEverybody(Decisions):
 
 
 @mutant(kills=CALLERS, because="after it was allowed once to")
-@in_wing
+@in_extension
 class OnceForAnybody(Decisions):
     """A decision for one call serves whoever calls first."""
 
@@ -208,7 +211,7 @@ class OnceForAnybody(Decisions):
 
 
 @mutant(kills=CALLERS, because="'constructor', a name that means something[^§]*tool run")
-@in_wing
+@in_extension
 class LooksCallersUpInAnObject(Decisions):
     """Takes what every object has by nature for a decision."""
 

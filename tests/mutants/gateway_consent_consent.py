@@ -13,10 +13,10 @@ from pytest_mcp_approval.reference_server.gateway_consent.consent import (
     Question,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
-from pytest_mcp_approval.reference_server.gateway_consent.gateway import Gateway
+from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
-from pytest_mcp_approval.reference_server.gateway_consent.wing import GatewayWing
-from tests.mutants.gateway_consent_parts import in_wing
+from tests.mutants.gateway_consent_parts import in_extension
 from tests.mutants.registry import mutant
 
 REQUIRED = "gateway_consent/consent-required"
@@ -28,7 +28,7 @@ LAYERS = "gateway_consent/two-layers"
 
 
 @mutant(kills=REQUIRED, because="a first call of[^§]*tool run")
-@in_wing
+@in_extension
 class ExecutesAndInforms(Gateway):
     """Runs the tool, and asks afterwards."""
 
@@ -38,7 +38,7 @@ class ExecutesAndInforms(Gateway):
 
 
 @mutant(kills=REQUIRED, because="the second time, undecided")
-@in_wing
+@in_extension
 class AsksOnce(Gateway):
     """Takes a second call for a yes."""
 
@@ -52,7 +52,7 @@ class AsksOnce(Gateway):
 
 
 @mutant(kills=REQUIRED, because="of eight first calls")
-@in_wing
+@in_extension
 class AsksOneAtATime(Gateway):
     """While one call is being asked about, others are let through."""
 
@@ -74,7 +74,7 @@ class AsksOneAtATime(Gateway):
 
 
 @mutant(kills=REQUIRED, because="after the question about")
-@in_wing
+@in_extension
 class TakesOneAnswerForAll(Decisions):
     """Whoever answers one question has answered all that are open."""
 
@@ -84,7 +84,7 @@ class TakesOneAnswerForAll(Decisions):
             super().keep(open_one, choice)
 
 
-class _Omits(GatewayWing):
+class _Omits(GatewayExtension):
     """Leaves a member out of the question."""
 
     member: str
@@ -137,7 +137,7 @@ class AsksWithoutUrl(_Omits):
 
 
 @mutant(kills=REQUIRED, because="toolDescription: what the app says")
-class TellsOtherDescription(GatewayWing):
+class TellsOtherDescription(GatewayExtension):
     """Shows the agent one description and the person another."""
 
     def refuse(self, refusal: GatewayRefusal) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class TellsOtherDescription(GatewayWing):
 
 
 @mutant(kills=REQUIRED, because="toolParameters: all that the app names")
-class HidesAParameter(GatewayWing):
+class HidesAParameter(GatewayExtension):
     """Tells the agent of one parameter, and not of the others."""
 
     def refuse(self, refusal: GatewayRefusal) -> dict[str, Any]:
@@ -169,7 +169,7 @@ class _Bypasses(Gateway):
 
 
 @mutant(kills=PLATFORMS, because="of a desktop app[^§]*CONSENT_REQUIRED")
-@in_wing
+@in_extension
 class TrustsTheDesktop(_Bypasses):
     """Leaves desktop apps to the operating system."""
 
@@ -177,7 +177,7 @@ class TrustsTheDesktop(_Bypasses):
 
 
 @mutant(kills=PLATFORMS, because="of a web app[^§]*CONSENT_REQUIRED")
-@in_wing
+@in_extension
 class TrustsTheWeb(_Bypasses):
     """Leaves web apps to their own authorisation."""
 
@@ -185,7 +185,7 @@ class TrustsTheWeb(_Bypasses):
 
 
 @mutant(kills=PLATFORMS, because="of a command app[^§]*CONSENT_REQUIRED")
-@in_wing
+@in_extension
 class TrustsCommands(_Bypasses):
     """Takes a command that is installed for one that is allowed."""
 
@@ -196,7 +196,7 @@ class TrustsCommands(_Bypasses):
 
 
 @mutant(kills=LAYERS, because="whose app is authorised")
-@in_wing
+@in_extension
 class TrustsAuthorisedApps(Gateway):
     """Asks no more once the app has let the gateway in."""
 
@@ -209,7 +209,7 @@ class TrustsAuthorisedApps(Gateway):
 
 
 @mutant(kills=LAYERS, because="a first call of[^§]*AUTHORIZATION_REQUIRED")
-@in_wing
+@in_extension
 class AsksTheAppFirst(Gateway):
     """Wants the app's authorisation before the person's consent."""
 
@@ -220,7 +220,7 @@ class AsksTheAppFirst(Gateway):
 
 
 @mutant(kills=LAYERS, because="wants to be asked itself[^§]*APP_FAILED")
-@in_wing
+@in_extension
 class TakesConsentForAuthorisation(Gateway):
     """Calls the app as soon as the person agrees, with nothing to show."""
 
@@ -229,7 +229,7 @@ class TakesConsentForAuthorisation(Gateway):
 
 
 @mutant(kills=LAYERS, because="undecided[^§]*no request to the app")
-@in_wing
+@in_extension
 class LooksWhetherTheAppIsThere(Gateway):
     """Knocks at the app before it asks the person."""
 

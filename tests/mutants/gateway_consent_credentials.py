@@ -20,9 +20,9 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.sending 
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import Asking
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.execution import url_of
-from pytest_mcp_approval.reference_server.gateway_consent.gateway import Gateway
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.vault import MemoryVault
-from tests.mutants.gateway_consent_parts import in_wing
+from tests.mutants.gateway_consent_parts import in_extension
 from tests.mutants.registry import mutant
 
 KEY = "gateway_consent/api-key"
@@ -55,7 +55,7 @@ class _FollowsRedirects(Gateway):
 
 
 @mutant(kills=KEY, because="the key in: query")
-@in_wing
+@in_extension
 class PutsTheKeyIntoTheQuery(ApiKeys):
     """Sends every key in the query string."""
 
@@ -64,7 +64,7 @@ class PutsTheKeyIntoTheQuery(ApiKeys):
 
 
 @mutant(kills=KEY, because="wants the key in: query[^§]*the key in: header Authorization")
-@in_wing
+@in_extension
 class PutsTheKeyIntoAHeader(ApiKeys):
     """Sends every key in the header Authorization."""
 
@@ -73,7 +73,7 @@ class PutsTheKeyIntoAHeader(ApiKeys):
 
 
 @mutant(kills=KEY, because="nowhere else\n.*the key in: header.*(, header X-Key|X-Key, header)")
-@in_wing
+@in_extension
 class PutsTheKeyIntoBoth(ApiKeys):
     """Sends the key twice, to be sure."""
 
@@ -83,7 +83,7 @@ class PutsTheKeyIntoBoth(ApiKeys):
 
 
 @mutant(kills=KEY, because="Authorization: Bearer <key>[^§]*Authorization: '<key>'")
-@in_wing
+@in_extension
 class LeavesThePrefixOut(ApiKeys):
     """Sends the bare key."""
 
@@ -93,7 +93,7 @@ class LeavesThePrefixOut(ApiKeys):
 
 
 @mutant(kills=KEY, because="X-Suite-Key: <key>[^§]*Bearer <key>")
-@in_wing
+@in_extension
 class AlwaysSaysBearer(ApiKeys):
     """Has one prefix for all."""
 
@@ -103,7 +103,7 @@ class AlwaysSaysBearer(ApiKeys):
 
 
 @mutant(kills=KEY, because="the second call")
-@in_wing
+@in_extension
 class AsksForTheKeyEveryTime(ApiKeys):
     """Forgets a key when it was used."""
 
@@ -121,13 +121,13 @@ class _InMemory(Credentials):
 
 
 @mutant(kills=KEY, because="after a restart[^§]*AUTHORIZATION_REQUIRED")
-@in_wing
+@in_extension
 class KeepsKeysInMind(_InMemory):
     """Asks for every key again after a restart."""
 
 
 @mutant(kills=KEY, because="no key at the other host")
-@in_wing
+@in_extension
 class TakesTheKeyAlong(_FollowsRedirects):
     """Follows redirects, with the key."""
 
@@ -136,7 +136,7 @@ class TakesTheKeyAlong(_FollowsRedirects):
 
 
 @mutant(kills=CREDENTIAL, because="a token whose time is not over")
-@in_wing
+@in_extension
 class UsesTokensThatAreOver(AppCredentials):
     """Uses a token until the app complains."""
 
@@ -145,7 +145,7 @@ class UsesTokensThatAreOver(AppCredentials):
 
 
 @mutant(kills=CREDENTIAL, because="a second before the end|without asking anybody")
-@in_wing
+@in_extension
 class AsksWhenATokenEnds(AppCredentials):
     """Asks the person again when a token is over."""
 
@@ -154,7 +154,7 @@ class AsksWhenATokenEnds(AppCredentials):
 
 
 @mutant(kills=CREDENTIAL, because="the secret nowhere[^§]*the secret in: header")
-@in_wing
+@in_extension
 class SendsTheSecretAlong(AppCredentials):
     """Sends the secret with every call."""
 
@@ -166,7 +166,7 @@ class SendsTheSecretAlong(AppCredentials):
 
 
 @mutant(kills=CREDENTIAL, because="after a restart and the end of the token")
-@in_wing
+@in_extension
 class KeepsSecretsInMind(_InMemory):
     """Asks for id and secret again after a restart."""
 
@@ -175,7 +175,7 @@ class KeepsSecretsInMind(_InMemory):
 
 
 @mutant(kills=COOKIE, because="at 127.0.0.1[^§]*the cookies web_session")
-@in_wing
+@in_extension
 class SendsCookiesAnywhere(Cookies):
     """Sends cookies to whatever host the app is at."""
 
@@ -184,13 +184,13 @@ class SendsCookiesAnywhere(Cookies):
 
 
 @mutant(kills=COOKIE, because="redirects to another host[^§]*the cookies web_session")
-@in_wing
+@in_extension
 class TakesCookiesAlong(_FollowsRedirects):
     """Follows redirects, with the cookies."""
 
 
 @mutant(kills=COOKIE, because="of which one is missing")
-@in_wing
+@in_extension
 class TakesSomeCookies(Cookies):
     """Keeps what it gets, whatever is required."""
 
@@ -199,7 +199,7 @@ class TakesSomeCookies(Cookies):
 
 
 @mutant(kills=COOKIE, because="of which one is empty")
-@in_wing
+@in_extension
 class TakesEmptyCookies(Cookies):
     """Looks for names, and not for values."""
 
@@ -208,7 +208,7 @@ class TakesEmptyCookies(Cookies):
 
 
 @mutant(kills=COOKIE, because="a longer name|a name in a value")
-@in_wing
+@in_extension
 class LooksForNamesAnywhere(Cookies):
     """Looks whether the names stand somewhere in the text."""
 
@@ -218,7 +218,7 @@ class LooksForNamesAnywhere(Cookies):
 
 
 @mutant(kills=COOKIE, because="the cookie web_session in the header Cookie, and nowhere else")
-@in_wing
+@in_extension
 class SendsCookiesTwice(Cookies):
     """Sends cookies in a header of its own as well."""
 

@@ -13,10 +13,10 @@ from pytest_mcp_approval.reference_server.gateway_consent.consent import (
     Question,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
-from pytest_mcp_approval.reference_server.gateway_consent.gateway import Gateway
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
 from pytest_mcp_approval.reference_server.gateway_consent.vault import MemoryVault
-from tests.mutants.gateway_consent_parts import in_wing
+from tests.mutants.gateway_consent_parts import in_extension
 from tests.mutants.registry import mutant
 
 ALL = "gateway_consent/authorize-all"
@@ -28,7 +28,7 @@ REMEMBER = "gateway_consent/remember"
 
 
 @mutant(kills=ALL, because="after Authorize All Tools of[^§]*tool run")
-@in_wing
+@in_extension
 class OpensEverything(Decisions):
     """All tools of one app are all tools of all apps."""
 
@@ -39,7 +39,7 @@ class OpensEverything(Decisions):
 
 
 @mutant(kills=ALL, because="after Authorize All Tools[^§]*the tool run[^§]*CONSENT_REQUIRED")
-@in_wing
+@in_extension
 class OpensOneOfAll(Decisions):
     """Authorize All Tools is Authorize Tool."""
 
@@ -48,7 +48,7 @@ class OpensOneOfAll(Decisions):
 
 
 @mutant(kills=ALL, because="by 'Cursor[^§]*after 'Claude")
-@in_wing
+@in_extension
 class OpensForEveryCaller(Decisions):
     """All tools for one caller are all tools for every caller."""
 
@@ -61,7 +61,7 @@ class OpensForEveryCaller(Decisions):
 
 
 @mutant(kills=DENY, because="denied for ever, the first call[^§]*CONSENT_REQUIRED")
-@in_wing
+@in_extension
 class ForgetsDenials(Decisions):
     """Keeps a yes, and no no."""
 
@@ -71,7 +71,7 @@ class ForgetsDenials(Decisions):
 
 
 @mutant(kills=DENY, because="denied for ever, the second call")
-@in_wing
+@in_extension
 class DeniesOnce(Gateway):
     """A denial that is remembered serves one call."""
 
@@ -85,7 +85,7 @@ class DeniesOnce(Gateway):
 
 
 @mutant(kills=DENY, because="denied for now[^§]*tool run")
-@in_wing
+@in_extension
 class RunsWhatIsDeniedForNow(Decisions):
     """A decision for one call is a yes, whichever button it was."""
 
@@ -94,7 +94,7 @@ class RunsWhatIsDeniedForNow(Decisions):
 
 
 @mutant(kills=REMEMBER, because="a denial not remembered, after a restart")
-@in_wing
+@in_extension
 class RemembersEveryDenial(Decisions):
     """No is no for ever."""
 
@@ -106,7 +106,7 @@ class RemembersEveryDenial(Decisions):
 
 
 @mutant(kills=DENY, because=r"after \S+ was denied")
-@in_wing
+@in_extension
 class DeniesTheApp(Decisions):
     """Who denies one tool has denied them all."""
 
@@ -117,7 +117,7 @@ class DeniesTheApp(Decisions):
 
 
 @mutant(kills=DENY, because="by another client, after a denial")
-@in_wing
+@in_extension
 class DeniesEverybody(Decisions):
     """What is denied to one client is denied to all."""
 
@@ -133,7 +133,7 @@ class DeniesEverybody(Decisions):
 
 
 @mutant(kills=REMEMBER, because="the second call after that[^§]*tool run")
-@in_wing
+@in_extension
 class KeepsAlways(Decisions):
     """Keeps every decision, ticked or not."""
 
@@ -142,7 +142,7 @@ class KeepsAlways(Decisions):
 
 
 @mutant(kills=REMEMBER, because="all tools allowed once, the second call")
-@in_wing
+@in_extension
 class KeepsAllTools(Decisions):
     """Keeps Authorize All Tools, ticked or not."""
 
@@ -154,7 +154,7 @@ class KeepsAllTools(Decisions):
 
 
 @mutant(kills=REMEMBER, because="this tool remembered, after a restart[^§]*CONSENT_REQUIRED")
-@in_wing
+@in_extension
 class RemembersInMemory(Decisions):
     """Remembers as long as it runs."""
 
@@ -163,7 +163,7 @@ class RemembersInMemory(Decisions):
 
 
 @mutant(kills=REMEMBER, because="a denial remembered, after a restart")
-@in_wing
+@in_extension
 class ForgetsDenialsAtItsEnd(Decisions):
     """Writes down what was granted, and keeps denials in mind."""
 
@@ -183,7 +183,7 @@ class ForgetsDenialsAtItsEnd(Decisions):
 
 
 @mutant(kills=REMEMBER, because="all tools remembered, after a restart")
-@in_wing
+@in_extension
 class ForgetsAllToolsAtItsEnd(Decisions):
     """Loses Authorize All Tools, with what it opened, when it starts anew."""
 
@@ -195,7 +195,7 @@ class ForgetsAllToolsAtItsEnd(Decisions):
 
 
 @mutant(kills=REMEMBER, because="remembered, the second call[^§]*CONSENT_REQUIRED")
-@in_wing
+@in_extension
 class RemembersNothing(Decisions):
     """Every decision is for one call, ticked or not."""
 
@@ -204,7 +204,7 @@ class RemembersNothing(Decisions):
 
 
 @mutant(kills=REMEMBER, because="eight calls of[^§]*[2-8] served")
-@in_wing
+@in_extension
 class UsesUpInTwoSteps(Decisions):
     """Looks whether a decision is there, and takes it away a little later."""
 
@@ -217,7 +217,7 @@ class UsesUpInTwoSteps(Decisions):
 
 
 @mutant(kills=REMEMBER, because="not remembered, after a restart")
-@in_wing
+@in_extension
 class WritesDownOnce(Decisions):
     """Keeps what serves one call in the vault as well, where it is used up for this run only."""
 

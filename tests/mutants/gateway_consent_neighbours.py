@@ -9,7 +9,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.consent import (
     Decisions,
     Question,
 )
-from tests.mutants.gateway_consent_parts import in_wing
+from tests.mutants.gateway_consent_parts import in_extension
 from tests.mutants.registry import mutant
 
 COLLISION = "gateway_consent/key-collision"
@@ -27,7 +27,7 @@ class _Joins(Decisions):
 
 
 @mutant(kills=COLLISION, because="names joined by '-'[^§]*tool run")
-@in_wing
+@in_extension
 class JoinsByHyphens(_Joins):
     """Keeps a record under consent-{caller}-{app}."""
 
@@ -35,7 +35,7 @@ class JoinsByHyphens(_Joins):
 
 
 @mutant(kills=COLLISION, because="names joined by ':'[^§]*tool run")
-@in_wing
+@in_extension
 class JoinsByColons(_Joins):
     """Keeps a record under consent:{caller}:{app}."""
 
@@ -43,7 +43,7 @@ class JoinsByColons(_Joins):
 
 
 @mutant(kills=COLLISION, because=r"names joined by '\\x1f'[^§]*tool run")
-@in_wing
+@in_extension
 class JoinsByControls(_Joins):
     """Keeps a record under names joined by a character that nobody types."""
 
@@ -68,7 +68,7 @@ class _JoinsTools(Decisions):
 
 
 @mutant(kills=COLLISION, because="after x.one:y:z was allowed[^§]*tool run")
-@in_wing
+@in_extension
 class JoinsAppsAndTools(_JoinsTools):
     """Goes by app and tool as tools/list writes them, and loses where the colon was."""
 
@@ -76,7 +76,7 @@ class JoinsAppsAndTools(_JoinsTools):
 
 
 @mutant(kills=COLLISION, because="ids look alike")
-@in_wing
+@in_extension
 class FoldsTheCaseOfApps(Decisions):
     """Takes com.shop and com.Shop for one app."""
 
@@ -88,7 +88,7 @@ class FoldsTheCaseOfApps(Decisions):
 
 
 @mutant(kills=TOOLS, because="two tools of one app[^§]*tool run")
-@in_wing
+@in_extension
 class OpensTheApp(Decisions):
     """Authorize Tool is Authorize All Tools."""
 
@@ -97,7 +97,7 @@ class OpensTheApp(Decisions):
 
 
 @mutant(kills=TOOLS, because="tools of two apps[^§]*tool run")
-@in_wing
+@in_extension
 class ForgetsTheApp(Decisions):
     """Goes by the tool's name, whichever app it is of."""
 
@@ -106,7 +106,7 @@ class ForgetsTheApp(Decisions):
 
 
 @mutant(kills=TOOLS, because="was allowed once[^§]*tool run")
-@in_wing
+@in_extension
 class OnceForTheApp(Decisions):
     """What is allowed once is any tool of the app."""
 
@@ -130,7 +130,7 @@ class _FindsTools(Decisions):
 
 
 @mutant(kills=TOOLS, because="readAll, after 'read'")
-@in_wing
+@in_extension
 class MatchesBeginnings(_FindsTools):
     """Takes readAll for read."""
 
@@ -139,7 +139,7 @@ class MatchesBeginnings(_FindsTools):
 
 
 @mutant(kills=TOOLS, because="Read, after 'read'")
-@in_wing
+@in_extension
 class FoldsTheCaseOfTools(_FindsTools):
     """Takes Read for read."""
 

@@ -13,8 +13,8 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 i
     Start,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
-from pytest_mcp_approval.reference_server.gateway_consent.gateway import Gateway
-from tests.mutants.gateway_consent_parts import in_wing
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
+from tests.mutants.gateway_consent_parts import in_extension
 from tests.mutants.registry import mutant
 
 AUTHORIZE = "gateway_consent/oauth-authorize"
@@ -41,7 +41,7 @@ class _Asks(OAuth2):
 
 
 @mutant(kills=AUTHORIZE, because='not as it should be: {"codeChallengeMethod"')
-@in_wing
+@in_extension
 class AsksForPlain(_Asks):
     """Leaves codeChallengeMethod out, which means plain."""
 
@@ -50,7 +50,7 @@ class AsksForPlain(_Asks):
 
 
 @mutant(kills=AUTHORIZE, because='not as it should be: {"state"')
-@in_wing
+@in_extension
 class AsksWithoutState(_Asks):
     """Leaves the state out."""
 
@@ -59,7 +59,7 @@ class AsksWithoutState(_Asks):
 
 
 @mutant(kills=AUTHORIZE, because='not as it should be: {"aaiTools"')
-@in_wing
+@in_extension
 class AsksWithoutTools(_Asks):
     """Does not tell the app which tools it is about."""
 
@@ -68,7 +68,7 @@ class AsksWithoutTools(_Asks):
 
 
 @mutant(kills=AUTHORIZE, because="two values of codeChallenge")
-@in_wing
+@in_extension
 class HasOneVerifier(OAuth2):
     """Proves itself with the same verifier every time."""
 
@@ -98,7 +98,7 @@ class _OtherFlows(OAuth2):
 
 
 @mutant(kills=CALLBACK, because="without its state[^§]*no access to the app")
-@in_wing
+@in_extension
 class NeedsNoState(_OtherFlows):
     """Takes an answer without a state for that to the latest request."""
 
@@ -109,7 +109,7 @@ class NeedsNoState(_OtherFlows):
 
 
 @mutant(kills=CALLBACK, because="with another state[^§]*no access to the app")
-@in_wing
+@in_extension
 class DoesNotCompareTheState(_OtherFlows):
     """Takes any answer for that to the latest request."""
 
@@ -126,7 +126,7 @@ class _KeepsStates(Flows):
 
 
 @mutant(kills=CALLBACK, because="a state that was answered before")
-@in_wing
+@in_extension
 class TakesAStateTwice(_OtherFlows):
     """Does not forget a state that was answered."""
 
@@ -134,7 +134,7 @@ class TakesAStateTwice(_OtherFlows):
 
 
 @mutant(kills=CALLBACK, because="brought by another browser")
-@in_wing
+@in_extension
 class TakesAnyBrowser(OAuth2):
     """Does not look who brings the answer."""
 
@@ -143,7 +143,7 @@ class TakesAnyBrowser(OAuth2):
 
 
 @mutant(kills=CALLBACK, because="the answer of one app with the state of another")
-@in_wing
+@in_extension
 class MixesUpApps(OAuth2):
     """Goes by the state alone, wherever the answer comes to."""
 
@@ -155,7 +155,7 @@ class MixesUpApps(OAuth2):
 
 
 @mutant(kills=CALLBACK, because="by a client that nobody consented to")
-@in_wing
+@in_extension
 class LetsAllClientsIn(Gateway):
     """Once the app has let one client in, consents of that app are everybody's."""
 
@@ -169,7 +169,7 @@ class LetsAllClientsIn(Gateway):
 
 
 @mutant(kills=AAI_TOOLS, because="aaiTools read[^§]*aaiTools read,write,wipe")
-@in_wing
+@in_extension
 class TellsAllTools(OAuth2):
     """Tells the app of all its tools."""
 
@@ -178,7 +178,7 @@ class TellsAllTools(OAuth2):
 
 
 @mutant(kills=AAI_TOOLS, because="'wipe' denied[^§]*aaiTools read,write,wipe")
-@in_wing
+@in_extension
 class TellsWhatWasDecided(Gateway):
     """Tells the app of every tool that was decided on, granted or not."""
 
@@ -188,7 +188,7 @@ class TellsWhatWasDecided(Gateway):
 
 
 @mutant(kills=AAI_TOOLS, because="with others' consents to other tools")
-@in_wing
+@in_extension
 class TellsWhatOthersMay(Gateway):
     """Tells the app of the tools that any client may use."""
 
@@ -199,7 +199,7 @@ class TellsWhatOthersMay(Gateway):
 
 
 @mutant(kills=AAI_TOOLS, because="aaiTools read,write[^§]*aaiTools read$")
-@in_wing
+@in_extension
 class TellsTheToolAtHand(Gateway):
     """Tells the app of the one tool that is called, and not of the others that were allowed."""
 

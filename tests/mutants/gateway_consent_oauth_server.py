@@ -20,7 +20,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oaut
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.validator import (
     Validator,
 )
-from tests.mutants.gateway_consent_parts import in_wing
+from tests.mutants.gateway_consent_parts import in_extension
 from tests.mutants.registry import mutant
 
 AUTHORIZE = "gateway_consent/oauth-authorize"
@@ -42,7 +42,7 @@ class _SendsBack(AuthorisationServer):
 
 
 @mutant(kills=AUTHORIZE, because="sent back with the same state")
-@in_wing
+@in_extension
 class LosesTheState(_SendsBack):
     """Sends people back without the state."""
 
@@ -51,7 +51,7 @@ class LosesTheState(_SendsBack):
 
 
 @mutant(kills=AUTHORIZE, because=r"a state \(long\)[^§]*the same state")
-@in_wing
+@in_extension
 class CutsTheState(_SendsBack):
     """Keeps the first hundred characters of a state."""
 
@@ -60,7 +60,7 @@ class CutsTheState(_SendsBack):
 
 
 @mutant(kills=AUTHORIZE, because="no code[^§]*sent back with a code")
-@in_wing
+@in_extension
 class TakesDenyForAllow(AuthorisationServer):
     """Gives a code whichever button is pressed."""
 
@@ -69,7 +69,7 @@ class TakesDenyForAllow(AuthorisationServer):
 
 
 @mutant(kills=AUTHORIZE, because="a page that lists")
-@in_wing
+@in_extension
 class ListsNoTools(DemonstrationApp):
     """Asks about the account, and does not list the tools."""
 
@@ -78,7 +78,7 @@ class ListsNoTools(DemonstrationApp):
 
 
 @mutant(kills=AUTHORIZE, because="a page that lists readInbox and no other")
-@in_wing
+@in_extension
 class ListsEveryTool(DemonstrationApp):
     """Lists all its tools, whichever were asked for."""
 
@@ -95,7 +95,7 @@ class _AnyVerifier(S256CodeGrant):
 
 
 @mutant(kills=PKCE, because="a fresh code with another verifier")
-@in_wing
+@in_extension
 class DoesNotCompareVerifiers(AuthorisationServer):
     """Wants a verifier, and does not look at it."""
 
@@ -103,7 +103,7 @@ class DoesNotCompareVerifiers(AuthorisationServer):
 
 
 @mutant(kills=PKCE, because="a fresh code with no verifier")
-@in_wing
+@in_extension
 class NeedsNoVerifier(AuthorisationServer):
     """Compares a verifier where there is one."""
 
@@ -137,7 +137,7 @@ class _TakesPlain(Validator):
 
 
 @mutant(kills=PKCE, because="asked for with the method plain")
-@in_wing
+@in_extension
 class KnowsPlain(AuthorisationServer):
     """Knows the method plain as well."""
 
@@ -154,7 +154,7 @@ class _NoProof(Validator):
 
 
 @mutant(kills=PKCE, because="asked for without codeChallenge")
-@in_wing
+@in_extension
 class LeavesPkceToTheClient(AuthorisationServer):
     """Has PKCE for those who want it."""
 
@@ -170,13 +170,13 @@ class _UsesNothingUp(Validator):
 
 
 @mutant(kills=PKCE, because="a code that was redeemed before")
-@in_wing
+@in_extension
 class RedeemsTwice(_UsesNothingUp):
     """Does not mark codes as used."""
 
 
 @mutant(kills=PKCE, because="a fresh code with another redirectUri")
-@in_wing
+@in_extension
 class ForgetsTheAddress(Validator):
     """Does not compare redirectUri when the code is redeemed."""
 
@@ -185,7 +185,7 @@ class ForgetsTheAddress(Validator):
 
 
 @mutant(kills=PKCE, because="an authorisation request with redirectUri")
-@in_wing
+@in_extension
 class SendsAnywhere(Validator):
     """Sends people wherever the request says."""
 
@@ -194,7 +194,7 @@ class SendsAnywhere(Validator):
 
 
 @mutant(kills=PKCE, because="an authorisation request with redirectUri[^§]*callback")
-@in_wing
+@in_extension
 class ComparesBeginnings(Validator):
     """Compares the beginning of an address."""
 
@@ -206,7 +206,7 @@ class ComparesBeginnings(Validator):
 
 
 @mutant(kills=PKCE, because="by another client of the server")
-@in_wing
+@in_extension
 class GivesToAnyClient(Validator):
     """Does not look whose code it is."""
 
@@ -215,7 +215,7 @@ class GivesToAnyClient(Validator):
 
 
 @mutant(kills=PKCE, because="601 s old")
-@in_wing
+@in_extension
 class KeepsCodes(Validator):
     """Lets a code lie for a day."""
 
@@ -226,7 +226,7 @@ class KeepsCodes(Validator):
 
 
 @mutant(kills=TOKEN, because="not used for a year")
-@in_wing
+@in_extension
 class RefreshesForEver(Validator):
     """Gives refresh tokens that never end."""
 
@@ -234,7 +234,7 @@ class RefreshesForEver(Validator):
 
 
 @mutant(kills=TOKEN, because="when its access token is over")
-@in_wing
+@in_extension
 class EndsBothAtOnce(Validator):
     """Ends the refresh token with the access token."""
 
@@ -242,7 +242,7 @@ class EndsBothAtOnce(Validator):
 
 
 @mutant(kills=TOKEN, because="a second after its end")
-@in_wing
+@in_extension
 class OpensForEver(Validator):
     """Does not look whether an access token is over."""
 
@@ -252,7 +252,7 @@ class OpensForEver(Validator):
 
 
 @mutant(kills=TOKEN, because="a second before its end")
-@in_wing
+@in_extension
 class EndsEarly(Validator):
     """Ends access tokens before the time that it tells."""
 
@@ -263,13 +263,13 @@ class EndsEarly(Validator):
 
 
 @mutant(kills=TOKEN, because="a refresh token that was used before, 600 s later")
-@in_wing
+@in_extension
 class RefreshesTwice(_UsesNothingUp):
     """Gives a new refresh token, and goes on taking the old one."""
 
 
 @mutant(kills=TOKEN, because="a refresh token, by another client")
-@in_wing
+@in_extension
 class RefreshesForAnybody(Validator):
     """Does not look whose refresh token it is."""
 
@@ -291,7 +291,7 @@ class _Answers(AuthorisationServer):
 
 
 @mutant(kills=TOKEN, because="not as it should be: expiresIn")
-@in_wing
+@in_extension
 class TellsNoEnd(_Answers):
     """Does not say when a token ends."""
 
@@ -299,7 +299,7 @@ class TellsNoEnd(_Answers):
 
 
 @mutant(kills=TOKEN, because="not as it should be: refreshToken")
-@in_wing
+@in_extension
 class GivesNoRefreshToken(_Answers):
     """Gives no refresh token."""
 
@@ -307,7 +307,7 @@ class GivesNoRefreshToken(_Answers):
 
 
 @mutant(kills=TOKEN, because="not as it should be: tokenType")
-@in_wing
+@in_extension
 class CallsItsTokensOtherwise(_Answers):
     """Gives tokens of another type."""
 

@@ -11,7 +11,7 @@ from pytest_mcp_approval.reference_server.gateway_consent import pages
 from pytest_mcp_approval.reference_server.gateway_consent.consent import Question
 from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
-from tests.mutants.gateway_consent_parts import in_wing
+from tests.mutants.gateway_consent_parts import in_extension
 from tests.mutants.registry import mutant
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class _Hides(_Rewrites):
 
 
 @mutant(kills=FIELDS, because="the caller's name on the page")
-@in_wing
+@in_extension
 class HidesTheCaller(_Hides):
     """Does not say who asks."""
 
@@ -59,7 +59,7 @@ class HidesTheCaller(_Hides):
 
 
 @mutant(kills=FIELDS, because="the app's name on the page")
-@in_wing
+@in_extension
 class HidesTheAppName(_Hides):
     """Does not say what the app is called."""
 
@@ -68,7 +68,7 @@ class HidesTheAppName(_Hides):
 
 
 @mutant(kills=FIELDS, because="the app's id on the page")
-@in_wing
+@in_extension
 class HidesTheAppId(_Hides):
     """Says what the app is called, and not which one it is."""
 
@@ -77,7 +77,7 @@ class HidesTheAppId(_Hides):
 
 
 @mutant(kills=FIELDS, because="the tool's name on the page")
-@in_wing
+@in_extension
 class HidesTheTool(_Hides):
     """Does not name the tool."""
 
@@ -86,7 +86,7 @@ class HidesTheTool(_Hides):
 
 
 @mutant(kills=FIELDS, because="the description on the page")
-@in_wing
+@in_extension
 class HidesTheDescription(_Hides):
     """Does not say what the tool does."""
 
@@ -95,7 +95,7 @@ class HidesTheDescription(_Hides):
 
 
 @mutant(kills=FIELDS, because="the parameter .* on the page")
-@in_wing
+@in_extension
 class HidesTheParameters(ConsentPages):
     """Does not say what the tool takes."""
 
@@ -104,7 +104,7 @@ class HidesTheParameters(ConsentPages):
 
 
 @mutant(kills=FIELDS, because="returns on the page")
-@in_wing
+@in_extension
 class HidesWhatComesBack(ConsentPages):
     """Does not say what the tool gives."""
 
@@ -113,7 +113,7 @@ class HidesWhatComesBack(ConsentPages):
 
 
 @mutant(kills=FIELDS, because="the app's id on the page")
-@in_wing
+@in_extension
 class HidesTheAppIdFromEyes(_Rewrites):
     """Has the app's id in the page, where nobody sees it."""
 
@@ -136,7 +136,7 @@ class _WhiteOnWhite(_Rewrites):
 
 
 @mutant(kills=FIELDS, because="the description on the page")
-@in_wing
+@in_extension
 class WritesTheDescriptionWhiteOnWhite(_WhiteOnWhite):
     """Has the description in the colour of its background."""
 
@@ -145,7 +145,7 @@ class WritesTheDescriptionWhiteOnWhite(_WhiteOnWhite):
 
 
 @mutant(kills=FIELDS, because="the app's id on the page")
-@in_wing
+@in_extension
 class WritesTheAppIdWhiteOnWhite(_WhiteOnWhite):
     """Has the app's id in the colour of its background."""
 
@@ -164,7 +164,7 @@ class _LacksButton(ConsentPages):
 
 
 @mutant(kills=FIELDS, because="a button 'Deny'")
-@in_wing
+@in_extension
 class HasNoDeny(_LacksButton):
     """Leaves no choice but yes."""
 
@@ -172,7 +172,7 @@ class HasNoDeny(_LacksButton):
 
 
 @mutant(kills=FIELDS, because="a button 'Authorize All Tools'")
-@in_wing
+@in_extension
 class HasNoAuthorizeAll(_LacksButton):
     """Has no way to allow all tools at once."""
 
@@ -180,7 +180,7 @@ class HasNoAuthorizeAll(_LacksButton):
 
 
 @mutant(kills=FIELDS, because="a box 'Remember this decision'")
-@in_wing
+@in_extension
 class HasNoBox(ConsentPages):
     """Does not ask whether to remember."""
 
@@ -189,7 +189,7 @@ class HasNoBox(ConsentPages):
 
 
 @mutant(kills=FIELDS, because="'Deny' in a browser[^§]*tool run")
-@in_wing
+@in_extension
 class TakesEveryButtonForYes(ConsentPages):
     """Allows the tool, whichever button is pressed."""
 
@@ -198,7 +198,7 @@ class TakesEveryButtonForYes(ConsentPages):
 
 
 @mutant(kills=FIELDS, because="without a tick in a browser, the second call")
-@in_wing
+@in_extension
 class DoesNotLookAtTheBox(ConsentPages):
     """Remembers, ticked or not."""
 
@@ -221,7 +221,7 @@ class _Raw(_Rewrites):
 
 
 @mutant(kills=INJECTION, because="it made an element")
-@in_wing
+@in_extension
 class TrustsTheCaller(_Raw):
     """Writes the client's name into the page as HTML."""
 
@@ -230,7 +230,7 @@ class TrustsTheCaller(_Raw):
 
 
 @mutant(kills=INJECTION, because="it made an element")
-@in_wing
+@in_extension
 class TrustsTheAppName(_Raw):
     """Writes the app's name into the page as HTML."""
 
@@ -239,7 +239,7 @@ class TrustsTheAppName(_Raw):
 
 
 @mutant(kills=INJECTION, because="it made an element")
-@in_wing
+@in_extension
 class TrustsDescriptions(_Raw):
     """Lets descriptions have markup."""
 
@@ -248,7 +248,7 @@ class TrustsDescriptions(_Raw):
 
 
 @mutant(kills=INJECTION, because="it made an element")
-@in_wing
+@in_extension
 class TrustsParameters(ConsentPages):
     """Lets descriptions of parameters have markup."""
 
@@ -260,7 +260,7 @@ class TrustsParameters(ConsentPages):
 
 
 @mutant(kills=INJECTION, because="it made an element")
-@in_wing
+@in_extension
 class TrustsReturns(ConsentPages):
     """Lets the description of what comes back have markup."""
 
@@ -269,7 +269,7 @@ class TrustsReturns(ConsentPages):
 
 
 @mutant(kills=INJECTION, because="texts hold|name holds")
-@in_wing
+@in_extension
 class EscapesTwice(_Rewrites):
     """Shows the person escapes in place of the text."""
 
@@ -278,7 +278,7 @@ class EscapesTwice(_Rewrites):
 
 
 @mutant(kills=INJECTION, because="hold entities")
-@in_wing
+@in_extension
 class EscapesTheRestOnly(_Rewrites):
     """Takes what looks like an escape for one, and leaves it."""
 
@@ -287,7 +287,7 @@ class EscapesTheRestOnly(_Rewrites):
 
 
 @mutant(kills=INJECTION, because="from right to left")
-@in_wing
+@in_extension
 class FollowsDirectionMarks(_Rewrites):
     """Lets a description say in which order it is read."""
 
@@ -296,7 +296,7 @@ class FollowsDirectionMarks(_Rewrites):
 
 
 @mutant(kills=INJECTION, because="from right to left")
-@in_wing
+@in_extension
 class TurnsTheHeadingAround(_Rewrites):
     """Lets a client's name turn the sentence around that it stands in."""
 
@@ -307,7 +307,7 @@ class TurnsTheHeadingAround(_Rewrites):
 
 
 @mutant(kills=INJECTION, because="the end of tool description on the page")
-@in_wing
+@in_extension
 class CutsDescriptions(_Rewrites):
     """Shows the beginning of a description, and asks about all of it."""
 

@@ -28,12 +28,12 @@ from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oaut
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.validator import (
     Validator,
 )
-from pytest_mcp_approval.reference_server.gateway_consent.gateway import Gateway
-from pytest_mcp_approval.reference_server.gateway_consent.options import Storage
+from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
+from pytest_mcp_approval.reference_server.gateway_consent.settings import Storage
 from pytest_mcp_approval.reference_server.gateway_consent.vault_file import FILE, FileVault
-from pytest_mcp_approval.reference_server.gateway_consent.wing import GatewayWing
 
-_OF_THE_WING = {
+_OF_THE_EXTENSION = {
     Gateway: "gateway_class",
     Decisions: "decisions_class",
     ConsentPages: "pages_class",
@@ -47,14 +47,14 @@ _OF_THE_AUTHORISER = {
 }
 
 
-def in_wing(part: type) -> type[GatewayWing]:
-    """The wing that has this part, under the part's name and words."""
+def in_extension(part: type) -> type[GatewayExtension]:
+    """The extension that has this part, under the part's name and words."""
     members = {**_members(part), "__doc__": part.__doc__, "__module__": part.__module__}
-    return type(part.__name__, (GatewayWing,), members)
+    return type(part.__name__, (GatewayExtension,), members)
 
 
 def _members(part: type) -> dict[str, Any]:
-    for base, name in _OF_THE_WING.items():
+    for base, name in _OF_THE_EXTENSION.items():
         if issubclass(part, base):
             return {name: part}
     for base, name in _OF_THE_AUTHORISER.items():
@@ -74,9 +74,11 @@ def _members(part: type) -> dict[str, Any]:
     raise TypeError(f"{part.__name__}: no part of a gateway")
 
 
-def _authoriser(part: type[Authoriser]) -> Callable[[GatewayWing], Authoriser]:
-    def make(wing: GatewayWing) -> Authoriser:
-        return part(wing.vault, wing.clock, lambda: wing.listener.url, wing.located_apps)
+def _authoriser(part: type[Authoriser]) -> Callable[[GatewayExtension], Authoriser]:
+    def make(extension: GatewayExtension) -> Authoriser:
+        return part(
+            extension.vault, extension.clock, lambda: extension.listener.url, extension.located_apps
+        )
 
     return make
 
@@ -86,16 +88,18 @@ def _demonstration(part: type[AuthorisationServer]) -> Callable[..., Demonstrati
 
 
 def _app(part: type[DemonstrationApp]) -> Callable[..., DemonstrationApp]:
-    def make(wing: GatewayWing, redirect_uris: Callable[[], list[str]]) -> DemonstrationApp:
-        return part(wing.clock, redirect_uris=redirect_uris, apps=wing.options.apps)
+    def make(
+        extension: GatewayExtension, redirect_uris: Callable[[], list[str]]
+    ) -> DemonstrationApp:
+        return part(extension.clock, redirect_uris=redirect_uris, apps=extension.options.apps)
 
     return make
 
 
 def _vault(part: type[FileVault]) -> Callable[..., Any]:
-    def make(wing: GatewayWing, url: str | None = None) -> Any:
-        made = GatewayWing.make_vault(wing, url)
-        if wing.options.storage is not Storage.FILE or not isinstance(made, FileVault):
+    def make(extension: GatewayExtension, url: str | None = None) -> Any:
+        made = GatewayExtension.make_vault(extension, url)
+        if extension.options.storage is not Storage.FILE or not isinstance(made, FileVault):
             return made
         # The folder and the key are the healthy one's; what it has written is not to be read.
         (made.folder / FILE).unlink(missing_ok=True)

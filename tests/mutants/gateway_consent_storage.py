@@ -18,9 +18,9 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credenti
 from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions, Question
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.execution import Sending, url_of
-from pytest_mcp_approval.reference_server.gateway_consent.gateway import Gateway
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.vault_file import HEAD, FileVault
-from tests.mutants.gateway_consent_parts import in_wing
+from tests.mutants.gateway_consent_parts import in_extension
 from tests.mutants.registry import mutant
 
 STORED = "gateway_consent/stored-encrypted"
@@ -42,13 +42,13 @@ class _OtherSeal(FileVault):
 
 
 @mutant(kills=STORED, because="decisions on two clients[^§]*in clear in vault")
-@in_wing
+@in_extension
 class StoresPlainJson(_OtherSeal):
     """Keeps everything in a JSON file."""
 
 
 @mutant(kills=STORED, because="in base64 in vault")
-@in_wing
+@in_extension
 class StoresBase64(_OtherSeal):
     """Takes base64 for encryption."""
 
@@ -60,7 +60,7 @@ class StoresBase64(_OtherSeal):
 
 
 @mutant(kills=STORED, because="in hexadecimal in vault")
-@in_wing
+@in_extension
 class StoresHexadecimal(_OtherSeal):
     """Takes hexadecimal digits for encryption."""
 
@@ -86,7 +86,7 @@ class _WritesBeside(Credentials):
 
 
 @mutant(kills=STORED, because="the API key in clear in cache.json")
-@in_wing
+@in_extension
 class CachesKeys(_WritesBeside):
     """Has a copy of API keys, to be quicker."""
 
@@ -95,7 +95,7 @@ class CachesKeys(_WritesBeside):
 
 
 @mutant(kills=STORED, because="the cookie web_session in clear in cache.json")
-@in_wing
+@in_extension
 class CachesCookies(_WritesBeside):
     """Has a copy of cookies, as browsers do."""
 
@@ -104,7 +104,7 @@ class CachesCookies(_WritesBeside):
 
 
 @mutant(kills=STORED, because="the app secret in clear in cache.json")
-@in_wing
+@in_extension
 class CachesSecrets(_WritesBeside):
     """Encrypts the token, and not the secret that it comes from."""
 
@@ -113,7 +113,7 @@ class CachesSecrets(_WritesBeside):
 
 
 @mutant(kills=STORED, because="the refresh token of oauth in clear in cache.json")
-@in_wing
+@in_extension
 class CachesRefreshTokens(_WritesBeside):
     """Encrypts what ends in an hour, and not what lasts for a week."""
 
@@ -122,7 +122,7 @@ class CachesRefreshTokens(_WritesBeside):
 
 
 @mutant(kills=STORED, because="the access token of oauth in base64 in cache.json")
-@in_wing
+@in_extension
 class CachesTokens(_WritesBeside):
     """Has a copy of access tokens as headers have them."""
 
@@ -132,7 +132,7 @@ class CachesTokens(_WritesBeside):
 
 
 @mutant(kills=STORED, because="decision on one client in clear in a file's name")
-@in_wing
+@in_extension
 class NamesFilesByCallers(Decisions):
     """Notes in a file's name whom a decision is about, and what was decided."""
 
@@ -147,7 +147,7 @@ class NamesFilesByCallers(Decisions):
 
 
 @mutant(kills=SHAPE, because='caller → app → record[^§]*stored: {"consents"')
-@in_wing
+@in_extension
 class ExportsAList(Decisions):
     """Stores and exports a flat list."""
 
@@ -162,7 +162,7 @@ class ExportsAList(Decisions):
 
 
 @mutant(kills=SHAPE, because="caller → app → record")
-@in_wing
+@in_extension
 class ExportsByApp(Decisions):
     """Has the app first, and the caller below."""
 
@@ -187,7 +187,7 @@ class _OtherRecord(Decisions):
 
 
 @mutant(kills=SHAPE, because="allTools false[^§]*stored")
-@in_wing
+@in_extension
 class ExportsNoAllTools(_OtherRecord):
     """Leaves allTools out where it is false."""
 
@@ -197,7 +197,7 @@ class ExportsNoAllTools(_OtherRecord):
 
 
 @mutant(kills=SHAPE, because="allTools true, tools an object")
-@in_wing
+@in_extension
 class ExportsAllAsFalse(_OtherRecord):
     """Stores all tools as if they had been allowed one by one."""
 
@@ -206,7 +206,7 @@ class ExportsAllAsFalse(_OtherRecord):
 
 
 @mutant(kills=SHAPE, because="grantedAt: the instant")
-@in_wing
+@in_extension
 class StoresLocalTime(Decisions):
     """Writes times without their zone."""
 
@@ -215,7 +215,7 @@ class StoresLocalTime(Decisions):
 
 
 @mutant(kills=SHAPE, because="granted false, remember true")
-@in_wing
+@in_extension
 class ExportsGrantsOnly(_OtherRecord):
     """Leaves denials out."""
 
@@ -224,7 +224,7 @@ class ExportsGrantsOnly(_OtherRecord):
 
 
 @mutant(kills=SHAPE, because="nothing stored that would be remembered")
-@in_wing
+@in_extension
 class StoresEverything(Decisions):
     """Stores decisions for one call as well."""
 
@@ -248,7 +248,7 @@ class _Tells(Credentials):
 
 
 @mutant(kills=LOGGED, because="the access token of oauth in clear in the log")
-@in_wing
+@in_extension
 class LogsTokens(_Tells):
     """Logs tokens when they come."""
 
@@ -257,7 +257,7 @@ class LogsTokens(_Tells):
 
 
 @mutant(kills=LOGGED, because="the API key in clear in the log")
-@in_wing
+@in_extension
 class PrintsKeys(_Tells):
     """Prints what was typed in."""
 
@@ -266,7 +266,7 @@ class PrintsKeys(_Tells):
 
 
 @mutant(kills=LOGGED, because="the app secret in clear in the log")
-@in_wing
+@in_extension
 class LogsSecrets(_Tells):
     """Logs what is exchanged."""
 
@@ -275,7 +275,7 @@ class LogsSecrets(_Tells):
 
 
 @mutant(kills=LOGGED, because="the cookie web_session in base64 in the log")
-@in_wing
+@in_extension
 class LogsEncodedCookies(_Tells):
     """Logs cookies, encoded."""
 
@@ -285,7 +285,7 @@ class LogsEncodedCookies(_Tells):
 
 
 @mutant(kills=LOGGED, because="key-query[^§]*the API key in clear in the log")
-@in_wing
+@in_extension
 class LogsAddresses(Gateway):
     """Logs the addresses that it calls, with the key in them."""
 
@@ -296,7 +296,7 @@ class LogsAddresses(Gateway):
 
 
 @mutant(kills=LOGGED, because="in clear in an answer")
-@in_wing
+@in_extension
 class AnswersWithHeaders(Gateway):
     """Shows the agent what was sent."""
 
@@ -306,7 +306,7 @@ class AnswersWithHeaders(Gateway):
 
 
 @mutant(kills=LOGGED, because="no key over plain http beyond loopback")
-@in_wing
+@in_extension
 class TrustsEveryAddress(Gateway):
     """Sends what it has wherever the descriptor says."""
 

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, Reason
+from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate, instant
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import Draft, Operation
-from pytest_mcp_approval.reference_server.prepare_confirm.options import Options, read_options
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
-from pytest_mcp_approval.reference_server.prepare_confirm.wing import PrepareConfirmWing
-from pytest_mcp_approval.reference_server.wings import Caller
-from tests.mutants.prepare_confirm_parts import Renews, in_wing
+from pytest_mcp_approval.reference_server.prepare_confirm.settings import Options, read_options
+from pytest_mcp_approval.reference_server.server.extension import Caller
+from tests.mutants.prepare_confirm_parts import Renews, in_extension
 from tests.mutants.registry import mutant
 
 EXPIRED = "prepare_confirm/expired"
@@ -27,7 +27,7 @@ CLEANUP = "prepare_confirm/cleanup"
 
 
 @mutant(kills=EXPIRED, because="1 s after the token expired[^§]*2 done")
-@in_wing
+@in_extension
 class NeverExpires(ConfirmationGate):
     """Shows an end and does not look at it."""
 
@@ -36,7 +36,7 @@ class NeverExpires(ConfirmationGate):
 
 
 @mutant(kills=EXPIRED, because="1 s before the token expires[^§]*expired")
-@in_wing
+@in_extension
 class ExpiresAMinuteEarly(ConfirmationGate):
     """Takes off a minute, for clocks that differ."""
 
@@ -46,7 +46,7 @@ class ExpiresAMinuteEarly(ConfirmationGate):
 
 
 @mutant(kills=EXPIRED, because="85800 s after the token expired[^§]*done")
-@in_wing
+@in_extension
 class ComparesTheTimeOfDay(ConfirmationGate):
     """Compares hours and minutes, and forgets the day."""
 
@@ -56,7 +56,7 @@ class ComparesTheTimeOfDay(ConfirmationGate):
 
 
 @mutant(kills=EXPIRED, because="as configured[^§]*in 300 s[^§]*in 600 s")
-class LivesForTenMinutes(PrepareConfirmWing):
+class LivesForTenMinutes(PrepareConfirmExtension):
     """Has another default."""
 
     def read_options(self, settings: Mapping[str, Any]) -> Options:
@@ -64,7 +64,7 @@ class LivesForTenMinutes(PrepareConfirmWing):
 
 
 @mutant(kills=EXPIRED, because="configured for 0 minutes[^§]*no token")
-class TakesZeroForTheDefault(PrepareConfirmWing):
+class TakesZeroForTheDefault(PrepareConfirmExtension):
     """Reads a lifetime of zero as if none were given."""
 
     def read_options(self, settings: Mapping[str, Any]) -> Options:
@@ -73,7 +73,7 @@ class TakesZeroForTheDefault(PrepareConfirmWing):
 
 
 @mutant(kills=EXPIRED, because="configured for -1 minutes[^§]*no token")
-class TakesAnyNumber(PrepareConfirmWing):
+class TakesAnyNumber(PrepareConfirmExtension):
     """Takes the amount of a negative lifetime."""
 
     def read_options(self, settings: Mapping[str, Any]) -> Options:
@@ -82,7 +82,7 @@ class TakesAnyNumber(PrepareConfirmWing):
 
 
 @mutant(kills=EXPIRED, because="configured for 90 minutes[^§]*in 5400 s[^§]*in 300 s")
-class KnowsOneLifetime(PrepareConfirmWing):
+class KnowsOneLifetime(PrepareConfirmExtension):
     """Overlooks that another lifetime was configured."""
 
     def read_options(self, settings: Mapping[str, Any]) -> Options:
@@ -91,7 +91,7 @@ class KnowsOneLifetime(PrepareConfirmWing):
 
 
 @mutant(kills=EXPIRED, because="in America/New_York[^§]*in 300 s[^§]*in -1[47][0-9]00 s")
-@in_wing
+@in_extension
 class TakesLocalTimeForUtc(ConfirmationGate):
     """Reads the clock on the wall and calls it UTC."""
 
@@ -101,7 +101,7 @@ class TakesLocalTimeForUtc(ConfirmationGate):
 
 
 @mutant(kills=EXPIRED, because="clocks go (forward|back) [^§]*in 300 s[^§]*in -?[0-9]{4} s")
-@in_wing
+@in_extension
 class CountsOnTheWall(ConfirmationGate):
     """Adds the lifetime to local time, and only then looks up what instant that is."""
 
@@ -116,7 +116,7 @@ class CountsOnTheWall(ConfirmationGate):
 
 
 @mutant(kills=EXPIRED, because="with an expired token, the second time[^§]*already been used")
-@in_wing
+@in_extension
 class SpendsExpiredTokens(ConfirmationGate):
     """Uses a token up before it looks whether it has expired."""
 
@@ -134,7 +134,7 @@ class SpendsExpiredTokens(ConfirmationGate):
 
 
 @mutant(kills=ONE_TIME, because="with the same token, the second time[^§]*done")
-@in_wing
+@in_extension
 class NeverSpends(Renews):
     """Lets a token serve as long as it lives."""
 
@@ -143,7 +143,7 @@ class NeverSpends(Renews):
 
 
 @mutant(kills=ONE_TIME, because="used 61 minutes ago[^§]*done")
-@in_wing
+@in_extension
 class ForgetsAfterAnHour(Renews):
     """Clears used tokens after an hour, those that still live among them."""
 
@@ -154,7 +154,7 @@ class ForgetsAfterAnHour(Renews):
 
 
 @mutant(kills=ONE_TIME, because="after a restart with the same key[^§]*done")
-@in_wing
+@in_extension
 class ForgetsAtARestart(Renews):
     """Keeps used tokens in the process alone, and its key for ever."""
 
@@ -172,7 +172,7 @@ class ForgetsAtARestart(Renews):
 
 
 @mutant(kills=ONE_TIME, because="with a used token, a blank behind[^§]*done")
-@in_wing
+@in_extension
 class RemembersTheSpelling(Renews):
     """Trims tokens before it verifies them, and remembers them as they came."""
 
@@ -187,7 +187,7 @@ class RemembersTheSpelling(Renews):
 
 
 @mutant(kills=ONE_TIME, because="from another session[^§]*done")
-class RemembersPerSession(PrepareConfirmWing):
+class RemembersPerSession(PrepareConfirmExtension):
     """Keeps used tokens for each session apart."""
 
     gate_class = Renews
@@ -200,7 +200,7 @@ class RemembersPerSession(PrepareConfirmWing):
 
 
 @mutant(kills=ONE_TIME, because="the second time[^§]*already used[^§]*expired")
-@in_wing
+@in_extension
 class CallsUsedExpired(ConfirmationGate):
     """Gives another reason for a used token."""
 
@@ -215,7 +215,7 @@ class CallsUsedExpired(ConfirmationGate):
 
 
 @mutant(kills=CONCURRENT, because="times at once with one token[^§]*[2-8] of 8 succeeded")
-@in_wing
+@in_extension
 class LooksThenMarks(Renews):
     """Looks whether a token is used, and marks it a little later."""
 
@@ -231,7 +231,7 @@ class LooksThenMarks(Renews):
     because="one real token, six with a broken signature[^§]*the real one succeeds",
     warned=True,
 )
-@in_wing
+@in_extension
 class BurnsOnAForgery(ConfirmationGate):
     """Takes a bad signature for an attack and uses the token up."""
 
@@ -249,7 +249,7 @@ class BurnsOnAForgery(ConfirmationGate):
 
 
 @mutant(kills=CLEANUP, because="confirmations, and one more[^§]*held")
-@in_wing
+@in_extension
 class NeverForgets(ConfirmationGate):
     """Remembers every used token for ever."""
 
@@ -258,7 +258,7 @@ class NeverForgets(ConfirmationGate):
 
 
 @mutant(kills=CLEANUP, because="none of it confirmed within an hour[^§]*held")
-@in_wing
+@in_extension
 class KeepsEveryPreview(ConfirmationGate):
     """Writes down every token that it issues, and never strikes one out."""
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
+from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import Operation, Outcome
 from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint
-from pytest_mcp_approval.reference_server.prepare_confirm.wing import PrepareConfirmWing
 
 
-def in_wing(part: type) -> type[PrepareConfirmWing]:
-    """The wing that has this gate, or a gate with this mint; under the part's name and words."""
+def in_extension(part: type) -> type[PrepareConfirmExtension]:
+    """The extension with this gate, or a gate with this mint; under the part's name and words."""
     gate = part
     if issubclass(part, Mint):
         gate = type("Gate", (ConfirmationGate,), {"mint_class": part})
     members = {"gate_class": gate, "__doc__": part.__doc__, "__module__": part.__module__}
-    return type(part.__name__, (PrepareConfirmWing,), members)
+    return type(part.__name__, (PrepareConfirmExtension,), members)
 
 
 class Renews(ConfirmationGate):

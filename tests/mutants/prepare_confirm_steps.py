@@ -14,7 +14,7 @@ from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
     Operation,
     Outcome,
 )
-from tests.mutants.prepare_confirm_parts import in_wing
+from tests.mutants.prepare_confirm_parts import in_extension
 from tests.mutants.registry import mutant
 
 PREVIEW = "prepare_confirm/preview"
@@ -26,7 +26,7 @@ PAIRS = "prepare_confirm/pairs"
 
 
 @mutant(kills=PREVIEW, because="and no confirm[^§]*nothing done[^§]*[12] done")
-@in_wing
+@in_extension
 class ExecutesInPrepare(ConfirmationGate):
     """Does it while it prepares, and confirms with a nod."""
 
@@ -52,7 +52,7 @@ class _Hides(ConfirmationGate):
 
 
 @mutant(kills=PREVIEW, because="items: a list of what it concerns")
-@in_wing
+@in_extension
 class ShowsNoItems(_Hides):
     """Gives a token for things that it does not show."""
 
@@ -60,7 +60,7 @@ class ShowsNoItems(_Hides):
 
 
 @mutant(kills=PREVIEW, because="warnings: a list of texts")
-@in_wing
+@in_extension
 class ShowsNoWarnings(_Hides):
     """Warns of nothing."""
 
@@ -68,7 +68,7 @@ class ShowsNoWarnings(_Hides):
 
 
 @mutant(kills=PREVIEW, because="next_step: a text that names the confirm tool")
-@in_wing
+@in_extension
 class NamesNoNextStep(_Hides):
     """Does not say which tool confirms."""
 
@@ -76,7 +76,7 @@ class NamesNoNextStep(_Hides):
 
 
 @mutant(kills=PREVIEW, because="action: the text preview")
-@in_wing
+@in_extension
 class CallsThePreviewDone(_Hides):
     """Answers prepare as if it had been done."""
 
@@ -84,7 +84,7 @@ class CallsThePreviewDone(_Hides):
 
 
 @mutant(kills=PREVIEW, because="without a time zone")
-@in_wing
+@in_extension
 class ShowsAnEndWithoutZone(_Hides):
     """Says until when, but not by which clock."""
 
@@ -92,7 +92,7 @@ class ShowsAnEndWithoutZone(_Hides):
 
 
 @mutant(kills=PREVIEW, because=r"2 item\(s\) with just these ids[^§]*items proj-1 \(1\)")
-@in_wing
+@in_extension
 class ShowsTheFirstOnly(ConfirmationGate):
     """Shows one thing, and gives a token for all."""
 
@@ -123,7 +123,7 @@ class _OtherData(ConfirmationGate):
 
 
 @mutant(kills=CONFIRM, because="beside it[^§]*proj-4")
-@in_wing
+@in_extension
 class FollowsTheCall(_OtherData):
     """Acts on project_ids of the confirm call, if it has some."""
 
@@ -133,7 +133,7 @@ class FollowsTheCall(_OtherData):
 
 
 @mutant(kills=CONFIRM, because="had changed since the preview[^§]*at most 1 done[^§]*2 done")
-@in_wing
+@in_extension
 class DoesWhatHasChanged(_OtherData):
     """Takes things as they are now, whatever was shown."""
 
@@ -142,7 +142,7 @@ class DoesWhatHasChanged(_OtherData):
 
 
 @mutant(kills=CONFIRM, because="force True, prepared was False")
-@in_wing
+@in_extension
 class ForcesEverything(_OtherData):
     """Does everything with force."""
 
@@ -151,7 +151,7 @@ class ForcesEverything(_OtherData):
 
 
 @mutant(kills=CONFIRM, because="on 10000 things[^§]*1000 done")
-@in_wing
+@in_extension
 class StopsAtAThousand(_OtherData):
     """Does the first thousand and claims all."""
 
@@ -166,7 +166,7 @@ class StopsAtAThousand(_OtherData):
 
 
 @mutant(kills=CONFIRM, because="prepared with .* blanks around [^§]*success[^§]*gone")
-@in_wing
+@in_extension
 class TrimsIds(_OtherData):
     """Takes blanks off an id that has some."""
 
@@ -175,7 +175,7 @@ class TrimsIds(_OtherData):
 
 
 @mutant(kills=CONFIRM, because="was done meanwhile[^§]*counts what was really done")
-@in_wing
+@in_extension
 class CountsWhatIsGone(ConfirmationGate):
     """Counts ids that were not found as done."""
 
@@ -186,7 +186,7 @@ class CountsWhatIsGone(ConfirmationGate):
 
 
 @mutant(kills=CONFIRM, because="was done meanwhile[^§]*proj-1 reported as not done")
-@in_wing
+@in_extension
 class KeepsQuietOfWhatIsGone(ConfirmationGate):
     """Does the rest, and says nothing of what it could not do."""
 
@@ -208,7 +208,7 @@ class _Warns(ConfirmationGate):
 
 
 @mutant(kills=PAIRS, because="a warning that it cannot be undone[^§]*Please be careful")
-@in_wing
+@in_extension
 class WarnsOfAllAlike(_Warns):
     """Has the same warnings for closing and deleting."""
 
@@ -217,7 +217,7 @@ class WarnsOfAllAlike(_Warns):
 
 
 @mutant(kills=PAIRS, because="names the way back, and none that there is no way back")
-@in_wing
+@in_extension
 class FrightensOfClosing(_Warns):
     """Says that closing is for ever, as deleting is."""
 
@@ -226,7 +226,7 @@ class FrightensOfClosing(_Warns):
 
 
 @mutant(kills=PAIRS, because="on an SSO user[^§]*a warning that it is an SSO user")
-@in_wing
+@in_extension
 class OverlooksSso(_Warns):
     """Does not tell SSO users from others."""
 
@@ -235,7 +235,7 @@ class OverlooksSso(_Warns):
 
 
 @mutant(kills=PAIRS, because="who is none of SSO's[^§]*no warning of SSO")
-@in_wing
+@in_extension
 class SeesSsoEverywhere(_Warns):
     """Warns of SSO whenever a user is deleted."""
 

@@ -13,14 +13,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, Reason, read_payload
+from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate, instant
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import Operation, Outcome
-from pytest_mcp_approval.reference_server.prepare_confirm.options import Options, read_options
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
+from pytest_mcp_approval.reference_server.prepare_confirm.settings import Options, read_options
 from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint
-from pytest_mcp_approval.reference_server.prepare_confirm.wing import PrepareConfirmWing
-from pytest_mcp_approval.reference_server.wings import Caller
-from tests.mutants.prepare_confirm_parts import Renews, in_wing
+from pytest_mcp_approval.reference_server.server.extension import Caller
+from tests.mutants.prepare_confirm_parts import Renews, in_extension
 from tests.mutants.registry import mutant
 
 SIGNATURE = "prepare_confirm/signature"
@@ -37,7 +37,7 @@ LOGGED = "prepare_confirm/not-logged"
 
 
 @mutant(kills=SIGNATURE, because=r"pipe\|inside[^§]*signature")
-@in_wing
+@in_extension
 class SplitsAtTheFirst(Mint):
     """Takes what stands behind the first | for the signature."""
 
@@ -47,7 +47,7 @@ class SplitsAtTheFirst(Mint):
 
 
 @mutant(kills=SIGNATURE, because="of the token changed[^§]*success: True")
-@in_wing
+@in_extension
 class ComparesEightCharacters(Mint):
     """Compares eight characters of the signature."""
 
@@ -57,7 +57,7 @@ class ComparesEightCharacters(Mint):
 
 
 @mutant(kills=SIGNATURE, because="with an empty signature[^§]*done|without a signature[^§]*done")
-@in_wing
+@in_extension
 class TakesUnsigned(Mint):
     """Verifies a signature if there is one."""
 
@@ -71,7 +71,7 @@ class TakesUnsigned(Mint):
 
 
 @mutant(kills=SIGNATURE, because="with a plain SHA-256[^§]*done")
-@in_wing
+@in_extension
 class SignsWithoutAKey(Mint):
     """Hashes the payload and calls it a signature."""
 
@@ -80,7 +80,7 @@ class SignsWithoutAKey(Mint):
 
 
 @mutant(kills=SIGNATURE, because="signed with the key 'changeme'[^§]*done")
-@in_wing
+@in_extension
 class HasAGuessableKey(Mint):
     """Has a key that stands in every example."""
 
@@ -89,7 +89,7 @@ class HasAGuessableKey(Mint):
 
 
 @mutant(kills=SIGNATURE, because="with another force, under the old signature[^§]*done")
-@in_wing
+@in_extension
 class SignsAllButTheFlag(Mint):
     """Leaves the force flag out of what it signs."""
 
@@ -105,7 +105,7 @@ class SignsAllButTheFlag(Mint):
 @mutant(
     kills=SIGNATURE, because="after forgeries of it were refused[^§]*already been used", warned=True
 )
-@in_wing
+@in_extension
 class LocksTheTokenOut(ConfirmationGate):
     """Withdraws a token when somebody tries a bad signature on it."""
 
@@ -123,7 +123,7 @@ class LocksTheTokenOut(ConfirmationGate):
 
 
 @mutant(kills=SIGNATURE, because="of the token changed[^§]*has expired")
-@in_wing
+@in_extension
 class ReadsBeforeItVerifies(ConfirmationGate):
     """Believes the payload's expiry before it has looked at the signature."""
 
@@ -142,7 +142,7 @@ class ReadsBeforeItVerifies(ConfirmationGate):
 
 
 @mutant(kills=ACTION, because="with a token of prepare_[^§]*wrong action[^§]*done")
-@in_wing
+@in_extension
 class LooksAtNoAction(ConfirmationGate):
     """Takes any token at any tool whose data fit."""
 
@@ -153,7 +153,7 @@ class LooksAtNoAction(ConfirmationGate):
 
 
 @mutant(kills=ACTION, because="had refused it[^§]*already been used")
-@in_wing
+@in_extension
 class BurnsAtTheWrongTool(ConfirmationGate):
     """Uses a token up at a tool that it is not for."""
 
@@ -169,7 +169,7 @@ class BurnsAtTheWrongTool(ConfirmationGate):
 
 
 @mutant(kills=MISSING, because="with no token for a token[^§]*KeyError|exception that escaped")
-@in_wing
+@in_extension
 class RaisesWithoutAToken(ConfirmationGate):
     """Lets an exception through when there is no token."""
 
@@ -182,7 +182,7 @@ class RaisesWithoutAToken(ConfirmationGate):
 
 
 @mutant(kills=MISSING, because="with a (number|list|object)[^§]*-32603")
-@in_wing
+@in_extension
 class FailsOnOtherTypes(ConfirmationGate):
     """Takes whatever it gets for a text."""
 
@@ -191,7 +191,7 @@ class FailsOnOtherTypes(ConfirmationGate):
 
 
 @mutant(kills=MISSING, because="with the arguments of prepare_[^§]*no token[^§]*done")
-@in_wing
+@in_extension
 class DoesWithoutAToken(ConfirmationGate):
     """Takes the arguments of prepare for a confirmation."""
 
@@ -209,7 +209,7 @@ class DoesWithoutAToken(ConfirmationGate):
 
 
 @mutant(kills=NONCE, because="12 different tokens[^§]*1 different ones")
-@in_wing
+@in_extension
 class SignsTheSameAgain(Mint):
     """Has no nonce but a constant."""
 
@@ -218,7 +218,7 @@ class SignsTheSameAgain(Mint):
 
 
 @mutant(kills=NONCE, because="second of two tokens[^§]*already been used")
-@in_wing
+@in_extension
 class SpendsByContent(ConfirmationGate):
     """Remembers what was confirmed in place of the token."""
 
@@ -231,7 +231,7 @@ class SpendsByContent(ConfirmationGate):
 
 
 @mutant(kills=FORMAT, because="expires_at as shown")
-@in_wing
+@in_extension
 class ShowsAnotherEnd(ConfirmationGate):
     """Shows an end that is not the token's."""
 
@@ -240,7 +240,7 @@ class ShowsAnotherEnd(ConfirmationGate):
 
 
 @mutant(kills=FORMAT, because=r"a token payload\|signature[^§]*got no JSON")
-@in_wing
+@in_extension
 class WrapsThePayload(Mint):
     """Puts the payload into base64."""
 
@@ -261,7 +261,7 @@ class WrapsThePayload(Mint):
 
 
 @mutant(kills=KEY, because="neither has a key[^§]*success: True")
-class HasABuiltInKey(PrepareConfirmWing):
+class HasABuiltInKey(PrepareConfirmExtension):
     """Falls back on a constant."""
 
     def read_options(self, settings: Mapping[str, Any]) -> Options:
@@ -269,7 +269,7 @@ class HasABuiltInKey(PrepareConfirmWing):
 
 
 @mutant(kills=KEY, because="told an empty key[^§]*does not start")
-class TakesAnEmptyKey(PrepareConfirmWing):
+class TakesAnEmptyKey(PrepareConfirmExtension):
     """Starts with an empty key."""
 
     def read_options(self, settings: Mapping[str, Any]) -> Options:
@@ -279,7 +279,7 @@ class TakesAnEmptyKey(PrepareConfirmWing):
 
 
 @mutant(kills=KEY, because="with the same key[^§]*signature is not valid")
-@in_wing
+@in_extension
 class OverlooksItsKey(Mint):
     """Has a random key whatever it was given."""
 
@@ -288,7 +288,7 @@ class OverlooksItsKey(Mint):
 
 
 @mutant(kills=KEY, because="a server with another key[^§]*done")
-@in_wing
+@in_extension
 class KnowsTwoKeysApartByLength(Mint):
     """Derives its key from the length of the secret, and that rounded."""
 
@@ -300,7 +300,7 @@ class KnowsTwoKeysApartByLength(Mint):
 
 
 @mutant(kills=FAILED, because="answer is lost[^§]*nothing done twice[^§]*proj-1")
-@in_wing
+@in_extension
 class TriesAgain(ConfirmationGate):
     """Retries what failed, which may have been done."""
 
@@ -317,7 +317,7 @@ class TriesAgain(ConfirmationGate):
 
 
 @mutant(kills=FAILED, because="the back end fails[^§]*success false, and a message")
-@in_wing
+@in_extension
 class ClaimsSuccess(ConfirmationGate):
     """Says that it is done, whatever the back end says."""
 
@@ -326,7 +326,7 @@ class ClaimsSuccess(ConfirmationGate):
 
 
 @mutant(kills=FAILED, because="fails at the second[^§]*counts what was really done")
-@in_wing
+@in_extension
 class CountsWhatItTried(ConfirmationGate):
     """Counts everything that it tried as done."""
 
@@ -339,7 +339,7 @@ class CountsWhatItTried(ConfirmationGate):
 
 
 @mutant(kills=FAILED, because="still under way[^§]*success: True")
-@in_wing
+@in_extension
 class SpendsAfterwards(Renews):
     """Uses the token up when everything is done, which may take long."""
 
@@ -359,7 +359,7 @@ class SpendsAfterwards(Renews):
 
 
 @mutant(kills=LOGGED, because="the whole token in the server's log")
-@in_wing
+@in_extension
 class LogsTheToken(ConfirmationGate):
     """Writes every attempt into the log, with its token."""
 
@@ -369,7 +369,7 @@ class LogsTheToken(ConfirmationGate):
 
 
 @mutant(kills=LOGGED, because="used[^§]*the whole token in the server's log")
-class LogsTheCall(PrepareConfirmWing):
+class LogsTheCall(PrepareConfirmExtension):
     """Logs the arguments of every call as JSON."""
 
     def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:

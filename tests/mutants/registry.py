@@ -5,23 +5,25 @@
         ...
 
 `kills` is the rule whose scenarios must find the defect, `because` a pattern in what they report.
-A mutant may be a gate, a server, a relying party, a store, a wing, or any function that takes the
-options of `reference_server.server.build` and gives a server.
+A mutant may be a server, an extension, a gate, relying party or store of SEP-2672, or any function
+that takes the options of `reference_server.build` and gives a server.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_mcp_approval.reference_server.relying_party import RelyingParty
+from pytest_mcp_approval.reference_server.assembly import build
+from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.server import ReferenceServer, build
-from pytest_mcp_approval.reference_server.stores.memory import MemoryStore
-from pytest_mcp_approval.reference_server.wings import Wing
+from pytest_mcp_approval.reference_server.sep2672.memory_store import MemoryStore
+from pytest_mcp_approval.reference_server.sep2672.relying_party import RelyingParty
+from pytest_mcp_approval.reference_server.server.extension import Extension
+from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,11 @@ class Mutant:
         return f"python:{self.module}:{self.name}"
 
 
+_PARTS_OF_SEP2672 = {
+    ApprovalGate: "gate_class",
+    RelyingParty: "relying_party_class",
+    MemoryStore: "memory_store_class",
+}
 MUTANTS: dict[str, Mutant] = {}
 
 
@@ -70,21 +77,32 @@ def mutant(*, kills: str, because: str, warned: bool = False) -> Callable[[Any],
     return decorate
 
 
+def having(part: type, options: Mapping[str, Any]) -> ReferenceServer:
+    """The server that these options of `build` make, with a broken part in the place of its own."""
+    if issubclass(part, ReferenceServer):
+        return build(**{**options, "server_class": part})
+    extension = part if issubclass(part, Extension) else _of_sep2672(part)
+    others = options.get("extensions", {})
+    return build(**{**options, "extensions": {**others, extension.family: extension}})
+
+
+def told(options: Mapping[str, Any], **settings: Any) -> ReferenceServer:
+    """The server that these options make, with other settings of SEP-2672."""
+    given = options.get("settings", {})
+    own = {**given.get("sep2672", {}), **settings}
+    return build(**{**options, "settings": {**given, "sep2672": own}})
+
+
+def _of_sep2672(part: type) -> type[Extension]:
+    for base, name in _PARTS_OF_SEP2672.items():
+        if issubclass(part, base):
+            return type(part.__name__, (Sep2672Extension,), {name: part})
+    raise TypeError(f"{part.__name__}: no part of a server")
+
+
 def _factory(part: Any) -> Any:
     def factory(**options: Any) -> ReferenceServer:
-        if not inspect.isclass(part):
-            return part(**options)
-        if issubclass(part, ApprovalGate):
-            return build(gate_class=part, **options)
-        if issubclass(part, ReferenceServer):
-            return build(server_class=part, **options)
-        if issubclass(part, RelyingParty):
-            return build(relying_party=part(), **options)
-        if issubclass(part, MemoryStore):
-            return build(**{**options, "store": part()})
-        if issubclass(part, Wing):
-            return build(**{**options, "wings": {**options.get("wings", {}), part.family: part}})
-        raise TypeError(f"{part.__name__}: no part of a server")
+        return having(part, options) if inspect.isclass(part) else part(**options)
 
     factory.__name__ = part.__name__
     return factory

@@ -13,11 +13,17 @@ from typing import Any
 import rfc8785
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.reference_server.sep2672.demonstration import (
+    DEMONSTRATION_TOOLS,
+    RESTART_SERVICE,
+    Tool,
+)
+from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import Attempt
-from pytest_mcp_approval.reference_server.server import ReferenceServer, build
-from pytest_mcp_approval.reference_server.tools import DEMONSTRATION_TOOLS, RESTART_SERVICE
-from tests.mutants.registry import mutant
+from pytest_mcp_approval.reference_server.sep2672.settings import Options
+from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
+from tests.mutants.registry import having, mutant, told
 
 
 class _Canonical(ApprovalGate):
@@ -165,7 +171,8 @@ class RunsAMemberGivenTwice(ReferenceServer):
     """Without strict JSON at the door, and without the hash: a member given twice runs anyhow."""
 
     def asgi_app(self, **options: Any) -> Any:
-        self.gate.steps = tuple(step for step in self.gate.steps if "hash" not in step)
+        gate = self.extension("sep2672").gate
+        gate.steps = tuple(step for step in gate.steps if "hash" not in step)
         return super().asgi_app(**options).app
 
 
@@ -241,8 +248,11 @@ class EscapesForHtml(_Canonical):
 
 
 def _with_a_default(gate_class: type[ApprovalGate], options: dict[str, Any]) -> ReferenceServer:
-    tools = (RESTART_SERVICE, *DEMONSTRATION_TOOLS)
-    return build(gate_class=gate_class, **{"tools": tools, **options})
+    class WithADefault(Sep2672Extension):
+        def offered_tools(self, options: Options) -> tuple[Tool, ...]:
+            return (RESTART_SERVICE, *DEMONSTRATION_TOOLS)
+
+    return having(type("WithADefault", (WithADefault,), {"gate_class": gate_class}), options)
 
 
 class _FillsIn(ApprovalGate):
@@ -311,13 +321,13 @@ class UnwrapsListsBeforeHashing(_Canonical):
 @mutant(kills="sep2672/4.6-server-id-unique", because="the serverId is 'mcp-default'")
 def ConstantServerId(**options: Any) -> ReferenceServer:  # noqa: N802
     """The serverId is the constant default 'mcp-default'."""
-    return build(server_id="mcp-default", **options)
+    return told(options, server_id="mcp-default")
 
 
 @mutant(kills="sep2672/4.6-server-id-unique", because="the same second half from both")
 def ServerIdOfTheSoftware(**options: Any) -> ReferenceServer:  # noqa: N802
     """The serverId is a constant of this software, and random only to look at."""
-    return build(server_id="8a6d1b3c-65b8-4f0a-9a53-0e7d2c2f9c11", **options)
+    return told(options, server_id="8a6d1b3c-65b8-4f0a-9a53-0e7d2c2f9c11")
 
 
 @mutant(kills="sep2672/4.6-server-id-unique", because="with an approval for the other")
@@ -377,7 +387,7 @@ class NewServerIdEachTime(ApprovalGate):
 @mutant(kills="sep2672/4.6-server-id-stable", because="after a restart")
 def NewServerIdAtEachStart(**options: Any) -> ReferenceServer:  # noqa: N802
     """The serverId is made anew at each start, while the store is kept."""
-    return build(server_id=str(uuid.uuid4()), **options)
+    return told(options, server_id=str(uuid.uuid4()))
 
 
 @mutant(kills="sep2672/4.6-server-id-stable", because="beginning and end")

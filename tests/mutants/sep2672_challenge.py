@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import (
     ChallengeRecord,
@@ -17,8 +18,8 @@ from pytest_mcp_approval.reference_server.sep2672.records import (
     GatedTool,
 )
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
-from pytest_mcp_approval.reference_server.server import ReferenceServer, build
-from tests.mutants.registry import mutant
+from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
+from tests.mutants.registry import mutant, told
 
 # ---- which tools
 
@@ -50,7 +51,7 @@ class TakesAListForItsText(ApprovalGate):
 
 
 @mutant(kills="sep2672/4.4.3-only-gated-tools", because="-32602 unknown tool")
-class UnknownToolsAreBadParams(ReferenceServer):
+class UnknownToolsAreBadParams(Sep2672Extension):
     """Answers -32602 without a reason for a tool that needs no approval."""
 
     def refuse(self, refusal: ApprovalRefusal) -> dict[str, Any]:
@@ -279,7 +280,7 @@ class NonceByTool(ApprovalGate):
 @mutant(kills="sep2672/4.4.3-ttl", because="3600 s ahead")
 def LivesForAnHour(**options: Any) -> ReferenceServer:  # noqa: N802
     """Challenges live for an hour."""
-    return build(challenge_ttl=3600, **options)
+    return told(options, challenge_ttl=3600)
 
 
 @mutant(kills="sep2672/4.4.3-allow-credentials", because="none of them")

@@ -8,7 +8,6 @@ from typing import Any
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import AuthenticatorClass
-from pytest_mcp_approval.reference_server.relying_party import Registration, RelyingParty
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import (
     Attempt,
@@ -16,6 +15,7 @@ from pytest_mcp_approval.reference_server.sep2672.records import (
     GatedTool,
 )
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
+from pytest_mcp_approval.reference_server.sep2672.relying_party import Registration, RelyingParty
 from tests.mutants.registry import mutant
 
 CROSS = AuthenticatorClass.CROSS_PLATFORM

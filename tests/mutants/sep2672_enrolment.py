@@ -11,16 +11,14 @@ from typing import Any
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
-from pytest_mcp_approval.reference_server.relying_party import (
+from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
+from pytest_mcp_approval.reference_server.sep2672.memory_store import MemoryStore
+from pytest_mcp_approval.reference_server.sep2672.records import CredentialRecord, EnrolmentRecord
+from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
+from pytest_mcp_approval.reference_server.sep2672.relying_party import (
     Registration,
 )
-from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import CredentialRecord, EnrolmentRecord
-from pytest_mcp_approval.reference_server.sep2672.refusals import (
-    ApprovalRefusal,
-    InvalidParamsError,
-)
-from pytest_mcp_approval.reference_server.stores.memory import MemoryStore
+from pytest_mcp_approval.reference_server.server.answers import InvalidParamsError
 from tests.mutants.registry import mutant
 
 # ---- section 4.4.1: params and options

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import traceback
+from contextvars import ContextVar
 from typing import Any
 
 from mcp.shared.exceptions import MCPError
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
+from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import Attempt
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
-from pytest_mcp_approval.reference_server.server import ReferenceServer
-from tests.mutants.registry import mutant
+from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
+from tests.mutants.registry import having, mutant
 
 
-class OtherErrors(ReferenceServer):
+class OtherErrors(Sep2672Extension):
     """A server whose refusals are changed before they go out."""
 
     def refuse(self, refusal: ApprovalRefusal) -> dict[str, Any]:
@@ -32,7 +34,7 @@ class OtherErrors(ReferenceServer):
 
 
 @mutant(kills="sep2672/4.10-code", because="isError")
-class AnswersWithAResult(ReferenceServer):
+class AnswersWithAResult(Sep2672Extension):
     """Refuses with a tool result that says isError."""
 
     def refuse(self, refusal: ApprovalRefusal) -> dict[str, Any]:
@@ -86,20 +88,25 @@ class InventsAReason(OtherErrors):
             error["data"]["reason"] = "authenticator_not_allowed"
 
 
-@mutant(kills="sep2672/4.10-reason", because="Accept-Language: de")
-class LocalisesReasons(OtherErrors):
-    """Translates reasons into the language of the request."""
+_LANGUAGE: ContextVar[str] = ContextVar("language", default="")
 
-    language = ""
 
+class _KnowsTheLanguage(ReferenceServer):
     async def middleware(self, ctx: Any, call_next: Any) -> Any:
-        headers = getattr(ctx.request, "headers", {})
-        self.language = headers.get("accept-language", "")
+        _LANGUAGE.set(getattr(ctx.request, "headers", {}).get("accept-language", ""))
         return await super().middleware(ctx, call_next)
 
+
+class _Translates(OtherErrors):
     def change(self, error: dict[str, Any], refusal: ApprovalRefusal) -> None:
-        if self.language.startswith("de"):
+        if _LANGUAGE.get().startswith("de"):
             error["data"]["reason"] = "nachweis_fehlt"
+
+
+@mutant(kills="sep2672/4.10-reason", because="Accept-Language: de")
+def LocalisesReasons(**options: Any) -> ReferenceServer:  # noqa: N802
+    """Translates reasons into the language of the request."""
+    return having(_Translates, {**options, "server_class": _KnowsTheLanguage})
 
 
 # ---- the message
@@ -142,7 +149,7 @@ class ShowsTheStoredKey(ApprovalGate):
 
 
 @mutant(kills="sep2672/4.10-message", because="malformed\n.*without a stack trace")
-class TracesWhatItDidNotExpect(ReferenceServer):
+class TracesWhatItDidNotExpect(Sep2672Extension):
     """Sends a stack trace only where verification met something it could not read."""
 
     def refuse(self, refusal: ApprovalRefusal) -> dict[str, Any]:

@@ -7,16 +7,15 @@ from typing import Any
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import WEBAUTHN
+from pytest_mcp_approval.reference_server.sep2672.demonstration import Tool
+from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import (
     Attempt,
 )
-from pytest_mcp_approval.reference_server.sep2672.refusals import (
-    ApprovalRefusal,
-    InvalidParamsError,
-)
-from pytest_mcp_approval.reference_server.server import ReferenceServer
-from pytest_mcp_approval.reference_server.tools import Tool
+from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
+from pytest_mcp_approval.reference_server.server.answers import InvalidParamsError
+from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 from tests.mutants.registry import mutant
 
 # ---- section 4.5
@@ -26,7 +25,7 @@ from tests.mutants.registry import mutant
     kills="sep2672/4.5-never-executes-unverified",
     because="a broken signature .*then an honest call[^§]*run 2 times",
 )
-class ExecutesThenVerifies(ReferenceServer):
+class ExecutesThenVerifies(Sep2672Extension):
     """Runs the tool, then looks at the evidence and refuses."""
 
     def call_tool(self, user: str, tool: Tool, arguments: Any, meta: Any) -> dict[str, Any]:
@@ -43,11 +42,11 @@ class GatesTheNameAsListed(ReferenceServer):
     """Finds tools by name in any case, but asks for approval under the listed spelling only."""
 
     async def on_call_tool(self, ctx: Any, params: Any) -> Any:
-        name = (ctx.params or {}).get("name", "")
-        if name not in self.tools and str(name).lower() in self.tools:
-            tool = replace(self.tools[name.lower()], gate=None)
+        name, own = (ctx.params or {}).get("name", ""), self.extension("sep2672")
+        if name not in own.tools and str(name).lower() in own.tools:
+            tool = replace(own.tools[name.lower()], gate=None)
             arguments = ctx.params.get("arguments", {})
-            return await self.answer(lambda: self.call_tool("", tool, arguments, None))
+            return await self.answer(own, lambda: own.call_tool("", tool, arguments, None))
         return await super().on_call_tool(ctx, params)
 
 

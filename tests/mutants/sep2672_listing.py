@@ -8,11 +8,13 @@ from mcp.shared.exceptions import MCPError
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import AuthenticatorClass, Reason
+from pytest_mcp_approval.reference_server.sep2672.demonstration import Tool
+from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import Attempt, GatedTool
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
-from pytest_mcp_approval.reference_server.server import Handler, ReferenceServer
-from pytest_mcp_approval.reference_server.tools import Tool
+from pytest_mcp_approval.reference_server.server.extension import Caller, Method
+from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 from tests.mutants.registry import mutant
 
 
@@ -28,7 +30,7 @@ def annotated(listing: dict[str, Any], **members: Any) -> dict[str, Any]:
 
 
 @mutant(kills="sep2672/4.2-required-literal", because="required True")
-class ListsRequiredTrue(ReferenceServer):
+class ListsRequiredTrue(Sep2672Extension):
     """Lists required: true instead of the literal."""
 
     def listing(self, tool: Tool) -> dict[str, Any]:
@@ -36,7 +38,7 @@ class ListsRequiredTrue(ReferenceServer):
 
 
 @mutant(kills="sep2672/4.2-required-literal", because="required 'Verified'")
-class CapitalisesRequired(ReferenceServer):
+class CapitalisesRequired(Sep2672Extension):
     """Lists required: "Verified" for one of its tools."""
 
     def listing(self, tool: Tool) -> dict[str, Any]:
@@ -48,7 +50,7 @@ class CapitalisesRequired(ReferenceServer):
     kills="sep2672/4.2-required-literal",
     because="tools/call delete_resource, which carries no annotation, without evidence",
 )
-class ForgetsToAnnotate(ReferenceServer):
+class ForgetsToAnnotate(Sep2672Extension):
     """Asks for evidence for a tool whose listing does not say so."""
 
     def listing(self, tool: Tool) -> dict[str, Any]:
@@ -59,7 +61,7 @@ class ForgetsToAnnotate(ReferenceServer):
 
 
 @mutant(kills="sep2672/4.2-class-values", because="authenticatorClass 'any'")
-class ListsAnyClass(ReferenceServer):
+class ListsAnyClass(Sep2672Extension):
     """Lists authenticatorClass: "any" for its platform tools."""
 
     def listing(self, tool: Tool) -> dict[str, Any]:
@@ -82,18 +84,17 @@ class OmittedClassIsPlatform(ApprovalGate):
 
 
 @mutant(kills="sep2672/4.2-plain-tools-untouched", because="not annotated, without evidence")
-class AsksEvidenceForEveryTool(ReferenceServer):
+class AsksEvidenceForEveryTool(Sep2672Extension):
     """Refuses every call without evidence, whatever the tool's listing says."""
 
     def call_tool(self, user: str, tool: Tool, arguments: Any, meta: Any) -> dict[str, Any]:
-        # The list of effects is left alone: without it the suite would see nothing at all.
-        if words.META_KEY not in (meta or {}) and tool.name != "list_effects":
+        if words.META_KEY not in (meta or {}):
             raise ApprovalRefusal(Reason.MISSING_EVIDENCE, "evidence: got none")
         return super().call_tool(user, tool, arguments, meta)
 
 
 @mutant(kills="sep2672/4.2-plain-tools-untouched", because="with evidence that is worth nothing")
-class VerifiesWhateverCarriesEvidence(ReferenceServer):
+class VerifiesWhateverCarriesEvidence(Sep2672Extension):
     """Verifies evidence wherever it finds some, also for tools that need none."""
 
     def call_tool(self, user: str, tool: Tool, arguments: Any, meta: Any) -> dict[str, Any]:
@@ -107,7 +108,7 @@ class VerifiesWhateverCarriesEvidence(ReferenceServer):
 
 
 @mutant(kills="sep2672/4.3-capability-declared", because=r"capabilities\.verifiedApproval \{\}")
-class DeclaresBesideExtensions(ReferenceServer):
+class DeclaresBesideExtensions(Sep2672Extension):
     """Declares the capability at capabilities.verifiedApproval."""
 
     def declare(self, capabilities: dict[str, Any]) -> dict[str, Any]:
@@ -115,7 +116,7 @@ class DeclaresBesideExtensions(ReferenceServer):
 
 
 @mutant(kills="sep2672/4.3-capability-declared", because="io.modelcontextprotocol")
-class DeclaresUnderTheLongKey(ReferenceServer):
+class DeclaresUnderTheLongKey(Sep2672Extension):
     """Declares the capability under the reverse-DNS key only."""
 
     def declare(self, capabilities: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +124,7 @@ class DeclaresUnderTheLongKey(ReferenceServer):
 
 
 @mutant(kills="sep2672/4.3-capability-declared", because="extensions {'verifiedApproval': True}")
-class DeclaresTrue(ReferenceServer):
+class DeclaresTrue(Sep2672Extension):
     """Declares true instead of an object."""
 
     def declare(self, capabilities: dict[str, Any]) -> dict[str, Any]:
@@ -141,11 +142,11 @@ class DeclaresInOneEraOnly(ReferenceServer):
 
 
 @mutant(kills="sep2672/4.3-methods-understood", because="approval/enroll/finish.*(\n.*)*-32601")
-class HasNoEnrolment(ReferenceServer):
+class HasNoEnrolment(Sep2672Extension):
     """Declares the capability and knows only approval/challenge/create."""
 
-    def approval_methods(self) -> dict[str, Handler]:
-        known = super().approval_methods()
+    def methods(self) -> dict[str, Method]:
+        known = super().methods()
         return {method: known[method] for method in known if method == words.CHALLENGE_CREATE}
 
 
@@ -215,13 +216,13 @@ class TakesTheChallengeForEvidence(ApprovalGate):
 
 
 @mutant(kills="sep2672/4.4-method-not-found", because="-32600")
-class CallsUndeclaredMethodsInvalid(ReferenceServer):
+class CallsUndeclaredMethodsInvalid(Sep2672Extension):
     """Answers -32600 to the methods of a capability that it has not declared."""
 
-    def approval_methods(self) -> dict[str, Handler]:
-        return super().approval_methods() or dict.fromkeys(words.METHODS, self.on_undeclared)
+    def methods(self) -> dict[str, Method]:
+        return super().methods() or dict.fromkeys(words.METHODS, self.on_undeclared)
 
-    async def on_undeclared(self, ctx: Any, params: Any) -> dict[str, Any]:
+    def on_undeclared(self, caller: Caller, method: str, params: Any) -> dict[str, Any]:
         raise MCPError(-32600, "Invalid request")
 
 
@@ -229,8 +230,8 @@ class CallsUndeclaredMethodsInvalid(ReferenceServer):
     kills="sep2672/4.4-method-not-found",
     because="not declared the capability\n.*\n.*options",
 )
-class ServesUndeclaredMethods(ReferenceServer):
+class ServesUndeclaredMethods(Sep2672Extension):
     """Serves the methods whether or not it has declared the capability."""
 
-    def approval_methods(self) -> dict[str, Handler]:
+    def methods(self) -> dict[str, Method]:
         return dict.fromkeys(words.METHODS, self.on_approval)

@@ -10,10 +10,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason, base64url_decode
-from pytest_mcp_approval.reference_server.relying_party import VerificationError, parse_client_data
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import Attempt
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
+from pytest_mcp_approval.reference_server.sep2672.relying_party import (
+    VerificationError,
+    parse_client_data,
+)
 from tests.mutants.registry import mutant
 
 ORDER = "sep2672/4.8-order"

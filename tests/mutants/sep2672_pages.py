@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_mcp_approval.reference_server.server import ReferenceServer, build
-from tests.mutants.registry import mutant
+from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
+from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
+from tests.mutants.registry import having, mutant
 
 
-class BrokenPage(ReferenceServer):
+class BrokenPage(Sep2672Extension):
     """Serves `instead` in place of `line`, which has to be there once."""
 
     file: str
@@ -287,7 +288,7 @@ class GoesOnAfterARefusal(BrokenPage):
 
 
 def goes_on_after_a_refusal(**options: Any) -> ReferenceServer:
-    return build(server_class=GoesOnAfterARefusal, **options)
+    return having(GoesOnAfterARefusal, options)
 
 
 goes_on_after_a_refusal.mcp_approval_reference = True  # type: ignore[attr-defined]

@@ -14,18 +14,17 @@ from pytest_mcp_approval.families.sep2672.vocabulary import (
     base64url_decode,
     base64url_encode,
 )
-from pytest_mcp_approval.reference_server.relying_party import (
+from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
+from pytest_mcp_approval.reference_server.sep2672.records import Attempt
+from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
+from pytest_mcp_approval.reference_server.sep2672.relying_party import (
     Registration,
     RelyingParty,
     StoredKey,
     VerificationError,
 )
-from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import Attempt
-from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
-from pytest_mcp_approval.reference_server.server import ReferenceServer, build
-from pytest_mcp_approval.reference_server.tools import DEMONSTRATION_TOOLS, RESTART_SERVICE
-from tests.mutants.registry import mutant
+from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
+from tests.mutants.registry import having, mutant, told
 
 REWRITTEN = "sep2672/8.1.3-rewritten-call"
 ONCE = "sep2672/8.2.3-exactly-once"
@@ -150,7 +149,7 @@ class _KnowsItsClient(ReferenceServer):
 @mutant(kills=ONCE, because="in another session[^§]*tool run")
 def remembers_use_per_session(**options: Any) -> ReferenceServer:
     """Keeps used challenges per session."""
-    return build(gate_class=_RemembersUsePerClient, server_class=_KnowsItsClient, **options)
+    return having(_RemembersUsePerClient, {**options, "server_class": _KnowsItsClient})
 
 
 @mutant(kills=ONCE, because="three times after a restart[^§]*tool run[^§]*tool run")
@@ -226,4 +225,4 @@ class TakesCounterlessKeysOnce(ApprovalGate):
 @mutant(kills="sep2672/8.3.3-default-not-signed", because="restart_service: force")
 def lists_a_default(**options: Any) -> ReferenceServer:
     """Lists a gated tool whose schema gives a default to a member."""
-    return build(tools=(*DEMONSTRATION_TOOLS, RESTART_SERVICE), **options)
+    return told(options, schema_default=True)

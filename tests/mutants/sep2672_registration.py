@@ -13,15 +13,15 @@ from webauthn.helpers.structs import AttestationObject, AuthenticatorData
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
-from pytest_mcp_approval.reference_server.relying_party import (
-    Registration,
-    RelyingParty,
-    VerificationError,
-)
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import EnrolmentRecord
 from pytest_mcp_approval.reference_server.sep2672.refusals import (
     ApprovalRefusal,
+)
+from pytest_mcp_approval.reference_server.sep2672.relying_party import (
+    Registration,
+    RelyingParty,
+    VerificationError,
 )
 from tests.mutants.registry import mutant
 
@@ -220,8 +220,8 @@ class DoesNotLookAtTheKey(RelyingParty):
 class TakesAny32BytesForAKey(RelyingParty):
     """Asks for Ed25519, and keeps a public key without looking whether it is a point."""
 
-    def __init__(self) -> None:
-        super().__init__(algorithms=[-8])
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **{**options, "algorithms": [-8]})
 
     def check_public_key(self, public_key: bytes) -> None:
         pass

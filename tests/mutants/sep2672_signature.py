@@ -13,15 +13,15 @@ from pytest_mcp_approval.families.sep2672.vocabulary import (
     base64url_decode,
     base64url_encode,
 )
-from pytest_mcp_approval.reference_server.relying_party import (
+from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
+from pytest_mcp_approval.reference_server.sep2672.records import Attempt
+from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
+from pytest_mcp_approval.reference_server.sep2672.relying_party import (
     Assertion,
     RelyingParty,
     StoredKey,
     VerificationError,
 )
-from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import Attempt
-from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
 from tests.mutants.memory import set_counter
 from tests.mutants.registry import mutant
 

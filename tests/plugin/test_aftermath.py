@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
-from pytest_mcp_approval.reference_server.serving import ServedApplication
+from pytest_mcp_approval.reference_server.server.serving import ServedApplication
 from tests.inner_runs import ROOT, Verdicts
 from tests.mutants import sep2672_poison
 

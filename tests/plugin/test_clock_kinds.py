@@ -90,7 +90,8 @@ def test_a_hook_that_moves_nothing_is_not_trusted(suite):
 
 BYPASSES_LIBC = """
 import datetime, pathlib, sys
-from pytest_mcp_approval.reference_server import clock, command_line
+from pytest_mcp_approval.reference_server import command_line
+from pytest_mcp_approval.reference_server.server import clock
 
 def kernel_time(self):
     # As a program in Go does: the kernel is asked, and libc is not.

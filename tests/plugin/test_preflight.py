@@ -150,9 +150,9 @@ def test_a_wrong_origin_is_diagnosed_as_such(suite):
 def test_a_server_that_gates_nothing_is_no_target(suite):
     script = suite.pytester.makepyfile(
         plain="""
-        from pytest_mcp_approval.reference_server.server import build
+        from pytest_mcp_approval.reference_server.assembly import build
 
-        build(declare_capability=False).run_stdio()
+        build(settings={"sep2672": {"declare": False}}).run_stdio()
         """
     )
     result = suite.run(target=f"stdio:{sys.executable} {script}")
@@ -195,7 +195,7 @@ def test_a_clock_that_does_not_move_is_not_trusted(suite):
     suite.pytester.makepyfile(
         own_server="""
         import datetime, os, tempfile
-        from pytest_mcp_approval.reference_server.server import build
+        from pytest_mcp_approval.reference_server.assembly import build
 
         class FileSystemClock:
             def now(self):

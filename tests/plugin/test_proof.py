@@ -14,7 +14,7 @@ METHOD = "--mcp-approval-select=sep2672/4.8-03-method"
 LISTING = "--mcp-approval-select=sep2672/4.3-missing-evidence"
 REQUIRE = "--mcp-approval-require-verified"
 SERVERS = """
-    from pytest_mcp_approval.reference_server.server import build
+    from pytest_mcp_approval.reference_server.assembly import build
 
     def plain():
         return build().asgi_app()
@@ -54,7 +54,7 @@ def test_a_run_without_an_honest_approval_proves_nothing(own):
 def test_a_server_that_refuses_honest_people_proves_nothing(own):
     own.pytester.makepyfile(
         refusing="""
-        from pytest_mcp_approval.reference_server.server import build
+        from pytest_mcp_approval.reference_server.assembly import build
 
         def make():
             server = build()

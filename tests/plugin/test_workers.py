@@ -15,7 +15,7 @@ from pytest_mcp_approval.preflight_findings import PreflightFindings
 
 SERVERS = """
     import datetime, os, sys, tempfile
-    from pytest_mcp_approval.reference_server.server import build
+    from pytest_mcp_approval.reference_server.assembly import build
 
     class FileSystemClock:
         '''Out of the reach of freezegun and libfaketime alike.'''

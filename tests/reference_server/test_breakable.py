@@ -10,10 +10,10 @@ from pytest_mcp_approval.families.sep2672.vocabulary import META_KEY
 from pytest_mcp_approval.reference_server import (
     ApprovalGate,
     MemoryStore,
-    ReferenceServer,
     RelyingParty,
     build,
 )
+from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import AuthenticatorClass
 from tests.reference_server.ceremony import Ceremony
 from tests.reference_server.running import MODERN, HttpClient, serving
@@ -134,7 +134,7 @@ def test_a_registration_without_one_check_lets_just_that_through(check, broken):
     assert ceremony.gate.finish_enrolment("alice", response)["success"] is True
 
 
-class Careless(ReferenceServer):
+class Careless(Sep2672Extension):
     """Declares, lists, runs and answers wrongly, all at once."""
 
     def declare(self, capabilities):
@@ -155,12 +155,12 @@ class Careless(ReferenceServer):
     def refuse(self, refusal):
         return {"content": [{"type": "text", "text": refusal.message}], "isError": True}
 
-    def approval_methods(self):
+    def methods(self):
         return {}
 
 
 def test_a_server_can_be_wrong_in_every_way():
-    server = build(server_class=Careless)
+    server = build(extensions={"sep2672": Careless})
     with serving(server) as port:
         client = HttpClient(port, MODERN)
         assert client.first["capabilities"]["verifiedApproval"] == {}

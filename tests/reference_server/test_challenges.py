@@ -8,7 +8,7 @@ import pytest
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.reference_server import ApprovalRefusal, InvalidParamsError
-from pytest_mcp_approval.reference_server.display import visible
+from pytest_mcp_approval.reference_server.server.visible_text import visible
 from tests.reference_server.ceremony import ALICE, ARGUMENTS, Ceremony
 
 

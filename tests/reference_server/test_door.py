@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from pytest_mcp_approval.reference_server import door
-from pytest_mcp_approval.reference_server.door_stdio import Lines
+from pytest_mcp_approval.reference_server.server import door
+from pytest_mcp_approval.reference_server.server.door_stdio import Lines
 
 
 def request(arguments: str, id: str = "7") -> bytes:

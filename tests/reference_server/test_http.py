@@ -8,12 +8,9 @@ import pytest
 from mcp.client import Client
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
-from pytest_mcp_approval.reference_server import (
-    DEMONSTRATION_TOOLS,
-    RESTART_SERVICE,
-    build,
-    door,
-)
+from pytest_mcp_approval.reference_server import build
+from pytest_mcp_approval.reference_server.sep2672.demonstration import DEMONSTRATION_TOOLS
+from pytest_mcp_approval.reference_server.server import door
 from tests.reference_server.running import (
     HANDSHAKE,
     HEADERS,
@@ -259,7 +256,7 @@ def test_other_hosts_and_pages_are_turned_away(port, headers, status):
 
 @pytest.mark.parametrize("era", [HANDSHAKE, MODERN])
 def test_without_the_capability_nothing_of_it_is_there(era):
-    with serving(build(declare_capability=False)) as port:
+    with serving(build(settings={"sep2672": {"declare": False}})) as port:
         client = HttpClient(port, era)
         assert not client.first["capabilities"].get("extensions")
         listed = client.request("tools/list")["result"]["tools"]
@@ -278,7 +275,7 @@ def test_answers_come_as_json_or_as_events(json_response):
 
 
 def test_a_tool_with_a_schema_default_can_be_added():
-    with serving(build(tools=(*DEMONSTRATION_TOOLS, RESTART_SERVICE))) as port:
+    with serving(build(settings={"sep2672": {"schema_default": True}})) as port:
         client = HttpClient(port, MODERN)
         passkey = enrol(client)
         evidence = approve(client, passkey, "restart_service", {"service": "db"})
@@ -300,5 +297,7 @@ def test_the_sdk_s_client_gets_along_with_it(server, port, mode):
     capabilities, tools, result = anyio.run(talk)
     if mode != MODERN:  # pinned to a version, the client asks for no capabilities
         assert capabilities.extensions == {"verifiedApproval": {}}
-    assert {tool.name for tool in tools} == {tool.name for tool in DEMONSTRATION_TOOLS}
+    assert {tool.name for tool in tools} == {tool.name for tool in DEMONSTRATION_TOOLS} | {
+        "list_effects"
+    }
     assert result.structured_content == {"symbol": "A", "price": 165}

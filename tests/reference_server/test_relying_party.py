@@ -4,7 +4,7 @@ import pytest
 import webauthn
 
 from pytest_mcp_approval.reference_server import RelyingParty, VerificationError
-from pytest_mcp_approval.reference_server.relying_party import StoredKey
+from pytest_mcp_approval.reference_server.sep2672.relying_party import StoredKey
 from tests.reference_server.ceremony import ORIGIN, Ceremony
 from tests.reference_server.test_enrolment import FAULTS as REGISTRATION_FAULTS
 from tests.reference_server.test_verification import FAULTS as ASSERTION_FAULTS

@@ -138,6 +138,7 @@ def test_the_exact_bytes_are_there(page_of):
     flow = rule(page, COUNTER).locator(".flow").first
     for step in flow.locator(".step > details > summary").all():
         step.click()
+    flow.locator(".raw").nth(3).wait_for()  # a step is filled in after it has opened
     shown = flow.locator(".raw").all_inner_texts()
     assert shown[0] == sent
     assert shown[1] == "not json \\u0000"

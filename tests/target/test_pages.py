@@ -27,7 +27,7 @@ def test_the_reference_server_serves_its_own(opened, text):
     assert url.endswith("/")
     assert "<title>Approve tool calls" in fetched(url)
     assert target.page() == url
-    assert url.rstrip("/") in target.server.gate.relying_party.origins
+    assert url.rstrip("/") in target.server.extension("sep2672").gate.relying_party.origins
 
 
 @pytest.mark.parametrize("text", ["reference", "reference:http"])
@@ -56,7 +56,7 @@ def test_an_open_page_finds_a_restarted_server(opened):
 def test_nothing_is_served_before_it_is_asked_for(opened):
     target = opened("reference")
     Approval(target).enrol("icloud-keychain")
-    assert target.server.gate.relying_party.origins == ("http://localhost",)
+    assert target.server.extension("sep2672").gate.relying_party.origins == ("http://localhost",)
 
 
 def test_a_command_has_none_unless_it_is_named(opened):

@@ -92,7 +92,7 @@ def test_a_reset_forgets_everything(opened):
 
 def test_a_users_factory_runs_under_freezegun(opened, tmp_path):
     (tmp_path / "own_server.py").write_text(
-        "from pytest_mcp_approval.reference_server.server import build\n"
+        "from pytest_mcp_approval.reference_server.assembly import build\n"
         "def make():\n    return build().asgi_app()\n"
     )
     target = opened(

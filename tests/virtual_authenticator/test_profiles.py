@@ -10,14 +10,7 @@ import pytest
 from fido2.webauthn import AuthenticatorData
 
 from tests.virtual_authenticator.support.relying_party import RelyingParty
-from virtual_authenticator import (
-    AlwaysZero,
-    Authenticator,
-    Profile,
-    Scripted,
-    profile,
-    profiles,
-)
+from virtual_authenticator import AlwaysZero, Authenticator, Profile, Scripted, profile, profiles
 from virtual_authenticator.encoding import base64url_decode
 
 SYNCED = [name for name, one in profiles().items() if one.backup_eligible is True]

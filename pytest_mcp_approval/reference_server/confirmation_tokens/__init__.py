@@ -1,1 +1,1 @@
-"""The gate of MCP-AQL confirmation tokens, as a library, and its wing of the server."""
+"""The gate of MCP-AQL confirmation tokens, as a library, and its extension of the server."""

@@ -26,9 +26,9 @@ from typing import Any, ClassVar
 
 from ...families.confirmation_tokens import vocabulary as words
 from ...families.confirmation_tokens.vocabulary import Event, TokenCode, TokenType
-from ..clock import Clock, SystemClock
 from ..sep2672.times import whole_milliseconds
-from .books import INVALID_MESSAGE, TokenBooks
+from ..server.clock import Clock, SystemClock
+from .ledger import INVALID_MESSAGE, TokenBooks
 from .minting import SignedTokens, StoredTokens
 from .records import Attempt, Operation, State, TokenRecord
 from .refusals import TokenRefusal

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ...families.confirmation_tokens import vocabulary as words
-from ..wings import WingSettingError
+from ..server.extension import ExtensionSettingError
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class SettingsReader:
     def read(self, table: Mapping[str, Any]) -> GateSettings:
         unknown = sorted(set(table) - set(GateSettings.KEYS))
         if unknown:
-            raise WingSettingError(
+            raise ExtensionSettingError(
                 f"{unknown[0]}: got an unknown setting, expected one of "
                 f"{', '.join(GateSettings.KEYS)}"
             )
@@ -83,7 +83,7 @@ class SettingsReader:
         try:
             return words.read_tolerance(value)
         except ValueError as error:
-            raise WingSettingError(f"{words.TOLERANCE_SETTING}: {error}") from None
+            raise ExtensionSettingError(f"{words.TOLERANCE_SETTING}: {error}") from None
 
     def warnings(self, tolerance: float) -> tuple[str, ...]:
         """Section 5.1: above 60 seconds the log warns."""
@@ -97,13 +97,13 @@ class SettingsReader:
     def ttl(self, value: Any) -> dict[str, float]:
         """By level and for quota pauses; what is beyond the maximum of section 5.1 is refused."""
         if not isinstance(value, Mapping) or set(value) - set(words.DEFAULT_TTL):
-            raise WingSettingError(
+            raise ExtensionSettingError(
                 f"ttl_seconds: got {value!r}, expected seconds by {', '.join(words.DEFAULT_TTL)}"
             )
         for name, seconds in value.items():
             number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
             if not number or not math.isfinite(seconds) or not 0 < seconds <= self.longest(name):
-                raise WingSettingError(
+                raise ExtensionSettingError(
                     f"ttl_seconds.{name}: got {seconds!r}, expected seconds up to "
                     f"{self.longest(name)}"
                 )
@@ -114,17 +114,19 @@ class SettingsReader:
 
     def style(self, value: Any) -> str:
         if value not in STYLES:
-            raise WingSettingError(f"token_style: got {value!r}, expected {' or '.join(STYLES)}")
+            raise ExtensionSettingError(
+                f"token_style: got {value!r}, expected {' or '.join(STYLES)}"
+            )
         return str(value)
 
     def truth(self, name: str, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise WingSettingError(f"{name}: got {value!r}, expected true or false")
+            raise ExtensionSettingError(f"{name}: got {value!r}, expected true or false")
         return value
 
     def limit(self, name: str, table: Mapping[str, Any], usual: Limit) -> Limit:
         """How many at once; they come back within a minute."""
         value = table.get(name, usual.burst)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise WingSettingError(f"{name}: got {value!r}, expected a number of at least 1")
+            raise ExtensionSettingError(f"{name}: got {value!r}, expected a number of at least 1")
         return Limit(value, usual.seconds)

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from ...families.execution_tokens import vocabulary as words
+from .gate import Request, Verifier
 from .tokens import Token, canonical_string, sign
-from .verification import Request, Verifier
 
 Done = TypeVar("Done")
 DEFAULT_TTL = datetime.timedelta(minutes=5)

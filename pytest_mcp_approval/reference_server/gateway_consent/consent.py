@@ -16,7 +16,7 @@ from typing import Any
 
 from ...families.gateway_consent import vocabulary as words
 from ...families.gateway_consent.vocabulary import Choice
-from ..clock import Clock
+from ..server.clock import Clock
 from .descriptors import App
 from .vault import Record, Vault
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...families.gateway_consent.vocabulary import AuthType, Kind, tool_name
-from ..wings import WingSettingError
+from ..server.extension import ExtensionSettingError
 
 LONGEST_TEXT = 20_000
 MOST_APPS = 200
@@ -19,7 +19,7 @@ MOST_TOOLS = 200
 PLATFORMS = ("web", "macos", "linux", "windows")
 
 
-class DescriptorError(WingSettingError):
+class DescriptorError(ExtensionSettingError):
     """A descriptor that cannot be followed, as `place: got ..., expected ...`."""
 
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..serving import ServedApplication, ServingError
+from ..server.serving import ServedApplication, ServingError
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute

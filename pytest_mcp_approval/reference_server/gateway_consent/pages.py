@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
-from ..display import visible
+from ..server.visible_text import visible
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -6,10 +6,11 @@ from typing import Any
 
 from ...families.gateway_consent import vocabulary as words
 from ...families.gateway_consent.vocabulary import ERROR_CODES, Refusal
+from ..server.answers import ErrorAnswer
 from .descriptors import App, AppTool
 
 
-class GatewayRefusal(Exception):  # noqa: N818 - an answer, not an error of the code
+class GatewayRefusal(ErrorAnswer):
     """`to_error` is the answer: a whole number for JSON-RPC, the document's word in `data`."""
 
     def __init__(self, code: Refusal, message: str, data: dict[str, Any]) -> None:

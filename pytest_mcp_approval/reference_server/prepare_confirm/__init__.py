@@ -1,6 +1,6 @@
 """The gate of the two-step tools, with a small back end of projects and users behind it."""
 
+from .extension import PrepareConfirmExtension
 from .gate import ConfirmationGate
-from .wing import PrepareConfirmWing
 
-__all__ = ["ConfirmationGate", "PrepareConfirmWing"]
+__all__ = ["ConfirmationGate", "PrepareConfirmExtension"]

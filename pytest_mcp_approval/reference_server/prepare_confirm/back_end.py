@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 
-from ..effects import Effects
+from ..server.effects import Effects
 from .refusals import BackEndError
-from .state import State
+from .store import State
 
 _SLOW_SECONDS = 0.4
 

@@ -14,13 +14,13 @@ from typing import Any
 
 from ...families.prepare_confirm import vocabulary as words
 from ...families.prepare_confirm.vocabulary import Payload, Reason
-from ..clock import Clock
+from ..server.clock import Clock
 from .back_end import BackEnd
 from .operations import Draft, Operation, Outcome
-from .options import Options
 from .records import Attempt
 from .refusals import ConfirmationRefusal, NothingToPrepareError
-from .state import State
+from .settings import Options
+from .store import State
 from .tokens import Mint, fingerprint
 
 logger = logging.getLogger(__name__)

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..tools import InvalidArgumentsError
+from ..server.answers import InvalidParamsError
 from .back_end import BackEnd
 from .records import ACTIVE, Project
 from .refusals import BackEndError, NothingToPrepareError
-from .state import State
+from .store import State
 
 MOST_IDS = 10_000
 _LONGEST_ID = 200
@@ -287,13 +287,13 @@ def project_ids(arguments: Mapping[str, Any]) -> list[str]:
     given = arguments.get("project_ids")
     if not isinstance(given, list) or not 0 < len(given) <= MOST_IDS:
         shown = f"{len(given)} of them" if isinstance(given, list) else type(given).__name__
-        raise InvalidArgumentsError(f"project_ids: got {shown}, expected a list of 1 to {MOST_IDS}")
+        raise InvalidParamsError(f"project_ids: got {shown}, expected a list of 1 to {MOST_IDS}")
     return list(dict.fromkeys(identifier(one, "project_ids") for one in given))
 
 
 def identifier(value: Any, name: str) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_ID:
-        raise InvalidArgumentsError(
+        raise InvalidParamsError(
             f"{name}: got {ascii(value)[:40]}, expected text of 1 to {_LONGEST_ID} characters"
         )
     return value
@@ -302,7 +302,7 @@ def identifier(value: Any, name: str) -> str:
 def truth(arguments: Mapping[str, Any], name: str) -> bool:
     value = arguments.get(name, False)
     if not isinstance(value, bool):
-        raise InvalidArgumentsError(f"{name}: got {ascii(value)[:40]}, expected true or false")
+        raise InvalidParamsError(f"{name}: got {ascii(value)[:40]}, expected true or false")
     return value
 
 

@@ -11,11 +11,11 @@ import secrets
 from typing import Any
 
 from ...families.sep2672.vocabulary import Reason, base64url_decode, base64url_encode
-from ..clock import Clock
-from ..relying_party import Registration, RelyingParty, VerificationError, parse_client_data
-from ..stores.interface import Store
+from ..server.clock import Clock
 from .records import CredentialRecord, EnrolmentRecord
 from .refusals import ApprovalRefusal
+from .relying_party import Registration, RelyingParty, VerificationError, parse_client_data
+from .store import Store
 from .times import iso_8601, whole_milliseconds
 
 RETENTION = datetime.timedelta(days=1)

@@ -31,13 +31,14 @@ from typing import Any, ClassVar, TypeVar
 
 from ...families.sep2672 import vocabulary as words
 from ...families.sep2672.vocabulary import AuthenticatorClass, Reason
-from ..clock import Clock, SystemClock
-from ..display import visible
-from ..relying_party import RelyingParty, StoredKey, VerificationError
-from ..stores.interface import Store
+from ..server.answers import InvalidParamsError
+from ..server.clock import Clock, SystemClock
+from ..server.visible_text import visible
 from .enrolment import RETENTION, Enrolment
 from .records import Approval, Attempt, ChallengeRecord, CredentialRecord, Describe, GatedTool
-from .refusals import ApprovalRefusal, InvalidParamsError
+from .refusals import ApprovalRefusal
+from .relying_party import RelyingParty, StoredKey, VerificationError
+from .store import Store
 from .times import iso_8601, whole_milliseconds
 
 Result = TypeVar("Result")

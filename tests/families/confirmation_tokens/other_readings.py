@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
+from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import (
     INVALID_MESSAGE,
     ConfirmationGate,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import Attempt, TokenRecord
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
-from pytest_mcp_approval.reference_server.confirmation_tokens.wing import ConfirmationWing
-from pytest_mcp_approval.reference_server.server import ReferenceServer, build
+from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
+from tests.mutants.registry import having
 
 
 class AsksAboutHarmlessThings(ConfirmationGate):
@@ -56,8 +57,8 @@ class ShowsTheSameTokenAgain(ConfirmationGate):
 
 
 def _built(gate: type[ConfirmationGate], options: dict[str, Any]) -> ReferenceServer:
-    wing = type(gate.__name__, (ConfirmationWing,), {"gate_class": gate})
-    return build(**{**options, "wings": {**options.get("wings", {}), wing.family: wing}})
+    extension = type(gate.__name__, (ConfirmationExtension,), {"gate_class": gate})
+    return having(extension, options)
 
 
 def asks(**options: Any) -> ReferenceServer:

@@ -6,14 +6,14 @@ import datetime
 import os
 from pathlib import Path
 
-from pytest_mcp_approval.reference_server.execution_tokens.nonces import FolderNonceLog
-from pytest_mcp_approval.reference_server.execution_tokens.strict_json import JsonError, read_json
-from pytest_mcp_approval.reference_server.execution_tokens.tokens import read_secret
-from pytest_mcp_approval.reference_server.execution_tokens.verification import (
+from pytest_mcp_approval.reference_server.execution_tokens.gate import (
     Refusal,
     Request,
     Verifier,
 )
+from pytest_mcp_approval.reference_server.execution_tokens.store import FolderNonceLog
+from pytest_mcp_approval.reference_server.execution_tokens.strict_json import JsonError, read_json
+from pytest_mcp_approval.reference_server.execution_tokens.tokens import read_secret
 
 seen: set[str] = set()
 

@@ -17,12 +17,13 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_cred
 )
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import OAuth2
 from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions, Question
-from pytest_mcp_approval.reference_server.gateway_consent.gateway import Gateway
+from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
-from pytest_mcp_approval.reference_server.gateway_consent.wing import GatewayWing
-from pytest_mcp_approval.reference_server.server import Context, ReferenceServer, build
+from pytest_mcp_approval.reference_server.server.mcp_server import Context, ReferenceServer
 from tests.mutants.gateway_consent_oauth_server import _Answers
-from tests.mutants.gateway_consent_parts import in_wing
+from tests.mutants.gateway_consent_parts import in_extension
+from tests.mutants.registry import having
 
 LENIENT: dict[str, tuple[str, str]] = {}
 
@@ -31,10 +32,8 @@ def served(part: type) -> Callable[..., ReferenceServer]:
     """A factory of the reference server with this part."""
 
     def make(**options: Any) -> ReferenceServer:
-        if issubclass(part, ReferenceServer):
-            return build(server_class=part, **options)
-        wing = part if issubclass(part, GatewayWing) else in_wing(part)
-        return build(**{**options, "wings": {**options.get("wings", {}), wing.family: wing}})
+        known = issubclass(part, (ReferenceServer, GatewayExtension))
+        return having(part if known else in_extension(part), options)
 
     make.mcp_approval_reference = True  # type: ignore[attr-defined]
     return make
@@ -49,7 +48,7 @@ def lenient(rule: str, warning: str) -> Callable[[type], Callable[..., Reference
 
 
 @lenient("consent-required", "toolDescription is not what the tool's listing says")
-class WritesMoreThanTheListing(GatewayWing):
+class WritesMoreThanTheListing(GatewayExtension):
     """Tells the agent of the app as well."""
 
     def refuse(self, refusal: GatewayRefusal) -> dict[str, Any]:

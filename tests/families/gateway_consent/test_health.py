@@ -16,7 +16,7 @@ from pytest_mcp_approval.families.gateway_consent.health import honest_approval
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Refusal
 from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions, Question
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
-from pytest_mcp_approval.reference_server.gateway_consent.gateway import Gateway
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
 from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.target import Target, open_target

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
+from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import Operation, Outcome
-from pytest_mcp_approval.reference_server.prepare_confirm.options import Options, read_options
-from pytest_mcp_approval.reference_server.prepare_confirm.wing import PrepareConfirmWing
-from pytest_mcp_approval.reference_server.server import ReferenceServer, build
-from tests.mutants.prepare_confirm_parts import in_wing
+from pytest_mcp_approval.reference_server.prepare_confirm.settings import Options, read_options
+from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
+from tests.mutants.prepare_confirm_parts import in_extension
+from tests.mutants.registry import having
 
 
 class OneMutation(ConfirmationGate):
@@ -46,7 +47,7 @@ class GivesBack(ConfirmationGate):
         return outcome
 
 
-class ZeroIsAtOnce(PrepareConfirmWing):
+class ZeroIsAtOnce(PrepareConfirmExtension):
     """A lifetime of nothing, or less, is one that has ended when it begins."""
 
     def read_options(self, settings: Mapping[str, Any]) -> Options:
@@ -55,8 +56,8 @@ class ZeroIsAtOnce(PrepareConfirmWing):
 
 
 def _built(gate: type[Any], options: dict[str, Any]) -> ReferenceServer:
-    wing = gate if issubclass(gate, PrepareConfirmWing) else in_wing(gate)
-    return build(**{**options, "wings": {**options.get("wings", {}), wing.family: wing}})
+    extension = gate if issubclass(gate, PrepareConfirmExtension) else in_extension(gate)
+    return having(extension, options)
 
 
 def one_mutation(**options: Any) -> ReferenceServer:

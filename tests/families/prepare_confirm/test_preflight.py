@@ -21,12 +21,12 @@ SETTINGS = Settings(targets=("reference",))
 def target_with() -> Iterator[Callable[..., Target]]:
     opened: list[Target] = []
 
-    def make(known: bool = True, **settings: Any) -> Target:
-        target = open_target("reference", replace(SETTINGS, **settings))
+    def make(known: bool = True, target: str = "reference", **settings: Any) -> Target:
+        opened_target = open_target(target, replace(SETTINGS, **settings))
         if not known:
-            target.known_settings = {}  # as a server that nobody here has ever seen
-        opened.append(target)
-        return target
+            opened_target.known_settings = {}  # as a server that nobody here has ever seen
+        opened.append(opened_target)
+        return opened_target
 
     yield make
     for target in opened:
@@ -71,14 +71,11 @@ def test_three_lines_are_enough(target_with):
 
 
 def test_a_server_without_pairs_is_left_alone(target_with):
-    other = target_with().undeclared()
-    try:
-        with pytest.raises(NotOffered, match="lists no prepare_x with a confirm_x"):
-            look(other, Preflight())
-        methods = [one.method for one in other.transport.transcript.entries]
-        assert "tools/call" not in methods
-    finally:
-        other.close()
+    other = target_with(target="python:tests.families.prepare_confirm.without_pairs:make")
+    with pytest.raises(NotOffered, match="lists no prepare_x with a confirm_x"):
+        look(other, Preflight())
+    methods = [one.method for one in other.transport.transcript.entries]
+    assert "tools/call" not in methods
 
 
 def test_tools_that_are_not_there_stop_the_run(target_with):

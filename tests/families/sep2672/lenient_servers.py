@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_mcp_approval.reference_server.relying_party import RelyingParty
-from pytest_mcp_approval.reference_server.server import ReferenceServer, build
-from pytest_mcp_approval.reference_server.tools import DEMONSTRATION_TOOLS
+from pytest_mcp_approval.reference_server.sep2672.demonstration import DEMONSTRATION_TOOLS, Tool
+from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
+from pytest_mcp_approval.reference_server.sep2672.relying_party import RelyingParty
+from pytest_mcp_approval.reference_server.sep2672.settings import Options
+from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
+from tests.mutants.registry import having
 
 
 class _KeepsNames(RelyingParty):
@@ -17,14 +20,17 @@ class _KeepsNames(RelyingParty):
 
 def keeps_the_names_in_transports(**options: Any) -> ReferenceServer:
     """Keeps of a list of transports what is a name."""
-    return build(relying_party=_KeepsNames(), **options)
+    return having(_KeepsNames, options)
+
+
+class _OneTool(Sep2672Extension):
+    def offered_tools(self, options: Options) -> tuple[Tool, ...]:
+        return tuple(tool for tool in DEMONSTRATION_TOOLS if tool.name == "place_trade")
 
 
 def has_one_gated_tool(**options: Any) -> ReferenceServer:
     """Lists one gated tool, of class cross-platform, and what shows the effects."""
-    wanted = ("place_trade", "list_effects")
-    tools = [tool for tool in DEMONSTRATION_TOOLS if tool.name in wanted]
-    return build(**{**options, "tools": tools, "wings": {}})
+    return having(_OneTool, {**options, "extensions": {}})
 
 
 for factory in (keeps_the_names_in_transports, has_one_gated_tool):

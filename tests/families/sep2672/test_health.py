@@ -44,7 +44,7 @@ def test_a_server_that_is_well_serves_twice(target: ReferenceTarget):
 def test_the_step_that_fails_is_named(
     target: ReferenceTarget, step: str, said: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(target.server.gate, step, _failing)
+    monkeypatch.setattr(target.server.extension("sep2672").gate, step, _failing)
     assert honest_approval(target).startswith(said)
 
 
@@ -65,7 +65,7 @@ def test_a_kept_passkey_still_shows_that_enrolment_fails(
 ):
     monkeypatch.setattr(target, "can_reset", False)
     assert honest_approval(target) == ""
-    monkeypatch.setattr(target.server.gate, "begin_enrolment", _failing)
+    monkeypatch.setattr(target.server.extension("sep2672").gate, "begin_enrolment", _failing)
     assert honest_approval(target).startswith("approval/enroll/begin: ")
 
 
@@ -77,7 +77,7 @@ def test_without_a_tool_that_may_run_it_says_what_to_configure(target: Reference
 
 
 def _counted(target: ReferenceTarget, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    gate = target.server.gate
+    gate = target.server.extension("sep2672").gate
     finish: Callable[..., Any] = gate.finish_enrolment
     seen: list[Any] = []
 

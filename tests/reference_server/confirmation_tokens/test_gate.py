@@ -16,7 +16,6 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     TokenCode,
     is_token,
 )
-from pytest_mcp_approval.reference_server.clock import SettableClock
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import Operation
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
@@ -24,11 +23,12 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.settings import (
     GateSettings,
     Limit,
 )
-from pytest_mcp_approval.reference_server.confirmation_tokens.sql import SqlTokenStore
+from pytest_mcp_approval.reference_server.confirmation_tokens.sql_store import SqlTokenStore
 from pytest_mcp_approval.reference_server.confirmation_tokens.store import (
     MemoryTokenStore,
     TokenStore,
 )
+from pytest_mcp_approval.reference_server.server.clock import SettableClock
 
 START = datetime.datetime(2026, 1, 28, 12, tzinfo=datetime.UTC)
 PARAMS = {"owner": "acme", "repo": "widgets"}

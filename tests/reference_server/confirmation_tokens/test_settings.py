@@ -9,7 +9,7 @@ import pytest
 
 from pytest_mcp_approval.reference_server.command_line import main
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import SettingsReader
-from pytest_mcp_approval.reference_server.wings import WingSettingError
+from pytest_mcp_approval.reference_server.server.extension import ExtensionSettingError
 
 TOLERANCE = "clock_skew_tolerance_seconds"
 
@@ -49,7 +49,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("table", "said"), BAD, ids=str)
 def test_a_bad_setting_is_one_line(table: dict[str, Any], said: str):
-    with pytest.raises(WingSettingError) as caught:
+    with pytest.raises(ExtensionSettingError) as caught:
         SettingsReader().read(table)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)

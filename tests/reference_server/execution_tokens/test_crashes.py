@@ -19,10 +19,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_mcp_approval.reference_server.execution_tokens.nonces import FolderNonceLog, NonceLog
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Refusal, Verifier
 from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter, Operator
+from pytest_mcp_approval.reference_server.execution_tokens.store import FolderNonceLog, NonceLog
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
-from pytest_mcp_approval.reference_server.execution_tokens.verification import Refusal, Verifier
 
 SECRET = b"a secret of these tests, 16+"
 CONTENT = b"echo once\n"
@@ -40,7 +40,7 @@ def folder_log(place: Path) -> NonceLog:
 
 
 def sql_log(place: Path) -> NonceLog:
-    from pytest_mcp_approval.reference_server.execution_tokens.nonce_store import SqlNonceLog
+    from pytest_mcp_approval.reference_server.execution_tokens.sql_store import SqlNonceLog
 
     return SqlNonceLog(f"sqlite:///{place / 'nonces.db'}")
 

@@ -5,39 +5,47 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mcp.shared.exceptions import MCPError
-
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Refusal
 from pytest_mcp_approval.reference_server import SettableClock
-from pytest_mcp_approval.reference_server.effects import Effects
-from pytest_mcp_approval.reference_server.gateway_consent.wing import GatewayWing
-from pytest_mcp_approval.reference_server.wings import Backing, Caller, WingParts
+from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
+from pytest_mcp_approval.reference_server.server.answers import ErrorAnswer, InvalidParamsError
+from pytest_mcp_approval.reference_server.server.effects import Effects
+from pytest_mcp_approval.reference_server.server.extension import (
+    Backing,
+    Caller,
+    ExtensionParts,
+)
 from tests.reference_server.gateway_consent.person import choose
 
 
 class House:
-    """A wing that can be restarted over what it had stored."""
+    """An extension that can be restarted over what it had stored."""
 
     def __init__(self, url: str | None = None, **settings: Any) -> None:
         self.backing, self.settings = Backing(url), settings
         self.clock, self.effects = SettableClock(), Effects()
-        self.wing = self.new_wing()
+        self.extension = self.new_extension()
         self.codes: list[tuple[int, str]] = []
 
-    def new_wing(self) -> GatewayWing:
-        return GatewayWing(WingParts(self.clock, self.effects, self.backing, self.settings))
+    def new_extension(self) -> GatewayExtension:
+        return GatewayExtension(
+            ExtensionParts(self.clock, self.effects, self.backing, self.settings)
+        )
 
     def restart(self) -> None:
-        self.wing.close()
-        self.wing = self.new_wing()
+        self.extension.close()
+        self.extension = self.new_extension()
 
     def call(self, name: str, client: str = "A", **arguments: Any) -> Any:
         """The result, or the error's data."""
         try:
-            result = self.wing.call(name, arguments, Caller("user", "session", client))
-        except MCPError as refusal:
-            self.codes.append((refusal.error.code, refusal.error.data["code"]))
-            return refusal.error.data
+            result = self.extension.call(name, arguments, Caller("user", "session", client))
+        except InvalidParamsError:
+            raise
+        except ErrorAnswer as refusal:
+            error = refusal.to_error()
+            self.codes.append((error["code"], error["data"]["code"]))
+            return error["data"]
         assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
         return result["structuredContent"]
 
@@ -56,5 +64,5 @@ class House:
         assert choose(asked["consentUrl"], choice, remember=remember).status == 200
 
     def close(self) -> None:
-        self.wing.close()
+        self.extension.close()
         self.backing.close()

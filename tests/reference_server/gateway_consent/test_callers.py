@@ -17,7 +17,7 @@ import pytest
 from pytest_mcp_approval.families.gateway_consent.vocabulary import VAULT_KEY_VARIABLE, Choice
 from pytest_mcp_approval.reference_server import build
 from pytest_mcp_approval.reference_server.command_line import main
-from pytest_mcp_approval.reference_server.gateway_consent.wing import GatewayWing
+from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
 from tests.reference_server.gateway_consent.person import choose
 from tests.reference_server.running import (
     HANDSHAKE,
@@ -81,7 +81,7 @@ class Client:
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    server = build(wings={GatewayWing.family: GatewayWing})
+    server = build(extensions={GatewayExtension.family: GatewayExtension})
     with serving(server) as found:
         yield found
     server.close()

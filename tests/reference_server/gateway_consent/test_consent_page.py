@@ -11,7 +11,6 @@ import pytest
 
 from pytest_mcp_approval.families.gateway_consent.vocabulary import CHOICE_NAMES, Choice
 from pytest_mcp_approval.reference_server import SettableClock
-from pytest_mcp_approval.reference_server.display import visible
 from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions
 from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration import DESCRIPTORS
@@ -19,6 +18,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.descriptors import rea
 from pytest_mcp_approval.reference_server.gateway_consent.listener import Listener
 from pytest_mcp_approval.reference_server.gateway_consent.pages import style_routes
 from pytest_mcp_approval.reference_server.gateway_consent.vault import MemoryVault, VaultError
+from pytest_mcp_approval.reference_server.server.visible_text import visible
 from tests.reference_server.gateway_consent.person import Answer, choose, request
 
 MAIL = "com.example.mail"

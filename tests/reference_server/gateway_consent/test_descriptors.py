@@ -28,7 +28,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.descriptors import (
     read_app,
     read_apps,
 )
-from pytest_mcp_approval.reference_server.gateway_consent.options import read_options
+from pytest_mcp_approval.reference_server.gateway_consent.settings import read_options
 
 _NAMES = st.text(st.sampled_from("ab:%3A25-\u202e "), min_size=1, max_size=6)
 

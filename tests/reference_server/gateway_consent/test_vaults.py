@@ -21,8 +21,8 @@ from keyring.backends.chainer import ChainerBackend
 
 from pytest_mcp_approval.families.gateway_consent.vocabulary import VAULT_KEY_VARIABLE
 from pytest_mcp_approval.reference_server.gateway_consent import vault_keyring
-from pytest_mcp_approval.reference_server.gateway_consent.options import Storage, read_options
-from pytest_mcp_approval.reference_server.gateway_consent.storage import (
+from pytest_mcp_approval.reference_server.gateway_consent.settings import Storage, read_options
+from pytest_mcp_approval.reference_server.gateway_consent.store import (
     folder_of,
     kind_of,
     open_vault,

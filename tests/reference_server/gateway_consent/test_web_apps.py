@@ -35,7 +35,7 @@ class Street(House):
     def values(self, name: str) -> list[str]:
         """What the person has from the app's own pages, for each step of the dialog."""
         place = name.partition(":")[0].rpartition(".")[2]
-        known = self.wing.demonstration.secrets.of(place)
+        known = self.extension.demonstration.secrets.of(place)
         if "cookies" in known:
             return ["; ".join(f"{cookie}={value}" for cookie, value in known["cookies"].items())]
         return [str(value) for value in known.values()]
@@ -72,10 +72,10 @@ def street() -> Iterator[Street]:
 def test_a_tool_is_run_once_everybody_has_agreed(street: Street, name: str) -> None:
     street.open(name)
     assert len(street.effects) == 0
-    assert len(street.wing.demonstration.effects) == 0
+    assert len(street.extension.demonstration.effects) == 0
     assert street.code(name, **CALLS[name]) is None
     assert [one["tool"] for one in street.effects] == [name]
-    assert len(street.wing.demonstration.effects) == 1
+    assert len(street.extension.demonstration.effects) == 1
     # Another caller has neither the consent nor the credential.
     street.decide(name, Choice.TOOL, "B")
     assert street.code(name, "B", **CALLS[name]) == Refusal.AUTHORIZATION_REQUIRED
@@ -88,7 +88,7 @@ def test_an_app_learns_nothing_before_consent(street: Street) -> None:
     street.call("gateway_status")
     for name, arguments in CALLS.items():
         assert street.code(name, **arguments) == Refusal.CONSENT_REQUIRED
-    assert street.wing.demonstration.journal.to_json() == []
+    assert street.extension.demonstration.journal.to_json() == []
 
 
 def test_a_denied_tool_is_not_authorised_either(street: Street) -> None:
@@ -101,7 +101,7 @@ def test_a_credential_that_the_app_forgot_is_asked_for_again(street: Street) -> 
     name = "com.example.mail:sendEmail"
     street.open(name)
     assert street.code(name, **CALLS[name]) is None
-    street.wing.demonstration.reset()
+    street.extension.demonstration.reset()
     assert street.code(name, **CALLS[name]) == Refusal.AUTHORIZATION_REQUIRED
 
 
@@ -135,9 +135,9 @@ def test_no_credential_is_in_a_file_in_the_log_or_in_an_answer(
                 answers.append(json.dumps(street.call(name, "A caller in clear", **arguments)))
         folder = Path(street.call("gateway_status")["folder"])
         files = b"\n".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-        vault = street.wing.vault
+        vault = street.extension.vault
         kept = [vault.load("credential", *key) for key in vault.keys("credential")]
-        secrets = set(street.wing.demonstration.secrets.values())
+        secrets = set(street.extension.demonstration.secrets.values())
         for record in kept:
             assert record is not None
             members = ("value", "accessToken", "refreshToken", "appSecret")

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import pytest_mcp_approval.reference_server.pages
+import pytest_mcp_approval.reference_server.sep2672.pages
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.reference_server import build
 from tests.reference_server.running import exchange, process, serving
 
-FOLDER = Path(pytest_mcp_approval.reference_server.pages.__file__).parent
+FOLDER = Path(pytest_mcp_approval.reference_server.sep2672.pages.__file__).parent
 SCRIPTS = sorted(FOLDER.glob("*.js"))
 NOTHING_INLINE = {
     "default-src": "'none'",
@@ -136,7 +136,7 @@ def test_every_reason_has_words_of_its_own():
 
 def test_the_wheel_and_the_source_archive_hold_the_pages(tmp_path):
     pytest.importorskip("hatchling")
-    root = FOLDER.parents[2]
+    root = FOLDER.parents[3]
     script = (
         "import sys; from hatchling.builders.wheel import WheelBuilder\n"
         "from hatchling.builders.sdist import SdistBuilder\n"
@@ -152,4 +152,5 @@ def test_the_wheel_and_the_source_archive_hold_the_pages(tmp_path):
         cwd=tmp_path,
     ).stdout.splitlines()
     for name in ("index.html", "style.css", "icon.svg", *(script.name for script in SCRIPTS)):
-        assert sum(line.endswith(f"reference_server/pages/{name}") for line in listed) == 2, name
+        ending = f"reference_server/sep2672/pages/{name}"
+        assert sum(line.endswith(ending) for line in listed) == 2, name

@@ -28,7 +28,7 @@ class Site:
         port = self._running.enter_context(serving(self.server, **options))
         self.port = port
         self.url = f"http://localhost:{port}/"
-        self.server.gate.relying_party.accept_origin(self.url.rstrip("/"))
+        self.server.extension("sep2672").gate.relying_party.accept_origin(self.url.rstrip("/"))
 
     def stop(self) -> None:
         self._running.close()

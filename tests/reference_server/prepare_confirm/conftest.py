@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from pytest_mcp_approval.reference_server.clock import SettableClock
-from pytest_mcp_approval.reference_server.effects import Effects
 from pytest_mcp_approval.reference_server.prepare_confirm.back_end import BACK_ENDS
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import OPERATIONS
-from pytest_mcp_approval.reference_server.prepare_confirm.options import read_options
-from pytest_mcp_approval.reference_server.prepare_confirm.sql_state import SqlState
-from pytest_mcp_approval.reference_server.prepare_confirm.state import MemoryState, State
+from pytest_mcp_approval.reference_server.prepare_confirm.settings import read_options
+from pytest_mcp_approval.reference_server.prepare_confirm.sql_store import SqlState
+from pytest_mcp_approval.reference_server.prepare_confirm.store import MemoryState, State
+from pytest_mcp_approval.reference_server.server.clock import SettableClock
+from pytest_mcp_approval.reference_server.server.effects import Effects
 
 START = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
 NAMED = {operation.name: operation for operation in OPERATIONS}

@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason, meanings_of
-from pytest_mcp_approval.reference_server.tools import InvalidArgumentsError
+from pytest_mcp_approval.reference_server.server.answers import InvalidParamsError
 
 TWO = ["proj-1", "proj-2"]
 
@@ -86,7 +86,7 @@ def test_there_is_no_token_for_what_cannot_happen(desk, operation, arguments, wo
     ids=str,
 )
 def test_arguments_of_other_kinds_are_refused(desk, arguments):
-    with pytest.raises(InvalidArgumentsError):
+    with pytest.raises(InvalidParamsError):
         desk.prepare("close_projects", **arguments)
 
 

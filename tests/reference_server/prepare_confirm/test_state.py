@@ -7,13 +7,17 @@ import threading
 
 import pytest
 
-from pytest_mcp_approval.reference_server.clock import SettableClock
-from pytest_mcp_approval.reference_server.effects import Effects
+from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.records import Attempt, Project, User
-from pytest_mcp_approval.reference_server.prepare_confirm.sql_state import SqlState
-from pytest_mcp_approval.reference_server.prepare_confirm.state import MOST_ATTEMPTS
-from pytest_mcp_approval.reference_server.prepare_confirm.wing import PrepareConfirmWing
-from pytest_mcp_approval.reference_server.wings import Backing, Caller, WingParts
+from pytest_mcp_approval.reference_server.prepare_confirm.sql_store import SqlState
+from pytest_mcp_approval.reference_server.prepare_confirm.store import MOST_ATTEMPTS
+from pytest_mcp_approval.reference_server.server.clock import SettableClock
+from pytest_mcp_approval.reference_server.server.effects import Effects
+from pytest_mcp_approval.reference_server.server.extension import (
+    Backing,
+    Caller,
+    ExtensionParts,
+)
 
 START = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
 HOUR = datetime.timedelta(hours=1)
@@ -112,18 +116,18 @@ def test_a_database_keeps_everything(database_url):
     second.close()
 
 
-def test_a_wing_finds_its_state_again_and_makes_none_before_it_is_needed(tmp_path):
+def test_a_extension_finds_its_state_again_and_makes_none_before_it_is_needed(tmp_path):
     backing = Backing(f"sqlite:///{tmp_path}/s.db")
 
-    def wing():
-        return PrepareConfirmWing(WingParts(SettableClock(START), Effects(), backing))
+    def extension():
+        return PrepareConfirmExtension(ExtensionParts(SettableClock(START), Effects(), backing))
 
-    first, somebody = wing(), Caller("somebody")
+    first, somebody = extension(), Caller("somebody")
     first.reset()
     assert not (tmp_path / "s.db").exists()
     first.call("create_user", {"username": "x", "name": "X", "email": "x@x"}, somebody)
-    assert wing().gate.state.user("x") is not None
-    last = wing()
+    assert extension().gate.state.user("x") is not None
+    last = extension()
     last.reset()
     assert last.gate.state.user("x") is None
     backing.close()

@@ -9,10 +9,10 @@ import pytest
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason, split_token
 from pytest_mcp_approval.reference_server.prepare_confirm import tokens
-from pytest_mcp_approval.reference_server.prepare_confirm.options import read_options
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
+from pytest_mcp_approval.reference_server.prepare_confirm.settings import read_options
 from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint, fingerprint
-from pytest_mcp_approval.reference_server.wings import WingSettingError
+from pytest_mcp_approval.reference_server.server.extension import ExtensionSettingError
 
 NOW = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
 MINUTE = datetime.timedelta(minutes=1)
@@ -95,15 +95,15 @@ def test_a_fingerprint_tells_tokens_apart_and_shows_none():
     "minutes", [0, -1, -0.5, 1441, True, "5", None, float("nan"), float("inf")]
 )
 def test_lifetimes_that_are_none_are_refused(minutes):
-    with pytest.raises(WingSettingError, match="expiry_minutes: got "):
+    with pytest.raises(ExtensionSettingError, match="expiry_minutes: got "):
         read_options({"expiry_minutes": minutes})
-    with pytest.raises(WingSettingError, match=r"expiry_minutes_of\.delete_user: got "):
+    with pytest.raises(ExtensionSettingError, match=r"expiry_minutes_of\.delete_user: got "):
         read_options({"expiry_minutes_of": {"delete_user": minutes}})
 
 
 @pytest.mark.parametrize("key", ["", "   ", "short", 5, " " * 40])
 def test_keys_that_are_none_are_refused_and_not_shown(key):
-    with pytest.raises(WingSettingError, match="secret_key: got ") as error:
+    with pytest.raises(ExtensionSettingError, match="secret_key: got ") as error:
         read_options({"secret_key": key})
     assert "short" not in str(error.value)
 
@@ -121,5 +121,5 @@ def test_keys_that_are_none_are_refused_and_not_shown(key):
     ids=str,
 )
 def test_settings_that_cannot_be_followed_are_one_line(settings):
-    with pytest.raises(WingSettingError, match=r"^\S+: got .*expected"):
+    with pytest.raises(ExtensionSettingError, match=r"^\S+: got .*expected"):
         read_options(settings)

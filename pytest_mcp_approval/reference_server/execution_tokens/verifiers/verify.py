@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pytest_mcp_approval.families.execution_tokens.vocabulary import Reason
-from pytest_mcp_approval.reference_server.execution_tokens.nonces import FolderNonceLog
-from pytest_mcp_approval.reference_server.execution_tokens.strict_json import JsonError, read_json
-from pytest_mcp_approval.reference_server.execution_tokens.tokens import SecretError, read_secret
-from pytest_mcp_approval.reference_server.execution_tokens.verification import (
+from pytest_mcp_approval.reference_server.execution_tokens.gate import (
     Refusal,
     Request,
     Verifier,
 )
+from pytest_mcp_approval.reference_server.execution_tokens.store import FolderNonceLog
+from pytest_mcp_approval.reference_server.execution_tokens.strict_json import JsonError, read_json
+from pytest_mcp_approval.reference_server.execution_tokens.tokens import SecretError, read_secret
 
 
 class UsageError(ValueError):

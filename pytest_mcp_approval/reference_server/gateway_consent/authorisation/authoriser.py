@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ....families.gateway_consent.vocabulary import AuthType
-from ...clock import Clock
+from ...server.clock import Clock
 from .. import http_client
 from ..descriptors import App
 from ..vault import Vault

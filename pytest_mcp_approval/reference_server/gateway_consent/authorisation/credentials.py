@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 from typing import Any
 
-from ...clock import Clock
+from ...server.clock import Clock
 from ..log import redactor, secrets_in
 from ..vault import Vault
 

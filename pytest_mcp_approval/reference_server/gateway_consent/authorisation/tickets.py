@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from ...clock import Clock
+from ...server.clock import Clock
 from ..log import redactor
 
 TICKET_SECONDS = 600

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    from ...clock import FileClock, SystemClock
+    from ...server.clock import FileClock, SystemClock
     from .app import DemonstrationApp, descriptors_at
 
     clock = FileClock(given.clock_file) if given.clock_file else SystemClock()

@@ -17,8 +17,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from ....families.gateway_consent.vocabulary import AuthType
-from ...clock import Clock, SystemClock
-from ...effects import Effects
+from ...server.clock import Clock, SystemClock
+from ...server.effects import Effects
 from ..demonstration import CLIENT_ID, DESCRIPTORS, PLACE, demonstration_apps
 from ..descriptors import App
 from ..listener import Listener

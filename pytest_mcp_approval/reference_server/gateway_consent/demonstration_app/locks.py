@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ....families.gateway_consent.vocabulary import APP_TOKEN_SECONDS
-from ...clock import Clock
+from ...server.clock import Clock
 from .grants import digest
 from .oauth import AuthorisationServer
 

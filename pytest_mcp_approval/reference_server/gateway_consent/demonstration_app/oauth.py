@@ -31,7 +31,7 @@ from oauthlib.oauth2.rfc6749.grant_types import (  # type: ignore[import-untyped
     RefreshTokenGrant,
 )
 
-from ...clock import Clock
+from ...server.clock import Clock
 from . import spelling
 from .grants import Allowed, Grants
 from .spelling import Parameters, SpellingError

@@ -19,7 +19,7 @@ from oauthlib.oauth2 import RequestValidator  # type: ignore[import-untyped]
 from oauthlib.oauth2.rfc6749 import errors  # type: ignore[import-untyped]
 
 from ....families.gateway_consent.vocabulary import ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_SECONDS
-from ...clock import Clock
+from ...server.clock import Clock
 from .grants import AccessToken, Allowed, Code, Grants, RefreshToken
 
 CODE_SECONDS = 300

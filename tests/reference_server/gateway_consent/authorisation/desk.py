@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 import pytest
 
-from pytest_mcp_approval.reference_server.clock import SettableClock
 from pytest_mcp_approval.reference_server.gateway_consent import http_client
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation import (
     AuthorisationNeeded,
@@ -22,6 +21,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
 from pytest_mcp_approval.reference_server.gateway_consent.listener import Listener
 from pytest_mcp_approval.reference_server.gateway_consent.pages import style_routes
 from pytest_mcp_approval.reference_server.gateway_consent.vault import MemoryVault
+from pytest_mcp_approval.reference_server.server.clock import SettableClock
 from tests.reference_server.gateway_consent.visitor import Page, Visitor
 
 START = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.axe import violations
 
@@ -46,8 +47,7 @@ def test_two_steps_by_keyboard(desk, page, scheme):
     page.goto(desk.needed("office"))
     for label, value in (("App ID", known["appId"]), ("App Secret", known["appSecret"])):
         field = page.get_by_label(label)
-        field.wait_for()
-        assert field.evaluate("field => field === document.activeElement")
+        expect(field).to_be_focused()  # which a browser does a moment after the field is there
         assert violations(page) == []
         page.keyboard.type(value)
         page.keyboard.press("Enter")

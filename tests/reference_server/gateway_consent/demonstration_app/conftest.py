@@ -4,8 +4,8 @@ import datetime
 
 import pytest
 
-from pytest_mcp_approval.reference_server.clock import SettableClock
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import DemonstrationApp
+from pytest_mcp_approval.reference_server.server.clock import SettableClock
 from tests.reference_server.gateway_consent.demonstration_app.client import REDIRECT, Client
 
 START = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 from oauthlib.oauth2.rfc6749.errors import InvalidGrantError
 
-from pytest_mcp_approval.reference_server.clock import SettableClock
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import grants
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import (
     AccessToken,
@@ -21,6 +20,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.gran
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.validator import (
     Validator,
 )
+from pytest_mcp_approval.reference_server.server.clock import SettableClock
 
 LATER = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
 ALLOWED = Allowed("line", "client", ("read",), ("look",))

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from ...families.confirmation_tokens.vocabulary import Event, TokenType
-from ..stores.database import Database, instant, written
+from ..server.database import Database, instant, written
 from .limits import take
 from .records import AuditEntry, Bucket, TokenRecord
 from .settings import Limit

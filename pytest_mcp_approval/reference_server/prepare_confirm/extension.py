@@ -13,28 +13,28 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from ...families.prepare_confirm import vocabulary as words
-from ..tools import InvalidArgumentsError
-from ..wings import Caller, Wing, WingParts
+from ..server.answers import InvalidParamsError
+from ..server.extension import Caller, Extension, ExtensionParts
 from .back_end import BACK_ENDS
 from .demonstration import TABLE
 from .gate import ConfirmationGate
 from .operations import MOST_IDS, OPERATIONS, Operation, identifier, project_ids, truth
-from .options import Options, read_options
 from .records import ACTIVE, Project, User
-from .state import MemoryState, State
+from .settings import Options, read_options
+from .store import MemoryState, State
 
 _IDS = {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_IDS}
 _TEXT = {"type": "string", "minLength": 1}
 
 
-class PrepareConfirmWing(Wing):
+class PrepareConfirmExtension(Extension):
     """prepare_x and confirm_x for three operations."""
 
     family = words.FAMILY
     known_settings: ClassVar[Mapping[str, Any]] = TABLE
     gate_class: ClassVar[type[ConfirmationGate]] = ConfirmationGate
 
-    def __init__(self, parts: WingParts) -> None:
+    def __init__(self, parts: ExtensionParts) -> None:
         super().__init__(parts)
         self.options = self.read_options(parts.settings)
         self._backing = parts.backing
@@ -79,7 +79,7 @@ class PrepareConfirmWing(Wing):
         return MemoryState(self._started)
 
     def _in_database(self, url: str) -> State:
-        from .sql_state import SqlState  # here: memory needs no database
+        from .sql_store import SqlState  # here: memory needs no database
 
         return SqlState(url, self._started)
 
@@ -109,9 +109,7 @@ class PrepareConfirmWing(Wing):
     def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
         given = {} if arguments is None else arguments
         if not isinstance(given, Mapping):
-            raise InvalidArgumentsError(
-                f"arguments: got {type(given).__name__}, expected an object"
-            )
+            raise InvalidParamsError(f"arguments: got {type(given).__name__}, expected an object")
         if name in self._pairs:
             prefix, operation = self._pairs[name]
             act = self.gate.prepare if prefix == words.PREPARE else self.gate.confirm
@@ -148,7 +146,7 @@ class PrepareConfirmWing(Wing):
         """Puts projects in place, new or changed."""
         given = arguments.get("projects")
         if not isinstance(given, list) or not 0 < len(given) <= MOST_IDS:
-            raise InvalidArgumentsError(f"projects: expected a list of 1 to {MOST_IDS}")
+            raise InvalidParamsError(f"projects: expected a list of 1 to {MOST_IDS}")
         projects = [
             Project(
                 project_id=identifier(_member(one, "project_id"), "project_id"),
@@ -208,14 +206,14 @@ def _entry(
 
 def _member(value: Any, name: str) -> Any:
     if not isinstance(value, Mapping):
-        raise InvalidArgumentsError(f"projects: got {ascii(value)[:40]}, expected objects")
+        raise InvalidParamsError(f"projects: got {ascii(value)[:40]}, expected objects")
     return value.get(name)
 
 
 def _count(value: Mapping[str, Any], name: str) -> int:
     count = value.get(name, 0)
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= 10**6:
-        raise InvalidArgumentsError(f"{name}: got {ascii(count)[:40]}, expected a whole number")
+        raise InvalidParamsError(f"{name}: got {ascii(count)[:40]}, expected a whole number")
     return count
 
 

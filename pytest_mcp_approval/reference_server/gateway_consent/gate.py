@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...families.gateway_consent.vocabulary import UNKNOWN_CLIENT, Kind, tool_name
-from ..effects import Effects
-from ..tools import InvalidArgumentsError
-from ..wings import Caller
+from ..server.answers import InvalidParamsError
+from ..server.effects import Effects
+from ..server.extension import Caller
 from . import execution, refusals
 from .consent import Decisions, Question
 from .descriptors import App, AppTool
@@ -79,7 +79,7 @@ class Gateway:
         length = len(who.client)
         if length > LONGEST_NAME:
             # A page could not show the whole of it, and two names would look like one.
-            raise InvalidArgumentsError(
+            raise InvalidParamsError(
                 f"clientInfo.name: got {length} characters, expected {LONGEST_NAME} at most"
             )
         return who.client or UNKNOWN_CLIENT
@@ -109,18 +109,16 @@ class Gateway:
     def check_arguments(self, tool: AppTool, arguments: Any) -> dict[str, Any]:
         given = {} if arguments is None else arguments
         if not isinstance(given, Mapping):
-            raise InvalidArgumentsError(
-                f"arguments: got {type(given).__name__}, expected an object"
-            )
+            raise InvalidParamsError(f"arguments: got {type(given).__name__}, expected an object")
         for name in tool.required:
             if name not in given:
-                raise InvalidArgumentsError(f"{ascii(name)[:60]}: got nothing, expected a value")
+                raise InvalidParamsError(f"{ascii(name)[:60]}: got nothing, expected a value")
         for name, value in given.items():
             if name not in tool.parameters:
-                raise InvalidArgumentsError(f"{ascii(name)[:60]}: this tool has no such parameter")
+                raise InvalidParamsError(f"{ascii(name)[:60]}: this tool has no such parameter")
             kinds = _SCHEMA_TYPES.get(str(tool.parameters[name].get("type")), (object,))
             if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-                raise InvalidArgumentsError(
+                raise InvalidParamsError(
                     f"{ascii(name)[:60]}: got {type(value).__name__}, expected "
                     f"{ascii(tool.parameters[name].get('type'))[:40]}"
                 )

@@ -9,7 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ...families.prepare_confirm.vocabulary import DEFAULT_EXPIRY_MINUTES
-from ..wings import WingSettingError
+from ..server.extension import ExtensionSettingError
 from .back_end import BACK_ENDS
 from .operations import OPERATIONS
 
@@ -36,14 +36,14 @@ class Options:
 
 
 def read_options(settings: Mapping[str, Any]) -> Options:
-    """The options; `WingSettingError` is one line that says what is wrong."""
+    """The options; `ExtensionSettingError` is one line that says what is wrong."""
     for name in settings:
         if name not in _KNOWN:
-            raise WingSettingError(f"{name}: got a setting of that name, expected {_KNOWN}")
+            raise ExtensionSettingError(f"{name}: got a setting of that name, expected {_KNOWN}")
     by_operation = settings.get("expiry_minutes_of", {})
     names = [operation.name for operation in OPERATIONS]
     if not isinstance(by_operation, Mapping) or not set(by_operation) <= set(names):
-        raise WingSettingError(
+        raise ExtensionSettingError(
             f"expiry_minutes_of: got {by_operation!r}, expected minutes for {', '.join(names)}"
         )
     return Options(
@@ -63,9 +63,9 @@ def read_options(settings: Mapping[str, Any]) -> Options:
 def minutes(name: str, value: Any) -> float:
     """Zero is no way to say "the default", and a token of no or negative life would be none."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise WingSettingError(f"{name}: got {value!r}, expected a number of minutes")
+        raise ExtensionSettingError(f"{name}: got {value!r}, expected a number of minutes")
     if not 0 < value <= _LONGEST_MINUTES:
-        raise WingSettingError(
+        raise ExtensionSettingError(
             f"{name}: got {value}, expected more than 0 and at most {_LONGEST_MINUTES} minutes"
         )
     return float(value)
@@ -76,9 +76,9 @@ def secret_key(value: Any) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise WingSettingError(f"secret_key: got {type(value).__name__}, expected text")
+        raise ExtensionSettingError(f"secret_key: got {type(value).__name__}, expected text")
     if len(value.strip()) < _SHORTEST_KEY:
-        raise WingSettingError(
+        raise ExtensionSettingError(
             f"secret_key: got {len(value.strip())} characters, expected {_SHORTEST_KEY} or more; "
             "leave it out for a random one"
         )
@@ -87,7 +87,9 @@ def secret_key(value: Any) -> str | None:
 
 def _back_end(value: Any) -> str:
     if value not in BACK_ENDS:
-        raise WingSettingError(f"back_end: got {value!r}, expected one of {', '.join(BACK_ENDS)}")
+        raise ExtensionSettingError(
+            f"back_end: got {value!r}, expected one of {', '.join(BACK_ENDS)}"
+        )
     return str(value)
 
 
@@ -97,6 +99,6 @@ def _time_zone(value: Any) -> ZoneInfo | None:
     try:
         return ZoneInfo(value)
     except (KeyError, ValueError, TypeError, OSError):
-        raise WingSettingError(
+        raise ExtensionSettingError(
             f"time_zone: got {value!r}, expected a name such as Asia/Kolkata"
         ) from None

@@ -1,7 +1,8 @@
-"""A wing: what one family beside SEP-2672 adds to the reference server.
+"""An extension: what one family adds to the reference server.
 
-It brings tools of its own and a state of its own, and sees every call of its tools as it came. The
-server routes calls to it and tells it when an MCP session ends. Knows no MCP and no specification.
+It brings tools of its own and a state of its own, and sees every call of its tools as it came; it
+may also declare a capability, answer methods of its own and serve pages. The server routes requests
+to it and tells it when an MCP session ends. Knows no specification.
 """
 
 from __future__ import annotations
@@ -9,20 +10,26 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from .answers import ErrorAnswer
 from .clock import Clock
 from .effects import Effects
+
+if TYPE_CHECKING:
+    from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.requests import Request
+    from starlette.routing import Route
 
 Kept = TypeVar("Kept")
 
 
-class WingSettingError(ValueError):
+class ExtensionSettingError(ValueError):
     """A setting that cannot be followed, as `name: got ..., expected ...`: nothing starts."""
 
 
 class Backing:
-    """Where wings keep their state: in memory, or in the database of an SQLAlchemy URL.
+    """Where extensions keep their state: in memory, or in the database of an SQLAlchemy URL.
 
     Whoever restarts or doubles a server keeps it, so that a new server finds what the old one had.
     """
@@ -54,11 +61,17 @@ class Caller:
     user: str
     session: str = ""
     client: str = ""
+    meta: Any = None
+    """The `_meta` of the request, as it came."""
+
+
+Method = Callable[[Caller, str, Any], dict[str, Any]]
+"""Answers a request: who asks, the method, and the params as they came."""
 
 
 @dataclass(frozen=True)
-class WingParts:
-    """What a server lends its wings."""
+class ExtensionParts:
+    """What a server lends its extensions."""
 
     clock: Clock
     effects: Effects
@@ -66,7 +79,7 @@ class WingParts:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Wing(ABC):
+class Extension(ABC):
     """One family's part of the server."""
 
     family: ClassVar[str]
@@ -74,17 +87,25 @@ class Wing(ABC):
     """What a suite that judges this server needs to be told: the family's table in its settings."""
     environment_settings: ClassVar[Mapping[str, str]] = {}
     """Settings without a default, by the variable of the environment that holds each: nobody should
-    read them on a command line. A server that is told nothing of them does not have the wing."""
+    read them on a command line. A server that is not told them does not have the extension."""
 
     @classmethod
     def trial_settings(cls) -> Mapping[str, Any]:
         """What a server that is started only to be judged is told, unless somebody says more."""
         return {}
 
-    def __init__(self, parts: WingParts) -> None:
+    def __init__(self, parts: ExtensionParts) -> None:
         self.clock = parts.clock
         self.effects = parts.effects
         self.settings = parts.settings
+
+    def declare(self, capabilities: dict[str, Any]) -> dict[str, Any]:
+        """The capabilities of `initialize` and `server/discover`, as they go out."""
+        return capabilities
+
+    def methods(self) -> Mapping[str, Method]:
+        """What it answers beside `tools/call`, by the name of the method."""
+        return {}
 
     @abstractmethod
     def listings(self) -> list[dict[str, Any]]:
@@ -94,6 +115,19 @@ class Wing(ABC):
     def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
         """Run one of its tools: the result of tools/call. May be called by several threads."""
 
+    def refuse(self, refusal: ErrorAnswer) -> dict[str, Any]:
+        """What becomes of a refusal: an error, never a result."""
+        raise refusal
+
+    def routes(
+        self,
+        security: TransportSecuritySettings,  # noqa: ARG002
+        endpoint: str,  # noqa: ARG002
+        user_of: Callable[[Request], str],  # noqa: ARG002
+    ) -> list[Route]:
+        """Pages beside the MCP endpoint, for the hosts and origins that `security` allows."""
+        return []
+
     def session_ended(self, session: str) -> None:  # noqa: B027  # most have nothing to do
         """An MCP session is over, whoever ended it."""
 
@@ -102,20 +136,4 @@ class Wing(ABC):
         """As if newly started."""
 
     def close(self) -> None:  # noqa: B027  # most run nothing
-        """The server ends: what the wing runs beside it ends too, what is stored stays."""
-
-
-def default_wings() -> dict[str, type[Wing]]:
-    """The wings that the reference server has, by family."""
-    from .confirmation_tokens.wing import ConfirmationWing
-    from .execution_tokens.wing import ExecutionWing
-    from .gateway_consent.wing import GatewayWing
-    from .prepare_confirm.wing import PrepareConfirmWing
-
-    wings: tuple[type[Wing], ...] = (
-        ConfirmationWing,
-        ExecutionWing,
-        GatewayWing,
-        PrepareConfirmWing,
-    )
-    return {wing.family: wing for wing in wings}
+        """The server ends: what the extension runs beside it ends too, what is stored stays."""

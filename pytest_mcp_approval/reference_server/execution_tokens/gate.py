@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from ...families.execution_tokens.vocabulary import ACTION_TYPE, ALLOWED_HOSTS, Reason
 from .hosts import HostError, is_allowed
-from .nonces import NonceLog
+from .store import NonceLog
 from .tokens import Token, TokenError, canonical_string, sign
 
 

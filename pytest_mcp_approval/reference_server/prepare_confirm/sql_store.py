@@ -16,10 +16,10 @@ from typing import Any
 import sqlalchemy
 from sqlalchemy import BigInteger, Boolean, Column, Integer, MetaData, Table, Text
 
-from ..stores.database import Database, instant, written
+from ..server.database import Database, instant, written
 from .demonstration import PROJECTS, USERS
 from .records import CLOSED, Attempt, Project, User, fresh_version
-from .state import MOST_ATTEMPTS
+from .store import MOST_ATTEMPTS
 
 _PREFIX = "prepare_confirm_"
 _METADATA = MetaData()

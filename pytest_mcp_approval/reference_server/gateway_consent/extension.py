@@ -7,7 +7,6 @@ results and errors; the rules are the gateway's.
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 from collections.abc import Callable, Mapping
@@ -16,19 +15,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ...families.gateway_consent import vocabulary as words
 from ...families.gateway_consent.vocabulary import tool_name
-from ..wings import Caller, Wing, WingParts, WingSettingError
+from ..server.answers import tool_result
+from ..server.extension import Caller, Extension, ExtensionParts, ExtensionSettingError
 from .consent import Decisions, Question
 from .consent_page import ConsentPages
 from .demonstration import PLACE
 from .descriptors import App, AppTool
-from .gateway import Gateway
-from .known_settings import KNOWN_SETTINGS
+from .gate import Gateway
 from .listener import Listener
 from .log import NAME as LOG_NAME
 from .log import logger
-from .options import Options, Storage, read_options
 from .pages import style_routes
-from .refusals import GatewayRefusal
+from .settings import Options, Storage, read_options
+from .suite_settings import KNOWN_SETTINGS
 from .vault import Vault, VaultError
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ _VAULT, _DEMONSTRATION, _DECISIONS, _AUTHORISER = (
 Part = TypeVar("Part")
 
 
-class GatewayWing(Wing):
+class GatewayExtension(Extension):
     """Tools of apps, behind consent. Each part is made by a method that a broken one replaces."""
 
     family = words.FAMILY
@@ -57,7 +56,7 @@ class GatewayWing(Wing):
     decisions_class: ClassVar[type[Decisions]] = Decisions
     pages_class: ClassVar[type[ConsentPages]] = ConsentPages
 
-    def __init__(self, parts: WingParts) -> None:
+    def __init__(self, parts: ExtensionParts) -> None:
         super().__init__(parts)
         self.options = self.read_options(parts.settings)
         self._backing = parts.backing
@@ -67,7 +66,7 @@ class GatewayWing(Wing):
         self._to_reset: set[str] = set()
         self._log: logging.Handler | None = None
         self._demonstration: _Kept | None = None
-        self.listener = Listener(self.routes)
+        self.listener = Listener(self.pages_beside)
         self._tools: dict[str, tuple[App, AppTool]] = {
             tool_name(app.id, tool.name): (app, tool)
             for app in self.options.apps.values()
@@ -88,7 +87,7 @@ class GatewayWing(Wing):
         try:
             _ = self.vault
         except VaultError as error:
-            raise WingSettingError(str(error)) from None
+            raise ExtensionSettingError(str(error)) from None
 
     # ---- parts, each made when it is first needed
 
@@ -105,7 +104,7 @@ class GatewayWing(Wing):
             return self._vault
 
     def make_vault(self, url: str | None = None) -> Vault:
-        from .storage import open_vault  # here: who keeps all in memory needs no cryptography
+        from .store import open_vault  # here: who keeps all in memory needs no cryptography
 
         return open_vault(self.options, url)
 
@@ -148,7 +147,7 @@ class GatewayWing(Wing):
     def consent_url(self, question: Question) -> str:
         return self.listener.url + self.pages.path(question)
 
-    def routes(self) -> list[BaseRoute]:
+    def pages_beside(self) -> list[BaseRoute]:
         """What the listener serves."""
         return [*style_routes(), *self.pages.routes(), *self.authoriser.routes()]
 
@@ -203,7 +202,7 @@ class GatewayWing(Wing):
 
     def folder(self) -> Path | None:
         """Where all files of the gateway are; None if it writes none."""
-        from .storage import folder_of
+        from .store import folder_of
 
         return folder_of(self.vault)
 
@@ -218,28 +217,14 @@ class GatewayWing(Wing):
         if name == words.EXPORT_TOOL:
             return self.result(self.decisions.export())
         app, tool = self._tools[name]
-        try:
-            return self.result(self.gateway.call(caller, app, tool, arguments))
-        except GatewayRefusal as refusal:
-            return self.refuse(refusal)
+        return self.result(self.gateway.call(caller, app, tool, arguments))
 
     def result(self, answer: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "content": [{"type": "text", "text": json.dumps(answer)}],
-            "structuredContent": answer,
-            "isError": False,
-        }
-
-    def refuse(self, refusal: GatewayRefusal) -> dict[str, Any]:
-        """A JSON-RPC error, never a result."""
-        from mcp.shared.exceptions import MCPError
-
-        error = refusal.to_error()
-        raise MCPError(error["code"], error["message"], error["data"])
+        return tool_result(answer)
 
     def status(self) -> dict[str, Any]:
         """What a suite that judges this gateway must know of it; nothing secret."""
-        from .storage import kind_of
+        from .store import kind_of
 
         folder, demonstration = self.folder(), self.demonstration_url
         return {

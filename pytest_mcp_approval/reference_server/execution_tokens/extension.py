@@ -8,25 +8,24 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import json
 import secrets
 import threading
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ...families.execution_tokens import vocabulary as words
-from ..tools import InvalidArgumentsError
-from ..wings import Caller, Wing, WingParts, WingSettingError
-from .nonces import MemoryNonceLog, NonceLog
+from ..server.answers import InvalidParamsError, tool_result
+from ..server.extension import Caller, Extension, ExtensionParts, ExtensionSettingError
+from .gate import Refusal, Verifier
 from .operator import DEFAULT_TTL, LONGEST_TTL, Arbiter, Operator
+from .store import MemoryNonceLog, NonceLog
 from .strict_json import JsonError, read_json
 from .tokens import SecretError, read_secret
-from .verification import Refusal, Verifier
 
 _TEXT = {"type": "string"}
 
 
-class ExecutionWing(Wing):
+class ExecutionExtension(Extension):
     """The arbiter and the operator of ADR-006, behind two tools."""
 
     family = words.FAMILY
@@ -47,7 +46,7 @@ class ExecutionWing(Wing):
     def trial_settings(cls) -> Mapping[str, Any]:
         return {"secret": secrets.token_hex(32)}
 
-    def __init__(self, parts: WingParts) -> None:
+    def __init__(self, parts: ExtensionParts) -> None:
         super().__init__(parts)
         self.secret = self.read_secret(parts.settings.get("secret"))
         self._backing = parts.backing
@@ -59,11 +58,11 @@ class ExecutionWing(Wing):
     def read_secret(self, given: Any) -> bytes:
         """Without one of its own the server does not start."""
         if given is not None and not isinstance(given, str):
-            raise WingSettingError(f"{words.SECRET_VARIABLE}: got no text, expected a secret")
+            raise ExtensionSettingError(f"{words.SECRET_VARIABLE}: got no text, expected a secret")
         try:
             return read_secret({} if given is None else {words.SECRET_VARIABLE: given})
         except SecretError as error:
-            raise WingSettingError(str(error)) from None
+            raise ExtensionSettingError(str(error)) from None
 
     @property
     def operator(self) -> Operator:
@@ -86,7 +85,7 @@ class ExecutionWing(Wing):
         return MemoryNonceLog()
 
     def _in_database(self, url: str) -> NonceLog:
-        from .nonce_store import SqlNonceLog  # here: memory needs no database
+        from .sql_store import SqlNonceLog  # here: memory needs no database
 
         return SqlNonceLog(url)
 
@@ -97,9 +96,7 @@ class ExecutionWing(Wing):
         del caller
         given = {} if arguments is None else arguments
         if not isinstance(given, Mapping):
-            raise InvalidArgumentsError(
-                f"arguments: got {type(given).__name__}, expected an object"
-            )
+            raise InvalidParamsError(f"arguments: got {type(given).__name__}, expected an object")
         if name == words.APPROVE_TOOL:
             return _result(self.approve(given))
         try:
@@ -122,11 +119,11 @@ class ExecutionWing(Wing):
         """A token for just this content."""
         hosts = arguments.get("allowed_hosts", [])
         if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
-            raise InvalidArgumentsError("allowed_hosts: expected a list of texts")
+            raise InvalidParamsError("allowed_hosts: expected a list of texts")
         ttl = arguments.get("ttl_seconds", DEFAULT_TTL.total_seconds())
         longest = LONGEST_TTL.total_seconds()
         if isinstance(ttl, bool) or not isinstance(ttl, (int, float)) or not 0 < ttl <= longest:
-            raise InvalidArgumentsError(f"ttl_seconds: expected seconds, up to {longest:g}")
+            raise InvalidParamsError(f"ttl_seconds: expected seconds, up to {longest:g}")
         token = self.arbiter.approve(
             _text(arguments, "content").encode(),
             _text(arguments, "action_type"),
@@ -141,7 +138,7 @@ class ExecutionWing(Wing):
         """Do what a token allows, once; `Refusal` for everything else."""
         action, url = _text(arguments, "action_type"), arguments.get("url")
         if url is not None and not isinstance(url, str):
-            raise InvalidArgumentsError("url: expected text")
+            raise InvalidParamsError("url: expected text")
         token = self.read_token(arguments.get("token"))
 
         def run(content: bytes) -> dict[str, Any]:
@@ -167,16 +164,12 @@ class ExecutionWing(Wing):
 def _text(arguments: Mapping[str, Any], name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str):
-        raise InvalidArgumentsError(f"{name}: expected text")
+        raise InvalidParamsError(f"{name}: expected text")
     return value
 
 
 def _result(answer: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "content": [{"type": "text", "text": json.dumps(answer)}],
-        "structuredContent": answer,
-        "isError": answer.get("accepted") is False,
-    }
+    return tool_result(answer, is_error=answer.get("accepted") is False)
 
 
 _LISTINGS: list[dict[str, Any]] = [

@@ -16,10 +16,10 @@ from pytest_mcp_approval.families.gateway_consent.vocabulary import (
     Choice,
     Refusal,
 )
-from pytest_mcp_approval.reference_server.gateway_consent.gateway import LONGEST_NAME
+from pytest_mcp_approval.reference_server.gateway_consent.gate import LONGEST_NAME
 from pytest_mcp_approval.reference_server.gateway_consent.log import NAME
-from pytest_mcp_approval.reference_server.tools import InvalidArgumentsError
-from pytest_mcp_approval.reference_server.wings import WingSettingError
+from pytest_mcp_approval.reference_server.server.answers import InvalidParamsError
+from pytest_mcp_approval.reference_server.server.extension import ExtensionSettingError
 from tests.reference_server.gateway_consent.house import House
 from tests.reference_server.gateway_consent.person import request
 
@@ -42,7 +42,7 @@ def test_a_first_call_is_refused_with_all_that_a_person_must_know(house: House, 
     assert set(data) == {"code", *CONSENT_MEMBERS}
     app_id, tool = name.split(":")
     assert (data["appId"], data["tool"]) == (app_id, tool)
-    listed = next(entry for entry in house.wing.listings() if entry["name"] == name)
+    listed = next(entry for entry in house.extension.listings() if entry["name"] == name)
     assert data["toolDescription"] == listed["description"]
     assert data["toolParameters"] == listed["inputSchema"]["properties"]
     assert len(house.effects) == 0
@@ -53,7 +53,7 @@ def test_arguments_are_looked_at_only_after_consent(house: House) -> None:
     assert house.code(COUNT, nonsense=1) == Refusal.CONSENT_REQUIRED
     house.decide(COUNT, Choice.TOOL, remember=False)
     for wrong in ({}, {"text": 1}, {"text": "a", "more": 1}):
-        with pytest.raises(InvalidArgumentsError):
+        with pytest.raises(InvalidParamsError):
             house.call(COUNT, **wrong)
     assert house.call(COUNT, text="four") == {"output": "4\n"}
     assert house.code(COUNT, text="four") == Refusal.CONSENT_REQUIRED
@@ -128,7 +128,7 @@ def test_a_client_without_a_name_is_unknown_client(house: House) -> None:
 
 def test_a_name_that_no_page_could_show_is_refused(house: House) -> None:
     assert house.code(LOOK, "x" * LONGEST_NAME) == Refusal.CONSENT_REQUIRED
-    with pytest.raises(InvalidArgumentsError, match="got 20001 characters, expected 20000"):
+    with pytest.raises(InvalidParamsError, match="got 20001 characters, expected 20000"):
         house.call(LOOK, "x" * (LONGEST_NAME + 1))
 
 
@@ -177,7 +177,7 @@ def test_a_consent_for_one_call_is_not_spent_on_a_call_that_must_be_authorised(
 
 
 def test_an_app_that_does_not_answer_is_told(house: House) -> None:
-    wings = House(
+    extensions = House(
         more_apps=[
             {
                 "id": "gone",
@@ -197,39 +197,39 @@ def test_an_app_that_does_not_answer_is_told(house: House) -> None:
     )
     try:
         for name in ("gone:do", "far:do"):
-            wings.decide(name, Choice.TOOL)
-            assert wings.code(name) == Refusal.APP_FAILED
+            extensions.decide(name, Choice.TOOL)
+            assert extensions.code(name) == Refusal.APP_FAILED
     finally:
-        wings.close()
+        extensions.close()
 
 
 # ---- life
 
 
 def test_nothing_is_opened_before_it_is_needed(house: House) -> None:
-    house.wing.listings()
-    house.wing.reset()
-    assert not house.wing.listener.running
-    assert house.wing._vault is None
+    house.extension.listings()
+    house.extension.reset()
+    assert not house.extension.listener.running
+    assert house.extension._vault is None
     house.code(LOOK)
-    assert house.wing.listener.running
-    assert house.wing._demonstration is None
-    house.wing.close()
-    assert not house.wing.listener.running
+    assert house.extension.listener.running
+    assert house.extension._demonstration is None
+    house.extension.close()
+    assert not house.extension.listener.running
 
 
 def test_reset_makes_it_as_new(house: House) -> None:
     house.decide(LOOK, Choice.TOOL)
     house.decide(TOUCH, Choice.TOOL, remember=False)
     asked = house.call(CALENDAR)["consentUrl"]
-    house.wing.reset()
+    house.extension.reset()
     for name in (LOOK, TOUCH):
         assert house.code(name) == Refusal.CONSENT_REQUIRED
     assert request(asked).status == 404
     assert house.call("gateway_export") == {}
     house.decide(LOOK, Choice.TOOL)
     house.restart()
-    house.wing.reset()  # before anything is needed
+    house.extension.reset()  # before anything is needed
     assert house.code(LOOK) == Refusal.CONSENT_REQUIRED
 
 
@@ -246,7 +246,7 @@ def test_a_database_has_the_vault_beside_it(tmp_path: Path) -> None:
         for text in (b"A caller in clear", b"com.x", b"look"):
             assert text not in content
         assert b"a call waits for consent" in Path(status["logFile"]).read_bytes()
-        house.wing.close()
+        house.extension.close()
         house.backing.close()
         again = House(f"sqlite:///{tmp_path}/store.db")
         assert again.code(LOOK, "A caller in clear") is None
@@ -295,5 +295,5 @@ def test_two_gateways_over_one_file_see_each_others_decisions(tmp_path: Path) ->
 def test_a_setting_that_cannot_be_followed_starts_nothing(
     settings: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(WingSettingError, match=message):
+    with pytest.raises(ExtensionSettingError, match=message):
         House(**settings)

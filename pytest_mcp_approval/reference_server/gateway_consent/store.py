@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .options import Options, Storage
+from .settings import Options, Storage
 from .vault import MemoryVault, Vault, VaultError
 from .vault_file import FileVault
 from .vault_keyring import KeyringVault, usable_backend

@@ -1,4 +1,4 @@
-"""The wing: two tools, a secret without which nothing starts, and nonces that are kept."""
+"""The extension: two tools, a secret without which nothing starts, and nonces that are kept."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from typing import Any
 
 import pytest
 
-from pytest_mcp_approval.reference_server.clock import SettableClock
-from pytest_mcp_approval.reference_server.effects import Effects
-from pytest_mcp_approval.reference_server.execution_tokens.wing import ExecutionWing
-from pytest_mcp_approval.reference_server.server import build
-from pytest_mcp_approval.reference_server.tools import InvalidArgumentsError
-from pytest_mcp_approval.reference_server.wings import (
+from pytest_mcp_approval.reference_server.assembly import build, default_extensions
+from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
+from pytest_mcp_approval.reference_server.server.answers import InvalidParamsError
+from pytest_mcp_approval.reference_server.server.clock import SettableClock
+from pytest_mcp_approval.reference_server.server.effects import Effects
+from pytest_mcp_approval.reference_server.server.extension import (
     Backing,
     Caller,
-    WingParts,
-    WingSettingError,
-    default_wings,
+    ExtensionParts,
+    ExtensionSettingError,
 )
 
 SECRET = "a secret of these tests"
@@ -29,24 +28,24 @@ CALLER = Caller("somebody")
 CONTENT = "echo approved\n"
 
 
-def wing(backing: Backing | None = None, secret: Any = SECRET) -> ExecutionWing:
-    parts = WingParts(SettableClock(), Effects(), backing or Backing(), {"secret": secret})
-    return ExecutionWing(parts)
+def extension(backing: Backing | None = None, secret: Any = SECRET) -> ExecutionExtension:
+    parts = ExtensionParts(SettableClock(), Effects(), backing or Backing(), {"secret": secret})
+    return ExecutionExtension(parts)
 
 
-def approve(one: ExecutionWing, **more: Any) -> dict[str, Any]:
+def approve(one: ExecutionExtension, **more: Any) -> dict[str, Any]:
     arguments = {"action_type": "exec", "allowed_hosts": ["a.example"], "content": CONTENT, **more}
     token: dict[str, Any] = one.call("approve_action", arguments, CALLER)["structuredContent"]
     return token
 
 
-def execute(one: ExecutionWing, token: Any, **more: Any) -> dict[str, Any]:
+def execute(one: ExecutionExtension, token: Any, **more: Any) -> dict[str, Any]:
     arguments = {"token": token, "action_type": "exec", "content": CONTENT, **more}
     return one.call("execute_action", arguments, CALLER)
 
 
 def test_an_approved_action_is_executed_once():
-    one = wing()
+    one = extension()
     token = approve(one)
     first, second = execute(one, token, url="https://a.example/"), execute(one, token)
     assert first["structuredContent"]["accepted"] is True
@@ -58,7 +57,7 @@ def test_an_approved_action_is_executed_once():
 
 
 def test_a_token_may_be_its_text():
-    one = wing()
+    one = extension()
     assert execute(one, json.dumps(approve(one), indent=1))["isError"] is False
     assert execute(one, '{"a": 1, "a": 2}')["structuredContent"]["reason"] == "malformed"
 
@@ -72,7 +71,7 @@ def test_a_token_may_be_its_text():
     ],
 )
 def test_what_was_not_approved_is_refused(more: dict[str, Any], reason: str):
-    one = wing()
+    one = extension()
     answer = execute(one, approve(one), **more)
     assert answer["structuredContent"]["reason"] == reason
     assert len(one.effects) == 0
@@ -80,12 +79,12 @@ def test_what_was_not_approved_is_refused(more: dict[str, Any], reason: str):
 
 @pytest.mark.parametrize("seconds", [0, -1, True, "5", 10**6])
 def test_a_lifetime_has_limits(seconds: Any):
-    with pytest.raises(InvalidArgumentsError, match="ttl_seconds"):
-        approve(wing(), ttl_seconds=seconds)
+    with pytest.raises(InvalidParamsError, match="ttl_seconds"):
+        approve(extension(), ttl_seconds=seconds)
 
 
 def test_an_expired_token_is_refused():
-    one = wing()
+    one = extension()
     token = approve(one, ttl_seconds=60)
     one.clock.advance(60)  # type: ignore[attr-defined]
     assert execute(one, token)["structuredContent"]["reason"] == "expired"
@@ -94,12 +93,12 @@ def test_an_expired_token_is_refused():
 @pytest.mark.parametrize("kind", ["memory", "sqlite", "postgresql"])
 def test_nonces_outlive_the_server_and_not_a_reset(new_database: Callable[[str], str], kind: str):
     backing = Backing(None if kind == "memory" else new_database(kind))
-    one = wing(backing)
+    one = extension(backing)
     token = approve(one)
     assert execute(one, token)["isError"] is False
-    other = wing(backing)
+    other = extension(backing)
     assert execute(other, token)["structuredContent"]["reason"] == "nonce_spent"
-    third = wing(backing)
+    third = extension(backing)
     third.reset()
     assert execute(third, token)["isError"] is False
     backing.close()
@@ -112,14 +111,14 @@ def test_nonces_outlive_the_server_and_not_a_reset(new_database: Callable[[str],
     "secret", [None, "", "  ", "CHANGE-ME-IN-PRODUCTION", "short", 12345678901234567890]
 )
 def test_no_secret_of_its_own_is_no_start(secret: Any):
-    with pytest.raises(WingSettingError, match="EXECUTION_TOKEN_SECRET: got "):
-        wing(secret=secret)
+    with pytest.raises(ExtensionSettingError, match="EXECUTION_TOKEN_SECRET: got "):
+        extension(secret=secret)
 
 
 def test_a_server_that_is_told_no_secret_does_without():
-    names = {entry["name"] for entry in build(wings=default_wings()).listings()}
+    names = {entry["name"] for entry in build(extensions=default_extensions()).listings()}
     assert "execute_action" not in names
-    told = build(wings=default_wings(), wing_settings={"execution_tokens": {"secret": SECRET}})
+    told = build(extensions=default_extensions(), settings={"execution_tokens": {"secret": SECRET}})
     assert "execute_action" in {entry["name"] for entry in told.listings()}
 
 

@@ -11,15 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..families.sep2672.vocabulary import AuthenticatorClass
-from .effects import Effects
-from .sep2672.records import GatedTool
+from ...families.sep2672.vocabulary import AuthenticatorClass
+from ..server.answers import InvalidParamsError
+from ..server.effects import Effects
+from .records import GatedTool
 
 Run = Callable[[Mapping[str, Any], Effects], Mapping[str, Any]]
-
-
-class InvalidArgumentsError(ValueError):
-    """A tool cannot run with these arguments."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ _WHOLE = {"type": "integer", "minimum": 1}
 def text(arguments: Mapping[str, Any], name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str) or not value:
-        raise InvalidArgumentsError(f"{name}: got {_shown(value)}, expected text")
+        raise InvalidParamsError(f"{name}: got {_shown(value)}, expected text")
     return value
 
 
@@ -68,9 +65,9 @@ def whole(arguments: Mapping[str, Any], name: str) -> int:
     """10 and 10.0 are the same number (RFC 8785 writes them alike)."""
     value = arguments.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
-        raise InvalidArgumentsError(f"{name}: got {_shown(value)}, expected a whole number")
+        raise InvalidParamsError(f"{name}: got {_shown(value)}, expected a whole number")
     if value < 1:
-        raise InvalidArgumentsError(f"{name}: got {_shown(value)}, expected 1 or more")
+        raise InvalidParamsError(f"{name}: got {_shown(value)}, expected 1 or more")
     return int(value)
 
 
@@ -90,7 +87,7 @@ def _check_trade(arguments: Mapping[str, Any]) -> None:
     text(arguments, "symbol")
     whole(arguments, "quantity")
     if arguments.get("side", "buy") not in ("buy", "sell"):
-        raise InvalidArgumentsError(f"side: got {_shown(arguments['side'])}, expected buy or sell")
+        raise InvalidParamsError(f"side: got {_shown(arguments['side'])}, expected buy or sell")
 
 
 def _describe_trade(arguments: Mapping[str, Any]) -> str:
@@ -106,10 +103,6 @@ def _check_transfer(arguments: Mapping[str, Any]) -> None:
 def _quote(arguments: Mapping[str, Any], effects: Effects) -> Mapping[str, Any]:  # noqa: ARG001
     symbol = text(arguments, "symbol")
     return {"symbol": symbol, "price": 100 + sum(symbol.encode()) % 100}
-
-
-def _list_effects(arguments: Mapping[str, Any], effects: Effects) -> Mapping[str, Any]:  # noqa: ARG001
-    return {"effects": effects.to_json()}
 
 
 PLACE_TRADE = Tool(
@@ -180,13 +173,6 @@ GET_QUOTE = Tool(
     run=_quote,
     read_only=True,
 )
-LIST_EFFECTS = Tool(
-    name="list_effects",
-    title="List what was executed",
-    description="Every execution so far, oldest first. Needs no approval.",
-    run=_list_effects,
-    read_only=True,
-)
 
 DEMONSTRATION_TOOLS = (
     PLACE_TRADE,
@@ -194,6 +180,5 @@ DEMONSTRATION_TOOLS = (
     WIPE_CACHE,
     DELETE_RESOURCE,
     GET_QUOTE,
-    LIST_EFFECTS,
 )
 """Every case but the schema default, which section 8.3.3 warns of: add `RESTART_SERVICE` for it."""

@@ -31,7 +31,7 @@ from webauthn.registration.formats.fido_u2f import verify_fido_u2f
 from webauthn.registration.formats.packed import verify_packed
 from webauthn.registration.formats.tpm import verify_tpm
 
-from ..families.sep2672.vocabulary import base64url_decode, base64url_encode
+from ...families.sep2672.vocabulary import base64url_decode, base64url_encode
 from . import public_keys
 
 MAXIMUM_CREDENTIAL_ID = 1023

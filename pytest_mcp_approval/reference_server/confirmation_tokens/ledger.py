@@ -11,8 +11,8 @@ from typing import Any
 
 from ...families.confirmation_tokens import vocabulary as words
 from ...families.confirmation_tokens.vocabulary import Event, TokenCode
-from ..clock import Clock
 from ..sep2672.times import iso_8601
+from ..server.clock import Clock
 from .minting import SignedTokens, StoredTokens
 from .records import AuditEntry, State, TokenRecord
 from .refusals import TokenRefusal

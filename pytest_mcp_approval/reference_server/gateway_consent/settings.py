@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from ..wings import WingSettingError
+from ..server.extension import ExtensionSettingError
 from .demonstration import DESCRIPTORS
 from .descriptors import App, DescriptorError, read_apps
 
@@ -42,10 +42,10 @@ class Options:
 
 
 def read_options(settings: Mapping[str, Any]) -> Options:
-    """The options; `WingSettingError` is one line that says what is wrong."""
+    """The options; `ExtensionSettingError` is one line that says what is wrong."""
     for name in settings:
         if name not in _KNOWN:
-            raise WingSettingError(f"{name}: got a setting of that name, expected {_KNOWN}")
+            raise ExtensionSettingError(f"{name}: got a setting of that name, expected {_KNOWN}")
     return Options(
         apps=_apps(settings.get("apps"), settings.get("more_apps")),
         storage=_storage(settings.get("storage", Storage.AUTOMATIC)),
@@ -77,7 +77,7 @@ def _storage(value: Any) -> Storage:
     try:
         return Storage(value)
     except ValueError:
-        raise WingSettingError(
+        raise ExtensionSettingError(
             f"storage: got {ascii(value)[:60]}, expected one of {', '.join(Storage)}"
         ) from None
 
@@ -86,7 +86,7 @@ def _folder(value: Any) -> Path | None:
     if value is None:
         return None
     if not isinstance(value, str) or not value:
-        raise WingSettingError(f"folder: got {ascii(value)[:60]}, expected a path")
+        raise ExtensionSettingError(f"folder: got {ascii(value)[:60]}, expected a path")
     return Path(value)
 
 
@@ -94,7 +94,7 @@ def _address(value: Any) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or not value.startswith(("http://", "https://")):
-        raise WingSettingError(
+        raise ExtensionSettingError(
             f"demonstration: got {ascii(value)[:60]}, expected a URL such as http://localhost:8001"
         )
     return value.rstrip("/")

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...families.confirmation_tokens.vocabulary import Danger
-from ..display import visible
-from ..effects import Effects
+from ..server.effects import Effects
+from ..server.visible_text import visible
 from .records import Operation
 
 SLOW_SECONDS = 0.15

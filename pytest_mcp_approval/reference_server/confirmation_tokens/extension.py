@@ -1,4 +1,4 @@
-"""The wing that puts the gate behind MCP tools: one tool for each adapter, as MCP-AQL has it.
+"""The extension that puts the gate behind MCP tools: one tool for each adapter, as MCP-AQL has it.
 
 A call is `{"operation": ..., "params": {...}}`, an answer `{"success": ..., ...}`, both as
 structured content and as JSON text. Two adapters share the store, so that a token of the one can be
@@ -8,21 +8,21 @@ tried at the other. The rules are the gate's.
 from __future__ import annotations
 
 import datetime
-import json
 import logging
 import secrets
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ...families.confirmation_tokens import vocabulary as words
-from ..wings import Caller, Wing, WingParts
+from ..server.answers import tool_result
+from ..server.extension import Caller, Extension, ExtensionParts
+from .demonstration import BackendError, demonstration_operations
 from .gate import ConfirmationGate
-from .known import KNOWN_SETTINGS
-from .operations import BackendError, demonstration_operations
 from .records import AuditEntry, TokenRecord
 from .refusals import TokenRefusal
 from .settings import SettingsReader
 from .store import MemoryTokenStore, TokenStore
+from .suite_settings import KNOWN_SETTINGS
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ TRIGGERS = {
 """Operations that revoke tokens by themselves (section 5.3): why, and whose."""
 
 
-class ConfirmationWing(Wing):
+class ConfirmationExtension(Extension):
     """See the module."""
 
     family: ClassVar[str] = "confirmation_tokens"
@@ -50,7 +50,7 @@ class ConfirmationWing(Wing):
     gate_class: ClassVar[type[ConfirmationGate]] = ConfirmationGate
     reader_class: ClassVar[type[SettingsReader]] = SettingsReader
 
-    def __init__(self, parts: WingParts) -> None:
+    def __init__(self, parts: ExtensionParts) -> None:
         super().__init__(parts)
         self.read = self.reader_class().read(parts.settings)
         self.store: TokenStore = parts.backing.keep(self.family, self.in_memory, _in_database)
@@ -202,7 +202,7 @@ class ConfirmationWing(Wing):
 
 
 def _in_database(url: str) -> TokenStore:
-    from .sql import SqlTokenStore
+    from .sql_store import SqlTokenStore
 
     return SqlTokenStore(url)
 
@@ -238,8 +238,4 @@ def _listing(
 
 
 def _result(answer: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "content": [{"type": "text", "text": json.dumps(answer)}],
-        "structuredContent": answer,
-        "isError": answer.get("success") is False,
-    }
+    return tool_result(answer, is_error=answer.get("success") is False)

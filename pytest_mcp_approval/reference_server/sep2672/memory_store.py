@@ -11,7 +11,7 @@ import threading
 import uuid
 from dataclasses import replace
 
-from ..sep2672.records import ChallengeRecord, CredentialRecord, EnrolmentRecord
+from .records import ChallengeRecord, CredentialRecord, EnrolmentRecord
 
 
 class MemoryStore:

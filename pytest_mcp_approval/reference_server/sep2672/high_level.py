@@ -29,11 +29,11 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ConfigDict
 
-from ..families.sep2672 import vocabulary as words
-from .door_http import HttpDoor
-from .sep2672.gate import ApprovalGate
-from .sep2672.records import Describe, GatedTool
-from .sep2672.refusals import ApprovalRefusal, InvalidParamsError
+from ...families.sep2672 import vocabulary as words
+from ..server.answers import ErrorAnswer
+from ..server.door_http import HttpDoor
+from .gate import ApprovalGate
+from .records import Describe, GatedTool
 
 Context = ServerRequestContext[Any, Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -139,7 +139,7 @@ async def _in_thread(work: Callable[[], Result]) -> Result:
     """Stores wait and calls race: not on the event loop. A refusal becomes the answer's error."""
     try:
         return await anyio.to_thread.run_sync(work)
-    except (ApprovalRefusal, InvalidParamsError) as refusal:
+    except ErrorAnswer as refusal:
         error = refusal.to_error()
         raise MCPError(error["code"], error["message"], error.get("data")) from refusal
 
@@ -151,6 +151,6 @@ def http_app(server: MCPServer[Any], *, path: str = "/mcp", **options: Any) -> H
 
 def run_stdio(server: MCPServer[Any]) -> None:
     """Serve standard input and output until input ends or SIGTERM comes."""
-    from .stdio import run
+    from ..server.stdio import run
 
     run(server._lowlevel_server)  # the SDK has no other way to bring one's own files

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 from typing import Protocol
 
-from ..sep2672.records import ChallengeRecord, CredentialRecord, EnrolmentRecord
+from .records import ChallengeRecord, CredentialRecord, EnrolmentRecord
 
 
 class Store(Protocol):

@@ -14,8 +14,8 @@ from typing import Any
 import sqlalchemy
 from sqlalchemy import BigInteger, Boolean, Column, Integer, LargeBinary, MetaData, Table, Text
 
-from ..sep2672.records import ChallengeRecord, CredentialRecord, EnrolmentRecord
-from .database import Database, instant, written
+from ..server.database import Database, instant, written
+from .records import ChallengeRecord, CredentialRecord, EnrolmentRecord
 
 _PREFIX = "sep2672_"
 _METADATA = MetaData()

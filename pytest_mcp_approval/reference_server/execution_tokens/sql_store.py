@@ -7,7 +7,7 @@ import datetime
 import sqlalchemy
 from sqlalchemy import BigInteger, Column, MetaData, Table, Text
 
-from ..stores.database import Database, written
+from ..server.database import Database, written
 
 _METADATA = MetaData()
 _NONCES = Table(

@@ -1,0 +1,285 @@
+"""The reference server: extensions behind MCP, in both eras, over Streamable HTTP and stdio.
+
+What a family declares, lists, runs and refuses is its extension's, the rules are the extension's
+gate's, and strict JSON is the door's; this file knows only MCP. Its one tool of its own shows what
+was executed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import anyio
+from mcp.server.context import CallNext, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from mcp_types import CLIENT_INFO_META_KEY, CallToolResult, ListToolsResult
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import BaseModel, ConfigDict
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from ... import __version__
+from .answers import INVALID_PARAMS, ErrorAnswer, InvalidParamsError, tool_result
+from .door_http import HttpDoor
+from .effects import Effects
+from .extension import Backing, Caller, Extension, Method
+
+INTERNAL_ERROR = -32603
+DEFAULT_USER = "demonstration user"
+SESSION_HEADER = "mcp-session-id"
+STDIO_SESSION = "stdio"
+LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+EFFECTS_TOOL: Mapping[str, Any] = {
+    "name": "list_effects",
+    "title": "List what was executed",
+    "description": "Every execution so far, oldest first. Needs no approval.",
+    "inputSchema": {"type": "object", "properties": {}, "required": []},
+    "annotations": {"readOnlyHint": True, "destructiveHint": False},
+}
+
+Context = ServerRequestContext[Any, Any]
+Handler = Callable[[Context, Any], Awaitable[dict[str, Any]]]
+logger = logging.getLogger(__name__)
+
+
+class AnyParams(BaseModel):
+    """Takes every object: extensions look at the params as they came (`ctx.params`)."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class ReferenceServer:
+    """An MCP server whose tools are its extensions'."""
+
+    def __init__(
+        self,
+        extensions: Iterable[Extension] = (),
+        *,
+        user_header: str | None = None,
+        name: str = "reference-server",
+        effects: Effects | None = None,
+        backing: Backing | None = None,
+    ) -> None:
+        self.extensions = tuple(extensions)
+        self.backing = backing
+        self.user_header = user_header
+        self.effects = Effects() if effects is None else effects
+        self.mcp: Server[Any] = Server(
+            name, version=__version__, get_tool_input_schema=self.input_schema
+        )
+        self.mcp.middleware.append(self.middleware)
+        self.mcp.add_request_handler("tools/list", AnyParams, self.on_list_tools)
+        self.mcp.add_request_handler("tools/call", AnyParams, self.on_call_tool)
+        for extension in self.extensions:
+            for method, answer in extension.methods().items():
+                self.mcp.add_request_handler(method, AnyParams, self._handler(extension, answer))
+
+    def extension(self, family: str) -> Any:
+        """The extension of that family."""
+        return next(one for one in self.extensions if one.family == family)
+
+    def reset(self) -> None:
+        """As if newly started, but with the same identity."""
+        for extension in self.extensions:
+            extension.reset()
+        self.effects.clear()
+
+    def stop(self) -> None:
+        """What the extensions run beside it ends; what is stored stays for the next one."""
+        for extension in self.extensions:
+            extension.close()
+
+    def close(self) -> None:
+        self.stop()
+        if self.backing is not None:
+            self.backing.close()
+
+    # ---- around every request
+
+    def declare(self, capabilities: dict[str, Any]) -> dict[str, Any]:
+        """The capabilities of `initialize` and `server/discover`, as they go out."""
+        for extension in self.extensions:
+            capabilities = extension.declare(capabilities)
+        return capabilities
+
+    async def middleware(self, ctx: Context, call_next: CallNext) -> Any:
+        """Declare, and let an extension see a call that the SDK would refuse."""
+        params = ctx.params
+        if params is not None and not isinstance(params.get("_meta", {}), Mapping):
+            # A _meta that is no object holds nothing: an extension is to say so, not the SDK.
+            ctx = replace(ctx, params={k: v for k, v in params.items() if k != "_meta"})
+        result = await call_next(_name_client(ctx))
+        if ctx.method in ("initialize", "server/discover") and isinstance(result, dict):
+            return {**result, "capabilities": self.declare(result.get("capabilities", {}))}
+        return result
+
+    def _handler(self, extension: Extension, answer: Method) -> Handler:
+        async def handler(ctx: Context, params: AnyParams) -> dict[str, Any]:  # noqa: ARG001
+            work = partial(answer, self.caller_of(ctx), ctx.method, ctx.params)
+            return await self.answer(extension, work)
+
+        return handler
+
+    # ---- tools
+
+    def input_schema(self, name: str) -> Mapping[str, Any] | None:
+        listed = {entry["name"]: entry for entry in self.listings()}
+        return listed[name]["inputSchema"] if name in listed else None
+
+    async def on_list_tools(self, ctx: Context, params: AnyParams) -> ListToolsResult:  # noqa: ARG002
+        return ListToolsResult.model_validate({"tools": self.listings()})
+
+    def listings(self) -> list[dict[str, Any]]:
+        return [entry for one in self.extensions for entry in one.listings()] + [dict(EFFECTS_TOOL)]
+
+    async def on_call_tool(self, ctx: Context, params: AnyParams) -> CallToolResult:  # noqa: ARG002
+        call = ctx.params or {}
+        name, arguments = call.get("name", ""), call.get("arguments", {})
+        for extension in self.extensions:
+            if any(entry["name"] == name for entry in extension.listings()):
+                work = partial(extension.call, name, arguments, self.caller_of(ctx))
+                return CallToolResult.model_validate(await self.answer(extension, work))
+        if name == EFFECTS_TOOL["name"]:
+            return CallToolResult.model_validate(tool_result({"effects": self.effects.to_json()}))
+        raise MCPError(INVALID_PARAMS, f"tool: got {ascii(name)[:80]}, unknown here")
+
+    # ---- answers
+
+    async def answer(
+        self, extension: Extension, work: Callable[[], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Do the work in a thread (stores wait, calls race) and write its refusal, if any."""
+        try:
+            try:
+                return await anyio.to_thread.run_sync(work)
+            except InvalidParamsError:
+                raise
+            except ErrorAnswer as refusal:
+                return extension.refuse(refusal)
+        except ErrorAnswer as refusal:
+            error = refusal.to_error()
+            raise MCPError(error["code"], error["message"], error.get("data")) from refusal
+        except MCPError:
+            raise
+        except Exception as error:
+            # Never expected, so never told to the client.
+            logger.exception("a request failed")
+            raise MCPError(INTERNAL_ERROR, "Internal error") from error
+
+    # ---- who calls
+
+    def user_of(self, ctx: Context) -> str:
+        """Who is calling. A demonstration: real servers ask their authentication."""
+        return self.user_named_in(ctx.request) if isinstance(ctx.request, Request) else DEFAULT_USER
+
+    def user_named_in(self, request: Request) -> str:
+        if self.user_header is None:
+            return DEFAULT_USER
+        return request.headers.get(self.user_header, DEFAULT_USER)
+
+    def caller_of(self, ctx: Context) -> Caller:
+        """Who is calling, in which MCP session: that of the header, or the one of stdio."""
+        session = STDIO_SESSION
+        if isinstance(ctx.request, Request):
+            session = ctx.request.headers.get(SESSION_HEADER, "")
+        meta = (ctx.params or {}).get("_meta")
+        return Caller(self.user_of(ctx), session, self.client_of(ctx), meta)
+
+    def client_of(self, ctx: Context) -> str:
+        """What the client calls itself: at the handshake, or in each request where there is none.
+
+        A request of the handshake era cannot rename its session.
+        """
+        if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+            known = ctx.session.client_params
+            return "" if known is None else known.client_info.name
+        meta = (ctx.params or {}).get("_meta")
+        info = meta.get(CLIENT_INFO_META_KEY) if isinstance(meta, Mapping) else None
+        name = info.get("name") if isinstance(info, Mapping) else None
+        return name if isinstance(name, str) else ""
+
+    def session_ended(self, session: str) -> None:
+        for extension in self.extensions:
+            extension.session_ended(session)
+
+    # ---- transports
+
+    def asgi_app(
+        self,
+        *,
+        path: str = "/mcp",
+        allowed_hosts: Sequence[str] = (),
+        allowed_origins: Sequence[str] = (),
+        json_response: bool = False,
+    ) -> HttpDoor:
+        """One application for both eras, `GET /effects` and the pages. Make one for every start.
+
+        Requests are served only under a loopback name or one of `allowed_hosts`, and from a page
+        only of a loopback origin or one of `allowed_origins`: DNS rebinding gets nowhere.
+        """
+        security = _security(allowed_hosts, allowed_origins)
+
+        async def effects(request: Request) -> Response:
+            refusal = await TransportSecurityMiddleware(security).validate_request(request)
+            return refusal or JSONResponse(self.effects.to_json())
+
+        pages = [
+            route
+            for extension in self.extensions
+            for route in extension.routes(security, path, self.user_named_in)
+        ]
+        app = self.mcp.streamable_http_app(
+            streamable_http_path=path,
+            json_response=json_response,
+            transport_security=security,
+            custom_starlette_routes=[Route("/effects", effects, methods=["GET"]), *pages],
+        )
+        return HttpDoor(app, path, self.session_ended)
+
+    def run_stdio(self) -> None:
+        """Serve standard input and output until input ends or SIGTERM comes."""
+        from .stdio import run
+
+        try:
+            run(self.mcp)
+        finally:
+            self.session_ended(STDIO_SESSION)
+
+
+def _named(info: Any) -> dict[str, Any]:
+    """What a client says of itself, with a name and a version that are texts: where it says
+    nothing that can be read, it is a client without a name, and served all the same."""
+    known = dict(info) if isinstance(info, Mapping) else {}
+    texts = {member: known.get(member) for member in ("name", "version")}
+    return known | {member: text if isinstance(text, str) else "" for member, text in texts.items()}
+
+
+def _name_client(ctx: Context) -> Context:
+    params = ctx.params
+    if ctx.method == "initialize" and isinstance(params, dict):
+        # In place: the SDK reads these params once more after all middleware.
+        params["clientInfo"] = _named(params.get("clientInfo"))
+        return ctx
+    meta = (params or {}).get("_meta")
+    if not isinstance(meta, Mapping) or CLIENT_INFO_META_KEY not in meta:
+        return ctx
+    named = {**meta, CLIENT_INFO_META_KEY: _named(meta[CLIENT_INFO_META_KEY])}
+    return replace(ctx, params={**(params or {}), "_meta": named})
+
+
+def _security(hosts: Sequence[str], origins: Sequence[str]) -> TransportSecuritySettings:
+    names = [*LOOPBACK_HOSTS, *hosts]
+    pages = [f"http://{host}" for host in LOOPBACK_HOSTS]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[pattern for name in names for pattern in (name, f"{name}:*")],
+        allowed_origins=[pattern for page in pages for pattern in (page, f"{page}:*")]
+        + list(origins),
+    )
