@@ -62,6 +62,26 @@ def test_in_this_process_the_culprit_fails_and_the_others_are_judged(suite):
     result.stdout.fnmatch_lines([f"mcp-approval  after {CULPRIT.replace('[', '[[]')} honest *"])
 
 
+@pytest.mark.parametrize(
+    ("family", "rule"),
+    [
+        ("confirmation_tokens", "6.3-one-answer-for-unknown"),
+        ("prepare_confirm", "missing-token"),
+    ],
+)
+def test_other_families_are_looked_after_alike(suite, family, rule):
+    """Also under a rule that is a SHOULD: a server that fails for all is broken."""
+    _, found = verdicts_of(
+        suite,
+        f"--mcp-approval-select={family}/{rule}",
+        target=f"python:tests.plugin.poisoned_servers:{family}",
+    )
+    failed = [one for one in found.values() if one["verdict"] == Verdict.FAILED]
+    assert any("after this, honest calls fail: " in one["evidence"]["got"] for one in failed)
+    assert all("the server was restarted" in one["evidence"]["got"] for one in failed), failed
+    assert Verdict.PASSED in {one["verdict"] for one in found.values()}
+
+
 def test_a_server_that_is_launched_is_restarted(suite, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     command = f"{sys.executable} -m tests.plugin.poisonable {{port}} {OFFERS}"
