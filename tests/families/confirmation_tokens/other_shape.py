@@ -11,10 +11,11 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Callable
 from typing import Any, ClassVar
 
-CONFIRM, REFUSED, UNKNOWN_METHOD = -32050, -32051, -32601
+from tests.families.least_server import AnsweredWithError, Application, serve
+
+CONFIRM, REFUSED = -32050, -32051
 LEVELS = {"drop_table": 2, "truncate_table": 2, "purge_queue": 3, "close_tenant": 4}
 WORDS = {2: "destructive", 3: "dangerous", 4: "forbidden"}
 LIVES = {2: 300, 3: 300, 4: 120}
@@ -24,7 +25,7 @@ KEPT_SECONDS = 1800
 MOST_A_MINUTE = {"ask": 400, "fail": 150}
 
 
-class RefusedError(Exception):
+class RefusedError(AnsweredWithError):
     def __init__(self, code: int, kind: str, **data: Any) -> None:
         super().__init__(kind)
         self.error = {"code": code, "message": "No.", "data": {"kind": kind, **data}}
@@ -170,69 +171,22 @@ def digest(params: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()
 
 
-def serve(office: TicketOffice) -> Callable[..., Any]:
-    """The least that an MCP server over Streamable HTTP can be."""
+def served(office: TicketOffice) -> Application:
     names = [*LEVELS, "count_rows", "list_done", "history", "list_tickets"]
-
-    def answer(message: dict[str, Any]) -> dict[str, Any] | None:
-        if "id" not in message:
-            return None
-        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
-        method, params = message["method"], message.get("params", {})
-        if method == "initialize":
-            result: Any = {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {}},
-                "serverInfo": {"name": "ticket-office", "version": "1"},
-            }
-        elif method == "tools/list":
-            schema = {"type": "object"}
-            result = {"tools": [{"name": name, "inputSchema": schema} for name in names]}
-        elif method == "tools/call" and params.get("name") in names:
-            try:
-                given = office.call(params["name"], params.get("arguments", {}))
-            except RefusedError as refusal:
-                return {**reply, "error": refusal.error}
-            result = {"content": [], "structuredContent": given}
-        else:
-            return {**reply, "error": {"code": UNKNOWN_METHOD, "message": "not here"}}
-        return {**reply, "result": result}
-
-    async def application(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "lifespan":
-            while (event := await receive())["type"] != "lifespan.shutdown":
-                await send({"type": f"{event['type']}.complete"})
-            await send({"type": "lifespan.shutdown.complete"})
-            return
-        body, more = b"", True
-        while more:
-            part = await receive()
-            body, more = body + part.get("body", b""), part.get("more_body", False)
-        said = answer(json.loads(body)) if scope["method"] == "POST" else None
-        status = 202 if said is None else 200
-        headers = [(b"content-type", b"application/json")]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send(
-            {
-                "type": "http.response.body",
-                "body": b"" if said is None else json.dumps(said).encode(),
-            }
-        )
-
-    return application
+    return serve("ticket-office", names, office.call)
 
 
-def make() -> Callable[..., Any]:
-    return serve(TicketOffice())
+def make() -> Application:
+    return served(TicketOffice())
 
 
-def make_broken() -> Callable[..., Any]:
-    return serve(NeverLate())
+def make_broken() -> Application:
+    return served(NeverLate())
 
 
-def make_with_one_code() -> Callable[..., Any]:
-    return serve(OneWordForAll())
+def make_with_one_code() -> Application:
+    return served(OneWordForAll())
 
 
-def make_that_takes_twice() -> Callable[..., Any]:
-    return serve(TakesEveryTicketTwice())
+def make_that_takes_twice() -> Application:
+    return served(TakesEveryTicketTwice())

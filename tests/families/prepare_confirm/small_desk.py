@@ -6,12 +6,13 @@ Shares nothing with the reference server.
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
+
+from tests.families.least_server import Application, serve
 
 ORDERS = ("o-1", "o-2")
 
@@ -165,77 +166,38 @@ class TakesTwice(Desk):
         return super().confirm(arguments)
 
 
-def serve(desk: Desk) -> Callable[..., Any]:
-    """The least that an MCP server over Streamable HTTP can be."""
+def served(desk: Desk) -> Application:
     tools = desk.tools()
-
-    def answer(message: dict[str, Any]) -> dict[str, Any] | None:
-        if "id" not in message:
-            return None
-        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
-        method, params = message["method"], message.get("params", {})
-        if method == "initialize":
-            result: Any = {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {}},
-                "serverInfo": {"name": "desk", "version": "1"},
-            }
-        elif method == "tools/list":
-            result = {"tools": [{"name": name, "inputSchema": {}} for name in tools]}
-        elif method == "tools/call" and params.get("name") in tools:
-            given = tools[params["name"]](params.get("arguments", {}))
-            result = {"content": [], "structuredContent": given}
-        else:
-            return {**reply, "error": {"code": -32601, "message": "not here"}}
-        return {**reply, "result": result}
-
-    async def application(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "lifespan":
-            while (event := await receive())["type"] != "lifespan.shutdown":
-                await send({"type": f"{event['type']}.complete"})
-            await send({"type": "lifespan.shutdown.complete"})
-            return
-        body, more = b"", True
-        while more:
-            part = await receive()
-            body, more = body + part.get("body", b""), part.get("more_body", False)
-        said = answer(json.loads(body)) if scope["method"] == "POST" else None
-        headers = [(b"content-type", b"application/json")]
-        status = 202 if said is None else 200
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        text = b"" if said is None else json.dumps(said).encode()
-        await send({"type": "http.response.body", "body": text})
-
-    return application
+    return serve("desk", tools, lambda name, arguments: tools[name](arguments))
 
 
-def deletes() -> Callable[..., Any]:
-    return serve(Desk())
+def deletes() -> Application:
+    return served(Desk())
 
 
-def burns() -> Callable[..., Any]:
-    return serve(Burns())
+def burns() -> Application:
+    return served(Burns())
 
 
-def keeps() -> Callable[..., Any]:
-    return serve(Keeps())
+def keeps() -> Application:
+    return served(Keeps())
 
 
-def keeps_and_burns() -> Callable[..., Any]:
-    return serve(KeepsAndBurns())
+def keeps_and_burns() -> Application:
+    return served(KeepsAndBurns())
 
 
-def empty() -> Callable[..., Any]:
-    return serve(Empty())
+def empty() -> Application:
+    return served(Empty())
 
 
-def renamed() -> Callable[..., Any]:
-    return serve(Renamed())
+def renamed() -> Application:
+    return served(Renamed())
 
 
-def warns_of_nothing() -> Callable[..., Any]:
-    return serve(WarnsOfNothing())
+def warns_of_nothing() -> Application:
+    return served(WarnsOfNothing())
 
 
-def takes_twice() -> Callable[..., Any]:
-    return serve(TakesTwice())
+def takes_twice() -> Application:
+    return served(TakesTwice())
