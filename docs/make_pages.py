@@ -77,9 +77,10 @@ def kill_matrix_page() -> str:
         "| rule | broken server | its defect | found by |",
         "|---|---|---|---|",
     ]
+    by_module = sorted(MUTANTS.values(), key=lambda one: one.module)  # whoever was imported first
     for family in families():
         for rule in catalogue(family):
-            for one in MUTANTS.values():
+            for one in by_module:
                 if one.kills == rule.id:
                     fault = " ".join(one.fault.split())
                     lines.append(
