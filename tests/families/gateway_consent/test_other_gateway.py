@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict, catalogue
-from tests.inner_runs import Verdicts, plugin_options
+from tests.families.gateway_consent.other_makes import judge_program
 
 HERE = Path(__file__).parent
 TABLE = (HERE / "other_gateway.toml").read_text(encoding="utf-8")
@@ -22,20 +22,7 @@ VERIFIED = {
 
 def judge(pytester: pytest.Pytester, *options: str, table: str = TABLE, flags: str = ""):
     """What the suite says of it, and how the run ended."""
-    table = table.replace("COMMAND", COMMAND).replace("{state}", f"{{state}} {flags}".strip(), 1)
-    (pytester.path / "mcp-approval.toml").write_text(table, encoding="utf-8")
-    listener = Verdicts()
-    result = pytester.runpytest_inprocess(
-        "-p",
-        "no:cacheprovider",
-        *plugin_options(),
-        "--mcp-approval",
-        "--mcp-approval-family=gateway_consent",
-        "--mcp-approval-browser=none",
-        *options,
-        plugins=[listener],
-    )
-    return result, listener.found
+    return judge_program(pytester, COMMAND, table, *options, flags=flags)
 
 
 def verdicts_of(found, *verdicts: Verdict) -> set[str]:
