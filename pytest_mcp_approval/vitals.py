@@ -26,6 +26,7 @@ from .support.secrets import hide
 from .target import EffectsError, Target, TargetError
 from .wire import (
     Deadline,
+    NotMcpError,
     Outcome,
     Outgoing,
     Session,
@@ -133,7 +134,7 @@ class Vitals:
             try:
                 target.session()
             except (WireError, TargetError) as error:
-                if not isinstance(error, UnreachableError) or coming_back.passed:
+                if not _on_its_way(error) or coming_back.passed:
                     return error
                 time.sleep(_POLL_SECONDS)
             else:
@@ -290,6 +291,14 @@ class Vitals:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self._lost and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = TARGET_LOST
+
+
+def _on_its_way(error: Exception) -> bool:
+    """Whether nobody is there, or somebody who hung up: it may be going down or coming up."""
+    if isinstance(error, UnreachableError):
+        return True
+    reply = error.reply if isinstance(error, NotMcpError) else None
+    return reply is not None and reply.outcome is Outcome.CLOSED
 
 
 def _once_more(trouble: Trouble, session: Session) -> Outgoing:

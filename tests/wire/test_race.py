@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_mcp_approval.support.connection import Connection
 from pytest_mcp_approval.wire import (
     Deadline,
     HttpTransport,
@@ -79,15 +80,26 @@ def test_a_last_byte_race_finds_the_double_run() -> None:
         assert ran.strength is Simultaneity.LAST_BYTE
 
 
+class CountingTransport(HttpTransport):
+    """Knows how many connections it opened: a server that is short of time counts them late."""
+
+    opened = 0
+
+    def connect(self, deadline: Deadline) -> Connection:
+        connection = super().connect(deadline)
+        self.opened += 1
+        return connection
+
+
 def test_no_request_is_complete_before_all_are_nearly_there() -> None:
     """Each server thread notes when its request is whole: only after all connections are open."""
     open_when_whole: list[int] = []
 
     def notes(connection: Any, request: bytes) -> None:
-        open_when_whole.append(server.connections)
+        open_when_whole.append(transport.opened)
         says(http(b'{"jsonrpc":"2.0","id":7,"result":1}'))(connection, request)
 
-    with HostileServer(notes) as server, HttpTransport(server.url) as transport:
+    with HostileServer(notes) as server, CountingTransport(server.url) as transport:
         together = [Outgoing(request_bytes(7, "x"), 7)] * RUNNERS
         replies = transport.exchange_together(together, Deadline(5))
         assert [reply.result for reply in replies] == [1] * RUNNERS
