@@ -62,6 +62,7 @@ def test_a_broken_server_is_found_out(
     finder = next((one for one in findings if says_so(one)), None)
     assert finder is not None, [text_of(one) for one in findings]
     record_property(PROPERTY, finder["scenario"])
+    record_property("rule", mutant.kills)
 
 
 def test_every_rule_that_is_judged_has_a_mutant():
