@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, Page
 from pytest_mcp_approval.browser.evidence import Recorder
 from pytest_mcp_approval.browser.pages import opened_page
 from pytest_mcp_approval.browser.starting import started_browser
-from pytest_mcp_approval.settings import Settings
+from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.target import Target, open_target
 
 RESULTS = Path(__file__).parent / "results" / "browser.md"

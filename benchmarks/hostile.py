@@ -2,8 +2,8 @@
 
     python -m benchmarks.hostile
 
-Writes benchmarks/results/hostile.md. The servers are those of tests/zoo; each run is a process of
-its own, and its memory is that of the whole run, pytest and the authenticator included.
+Writes benchmarks/results/hostile.md. The servers are those of tests/hostile_servers; each run is a
+process of its own, and its memory is that of the whole run, pytest and the authenticator included.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.zoo.keeping import MANY, Keeper, Visit, good_server
+from tests.hostile_servers.keeping import MANY, Keeper, Visit, good_server
 
 RESULTS = Path(__file__).parent / "results" / "hostile.md"
 TIMEOUT = 3.0

@@ -61,9 +61,8 @@ def _parties(rules: Catalogue) -> str:
 
 def kill_matrix_page() -> str:
     """Which broken server is found out by which rule."""
-    for path in sorted((ROOT / "tests" / "mutants").glob("*_*.py")):
-        if not path.stem.startswith("test_"):
-            importlib.import_module(f"tests.mutants.{path.stem}")
+    for path in sorted((ROOT / "tests" / "mutants").glob("*/*.py")):
+        importlib.import_module(f"tests.mutants.{path.parent.name}.{path.stem}")
     from tests.mutants.registry import MUTANTS
 
     lines = [

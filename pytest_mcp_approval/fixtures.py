@@ -50,7 +50,7 @@ __all__ = [
 @pytest.fixture(scope="session")
 def approval_target(request: pytest.FixtureRequest) -> Iterator[Target]:
     """The server under test, started when it is first used."""
-    from .session_target import opened_target, settings_of
+    from .session.target_use import opened_target, settings_of
 
     settings = settings_of(request.config)
     if not settings.targets:
@@ -65,7 +65,7 @@ def approval_target(request: pytest.FixtureRequest) -> Iterator[Target]:
 @pytest.fixture
 def approval_turn(approval_target: Target, request: pytest.FixtureRequest) -> Iterator[Target]:
     """The server for one test: fresh where that is possible, and nobody else's meanwhile."""
-    from .session_target import exclusive_use
+    from .session.target_use import exclusive_use
 
     with exclusive_use(request.config, approval_target):
         yield approval_target
@@ -129,7 +129,7 @@ def approval_execution(approval_turn: Target) -> Iterator[ExecutionTokens]:
 @pytest.fixture(scope="session")
 def approval_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """A headless browser, started once: Playwright's own object. Skips where there is none."""
-    from .browsing import session_browser
+    from .session.browser_use import session_browser
 
     with session_browser(request) as browser:
         yield browser
@@ -140,7 +140,7 @@ def approval_page(
     approval_browser: Browser, request: pytest.FixtureRequest
 ) -> Iterator[ApprovalPage]:
     """A page in a context of its own; `.key("icloud-keychain")` puts an authenticator before it."""
-    from .browsing import recorded_page
+    from .session.browser_use import recorded_page
 
     with recorded_page(approval_browser, request) as page:
         yield page
@@ -150,7 +150,7 @@ def approval_page(
 def approval_page_driver(approval_page: ApprovalPage, approval_turn: Target) -> PageDriver:
     """What a person does on the server's page, as [sep2672.page] describes it. A page that needs
     more: a fixture of this name in your conftest.py, with a class of yours (docs/browser.md)."""
-    from .families.sep2672.page_settings import driver_for
+    from .families.sep2672.settings import driver_for
 
     return driver_for(approval_page, approval_turn)
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from .catalogue_marker import MARKER, MAY_POISON
+from .config.markers import MARKER, MAY_POISON
+from .config.options import OF_WHOLE_RUNS, OPTIONS, PREFIX, START, SettingsError
 from .fixtures import *  # noqa: F403  # pytest finds fixtures in the namespace of a plugin
-from .options import OF_WHOLE_RUNS, OPTIONS, PREFIX, START, SettingsError
-from .starting import find_start, given_options, take_arguments
+from .session.start import find_start, given_options, take_arguments
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,9 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
         start = find_start(config)
         if start is None:
             return
-        from .run import Run
-        from .session_target import RUN
-        from .settings import read_settings, without_target
+        from .config.settings import read_settings, without_target
+        from .session.run import Run
+        from .session.target_use import RUN
 
         started_in = config.invocation_params.dir
         settings = read_settings(given_options(config), config.rootpath, started_in)
@@ -61,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Run(config, settings, ids), RUN)
         take_arguments(config, start)
     except SettingsError as error:
-        from .confidential import secrets_of_options
+        from .session.secrets_of_run import secrets_of_options
 
         raise pytest.UsageError(
             secrets_of_options(given_options(config)).hide(str(error))
@@ -73,9 +73,9 @@ def _recall_replay(config: pytest.Config) -> str:
     name = config.getoption("mcp_approval_replay")
     if not name:
         return ""
-    from .report_settings import existing
-    from .reporting import replay_options
-    from .settings_files import file_values, settings_folder
+    from .config.files import file_values, settings_folder
+    from .config.report_files import existing
+    from .session.recording import replay_options
 
     started_in = config.invocation_params.dir
     path = existing("replay", name, started_in)

@@ -26,11 +26,6 @@ class SharedBrowser:
     def __init__(self) -> None:
         import playwright.sync_api  # noqa: F401
 
-        import pytest_mcp_approval.browser.bridge
-        import pytest_mcp_approval.browser.cdp
-        import pytest_mcp_approval.browsing
-        import pytest_mcp_approval.families.sep2672.page_scene
-        import pytest_mcp_approval.families.sep2672.page_settings  # noqa: F401
         from pytest_mcp_approval.browser.starting import started_browser
 
         stack = contextlib.ExitStack()
@@ -50,7 +45,7 @@ class SharedBrowser:
     ) -> Browser | None:
         if fixturedef.argname != "approval_browser":
             return None
-        from pytest_mcp_approval.browsing import browsing
+        from pytest_mcp_approval.session.browser_use import browsing
 
         held = browsing(request.config)
         held.loop = self._loop

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from virtual_authenticator import Credential, Profile
     from virtual_authenticator.faults import Fault
 
-    from .desk import Desk
+    from .prompt_broker import Desk
 
 _GESTURES = {
     APPROVE: Gesture.APPROVE,

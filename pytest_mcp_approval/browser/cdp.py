@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from virtual_authenticator import Authenticator, Credential, Profile
     from virtual_authenticator.faults import Fault
 
-    from .desk import Desk
+    from .prompt_broker import Desk
 
 _AT_ONCE = 1
 """Milliseconds: the time-out of a request that nobody will approve."""

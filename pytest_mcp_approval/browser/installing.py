@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..wire.text import last_lines
+from ..support.text import last_lines
 from .errors import NoBrowserError
 from .finding import OPTION, VARIABLE, fetched_program, find_browser
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from virtual_authenticator import Authenticator, Credential, Profile
     from virtual_authenticator.faults import Fault
 
-    from .desk import Desk
+    from .prompt_broker import Desk
 
 ATTEMPTS = 3
 """Wrong fingers until a client gives up, as in virtual_authenticator."""

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from virtual_authenticator import Profile, profile
 from virtual_authenticator.cdp import losses
 
-from .desk import Desk
 from .errors import BrowserError
 from .keys import PATIENCE, Key
+from .prompt_broker import Desk
 from .prompts import Prompt
 
 if TYPE_CHECKING:

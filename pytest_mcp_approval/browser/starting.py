@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..wire.text import neutralise
+from ..support.text import neutralise
 from .errors import NoBrowserError
 from .finding import INSTALL_HINT, PLAYWRIGHT_HINT, engine_of, fetched_program, find_browser
 

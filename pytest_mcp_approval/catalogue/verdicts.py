@@ -15,7 +15,7 @@ from typing import TypeVar
 import pytest
 from _pytest.outcomes import Skipped  # what pytest.skip raises; it has no public name
 
-from ..catalogue_marker import MAY_POISON
+from ..config.markers import MAY_POISON
 
 Test = TypeVar("Test", bound=Callable[..., object])
 

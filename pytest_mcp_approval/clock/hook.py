@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..support.fetch import FetchError, fetch
-from ..wire.text import last_lines, neutralise
+from ..support.text import last_lines, neutralise
 from .base import ClockError, StoppedClock
 
 RELEASE = "release"

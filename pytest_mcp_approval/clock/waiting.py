@@ -11,7 +11,7 @@ import math
 import threading
 from collections.abc import Callable
 
-from ..wire.clock import now as monotonic_now
+from ..support.deadline import now as monotonic_now
 from .base import ClockControl, ClockError
 
 Hold = Callable[[float], None]

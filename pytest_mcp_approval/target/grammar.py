@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
-from ..settings import PREFIX, Settings, SettingsError
+from ..config.settings import PREFIX, Settings, SettingsError
 
 Kind = Literal["reference", "http", "stdio", "python", "command", "verifier"]
 REFERENCE_TRANSPORTS = ("in-process", "http", "stdio")

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..settings import Settings
+from ..config.settings import Settings
 from ..support.guard import TemporaryFolder
 from .errors import TargetError
 from .grammar import PORT, STATE, TargetSpec

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ..settings import PREFIX
+from ..config.settings import PREFIX
+from ..support.deadline import Deadline
 from ..support.fetch import ClosedError, FetchError, NoAnswerError, NotConnectedError, fetch
+from ..support.text import neutralise
 from ..wire import WireError
 from ..wire.child import Child
-from ..wire.clock import Deadline
-from ..wire.text import neutralise
 from .errors import TargetError
 from .instance import listens
 

@@ -12,9 +12,9 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from ..clock import ClockControl, FaketimeClock, HookClock, faketime_clock
-from ..settings import PREFIX, Settings
+from ..config.settings import PREFIX, Settings
+from ..support.deadline import Deadline
 from ..wire import HttpTransport, Session, StdioTransport, Transport, WireError
-from ..wire.clock import Deadline
 from .errors import TargetError
 from .grammar import PORT, TargetSpec
 from .instance import Instance

@@ -20,9 +20,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..clock import NOT_STARTED, ClockControl, ClockError, FrozenClock, NoClock, choose_clock
-from ..launch_settings import longest_wait
-from ..settings import PREFIX, Settings
+from ..config.launch import longest_wait
+from ..config.settings import PREFIX, Settings
 from ..support.guard import TemporaryFolder
+from ..support.text import last_lines
 from ..wire import (
     HttpTransport,
     InProcessTransport,
@@ -31,7 +32,6 @@ from ..wire import (
     Transport,
     open_session,
 )
-from ..wire.text import last_lines
 from .effects import EffectsProbe
 from .effects_watch import EffectsWatch
 from .errors import TargetError

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..clock import FrozenClock, faketime_clock
 from ..clock.base import StoppedClock
-from ..settings import Settings
+from ..config.settings import Settings
 from ..support.guard import TemporaryFolder
 from ..wire import Transport
 from .errors import TargetError

@@ -5,7 +5,8 @@ the messages that a suite must send. `open_session` raises a `WireError`; from t
 server does is a `Reply`.
 """
 
-from pytest_mcp_approval.wire.clock import Deadline
+from pytest_mcp_approval.support.deadline import Deadline
+from pytest_mcp_approval.support.text import first_line, last_lines, neutralise
 from pytest_mcp_approval.wire.eras import (
     HANDSHAKE_REVISIONS,
     KNOWN_REVISIONS,
@@ -36,13 +37,12 @@ from pytest_mcp_approval.wire.messages import (
 from pytest_mcp_approval.wire.opening import open_session
 from pytest_mcp_approval.wire.over_http import HttpTransport
 from pytest_mcp_approval.wire.over_stdio import StdioTransport
+from pytest_mcp_approval.wire.patience import Trouble, Vigil, keeping
 from pytest_mcp_approval.wire.race import Race, race, race_replicas
 from pytest_mcp_approval.wire.reply import ErrorObject, Outcome, Reply
 from pytest_mcp_approval.wire.session import Session
-from pytest_mcp_approval.wire.text import first_line, last_lines, neutralise
 from pytest_mcp_approval.wire.transcript import Entry, Excerpt, Transcript
 from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Simultaneity, Transport
-from pytest_mcp_approval.wire.vigil import Trouble, Vigil, keeping
 
 __all__ = [
     "DEFAULT_LIMIT",

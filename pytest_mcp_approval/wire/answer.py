@@ -6,6 +6,7 @@ event stream in which other messages may come first.
 
 from dataclasses import replace
 
+from pytest_mcp_approval.support.text import first_line
 from pytest_mcp_approval.wire.messages import (
     Message,
     MessageKind,
@@ -15,7 +16,6 @@ from pytest_mcp_approval.wire.messages import (
 )
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply, read_response
 from pytest_mcp_approval.wire.sse import EventReader
-from pytest_mcp_approval.wire.text import first_line
 
 
 class Answer:

@@ -6,6 +6,7 @@ and is told where it broke off. Knows nothing of what is fetched.
 
 from collections.abc import Mapping
 
+from pytest_mcp_approval.support.deadline import Deadline, now
 from pytest_mcp_approval.support.fetch import (
     ClosedError,
     Fetched,
@@ -15,8 +16,7 @@ from pytest_mcp_approval.support.fetch import (
     fetch,
 )
 from pytest_mcp_approval.support.text import neutralise
-from pytest_mcp_approval.wire import vigil as vigils
-from pytest_mcp_approval.wire.clock import Deadline, now
+from pytest_mcp_approval.wire import patience as vigils
 from pytest_mcp_approval.wire.reply import Outcome, Reply
 
 _ENDS: dict[type[FetchError], Outcome] = {

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pytest_mcp_approval.support import guard, leftovers
-from pytest_mcp_approval.wire.clock import Deadline
+from pytest_mcp_approval.support.deadline import Deadline
+from pytest_mcp_approval.support.text import last_lines, neutralise
 from pytest_mcp_approval.wire.errors import CommandFailedError
-from pytest_mcp_approval.wire.text import last_lines, neutralise
 
 _PIECE = 64 * 1024
 KEPT_OF_STDERR = 1024 * 1024

@@ -10,12 +10,12 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
+from pytest_mcp_approval.support.deadline import Deadline, now
+from pytest_mcp_approval.support.text import neutralise
 from pytest_mcp_approval.wire.answer import Answer
-from pytest_mcp_approval.wire.clock import Deadline, now
 from pytest_mcp_approval.wire.errors import ApplicationFailedError, address_of
 from pytest_mcp_approval.wire.messages import Message
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
-from pytest_mcp_approval.wire.text import neutralise
 from pytest_mcp_approval.wire.transcript import SECRET_HEADERS, Transcript
 from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Simultaneity, Transport
 

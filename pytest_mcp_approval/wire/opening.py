@@ -7,8 +7,9 @@ exception.
 import itertools
 from collections.abc import Mapping
 
+from pytest_mcp_approval.support.deadline import Deadline
+from pytest_mcp_approval.support.text import neutralise
 from pytest_mcp_approval.wire import eras
-from pytest_mcp_approval.wire.clock import Deadline
 from pytest_mcp_approval.wire.errors import (
     CommandFailedError,
     NothingAnsweredError,
@@ -22,7 +23,6 @@ from pytest_mcp_approval.wire.messages import Json, notification_bytes, request_
 from pytest_mcp_approval.wire.over_stdio import StdioTransport
 from pytest_mcp_approval.wire.reply import Outcome, Reply
 from pytest_mcp_approval.wire.session import DEFAULT_DEADLINE, Session, Terms
-from pytest_mcp_approval.wire.text import neutralise
 from pytest_mcp_approval.wire.transport import Outgoing, Transport
 
 AUTO = "auto"

@@ -16,13 +16,13 @@ from pytest_mcp_approval.support.connection import (
     tls_context,
     wait_readable,
 )
+from pytest_mcp_approval.support.deadline import Deadline, now
 from pytest_mcp_approval.support.http1 import (
     MalformedResponseError,
     ResponseReader,
     compose_request,
 )
 from pytest_mcp_approval.wire.answer import Answer
-from pytest_mcp_approval.wire.clock import Deadline, now
 from pytest_mcp_approval.wire.errors import address_of
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
 from pytest_mcp_approval.wire.transcript import SECRET_HEADERS, Transcript

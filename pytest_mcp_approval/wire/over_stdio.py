@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_mcp_approval.support.deadline import Deadline, now
+from pytest_mcp_approval.support.text import neutralise
 from pytest_mcp_approval.wire.child import Child
-from pytest_mcp_approval.wire.clock import Deadline, now
 from pytest_mcp_approval.wire.errors import BadAddressError
 from pytest_mcp_approval.wire.messages import (
     Message,
@@ -22,7 +23,6 @@ from pytest_mcp_approval.wire.messages import (
     parse_message,
 )
 from pytest_mcp_approval.wire.reply import Outcome, Reply, read_response
-from pytest_mcp_approval.wire.text import neutralise
 from pytest_mcp_approval.wire.transcript import Transcript
 from pytest_mcp_approval.wire.transport import (
     DEFAULT_LIMIT,

@@ -7,7 +7,7 @@ so the strength comes with the replies.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_mcp_approval.wire.clock import Deadline
+from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.wire.over_http import HttpTransport, last_byte_race
 from pytest_mcp_approval.wire.reply import Reply
 from pytest_mcp_approval.wire.session import Session

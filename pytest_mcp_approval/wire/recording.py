@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from typing import Any, NamedTuple
 
-from pytest_mcp_approval.wire.clock import now
+from pytest_mcp_approval.support.deadline import now
 
 KEPT_FIRST = 60
 KEPT_LAST = 60

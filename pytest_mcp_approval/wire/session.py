@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.wire import eras
-from pytest_mcp_approval.wire.clock import Deadline
 from pytest_mcp_approval.wire.eras import Era
 from pytest_mcp_approval.wire.errors import ListingError
 from pytest_mcp_approval.wire.messages import Json, RequestId, notification_bytes, request_bytes

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
-from pytest_mcp_approval.wire import vigil as vigils
-from pytest_mcp_approval.wire.clock import Deadline, now
+from pytest_mcp_approval.support.deadline import Deadline, now
+from pytest_mcp_approval.wire import patience as vigils
 from pytest_mcp_approval.wire.messages import Message, RequestId, answer_to
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply, show_json
 from pytest_mcp_approval.wire.transcript import (

@@ -13,7 +13,7 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     TokenCode,
     TokenType,
 )
-from pytest_mcp_approval.wire.text import neutralise
+from pytest_mcp_approval.support.text import neutralise
 
 IDENTIFIER = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MANY = 8

@@ -9,8 +9,8 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     PREFIXES,
     TokenCode,
 )
+from pytest_mcp_approval.support.text import neutralise
 from pytest_mcp_approval.wire.reply import show_json
-from pytest_mcp_approval.wire.text import neutralise
 
 # ---- section 3.1
 

@@ -7,7 +7,7 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     CONFIRMATION_PREFIX,
     TokenCode,
 )
-from pytest_mcp_approval.wire.text import neutralise
+from pytest_mcp_approval.support.text import neutralise
 
 
 def _unknown(tokens):

@@ -16,7 +16,7 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     PREFIXES,
     TokenCode,
 )
-from pytest_mcp_approval.wire.text import neutralise
+from pytest_mcp_approval.support.text import neutralise
 
 # ---- section 6.1
 

@@ -6,8 +6,12 @@ import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.execution_tokens.corpus import NAMED, WITHOUT_NUMBERS
-from pytest_mcp_approval.families.execution_tokens.making import FAULTY_SIGNING, canonical, sign
-from pytest_mcp_approval.families.execution_tokens.ports import PortError
+from pytest_mcp_approval.families.execution_tokens.token_making import (
+    FAULTY_SIGNING,
+    canonical,
+    sign,
+)
+from pytest_mcp_approval.families.execution_tokens.verifier_access import PortError
 
 
 def _scopes(executions):

@@ -9,9 +9,9 @@ import pytest
 
 import pytest_mcp_approval
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.execution_tokens.command_port import CommandPort
+from pytest_mcp_approval.families.execution_tokens.command_verifier import CommandPort
 from pytest_mcp_approval.families.execution_tokens.corpus import NAMED, WITHOUT_NUMBERS, generated
-from pytest_mcp_approval.families.execution_tokens.making import FAULTY_SIGNING
+from pytest_mcp_approval.families.execution_tokens.token_making import FAULTY_SIGNING
 from pytest_mcp_approval.target import open_target
 
 VERIFIERS = Path(pytest_mcp_approval.__file__).parent.joinpath(

@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
-from pytest_mcp_approval.families.execution_tokens.making import written
+from pytest_mcp_approval.families.execution_tokens.token_making import written
 
 SECOND = datetime.timedelta(seconds=1)
 HOUR = datetime.timedelta(hours=1)

@@ -1,9 +1,9 @@
 """A token executes once: at once, later, elsewhere, after a restart, and for many at a time."""
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
-from pytest_mcp_approval.families.execution_tokens.command_port import CommandPort
-from pytest_mcp_approval.families.execution_tokens.making import FAULTY_SIGNING
-from pytest_mcp_approval.families.execution_tokens.ports import PortError
+from pytest_mcp_approval.families.execution_tokens.command_verifier import CommandPort
+from pytest_mcp_approval.families.execution_tokens.token_making import FAULTY_SIGNING
+from pytest_mcp_approval.families.execution_tokens.verifier_access import PortError
 
 RUNNERS = 8
 

@@ -2,7 +2,7 @@
 
 from pytest_mcp_approval.catalogue import NotApplicable, requirement
 from pytest_mcp_approval.families.execution_tokens import vocabulary as words
-from pytest_mcp_approval.families.execution_tokens.making import (
+from pytest_mcp_approval.families.execution_tokens.token_making import (
     FAULTY_SIGNING,
     Names,
     canonical,

@@ -3,8 +3,8 @@
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.gateway_consent.answers import shown
 from pytest_mcp_approval.families.gateway_consent.callers import LEFT_OUT
+from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.vocabulary import UNKNOWN_CLIENT, Choice
 from pytest_mcp_approval.wire import Era, RefusedError
 from pytest_mcp_approval.wire.eras import CLIENT_INFO_KEY

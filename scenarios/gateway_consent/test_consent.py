@@ -3,8 +3,8 @@
 import pytest
 
 from pytest_mcp_approval.catalogue import requirement
-from pytest_mcp_approval.families.gateway_consent.answers import shown
-from pytest_mcp_approval.families.gateway_consent.table import SafeTool
+from pytest_mcp_approval.families.gateway_consent.outcome import shown
+from pytest_mcp_approval.families.gateway_consent.settings import SafeTool
 from pytest_mcp_approval.families.gateway_consent.vocabulary import (
     APP_ID,
     APP_NAME,

@@ -6,7 +6,7 @@ The apps are the suite's own, so that what arrives is seen and not told.
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.gateway_consent.answers import shown
+from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.vocabulary import APP_TOKEN_SECONDS
 
 MINUTE = 60

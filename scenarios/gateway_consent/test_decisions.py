@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_mcp_approval.catalogue import requirement
-from pytest_mcp_approval.families.gateway_consent.answers import shown
+from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
 
 # ---- authorize-all

@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.gateway_consent.table import SafeTool
+from pytest_mcp_approval.families.gateway_consent.settings import SafeTool
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Kind, tool_name
 
 # ---- key-collision

@@ -5,8 +5,8 @@ import secrets
 import pytest
 
 from pytest_mcp_approval.catalogue import Finding, Grade, NotVerified, requirement
-from pytest_mcp_approval.families.gateway_consent.answers import shown
 from pytest_mcp_approval.families.gateway_consent.app_double import challenge_of
+from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.vocabulary import (
     ACCESS_TOKEN_SECONDS,
     REFRESH_TOKEN_SECONDS,

@@ -3,10 +3,10 @@
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.gateway_consent.answers import shown
-from pytest_mcp_approval.families.gateway_consent.page_looks import FLAG, MARK
+from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.people import BrowserPerson
-from pytest_mcp_approval.families.gateway_consent.table import SafeTool
+from pytest_mcp_approval.families.gateway_consent.rendered_page import FLAG, MARK
+from pytest_mcp_approval.families.gateway_consent.settings import SafeTool
 from pytest_mcp_approval.families.gateway_consent.vocabulary import (
     APP_NAME,
     TOOL_DESCRIPTION,

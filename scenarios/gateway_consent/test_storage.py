@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.base.logs import visible, watched_log
 from pytest_mcp_approval.families.gateway_consent.scanning import find, scan
-from pytest_mcp_approval.families.gateway_consent.table import TABLE
+from pytest_mcp_approval.families.gateway_consent.settings import TABLE
 from pytest_mcp_approval.families.gateway_consent.vocabulary import ALL_TOOLS, GRANTED, Choice
-from pytest_mcp_approval.families.logs import visible, watched_log
 from pytest_mcp_approval.wire.reply import show_json
 
 # ---- stored-encrypted

@@ -3,7 +3,7 @@
 import json
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
-from pytest_mcp_approval.families.prepare_confirm.table import CONFIRMED
+from pytest_mcp_approval.families.prepare_confirm.settings import CONFIRMED
 
 # ---- what was shown is done
 

@@ -5,8 +5,12 @@ import datetime
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.prepare_confirm.daylight_saving import (
+    KOLKATA,
+    NEW_YORK,
+    clock_changes,
+)
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
-from pytest_mcp_approval.families.prepare_confirm.zones import KOLKATA, NEW_YORK, clock_changes
 from pytest_mcp_approval.target import TargetError
 from pytest_mcp_approval.wire import WireError
 

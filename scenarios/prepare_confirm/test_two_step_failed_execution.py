@@ -4,8 +4,8 @@ from collections import Counter
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.wire import Outcome
-from pytest_mcp_approval.wire.clock import Deadline
 
 
 def _expect_told(two_step, outcome, sent, *, answer_lost=False):

@@ -1,7 +1,7 @@
 """Whoever reads a log must not find a token in it that they could use."""
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.logs import visible, watched_log
+from pytest_mcp_approval.families.base.logs import visible, watched_log
 
 
 @requirement("prepare_confirm/not-logged")

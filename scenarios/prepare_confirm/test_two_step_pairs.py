@@ -3,7 +3,7 @@
 import re
 
 from pytest_mcp_approval.catalogue import requirement
-from pytest_mcp_approval.wire.text import neutralise
+from pytest_mcp_approval.support.text import neutralise
 
 FINAL = re.compile(
     r"permanent|irreversib|irrevocab|for ?ever|can(not|'t| not) be (undone|reversed|restored|"

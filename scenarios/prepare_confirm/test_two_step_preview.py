@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, requirement
-from pytest_mcp_approval.families.prepare_confirm.table import PREPARED
+from pytest_mcp_approval.families.prepare_confirm.settings import PREPARED
 
 # ---- what it answers
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_mcp_approval.catalogue import requirement
-from pytest_mcp_approval.families.sep2672.page_scene import Visit
+from pytest_mcp_approval.families.sep2672.page_scenario import Visit
 from pytest_mcp_approval.families.sep2672.vocabulary import CHALLENGE_CREATE
 
 SENTENCE = "Pay 4.50 EUR to Example Ltd for invoice 2024-17. "

@@ -18,7 +18,7 @@ import pytest
 from pytest_mcp_approval.browser import NoBrowserError, finding, installing, starting
 from pytest_mcp_approval.browser.__main__ import main
 from pytest_mcp_approval.browser.finding import engine_of, find_browser
-from pytest_mcp_approval.wire.clock import Deadline
+from pytest_mcp_approval.support.deadline import Deadline
 from tests.browsers import find_browser as own_browser
 
 WORKS = "#!/bin/sh\necho 'Chromium 1.0'\n"

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_mcp_approval.browser import BrowserError
-from pytest_mcp_approval.browser.desk import LONGEST, MOST_PROMPTS, Desk
+from pytest_mcp_approval.browser.prompt_broker import LONGEST, MOST_PROMPTS, Desk
 
 # Playwright's own way into Python, which no page can be kept from.
 RAW = """(said) => {
@@ -112,7 +112,7 @@ def test_one_page_cannot_end_the_prompt_of_another(approval_page, ask, key, part
 
 
 def test_a_page_that_never_stops_asking_is_refused(say, key, approval_page, monkeypatch):
-    monkeypatch.setattr("pytest_mcp_approval.browser.desk.MOST_PROMPTS", 5)
+    monkeypatch.setattr("pytest_mcp_approval.browser.prompt_broker.MOST_PROMPTS", 5)
     told = [say({**BEGIN, "id": f"x{number}", "permitted": True}) for number in range(8)]
     assert len(approval_page.asked) == 5
     assert [one["name"] for one in told[5:]] == ["NotAllowedError"] * 3

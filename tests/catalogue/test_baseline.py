@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
-from pytest_mcp_approval.catalogue.baseline import (
+from pytest_mcp_approval.catalogue.baseline_file import (
     Baseline,
     BaselineError,
     Known,

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from pytest_mcp_approval.clock import ClockError, NoClock, WaitClock, choose_clock, choosing
-from pytest_mcp_approval.launch_settings import clock as read_clock
-from pytest_mcp_approval.launch_settings import longest_wait
-from pytest_mcp_approval.settings import SettingsError
+from pytest_mcp_approval.config.launch import clock as read_clock
+from pytest_mcp_approval.config.launch import longest_wait
+from pytest_mcp_approval.config.settings import SettingsError
 
 
 def chosen(wanted, *, starts_a_process=True):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified
-from pytest_mcp_approval.settings import Settings
+from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.target import Target, open_target
 from pytest_mcp_approval.wire import Outcome, Reply, Session
 

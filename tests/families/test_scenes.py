@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_mcp_approval.catalogue import Finding, Grade, NotVerified
-from pytest_mcp_approval.families.scenes import Scene
-from pytest_mcp_approval.settings import Settings
+from pytest_mcp_approval.config.settings import Settings
+from pytest_mcp_approval.families.base.scenario import Scene
 from pytest_mcp_approval.target import open_target
 
 

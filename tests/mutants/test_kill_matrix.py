@@ -17,10 +17,8 @@ from tests.inner_runs import Verdicts, bare_options
 from tests.mutants.finders import PROPERTY, TriedFirst, finders
 from tests.mutants.registry import MUTANTS, Mutant
 
-for path in sorted(
-    path for family in families() for path in Path(__file__).parent.glob(f"{family}_*.py")
-):
-    importlib.import_module(f"tests.mutants.{path.stem}")
+for path in sorted(Path(__file__).parent.glob("*/*.py")):
+    importlib.import_module(f"tests.mutants.{path.parent.name}.{path.stem}")
 
 
 def judge(pytester: pytest.Pytester, mutant: Mutant, *plugins: object) -> None:

@@ -6,7 +6,7 @@ import sys
 
 import uvicorn
 
-from tests.mutants import sep2672_poison
+from tests.mutants.sep2672 import poison as sep2672_poison
 
 
 def main() -> None:

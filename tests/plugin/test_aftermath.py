@@ -12,7 +12,7 @@ import pytest
 from pytest_mcp_approval.catalogue import Verdict
 from pytest_mcp_approval.reference_server.server.serving import ServedApplication
 from tests.inner_runs import ROOT, Verdicts
-from tests.mutants import sep2672_poison
+from tests.mutants.sep2672 import poison as sep2672_poison
 
 MALFORMED = "mcp-approval/sep2672/test_4_4_2_malformed.py::test_a_hint_is_malformed"
 CULPRIT = f"{MALFORMED}[response.transports-number]"
@@ -50,7 +50,7 @@ def verdicts_of(suite, *arguments: str, target: str) -> tuple[pytest.RunResult, 
 
 def test_in_this_process_the_culprit_fails_and_the_others_are_judged(suite):
     result, found = verdicts_of(
-        suite, CULPRIT, AFTER, HONEST, target=f"python:tests.mutants.sep2672_poison:{OFFERS}"
+        suite, CULPRIT, AFTER, HONEST, target=f"python:tests.mutants.sep2672.poison:{OFFERS}"
     )
     culprit = found[CULPRIT]
     assert culprit["verdict"] == Verdict.FAILED

@@ -10,7 +10,7 @@ from tests.inner_runs import Verdicts
 
 RULE = "sep2672/4.8-03-method"
 OTHER = "sep2672/4.8-01-evidence-present"
-BROKEN = "python:tests.mutants.sep2672_evidence:FoldsTheCaseOfTheMethod"
+BROKEN = "python:tests.mutants.sep2672.evidence:FoldsTheCaseOfTheMethod"
 HEALTHY = "reference"
 SELECT = f"--mcp-approval-select={RULE}"
 WITH = "--mcp-approval-baseline=known.toml"
@@ -145,7 +145,7 @@ def test_workers_find_the_same(suite, known, target, code):
 
 def test_a_should_is_known_under_strict_and_stale_without(suite, known):
     rule = "sep2672/4.4.1-ttl"
-    broken = "python:tests.mutants.sep2672_enrolment:RegistrationsNeverExpire"
+    broken = "python:tests.mutants.sep2672.enrolment:RegistrationsNeverExpire"
     known(rule)
     select = f"--mcp-approval-select={rule}"
     strict = suite.run(select, WITH, "--mcp-approval-strict", target=broken)

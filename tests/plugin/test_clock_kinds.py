@@ -173,7 +173,7 @@ def test_an_interrupt_ends_the_wait(pytester):
     """Ctrl-C while everybody waits: at once, with what there is, and nothing is left."""
     pytester.makeconftest(
         "import os, signal, threading\n"
-        "from pytest_mcp_approval import waiting\n"
+        "from pytest_mcp_approval.session import shared_wait as waiting\n"
         "def interrupted(until):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    threading.Event().wait(60)\n"

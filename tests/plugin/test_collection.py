@@ -53,7 +53,7 @@ def test_k_and_m_and_x_work(suite):
 
 
 def test_last_failed_runs_what_failed(suite):
-    broken = "python:tests.mutants.sep2672_evidence:FoldsTheCaseOfTheMethod"
+    broken = "python:tests.mutants.sep2672.evidence:FoldsTheCaseOfTheMethod"
     first = suite.run_apart(ONE_RULE, target=broken)
     assert first.ret == 1
     failed = first.parseoutcomes()["failed"]

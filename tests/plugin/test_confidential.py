@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_mcp_approval.confidential import secrets_of, secrets_of_options
-from pytest_mcp_approval.settings import Settings
+from pytest_mcp_approval.config.settings import Settings
+from pytest_mcp_approval.session.secrets_of_run import secrets_of, secrets_of_options
 from pytest_mcp_approval.support.secrets import HIDDEN
 from pytest_mcp_approval.target import open_target, parse_target
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_mcp_approval.settings import SettingsError, read_settings
+from pytest_mcp_approval.config.settings import SettingsError, read_settings
 
 FILE = """
 target = "reference"

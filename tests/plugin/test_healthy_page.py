@@ -6,7 +6,7 @@ import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
 from pytest_mcp_approval.catalogue.requirements import scenarios_folder
-from pytest_mcp_approval.collection import ON_A_PAGE
+from pytest_mcp_approval.session.collection import ON_A_PAGE
 from tests.browsers import HINT, find_browser
 from tests.inner_browser import shared_browser
 from tests.inner_runs import Verdicts

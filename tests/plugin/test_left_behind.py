@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
+from tests.hostile_servers.keeping import MARK, processes_marked
 from tests.inner_runs import plugin_options
-from tests.zoo.keeping import MARK, processes_marked
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 

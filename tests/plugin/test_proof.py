@@ -84,7 +84,7 @@ def test_with_one_it_is_green(own):
 
 
 def test_a_broken_must_comes_first(suite):
-    target = "python:tests.mutants.sep2672_evidence:FoldsTheCaseOfTheMethod"
+    target = "python:tests.mutants.sep2672.evidence:FoldsTheCaseOfTheMethod"
     assert suite.run(METHOD, target=target).ret == 1
 
 

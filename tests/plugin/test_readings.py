@@ -7,7 +7,7 @@ import pytest
 from pytest_mcp_approval.catalogue import Verdict
 from tests.families.sep2672 import lenient_servers
 from tests.inner_runs import Verdicts, bare_options
-from tests.mutants import sep2672_challenge
+from tests.mutants.sep2672 import challenge as sep2672_challenge
 
 # Loaded here: an inner run drops what it was first to load, and mutants register once only.
 LENIENT = f"python:{lenient_servers.__name__}"

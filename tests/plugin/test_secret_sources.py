@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_mcp_approval.settings import Settings, SettingsError, read_settings
+from pytest_mcp_approval.config.settings import Settings, SettingsError, read_settings
 
 TOKEN = "tok-3f9a1c77e2"
 
@@ -116,7 +116,7 @@ def test_it_is_sent_and_never_shown(suite, place: Path, monkeypatch: pytest.Monk
 
 
 def test_a_finding_brings_no_place_of_a_secret_along(suite, place: Path):
-    broken = "python:tests.mutants.sep2672_evidence:FoldsTheCaseOfTheMethod"
+    broken = "python:tests.mutants.sep2672.evidence:FoldsTheCaseOfTheMethod"
     result = suite.run(
         "--mcp-approval-select=sep2672/4.8-03-method",
         "--mcp-approval-header-from=X-Key: {env:SHOP_TOKEN}",

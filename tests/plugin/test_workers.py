@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from pytest_mcp_approval.preflight_findings import PreflightFindings
+from pytest_mcp_approval.session.worker_input import PreflightFindings
 
 SERVERS = """
     import datetime, os, sys, tempfile
@@ -91,7 +91,7 @@ def test_ids_on_the_command_line_reach_workers(suite):
 
 
 def test_a_replay_reaches_workers(suite):
-    broken = "python:tests.mutants.sep2672_evidence:FoldsTheCaseOfTheMethod"
+    broken = "python:tests.mutants.sep2672.evidence:FoldsTheCaseOfTheMethod"
     suite.run("--mcp-approval-select=sep2672/4.8-03-method", target=broken)
     finding = next((suite.pytester.path / ".mcp-approval" / "findings").glob("*.json"))
     result = suite.run_apart(f"--mcp-approval-replay={finding}", "-n2", target=broken)

@@ -9,12 +9,12 @@ from functools import cache
 from typing import Any
 
 from pytest_mcp_approval.catalogue import Finding, Requirement, Verdict, catalogue
+from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.sep2672.driver import Approval
 from pytest_mcp_approval.report.comparison import Earlier
 from pytest_mcp_approval.report.conversation import conversation_text
 from pytest_mcp_approval.report.model import Report, RunFacts, make_report
 from pytest_mcp_approval.report.results import Results, ScenarioResult
-from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.support.secrets import Secrets
 from pytest_mcp_approval.target import open_target
 from pytest_mcp_approval.wire import recording

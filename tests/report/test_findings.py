@@ -176,7 +176,7 @@ def test_a_hundred_findings_and_hostile_text_stay_bounded():
 # ---- in a run
 
 
-BROKEN = "python:tests.mutants.sep2672_evidence:NeverLooksAtTheMethod"
+BROKEN = "python:tests.mutants.sep2672.evidence:NeverLooksAtTheMethod"
 METHOD = "--mcp-approval-select=sep2672/4.8-03-method"
 
 

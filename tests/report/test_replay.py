@@ -18,7 +18,7 @@ from pytest_mcp_approval.report.replay import (
 from tests.report import samples
 from tests.report.samples import COUNTER, finding, result
 
-BROKEN = "python:tests.mutants.sep2672_consumption:NeverUpdatesTheCounter"
+BROKEN = "python:tests.mutants.sep2672.consumption:NeverUpdatesTheCounter"
 SCENARIO = "mcp-approval/sep2672/test_4_8_signature.py::test_a_copied_key_is_noticed"
 
 

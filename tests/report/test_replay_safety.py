@@ -9,8 +9,8 @@ import shlex
 
 import pytest
 
-from pytest_mcp_approval.replay_settings import must_be_said, options_of_finding, said_again
-from pytest_mcp_approval.settings import OPTIONS, SettingsError
+from pytest_mcp_approval.config.replay import must_be_said, options_of_finding, said_again
+from pytest_mcp_approval.config.settings import OPTIONS, SettingsError
 from pytest_mcp_approval.support.secrets import HIDDEN, Secrets
 
 SCENARIO = "mcp-approval/sep2672/test_4_8_verification.py::test_a_call_without_meta_is_refused"
@@ -108,7 +108,7 @@ def test_another_target_leaves_behind_what_belonged_to_the_first(suite, finding)
 
 def test_the_command_under_a_finding_works_as_it_stands(suite):
     """Copied from the terminal."""
-    broken = "python:tests.mutants.sep2672_consumption:NeverUpdatesTheCounter"
+    broken = "python:tests.mutants.sep2672.consumption:NeverUpdatesTheCounter"
     run = suite.run(
         "mcp-approval/sep2672/test_4_8_signature.py::test_a_copied_key_is_noticed",
         "--mcp-approval-reset=sh -c 'exit 0'",

@@ -12,7 +12,7 @@ from tests.inner_runs import plugin_options
 
 METHOD = "--mcp-approval-select=sep2672/4.8-03-method"
 COUNTER = "--mcp-approval-select=sep2672/4.8-11-counter"
-BROKEN = "python:tests.mutants.sep2672_consumption:NeverUpdatesTheCounter"
+BROKEN = "python:tests.mutants.sep2672.consumption:NeverUpdatesTheCounter"
 
 
 def test_a_run_leaves_every_report_that_it_was_asked_for(suite):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_mcp_approval.settings import Settings
+from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.target import open_target
 
 

@@ -9,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from pytest_mcp_approval.families.driving import Driver
+from pytest_mcp_approval.config.settings import Settings
+from pytest_mcp_approval.families.base.driver import Driver
 from pytest_mcp_approval.families.gateway_consent.callers import AS_NAMED, connect
-from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.target import EffectsError, EffectsProbe, examine, open_target
 from pytest_mcp_approval.wire import Outcome, Reply
 from tests.wire.hostile import SERVE_HANDSHAKE, program

@@ -12,12 +12,12 @@ from urllib.request import urlopen
 
 import pytest
 
-from pytest_mcp_approval.settings import Settings, SettingsError, read_settings
+from pytest_mcp_approval.config.settings import Settings, SettingsError, read_settings
+from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.target import TargetError, check_launch, open_target
 from pytest_mcp_approval.target.instance import free_port
 from pytest_mcp_approval.target.launching import _ask
 from pytest_mcp_approval.wire import NothingAnsweredError
-from pytest_mcp_approval.wire.clock import Deadline
 from tests.wire.hostile import (
     SERVE_HANDSHAKE,
     HostileServer,

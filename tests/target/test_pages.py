@@ -8,8 +8,8 @@ import urllib.request
 
 import pytest
 
+from pytest_mcp_approval.config.settings import SettingsError, read_settings
 from pytest_mcp_approval.families.sep2672.driver import Approval
-from pytest_mcp_approval.settings import SettingsError, read_settings
 
 DEADLINE = 10
 

@@ -21,15 +21,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...settings import SettingsError
+from ...config.settings import SettingsError
 from ...target import Target, TargetError, open_target
 from ...wire import Reply
-from ..driving import DriverError
-from . import looks as places
+from ..base.driver import DriverError
+from . import probes as places
 from . import vocabulary as words
-from .answers import Answer, Instant, read_answer, read_instant
+from .outcome import Answer, Instant, read_answer, read_instant
 from .paths import put_at, value_at
-from .table import FAMILY, VARIANTS, Table, TableError, read_table
+from .settings import FAMILY, VARIANTS, Table, TableError, read_table
 from .vocabulary import TokenType
 
 

@@ -17,14 +17,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ...support.text import neutralise
 from ...target import Target
 from ...wire import Reply, Session
-from ...wire.text import neutralise
-from ..driving import Driver, DriverError
+from ..base.driver import Driver, DriverError
 from . import vocabulary as words
-from .answers import Answer, Instant
 from .binding import Binding, binding_of
-from .table import NamedOperation
+from .outcome import Answer, Instant
+from .settings import NamedOperation
 from .vocabulary import TokenCode, TokenType
 
 _WAITS = 3

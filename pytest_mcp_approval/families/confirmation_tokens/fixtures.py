@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from ..scenes import opened
-from .confirmations import Confirmations
+from ..base.scenario import opened
 from .driver import ConfirmationTokens
 from .needs import CHECKS
+from .scenario import Confirmations
 
 
 @pytest.fixture

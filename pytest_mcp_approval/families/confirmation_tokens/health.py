@@ -7,11 +7,11 @@ verdict.
 from __future__ import annotations
 
 from ...catalogue import NotVerified
+from ...support.text import neutralise
 from ...target import Target
-from ...wire.text import neutralise
 from .binding import table_of
 from .driver import ConfirmationTokens, DriverError
-from .table import FAMILY
+from .settings import FAMILY
 
 _SHOWN = 300
 

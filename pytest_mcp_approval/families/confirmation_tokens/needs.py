@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..needs import Check
+from ..base.needs import Check
 from .binding import Binding, binding_of
-from .looks import FORMS
-from .table import FAMILY
+from .probes import FORMS
+from .settings import FAMILY
 
 
 def _told(holds: Callable[[Binding], bool], missing: str) -> Check:

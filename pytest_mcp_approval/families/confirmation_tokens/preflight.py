@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ...settings import FILE
+from ...config.settings import FILE
+from ...support.text import neutralise
 from ...target import Target
 from ...wire import ListingError
-from ...wire.text import neutralise
-from ..looking import NotOffered, Preflight, PreflightError
+from ..base.preflight import NotOffered, Preflight, PreflightError
 from .binding import table_of
 from .driver import ConfirmationTokens, DriverError
-from .table import FAMILY, Table, TableError
+from .settings import FAMILY, Table, TableError
 
 
 def look(target: Target, found: Preflight) -> None:

@@ -16,13 +16,13 @@ from typing import Any
 
 from ...target import Target
 from ...target.verifiers import CallableTarget, CommandTarget
-from ..driving import DriverError
-from .callable_port import CallablePort
-from .command_port import CommandPort
-from .making import ENDLESS, Signing, canonical, make_token, signed
-from .mcp_port import McpPort
-from .ports import Answer, Port, PortError, Question
-from .table import Table, read_table
+from ..base.driver import DriverError
+from .callable_verifier import CallablePort
+from .command_verifier import CommandPort
+from .mcp_verifier import McpPort
+from .settings import Table, read_table
+from .token_making import ENDLESS, Signing, canonical, make_token, signed
+from .verifier_access import Answer, Port, PortError, Question
 from .vocabulary import FAMILY
 
 

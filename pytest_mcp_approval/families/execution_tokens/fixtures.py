@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from ..scenes import opened
+from ..base.scenario import opened
 from .driver import ExecutionTokens
-from .executions import Executions
 from .needs import CHECKS
+from .scenario import Executions
 
 
 @pytest.fixture

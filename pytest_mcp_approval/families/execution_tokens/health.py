@@ -7,11 +7,11 @@ nothing. Knows no rule and no verdict.
 from __future__ import annotations
 
 from ...catalogue import NotVerified
+from ...support.text import neutralise
 from ...target import Target
-from ...wire.text import neutralise
-from ..driving import DriverError
+from ..base.driver import DriverError
 from .driver import ExecutionTokens
-from .ports import PortError
+from .verifier_access import PortError
 from .vocabulary import FAMILY
 
 _SHOWN = 300

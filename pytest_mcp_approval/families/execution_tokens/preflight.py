@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import datetime
 
-from ...settings import SettingsError
+from ...config.settings import SettingsError
+from ...support.text import neutralise
 from ...target import EffectsError, Target, TargetError
 from ...wire import ListingError
-from ...wire.text import neutralise
-from ..driving import DriverError
-from ..looking import NotOffered, Preflight, PreflightError
-from .command_port import CommandPort
+from ..base.driver import DriverError
+from ..base.preflight import NotOffered, Preflight, PreflightError
+from .command_verifier import CommandPort
 from .driver import ExecutionTokens
-from .making import written
-from .mcp_port import McpPort
-from .ports import PortError
+from .mcp_verifier import McpPort
+from .token_making import written
+from .verifier_access import PortError
 from .vocabulary import EXPIRES_AT, FAMILY
 
 WITHOUT_MCP = True

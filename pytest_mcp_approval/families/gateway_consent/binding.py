@@ -18,11 +18,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...settings import SettingsError
+from ...config.settings import SettingsError
 from ...wire import Reply
-from .answers import Answer, structured
+from .outcome import Answer, structured
+from .settings import SafeTool, Table
 from .shape import value_at
-from .table import SafeTool, Table
 from .vocabulary import FAMILY
 
 Calls = Callable[[dict[str, Any]], Reply]

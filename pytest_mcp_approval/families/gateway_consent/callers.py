@@ -23,7 +23,7 @@ from ...wire import (
 )
 from ...wire.eras import CLIENT_INFO_KEY
 from ...wire.session import Terms
-from ..driving import Driver, DriverError
+from ..base.driver import Driver, DriverError
 
 LEFT_OUT: Any = object()
 """For clientInfo: not there at all."""

@@ -16,13 +16,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...support.json_reading import JsonError, read_json
+from ...support.text import neutralise
 from ...target import Target
 from ...wire import Outcome, Reply, StdioTransport, race
-from ...wire.text import neutralise
-from ..driving import Driver, DriverError
-from .answers import Answer
+from ..base.driver import Driver, DriverError
+from ..base.form_client import SurfingError
 from .binding import binding_of
 from .callers import AS_NAMED, Connection, connect
+from .outcome import Answer
 from .people import (
     LEAVE,
     BrowserPerson,
@@ -32,8 +33,7 @@ from .people import (
     person_for,
     told_person_for,
 )
-from .surfing import SurfingError
-from .table import BROWSER, IN_A_DIALOG, SafeTool, Table, filled, read_table, safe_tools
+from .settings import BROWSER, IN_A_DIALOG, SafeTool, Table, filled, read_table, safe_tools
 from .vocabulary import FAMILY, Choice, split_tool_name
 
 _TOOL = "tool:"

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ...catalogue import NotApplicable
-from ...run import rules_of
-from ..scenes import opened
-from .consents import Consents
+from ...session.run import rules_of
+from ..base.scenario import opened
 from .driver import GatewayConsent
 from .needs import CHECKS, not_concerned
-from .page_looks import Looks
+from .rendered_page import Looks
+from .scenario import Consents
 
 if TYPE_CHECKING:
     from ...browser.pages import ApprovalPage

@@ -9,13 +9,13 @@ from __future__ import annotations
 import secrets
 
 from ...catalogue import NotVerified
-from ...settings import PREFIX
+from ...config.settings import PREFIX
+from ...support.text import neutralise
 from ...target import Target
-from ...wire.text import neutralise
-from ..driving import DriverError
-from .answers import hint_of_codes
+from ..base.driver import DriverError
 from .driver import GatewayConsent
-from .table import TABLE
+from .outcome import hint_of_codes
+from .settings import TABLE
 from .vocabulary import Choice
 
 _LONGEST = 300

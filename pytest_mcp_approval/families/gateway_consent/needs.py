@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from ...catalogue import Requirement
 from ...target import Target
-from ..needs import Check
+from ..base.needs import Check
 from .driver import GatewayConsent
-from .table import TABLE, Table
+from .settings import TABLE, Table
 from .vocabulary import AuthType
 
 _WAYS: dict[str, tuple[AuthType, ...]] = {

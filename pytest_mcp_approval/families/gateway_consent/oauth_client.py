@@ -13,13 +13,13 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from ...support.json_reading import JsonError, read_json
+from ...support.text import neutralise
 from ...target import Target
 from ...wire.reply import show_json
-from ...wire.text import neutralise
+from ..base.form_client import Page, Surfer
 from .app_double import challenge_of
 from .people import surfer_for
-from .surfing import Page, Surfer
-from .table import OAuth, Words
+from .settings import OAuth, Words
 from .vocabulary import AAI_TOOLS, RFC_NAMES
 
 _CAMEL = {rfc: camel for camel, rfc in RFC_NAMES.items()}

@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from ...settings import SettingsError
+from ...config.settings import SettingsError
+from ...support.deadline import Deadline
 from ...support.fetch import FetchError, fetch
 from ...support.json_reading import JsonError, read_json
+from ...support.text import last_lines, neutralise
 from ...target import Target
-from ...wire.clock import Deadline
-from ...wire.text import last_lines, neutralise
-from ..driving import DriverError
-from .answers import Answer
+from ..base.driver import DriverError
+from ..base.form_client import Form, Page, Surfer, SurfingError, check_address
 from .binding import imported
-from .surfing import Form, Page, Surfer, SurfingError, check_address
-from .table import HOOK, PYTHON, Table, Words
+from .outcome import Answer
+from .settings import HOOK, PYTHON, Table, Words
 from .vocabulary import APP_ID, FAMILY, TOOL, Choice
 
 _MOST_STEPS = 5

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import secrets
 
-from ...settings import PREFIX, SettingsError
+from ...config.settings import PREFIX, SettingsError
+from ...support.text import neutralise
 from ...target import EffectsError, Target
 from ...wire import ListingError, WireError
-from ...wire.text import neutralise
-from ..driving import DriverError
-from ..looking import NotOffered, Preflight, PreflightError
-from .answers import hint_of_codes
+from ..base.driver import DriverError
+from ..base.preflight import NotOffered, Preflight, PreflightError
 from .driver import GatewayConsent
-from .table import SafeTool, missing_tools
+from .outcome import hint_of_codes
+from .settings import SafeTool, missing_tools
 from .vocabulary import FAMILY, Kind
 
 

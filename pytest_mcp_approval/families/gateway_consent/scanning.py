@@ -14,8 +14,8 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
-from ...wire.text import neutralise
-from ..driving import DriverError
+from ...support.text import neutralise
+from ..base.driver import DriverError
 
 _LARGEST_FILE = 64 * 1024 * 1024
 _MOST_FILES = 2000

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...settings import SettingsError
+from ...config.settings import SettingsError
 from ...support.nearest import expected
 from .vocabulary import FAMILY, MEMBERS, Refusal
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...wire.text import neutralise
-from .answers import Confirmation, Preview
+from ...support.text import neutralise
+from .outcome import Confirmation, Preview
 
 
 def what_differs(preview: Preview, outcome: Confirmation) -> str:

@@ -15,9 +15,9 @@ from weakref import WeakSet
 
 from ...target import Target
 from ...wire import Reply, Session
-from ..driving import Driver, DriverError
-from .answers import Confirmation, Preview, ToolAnswer
-from .table import Pair, Table, ToolCall, find_pairs, read_table
+from ..base.driver import Driver, DriverError
+from .outcome import Confirmation, Preview, ToolAnswer
+from .settings import Pair, Table, ToolCall, find_pairs, read_table
 from .vocabulary import FAMILY
 
 Given = TypeVar("Given")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from ..scenes import opened
+from ..base.scenario import opened
 from .driver import PrepareConfirm
 from .needs import CHECKS
-from .two_step import TwoStep
+from .scenario import TwoStep
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ verdict.
 from __future__ import annotations
 
 from ...catalogue import NotVerified
-from ...settings import PREFIX
+from ...config.settings import PREFIX
+from ...support.text import neutralise
 from ...target import Target
-from ...wire.text import neutralise
 from .driver import DriverError, PrepareConfirm
 from .vocabulary import FAMILY
 

@@ -6,13 +6,13 @@ looked at. Whether an honest confirmation works is `health`'s to find out.
 
 from __future__ import annotations
 
-from ...settings import PREFIX, SettingsError
+from ...config.settings import PREFIX, SettingsError
+from ...support.text import neutralise
 from ...target import EffectsError, Target
 from ...wire import ListingError
-from ...wire.text import neutralise
-from ..looking import NotOffered, Preflight, PreflightError
+from ..base.preflight import NotOffered, Preflight, PreflightError
 from .driver import DriverError, PrepareConfirm
-from .table import Pair, missing_tools
+from .settings import Pair, missing_tools
 from .vocabulary import CONFIRM, FAMILY, PREPARE
 
 

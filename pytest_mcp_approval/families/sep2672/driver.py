@@ -24,7 +24,7 @@ from ...target import Target
 from ...target.arguments import example_arguments
 from ...wire import Outcome, RawJson, Reply, Session
 from ...wire.recording import note
-from ..driving import Driver, DriverError
+from ..base.driver import Driver, DriverError
 from . import vocabulary as words
 from .vocabulary import Annotation, AnnotationError, Reason, annotation_of
 

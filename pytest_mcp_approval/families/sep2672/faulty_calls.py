@@ -17,8 +17,8 @@ from virtual_authenticator.faults import Fault as DeviceFault
 from virtual_authenticator.faults import SignatureBit, WrongCounter, WrongOrigin
 
 from ...catalogue import NotVerified
-from .ceremony import NOT_GIVEN, Ceremony
 from .driver import CallOutcome, Challenge, ListedTool, Passkey
+from .scenario import NOT_GIVEN, Ceremony
 from .vocabulary import AuthenticatorClass, Reason
 
 _INVALID_PARAMS = -32602

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..scenes import opened
-from .ceremony import Ceremony
+from ..base.scenario import opened
 from .driver import Approval
 from .needs import CHECKS
+from .scenario import Ceremony
 
 if TYPE_CHECKING:
     from ...browser.pages import ApprovalPage
     from .page import PageDriver
-    from .page_scene import Visit
+    from .page_scenario import Visit
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def visit(
     request: pytest.FixtureRequest,
 ) -> Visit:
     """A person on the page of the target, in a browser."""
-    from .page_scene import Visit
+    from .page_scenario import Visit
 
     warn = opened(request.node, approval.target, CHECKS)
     return Visit(approval, approval_page, approval_page_driver, warn)

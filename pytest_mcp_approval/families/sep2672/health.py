@@ -8,7 +8,7 @@ from __future__ import annotations
 from virtual_authenticator import WebAuthnError
 
 from ...catalogue import NotVerified
-from ...settings import PREFIX
+from ...config.settings import PREFIX
 from ...target import Target
 from . import vocabulary as words
 from .driver import REGISTERED_ODDLY, Approval, DriverError, ListedTool, Passkey

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from ...catalogue import Finding, NotApplicable, NotVerified
-from ...settings import PREFIX
+from ...config.settings import PREFIX
 from ...support.secrets import beginning
 from ...wire import Outcome, RawJson, Reply
 from . import vocabulary as words
-from .ceremony import Ceremony
 from .driver import Approval, Challenge, ListedTool
+from .scenario import Ceremony
 
 EXTRA_MEMBER = "mcpApprovalProbe"
 """A name that no tool's schema knows."""

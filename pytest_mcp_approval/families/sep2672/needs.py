@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...settings import PREFIX
+from ...config.settings import PREFIX
 from ...target import Target
-from ..needs import Check
+from ..base.needs import Check
 
 
 def _server_id(target: Target) -> str | None:

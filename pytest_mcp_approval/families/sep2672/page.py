@@ -22,8 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...wire.text import neutralise
-from ..driving import DriverError
+from ...support.text import neutralise
+from ..base.driver import DriverError
 from .page_description import TABLE, PageDescription
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ...settings import SettingsError
+from ...config.settings import SettingsError
 from ...support.nearest import expected
 
 TABLE = "page"

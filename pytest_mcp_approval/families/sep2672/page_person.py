@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from ...browser.frames import origin_of_url
 from ...catalogue import NotApplicable, NotVerified
-from ...settings import PREFIX
+from ...config.settings import PREFIX
+from ...support.deadline import Deadline
 from ...support.secrets import beginning
-from ...wire.clock import Deadline
-from ..scenes import Scene, Warn
+from ..base.scenario import Scene, Warn
 from . import vocabulary as words
-from .ceremony import Ceremony
 from .driver import Approval, ListedTool, parse_instant
 from .page import PageDriver, PageError, Shown
 from .page_traffic import Sent, Traffic, shown
+from .scenario import Ceremony
 from .vocabulary import AuthenticatorClass
 
 if TYPE_CHECKING:

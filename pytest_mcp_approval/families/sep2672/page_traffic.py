@@ -18,12 +18,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ...support.deadline import Deadline
 from ...support.json_reading import JsonError, read_json
 from ...support.secrets import beginning
-from ...wire.clock import Deadline
+from ...support.text import neutralise
 from ...wire.recording import note
 from ...wire.sse import EventReader
-from ...wire.text import neutralise
 
 if TYPE_CHECKING:
     from playwright.sync_api import APIResponse, BrowserContext, Request, Route

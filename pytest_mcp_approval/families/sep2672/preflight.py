@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ...settings import PREFIX, SettingsError
+from ...config.settings import PREFIX, SettingsError
+from ...support.text import neutralise
 from ...target import Target
 from ...wire import ListingError
-from ...wire.text import neutralise
-from ..looking import NotOffered, Preflight, PreflightError
+from ..base.preflight import NotOffered, Preflight, PreflightError
 from . import vocabulary as words
 from .driver import Approval, DriverError, ListedTool, Passkey
-from .page_settings import described
+from .settings import described
 
 
 def look(target: Target, found: Preflight) -> None:

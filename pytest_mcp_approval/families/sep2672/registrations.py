@@ -12,8 +12,8 @@ from virtual_authenticator import Authenticator, Profile
 
 from ...catalogue import Finding, NotVerified
 from ...wire import Outcome, Reply
-from .ceremony import Ceremony
 from .driver import DriverError
+from .scenario import Ceremony
 from .vocabulary import Reason
 
 _INTERNAL_ERROR = -32603

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from pytest_mcp_approval.families.confirmation_tokens.answers import read_instant
+from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.confirmation_tokens.binding import Binding, binding_of
 from pytest_mcp_approval.families.confirmation_tokens.driver import ConfirmationTokens
+from pytest_mcp_approval.families.confirmation_tokens.outcome import read_instant
 from pytest_mcp_approval.families.confirmation_tokens.paths import ABSENT, put_at, value_at
-from pytest_mcp_approval.families.confirmation_tokens.table import TableError, read_table
+from pytest_mcp_approval.families.confirmation_tokens.settings import TableError, read_table
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     Danger,
     NotCanonicalError,
@@ -22,7 +23,6 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     is_token,
     params_hash,
 )
-from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.target import Target, open_target
 from pytest_mcp_approval.wire import Outcome, Reply
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.execution_tokens import vocabulary as words
 from pytest_mcp_approval.families.execution_tokens.corpus import NAMED, generated
 from pytest_mcp_approval.families.execution_tokens.driver import DriverError, ExecutionTokens
-from pytest_mcp_approval.families.execution_tokens.making import (
+from pytest_mcp_approval.families.execution_tokens.token_making import (
     FAULTY_SIGNING,
     Names,
     canonical,
     sign,
 )
-from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.target import open_target
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
+from pytest_mcp_approval.config.settings import Settings, SettingsError
 from pytest_mcp_approval.families.execution_tokens.driver import DriverError, ExecutionTokens
-from pytest_mcp_approval.families.execution_tokens.table import read_table
+from pytest_mcp_approval.families.execution_tokens.settings import read_table
 from pytest_mcp_approval.reference_server.execution_tokens import verifiers
-from pytest_mcp_approval.settings import Settings, SettingsError
 from pytest_mcp_approval.target import TargetError, open_target, parse_target
 from tests.inner_runs import Verdicts, plugin_options
 

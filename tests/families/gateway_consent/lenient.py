@@ -21,8 +21,8 @@ from pytest_mcp_approval.reference_server.gateway_consent.extension import Gatew
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
 from pytest_mcp_approval.reference_server.server.mcp_server import Context, ReferenceServer
-from tests.mutants.gateway_consent_oauth_server import _Answers
-from tests.mutants.gateway_consent_parts import in_extension
+from tests.mutants.gateway_consent.oauth_server import _Answers
+from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import having
 
 LENIENT: dict[str, tuple[str, str]] = {}

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_mcp_approval.families.gateway_consent.answers import Answer, snake_case
+from pytest_mcp_approval.families.gateway_consent.outcome import Answer, snake_case
 from pytest_mcp_approval.wire.reply import Outcome, Reply
 
 DATA = {"appId": "com.example.mail", "tool": "send", "consentUrl": "http://localhost:1/c"}

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_mcp_approval.families.driving import DriverError
-from pytest_mcp_approval.families.gateway_consent.answers import Answer
+from pytest_mcp_approval.config.settings import Settings
+from pytest_mcp_approval.families.base.driver import DriverError
+from pytest_mcp_approval.families.base.form_client import Surfer, SurfingError
 from pytest_mcp_approval.families.gateway_consent.app_double import AppDouble, challenge_of
 from pytest_mcp_approval.families.gateway_consent.callers import LEFT_OUT
 from pytest_mcp_approval.families.gateway_consent.driver import GatewayConsent
+from pytest_mcp_approval.families.gateway_consent.outcome import Answer
 from pytest_mcp_approval.families.gateway_consent.people import HookPerson
-from pytest_mcp_approval.families.gateway_consent.surfing import Surfer, SurfingError
 from pytest_mcp_approval.families.gateway_consent.vocabulary import UNKNOWN_CLIENT, Choice
-from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.target import Target, open_target
 from pytest_mcp_approval.wire.reply import Outcome, Reply
 

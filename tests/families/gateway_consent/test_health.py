@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified
+from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.gateway_consent.driver import GatewayConsent
 from pytest_mcp_approval.families.gateway_consent.health import honest_approval
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Refusal
@@ -18,7 +19,6 @@ from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisio
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
-from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.target import Target, open_target
 from tests.families.gateway_consent.lenient import served
 

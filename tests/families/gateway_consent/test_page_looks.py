@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_mcp_approval.families.gateway_consent.page_looks import Looks
+from pytest_mcp_approval.families.gateway_consent.rendered_page import Looks
 
 WORDS = "begins " + "word " * 400 + "ends"
 CUT = {

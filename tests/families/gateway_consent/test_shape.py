@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from pytest_mcp_approval.families.driving import DriverError
-from pytest_mcp_approval.families.gateway_consent.answers import Answer
+from pytest_mcp_approval.config.settings import Settings, SettingsError
+from pytest_mcp_approval.families.base.driver import DriverError
 from pytest_mcp_approval.families.gateway_consent.binding import Binding, binding_of
+from pytest_mcp_approval.families.gateway_consent.outcome import Answer
 from pytest_mcp_approval.families.gateway_consent.people import FunctionPerson, told_person_for
-from pytest_mcp_approval.families.gateway_consent.table import SafeTool, read_table
+from pytest_mcp_approval.families.gateway_consent.settings import SafeTool, read_table
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Refusal
-from pytest_mcp_approval.settings import Settings, SettingsError
 from pytest_mcp_approval.target import open_target
 from pytest_mcp_approval.wire.reply import Outcome, Reply
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from pytest_mcp_approval.families.gateway_consent.surfing import Page, Surfer, SurfingError
+from pytest_mcp_approval.families.base.form_client import Page, Surfer, SurfingError
 
 PAGE = """<!doctype html><title>t</title><script>var text = "<form><button>Deny</button>"</script>
 <form method="post" action="/take"><button disabled hidden></button>

@@ -11,7 +11,7 @@ from pytest_mcp_approval.reference_server.prepare_confirm.gate import Confirmati
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import Operation, Outcome
 from pytest_mcp_approval.reference_server.prepare_confirm.settings import Options, read_options
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
-from tests.mutants.prepare_confirm_parts import in_extension
+from tests.mutants.prepare_confirm.parts import in_extension
 from tests.mutants.registry import having
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pytest_mcp_approval.families.looking import NotOffered, Preflight, PreflightError
+from pytest_mcp_approval.config.settings import Settings
+from pytest_mcp_approval.families.base.preflight import NotOffered, Preflight, PreflightError
 from pytest_mcp_approval.families.prepare_confirm.health import honest_approval
 from pytest_mcp_approval.families.prepare_confirm.preflight import look
-from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.target import Target, open_target
 
 SETTINGS = Settings(targets=("reference",))

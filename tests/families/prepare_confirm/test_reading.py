@@ -6,14 +6,15 @@ import json
 
 import pytest
 
-from pytest_mcp_approval.families.prepare_confirm.answers import (
+from pytest_mcp_approval.config.settings import SettingsError
+from pytest_mcp_approval.families.prepare_confirm.comparing import what_differs
+from pytest_mcp_approval.families.prepare_confirm.outcome import (
     Confirmation,
     Preview,
     ToolAnswer,
     item_id,
 )
-from pytest_mcp_approval.families.prepare_confirm.comparing import what_differs
-from pytest_mcp_approval.families.prepare_confirm.table import (
+from pytest_mcp_approval.families.prepare_confirm.settings import (
     Pair,
     Table,
     find_pairs,
@@ -27,7 +28,6 @@ from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
     meanings_of,
     read_payload,
 )
-from pytest_mcp_approval.settings import SettingsError
 from pytest_mcp_approval.wire import Outcome, Reply
 
 PAIR = Pair(

@@ -10,7 +10,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pytest_mcp_approval.families.logs import visible, watched_log
+from pytest_mcp_approval.config.settings import Settings
+from pytest_mcp_approval.families.base.logs import visible, watched_log
+from pytest_mcp_approval.families.prepare_confirm.daylight_saving import NEW_YORK, clock_changes
 from pytest_mcp_approval.families.prepare_confirm.forging import (
     changed_at_each_place,
     cut_or_grown,
@@ -18,8 +20,6 @@ from pytest_mcp_approval.families.prepare_confirm.forging import (
     respelled,
 )
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
-from pytest_mcp_approval.families.prepare_confirm.zones import NEW_YORK, clock_changes
-from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.target import open_target
 
 PAYLOAD = Payload("close", {"ids": ["a"], "force": False, "n": 1}, 2.0, 1.0, "00").to_text()

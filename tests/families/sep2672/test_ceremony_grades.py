@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.catalogue import Finding, Grade
-from pytest_mcp_approval.families.sep2672.ceremony import Ceremony
+from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.sep2672.driver import Approval, CallOutcome
+from pytest_mcp_approval.families.sep2672.scenario import Ceremony
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
-from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.target import open_target
 from pytest_mcp_approval.wire import Outcome, Reply
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.sep2672.client import (
     ApprovalClient,
     Approved,
@@ -14,7 +15,6 @@ from pytest_mcp_approval.families.sep2672.client import (
 )
 from pytest_mcp_approval.families.sep2672.driver import Approval
 from pytest_mcp_approval.families.sep2672.vocabulary import META_KEY, Reason
-from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.target import open_target
 from virtual_authenticator import NotAllowedError
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified
+from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.sep2672.health import honest_approval
-from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.target import open_target
 from pytest_mcp_approval.target.reference import ReferenceTarget
 

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_mcp_approval.catalogue import Finding
+from pytest_mcp_approval.config.settings import Settings, SettingsError
 from pytest_mcp_approval.families.sep2672.driver import Approval
 from pytest_mcp_approval.families.sep2672.page import Shown
 from pytest_mcp_approval.families.sep2672.page_description import PageDescription
 from pytest_mcp_approval.families.sep2672.page_person import Review
-from pytest_mcp_approval.families.sep2672.page_scene import Visit
+from pytest_mcp_approval.families.sep2672.page_scenario import Visit
 from pytest_mcp_approval.families.sep2672.page_traffic import message_in
-from pytest_mcp_approval.settings import Settings, SettingsError
 from pytest_mcp_approval.target.effects_watch import EffectsWatch
 
 ANSWER = {"jsonrpc": "2.0", "id": 7, "result": {"tools": []}}

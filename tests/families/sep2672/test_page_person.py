@@ -9,12 +9,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable
+from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.sep2672.driver import Approval, ListedTool
 from pytest_mcp_approval.families.sep2672.page import PageDriver
 from pytest_mcp_approval.families.sep2672.page_description import PageDescription
 from pytest_mcp_approval.families.sep2672.page_person import Person
 from pytest_mcp_approval.families.sep2672.vocabulary import Annotation, AuthenticatorClass
-from pytest_mcp_approval.settings import Settings
 from pytest_mcp_approval.target import open_target
 
 DESCRIPTION = {"ready": [], "tool": [], "arguments": [], "ask": "#ask", "outcome": "#said"}

@@ -1,0 +1,104 @@
+"""What a finding may bring along when it is replayed, and what the user has to say again.
+
+A finding is a file, and may be somebody else's. What runs a program here is never taken from it
+alone, and neither is the address that the user's own headers would go to: both have to stand on the
+command line or in the user's own settings. The line under a finding repeats them. Knows no pytest.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..support.secrets import HIDDEN
+from ..support.text import neutralise
+from .settings import NO_BROWSER, OPTIONS, PREFIX, SettingsError
+
+Texts = Callable[[Any], Any]
+_LONGEST = 300
+_FLAGS = frozenset(option.name for option in OPTIONS if option.flag)
+_NEVER = re.compile(r"(?!)")
+_HARMLESS = {
+    "target": re.compile(r"https?://.*|reference(?::.*)?", re.DOTALL),
+    "reset": re.compile("restart"),
+    "clock": re.compile("auto|faketime|none|wait(?::[0-9.]+)?"),
+    "browser": re.compile(NO_BROWSER),
+    "launch": _NEVER,
+    "directory": _NEVER,
+    "set": _NEVER,
+    "generate-arguments": _NEVER,
+}
+"""Options that can run something here, or run gated tools with arguments that nobody chose; and
+which values do not. A family's setting may be a command, whatever it is called."""
+_HEADERS = ("header", "header-from")
+_REACHED = ("target", "effects", "page")
+"""Options that can name an address to which the headers of a run are sent."""
+
+
+def must_be_said(name: str, value: Any, *, with_headers: bool) -> bool:
+    """Whether an option is not taken from a finding alone."""
+    values = value if isinstance(value, list) else [value]
+    if name in _HARMLESS and not all(_is_harmless(name, one) for one in values):
+        return True
+    if any(HIDDEN in str(one) for one in values):
+        return True
+    return with_headers and name in _REACHED and any("://" in str(one) for one in values)
+
+
+def said_again(options: Mapping[str, Any], *, with_headers: bool) -> list[str]:
+    """What the command for a replay repeats of a run's options."""
+    return [
+        word
+        for name, value in options.items()
+        if must_be_said(name, value, with_headers=with_headers)
+        for word in _words(name, value)
+    ]
+
+
+def options_of_finding(
+    name: str,
+    kept: Mapping[str, Any],
+    given: Mapping[str, Any],
+    own: Mapping[str, Any],
+    hide: Texts,
+) -> dict[str, Any]:
+    """The options that a finding brings along, in addition to those that were `given` now.
+
+    `own` is what the user's settings files say; `hide` makes of a value what a finding keeps of it.
+    """
+    found: dict[str, Any] = {}
+    missing: list[str] = []
+    with_headers = any(one.get(option) for one in (given, own) for option in _HEADERS)
+    another = bool(given.get("target")) and hide(given["target"]) != kept.get("target")
+    for option, value in kept.items():
+        if given.get(option):
+            continue
+        if not must_be_said(option, value, with_headers=with_headers):
+            found[option] = value
+        elif option in own and _listed(hide(own[option])) == _listed(value):
+            found[option] = own[option] if not isinstance(value, list) else _listed(own[option])
+        elif not another:  # else it belongs to the target that the finding is about
+            missing += _words(option, value)
+    if missing:
+        shown = " ".join(neutralise(shlex.quote(word), _LONGEST) for word in missing)
+        raise SettingsError(
+            f"{PREFIX}replay: {name} may be somebody else's, so what it runs, and where your "
+            f"headers go, is not taken from it. If you want this, add {shown}"
+        )
+    return found
+
+
+def _is_harmless(name: str, value: Any) -> bool:
+    return isinstance(value, str) and _HARMLESS[name].fullmatch(value) is not None
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _words(option: str, value: Any) -> list[str]:
+    if option in _FLAGS:
+        return [f"{PREFIX}{option}"]
+    return [f"{PREFIX}{option}={one}" for one in _listed(value)]

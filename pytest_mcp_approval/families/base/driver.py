@@ -1,0 +1,65 @@
+"""What the drivers of all families share: a target, and a look at what its tools have done.
+
+Knows no specification and no verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from ...support.deadline import now
+from ...target import Effects, EffectsProbe, EffectsWatch, Target
+from ...wire import Reply, Session
+
+Given = TypeVar("Given")
+
+
+class DriverError(Exception):
+    """The target did not give what the next step needs; one line says what came instead."""
+
+    def __init__(self, line: str, reply: Reply | None = None) -> None:
+        super().__init__(line)
+        self.reply = reply
+
+
+class Driver:
+    """Speaks one specification to one target."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self._interruptions = 0
+        self.forget()  # whoever had the target before may have done anything
+
+    @property
+    def session(self) -> Session:
+        return self.target.session()
+
+    @property
+    def effects_watch(self) -> EffectsWatch:
+        return self.target.effects_watch
+
+    @property
+    def effects(self) -> EffectsProbe | None:
+        return self.effects_watch.probe
+
+    def forget(self) -> None:
+        """After something that was not watched: what was seen before says nothing about now."""
+        self.effects_watch.forget()
+
+    def served(self) -> None:
+        """An honest approval was served, just now: the target is well."""
+        self.target.last_served = now()
+
+    def seen_during(self, act: Callable[[], Given]) -> tuple[Given, tuple[Effects, Effects] | None]:
+        """What `act` gives, and the effects before and after it, where there is a probe."""
+        if self._interruptions != self.target.clock.interruptions:
+            # Others had their turn while this test waited.
+            self._interruptions = self.target.clock.interruptions
+            self.forget()
+        return self.effects_watch.during(act)
+
+    def runs_during(self, act: Callable[[], Given]) -> tuple[Given, int | None]:
+        """What `act` gives, and how often a tool ran meanwhile (None: there is no telling)."""
+        given, seen = self.seen_during(act)
+        return given, seen[1].runs_since(seen[0]) if seen is not None else None

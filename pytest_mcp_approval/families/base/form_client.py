@@ -1,0 +1,344 @@
+"""A person's browser, as far as plain pages go: cookies, redirects, forms. Standard library only.
+
+Addresses come from the server under test, which may mean ill: nothing is fetched but from loopback
+or from the target's own host, no proxy is asked, everything is bounded. Scripts are not run. Knows
+no consent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
+
+from ...support.connection import Address, AddressError, is_loopback
+from ...support.fetch import FetchError, fetch
+from ...support.text import neutralise
+from .driver import DriverError
+
+_MOST_BYTES = 2 * 1024 * 1024
+_MOST_REDIRECTS = 10
+_REDIRECTS = (301, 302, 303, 307, 308)
+
+
+class SurfingError(DriverError):
+    """A page could not be had or does not have what it should; one line says so."""
+
+
+@dataclass
+class Control:
+    """A field or a button of a form."""
+
+    kind: str
+    name: str
+    value: str = ""
+    label: str = ""
+    """What is written on it or beside it."""
+    checked: bool = False
+    disabled: bool = False
+    id: str = ""
+    action: str = ""
+    method: str = ""
+    """Of a button: where it sends the form, if that is elsewhere (formaction, formmethod)."""
+
+    def is_named(self, text: str) -> bool:
+        return _plain(text) in (_plain(self.label), _plain(self.value))
+
+
+@dataclass
+class Form:
+    """One form of a page."""
+
+    action: str = ""
+    method: str = "get"
+    controls: list[Control] = field(default_factory=list)
+
+    def button(self, text: str) -> Control | None:
+        return next(
+            (
+                one
+                for one in self.controls
+                if one.kind in ("submit", "button") and not one.disabled and one.is_named(text)
+            ),
+            None,
+        )
+
+    def box(self, text: str) -> Control | None:
+        boxes = [one for one in self.controls if one.kind == "checkbox"]
+        return next((one for one in boxes if _plain(text) in _plain(one.label)), None)
+
+    def fields(self) -> list[Control]:
+        """Those that a person types into."""
+        typed = ("text", "password", "textarea", "search", "email", "url")
+        return [one for one in self.controls if one.kind in typed and not one.disabled]
+
+    def members(self, pressed: Control | None) -> list[tuple[str, str]]:
+        """What a browser would send."""
+        found = []
+        for one in self.controls:
+            if not one.name or one.disabled:
+                continue
+            is_button = one.kind in ("submit", "button", "reset", "image")
+            unset = one.kind in ("checkbox", "radio") and not one.checked
+            if unset or (is_button and one is not pressed):
+                continue
+            found.append((one.name, one.value or ("on" if one.kind == "checkbox" else "")))
+        return found
+
+
+@dataclass(frozen=True)
+class Page:
+    """What an address gave."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    """Names in small letters."""
+    body: bytes
+
+    @property
+    def location(self) -> str:
+        """Where it sends the browser; "" where it does not."""
+        target = self.headers.get("location", "")
+        return urljoin(self.url, target) if self.status in _REDIRECTS and target else ""
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8", "replace")
+
+    def forms(self) -> list[Form]:
+        reader = _FormReader()
+        reader.feed(self.text)
+        reader.close()
+        return reader.finished()
+
+    def words(self) -> str:
+        """The page's text without its markup."""
+        reader = _FormReader()
+        reader.feed(self.text)
+        reader.close()
+        return _plain(" ".join(reader.text))
+
+    def describe(self) -> str:
+        where = f" to {neutralise(self.location, 80)}" if self.location else ""
+        return f"HTTP {self.status}{where}"
+
+
+class Surfer:
+    """Cookies are kept as long as it lives. `hosts` are fetched from besides loopback."""
+
+    def __init__(self, hosts: Collection[str] = (), timeout: float = 10.0) -> None:
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._timeout = timeout
+        self._cookies: dict[tuple[str, str], tuple[str, str]] = {}
+        """Value and path by host and name; ports share them, as in browsers."""
+        self.visited: list[Page] = []
+
+    def copy(self) -> Surfer:
+        """Another with the same cookies: they may be taken away from one and not from the other."""
+        other = Surfer(self._hosts, self._timeout)
+        other._cookies = dict(self._cookies)
+        return other
+
+    def get(self, url: str, *, follow: bool = True) -> Page:
+        return self.fetch("GET", url, follow=follow)
+
+    def submit(
+        self, page: Page, form: Form, pressed: Control | None = None, *, follow: bool = True
+    ) -> Page:
+        """Send a form of that page, as its button does."""
+        action = (pressed.action if pressed else "") or form.action
+        url = urljoin(page.url, action) if action else page.url
+        data = urlencode(form.members(pressed))
+        if ((pressed.method if pressed else "") or form.method).lower() == "post":
+            parts = urlsplit(page.url)
+            headers = {"Origin": f"{parts.scheme}://{parts.netloc}", "Referer": page.url}
+            return self.fetch("POST", url, data, headers, follow=follow)
+        return self.fetch("GET", f"{url.partition('?')[0]}?{data}", follow=follow)
+
+    def post(self, url: str, members: Iterable[tuple[str, str]]) -> Page:
+        """A form that no page had."""
+        return self.fetch("POST", url, urlencode(list(members)), follow=False)
+
+    def fetch(
+        self,
+        method: str,
+        url: str,
+        data: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        follow: bool = True,
+    ) -> Page:
+        for _ in range(_MOST_REDIRECTS):
+            page = self._once(method, url, data, headers or {})
+            self.visited.append(page)
+            if not follow or not page.location:
+                return page
+            if not _same_origin(url, page.location):
+                headers = {}  # they were meant for the one who was asked
+            url = page.location
+            if page.status in (301, 302, 303):
+                method, data, headers = "GET", None, {}
+        raise SurfingError(f"{neutralise(url, 80)}: more than {_MOST_REDIRECTS} redirects")
+
+    def _once(self, method: str, url: str, data: str | None, headers: Mapping[str, str]) -> Page:
+        parts = check_address(url, self._hosts)
+        sent = {"Accept": "text/html, application/json", "Connection": "close", **headers}
+        cookies = self._cookies_for(parts)
+        if cookies:
+            sent["Cookie"] = cookies
+        if data is not None:
+            sent.setdefault("Content-Type", "application/x-www-form-urlencoded")
+        try:
+            answer = fetch(
+                url.partition("#")[0],
+                seconds=self._timeout,
+                method=method,
+                headers=sent,
+                body=(data or "").encode(),
+                limit=_MOST_BYTES,
+                follow=False,
+            )
+        except FetchError as error:
+            raise SurfingError(f"{neutralise(url, 80)}: {error}") from None
+        self._keep_cookies(parts, answer.all_of("set-cookie"))
+        # The last of a name counts, as with any reader that keeps one of each.
+        names = {name.lower(): value for name, value in answer.headers}
+        return Page(url, answer.status, names, answer.body)
+
+    def _cookies_for(self, parts: SplitResult) -> str:
+        host = (parts.hostname or "").lower()
+        path = parts.path or "/"
+        return "; ".join(
+            f"{name}={value}"
+            for (own, name), (value, below) in self._cookies.items()
+            if own == host and (path == below or path.startswith(f"{below.rstrip('/')}/"))
+        )
+
+    def _keep_cookies(self, parts: SplitResult, given: Iterable[str]) -> None:
+        host = (parts.hostname or "").lower()
+        for line in given:
+            pair, *attributes = line.split(";")
+            name, _, value = pair.strip().partition("=")
+            path = parts.path.rpartition("/")[0] or "/"
+            gone = False
+            for attribute in attributes:
+                key, _, own = attribute.strip().partition("=")
+                if key.lower() == "path" and own.startswith("/"):
+                    path = own
+                gone = gone or (key.lower() == "max-age" and own.strip() in ("0", "-1"))
+            if gone:
+                self._cookies.pop((host, name), None)
+            else:
+                self._cookies[host, name] = (value, path)
+
+
+def check_address(url: str, hosts: Collection[str]) -> SplitResult:
+    """The parts of an address that may be fetched; `SurfingError` for any other."""
+    try:
+        parts = urlsplit(url)
+        host, _ = (parts.hostname or "").lower(), parts.port
+    except ValueError:
+        raise SurfingError(f"got {neutralise(url, 80)}, expected a URL") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise SurfingError(
+            f"got {neutralise(url, 80)}, which is no page: say who decides, "
+            "person = 'hook:<command or URL>' in [gateway_consent]"
+        )
+    if host not in hosts and not is_loopback(host):
+        raise SurfingError(
+            f"got {neutralise(url, 80)}, expected a page on loopback or on the target's host"
+        )
+    return parts
+
+
+def _same_origin(one: str, other: str) -> bool:
+    try:
+        return Address.parse(one).origin == Address.parse(other).origin
+    except AddressError:
+        return False
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+class _FormReader(HTMLParser):
+    """Collects forms with their labels, and the text."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.text: list[str] = []
+        self._forms: list[Form] = []
+        self._labels: dict[str, str] = {}
+        self._label: list[str] | None = None
+        self._label_for = ""
+        self._labelled: Control | None = None
+        self._button: Control | None = None
+        self._area: Control | None = None
+        self._hidden = 0
+
+    def finished(self) -> list[Form]:
+        for form in self._forms:
+            for control in form.controls:
+                control.label = control.label or self._labels.get(control.id, "")
+        return self._forms
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag in ("script", "style"):
+            self._hidden += 1
+        elif tag == "form":
+            self._forms.append(Form(given.get("action", ""), given.get("method", "get")))
+        elif tag == "label":
+            self._label, self._label_for, self._labelled = [], given.get("for", ""), None
+        elif tag in ("input", "button", "textarea") and self._forms:
+            self._control(tag, given)
+
+    def _control(self, tag: str, given: Mapping[str, str]) -> None:
+        kind = given.get("type", "").lower() or {"input": "text", "button": "submit"}.get(tag, tag)
+        control = Control(
+            kind,
+            given.get("name", ""),
+            given.get("value", ""),
+            label=given.get("aria-label", ""),
+            checked="checked" in given,
+            disabled="disabled" in given,
+            id=given.get("id", ""),
+            action=given.get("formaction", ""),
+            method=given.get("formmethod", ""),
+        )
+        self._forms[-1].controls.append(control)
+        if self._label is not None:
+            self._labelled = control
+        if tag == "button":
+            self._button = control
+        elif tag == "textarea":
+            self._area = control
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("script", "style"):
+            self._hidden = max(0, self._hidden - 1)
+        elif tag == "label" and self._label is not None:
+            text = _plain("".join(self._label))
+            if self._labelled is not None:
+                self._labelled.label = self._labelled.label or text
+            elif self._label_for:
+                self._labels[self._label_for] = text
+            self._label = None
+        elif tag == "button":
+            self._button = None
+        elif tag == "textarea":
+            self._area = None
+
+    def handle_data(self, data: str) -> None:
+        if self._hidden:
+            return
+        self.text.append(data)
+        if self._label is not None:
+            self._label.append(data)
+        if self._button is not None:
+            self._button.label = _plain(f"{self._button.label} {data}")
+        if self._area is not None:
+            self._area.value += data

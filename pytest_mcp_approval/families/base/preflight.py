@@ -1,0 +1,103 @@
+"""What a family's preflight says: lines for the header, or why there is nothing to judge.
+
+Each family has a module `preflight` with a function `look(target, found)`. It raises `NotOffered`
+for a server that does not have the family at all, and `PreflightError` for what makes every verdict
+void. What merely narrows the run is a line of the header. Knows no specification.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ...clock import ClockControl, ClockError
+from ...support.text import neutralise
+from .driver import DriverError
+
+_INDENT = " " * 14
+_HOUR = 3600
+
+
+class PreflightError(Exception):
+    """Nothing can be judged."""
+
+    def __init__(self, what: str, *advice: str) -> None:
+        lines = [f"mcp-approval  {what}", *(f"{_INDENT}{line}" for line in advice)]
+        super().__init__("\n".join(lines))
+
+
+class NotOffered(PreflightError):  # noqa: N818  # no error, unless the family was asked for
+    """The server has nothing of this family."""
+
+    def __init__(self, what: str, *advice: str) -> None:
+        super().__init__(what, *advice)
+        self.what = what
+
+
+@dataclass
+class Preflight:
+    """What was found, as lines of (name, value)."""
+
+    lines: list[tuple[str, str]] = field(default_factory=list)
+    offered: list[str] = field(default_factory=list)
+    """The families that the server has."""
+    missing: list[str] = field(default_factory=list)
+    """What the user did not configure and some rules need."""
+    clock_stuck: str = ""
+    """Why the clock is not to be trusted, if it was moved and the target did not notice."""
+    clock_checked: bool = False
+    approved: list[str] = field(default_factory=list)
+    """The families in which an honest approval was made."""
+    not_approved: dict[str, str] = field(default_factory=dict)
+    """Why none was made, by family."""
+    effects_doubt: str = ""
+    """Why the effects probe is not to be trusted."""
+    with_page: bool = False
+    """Whether a family that the server has is judged on a page too."""
+
+    def say(self, name: str, value: str) -> None:
+        self.lines.append((name, value))
+
+    def check_clock(
+        self, clock: ClockControl, read_expiry: Callable[[], datetime.datetime] | None
+    ) -> None:
+        """Time is moved by an hour, and an expiry has to follow: what is not seen is not trusted.
+
+        The first family that has an expiry to show does it for all.
+        """
+        if self.clock_checked or not clock.movable or read_expiry is None:
+            return
+        named = f"{clock.kind} ({clock.note})" if clock.note else clock.kind
+        if not clock.stops:
+            self.clock_checked = True
+            self.say("clock", named)  # real time comes by itself: there is nothing to try
+            return
+        try:
+            before = read_expiry()
+            clock.advance(_HOUR)
+            after = read_expiry()
+        except (DriverError, ValueError) as error:
+            self.say("clock", f"{named}, not tried: {neutralise(str(error), 100)}")
+            return
+        except ClockError as error:
+            self._distrust(str(error))
+            return
+        finally:
+            with contextlib.suppress(ClockError):  # what is wrong with it was said already
+                clock.release()
+        self.clock_checked = True
+        moved = (after - before).total_seconds()
+        if _HOUR - 5 <= moved <= _HOUR + 60:
+            self.say("clock", f"{named}, moves (checked +3600 s)")
+            return
+        self._distrust(f"{named} does not move it: +3600 s became {moved:+.0f} s")
+        if clock.if_stuck:
+            self.say("", clock.if_stuck)
+
+    def _distrust(self, why: str) -> None:
+        self.clock_checked = True
+        self.clock_stuck = why
+        self.missing.append("clock")
+        self.say("clock", f"none: {why}")

@@ -1,0 +1,115 @@
+"""What the scenarios of all families share: one scenario's view of the target.
+
+An expectation that is not met raises a `Finding`: what was sent, what was expected, what came. What
+cannot be judged, because an honest step fails or the target lacks something, is `NotVerified`: a
+refusal proves nothing where the honest call is refused too. Knows no specification.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+
+import pytest
+
+from ...catalogue import Finding, NotApplicable, NotVerified
+from ...clock import ClockControl
+from ...config.settings import PREFIX
+from ...session.run import WARNINGS, rules_of
+from ...target import Target
+from .needs import Check, check_needs
+
+Warn = Callable[[str], None]
+"""Notes a warning: something that a reading allows, but that the document would rather not have.
+The verdict of the rule becomes "warning"."""
+
+
+_LISTED = 12
+"""Findings that are listed after the worst one; the others are counted."""
+
+
+class Several:
+    """Several expectations of one scenario: all are tried, and the worst finding is raised.
+
+    with scene.several() as several:
+        for name, value in SHAPES.items():
+            with several.one(name):
+                scene.expect(...)
+    """
+
+    def __init__(self) -> None:
+        self._found: list[tuple[str, Finding]] = []
+
+    @contextlib.contextmanager
+    def one(self, name: str = "") -> Iterator[None]:
+        """One of them; what it finds is kept, and the next one is tried all the same."""
+        try:
+            yield
+        except Finding as finding:
+            self._found.append((name or finding.sent, finding))
+
+    def settle(self) -> None:
+        """Raise the worst of what was found, the first of those that are equally bad."""
+        if not self._found:
+            return
+        worst = max((finding for _, finding in self._found), key=lambda one: one.grade)
+        rest = [(name, one) for name, one in self._found if one is not worst]
+        if not rest:
+            raise worst
+        listed = [f"{name}: {one.got}" for name, one in rest[:_LISTED]]
+        if len(rest) > _LISTED:
+            listed.append(f"{len(rest) - _LISTED} more")
+        raise Finding(
+            sent=worst.sent,
+            expected=worst.expected,
+            got=f"{worst.got}; also {'; '.join(listed)}",
+            grade=worst.grade,
+        )
+
+
+class Scene:
+    """One scenario's view of the target; a family adds its honest steps and its expectations."""
+
+    def __init__(self, target: Target, warn: Warn) -> None:
+        self.target = target
+        self.warn = warn
+
+    @property
+    def clock(self) -> ClockControl:
+        if not self.target.clock.movable:
+            raise NotVerified(f"needs a clock that can be moved: {self.target.clock.why_not}")
+        return self.target.clock
+
+    def need_effects(self) -> None:
+        if self.target.settings.effects_doubt:
+            raise NotVerified(
+                f"needs to see what ran, and the effects probe cannot tell: "
+                f"{self.target.settings.effects_doubt} ({PREFIX}effects)"
+            )
+        if self.target.effects() is None:
+            raise NotVerified(f"needs to see what ran: {PREFIX}effects URL|tool:NAME")
+
+    def expect(self, holds: bool, *, sent: str, expected: str, got: str) -> None:
+        """Any expectation, in four lines (the rule is the fourth)."""
+        self.target.last_sent = sent
+        if not holds:
+            raise Finding(sent=sent, expected=expected, got=got)
+
+    @contextlib.contextmanager
+    def several(self) -> Iterator[Several]:
+        """For a loop over variants: it goes on after a finding, and the worst one is told."""
+        found = Several()
+        try:
+            yield found
+        except (NotVerified, NotApplicable):
+            found.settle()  # what was found before stands
+            raise
+        found.settle()
+
+
+def opened(item: pytest.Item, target: Target, own_checks: Mapping[str, Check]) -> Warn:
+    """The beginning of a scene: what its rules need and the target lacks is "not verified"."""
+    missing = check_needs(item, rules_of(item), target, own_checks)
+    if missing:
+        raise NotVerified(missing)
+    return item.stash.setdefault(WARNINGS, []).append

@@ -1,0 +1,333 @@
+"""What the scenarios of confirmation tokens are written with: honest calls, and expectations.
+
+What is not as expected is a `Finding`, what cannot be judged `NotVerified` (`families.scenes`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ...catalogue import Finding, Grade, NotApplicable, NotVerified
+from ...support.text import neutralise
+from ...target import TargetError, open_target
+from ...wire import (
+    HANDSHAKE_REVISIONS,
+    Era,
+    NothingAnsweredError,
+    Session,
+    StdioTransport,
+    UnreachableError,
+    WireError,
+    open_session,
+)
+from ..base.scenario import Scene, Warn
+from . import vocabulary as words
+from .driver import CallOutcome, ConfirmationTokens, DriverError, Issued
+from .settings import FAMILY, NamedOperation, Table
+from .vocabulary import Danger, TokenCode
+
+_SLOW_CLOCK = datetime.timedelta(seconds=2)
+"""How long before an instant a clock that cannot stand still has to be asked."""
+_START = 60.0
+"""Seconds that another start of the target gets."""
+_OPTIONAL_VARIANTS = {
+    "ttl": "lifetimes cannot be configured",
+    "signed": "tokens that carry their payload are not offered",
+}
+"""What a server need not have (sections 5.1 and 6.2)."""
+NAME_ANOTHER = f"name one in [{FAMILY}] operations"
+
+
+class Confirmations(Scene):
+    """One scenario's view of the target."""
+
+    def __init__(
+        self,
+        driver: ConfirmationTokens,
+        warn: Warn,
+        note: Callable[[str], None],
+        *,
+        tolerance: float | None = None,
+    ) -> None:
+        super().__init__(driver.target, warn)
+        self.driver = driver
+        self.note = note
+        """Notes a remark that changes no verdict."""
+        self.tolerance = driver.binding.table.tolerance if tolerance is None else tolerance
+        """The declared one, in seconds; None if it is not."""
+
+    @property
+    def table(self) -> Table:
+        return self.driver.binding.table
+
+    # ---- operations
+
+    def usual_operations(self) -> list[NamedOperation]:
+        return [one for one in self.table.operations if one.usual]
+
+    @property
+    def operation(self) -> NamedOperation:
+        """The gated operation that most scenarios use: the first one with other parameters."""
+        found = sorted(self.usual_operations(), key=lambda one: not one.other_params)
+        if not found:
+            raise NotVerified(f"needs a gated operation: {NAME_ANOTHER}")
+        return found[0]
+
+    def second_operation(self) -> NamedOperation:
+        """Another one; with the same parameters, if there is one, so that only the name differs."""
+        first = self.operation
+        others = [one for one in self.usual_operations() if one.name != first.name]
+        if not others:
+            raise NotApplicable(f"only one gated operation is named ([{FAMILY}] operations)")
+        return next((one for one in others if one.params == first.params), others[0])
+
+    def of_level(self, level: Danger) -> NamedOperation:
+        for one in self.usual_operations():
+            if one.danger is level:
+                return one
+        raise NotApplicable(f"no operation of level {level.word} is named ([{FAMILY}] operations)")
+
+    def with_(self, kind: str) -> NamedOperation:
+        """The first operation for which this is said: quota, crashes, slow."""
+        for one in self.table.operations:
+            if getattr(one, kind):
+                return one
+        raise NotApplicable(f"no operation with {kind} = true is named ([{FAMILY}] operations)")
+
+    def changed(self, operation: NamedOperation | None = None) -> Mapping[str, Any]:
+        """Other parameters of an operation, that the user has named."""
+        chosen = operation or self.operation
+        if not chosen.params and not chosen.other_params:
+            raise NotApplicable(f"{chosen.name} has no parameters, as far as the table says")
+        if not chosen.other_params:
+            raise NotVerified(f"needs other_params of {chosen.name} in [{FAMILY}] operations")
+        return {**chosen.params, **chosen.other_params[0]}
+
+    # ---- honest steps: what fails here makes the rest void
+
+    def issue(
+        self,
+        operation: NamedOperation | None = None,
+        params: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> Issued:
+        """A token for an operation (the usual one) with its safe parameters, or others."""
+        chosen = operation or self.operation
+        given = chosen.params if params is None else params
+        try:
+            return self.driver.issue(chosen.name, given, **more)
+        except DriverError as error:
+            raise NotVerified(f"an honest call got no token: {error}") from error
+
+    def honest(self, operation: NamedOperation | None = None, **more: Any) -> CallOutcome:
+        """The positive twin: asked, confirmed, run. If it fails, nothing here can be judged."""
+        outcome = self.driver.redeem(self.issue(operation, **more), **more)
+        if not outcome.executed or not outcome.answer.success:
+            raise NotVerified(f"the honest call failed, so nothing follows: {outcome.describe()}")
+        return outcome
+
+    def two(self) -> tuple[Issued, Issued]:
+        """Two tokens for the same call."""
+        first, second = self.issue(), self.issue()
+        if first.token == second.token:
+            raise NotApplicable("who asks again gets the same token, as long as it was not used")
+        return first, second
+
+    def used(self) -> Issued:
+        """A token that has served."""
+        issued = self.issue()
+        outcome = self.driver.redeem(issued)
+        if not outcome.executed:
+            raise NotVerified(f"the honest call failed, so nothing follows: {outcome.describe()}")
+        return issued
+
+    # ---- calls and expectations
+
+    def redeem(self, issued: Issued, **more: Any) -> CallOutcome:
+        return self.driver.redeem(issued, **more)
+
+    def expect_refusal(self, outcome: CallOutcome, *codes: TokenCode | str, sent: str) -> None:
+        """Refused with one of these codes, and nothing ran."""
+        expected = f"{' or '.join(str(code) for code in codes)}, operation not run"
+        got = outcome.describe()
+        if outcome.executed or outcome.answer.success:
+            raise Finding(sent=sent, expected=expected, got=got, grade=Grade.RAN)
+        if not outcome.answer.means(*codes):
+            raise Finding(
+                sent=sent,
+                expected=expected,
+                got=f"{got} (refused, but with another code)",
+                grade=Grade.OTHER_WORDS,
+            )
+
+    def expect_expired(self, outcome: CallOutcome, *codes: TokenCode, sent: str) -> None:
+        """Refused as expired. A server may evict tokens when they expire (section 5.5): then they
+        are unknown to it, which section 4.1 calls otherwise."""
+        if outcome.answer.means(TokenCode.EXPIRED, *codes):
+            self.expect_refusal(outcome, TokenCode.EXPIRED, *codes, sent=sent)
+            return
+        self.expect_refusal(outcome, TokenCode.EXPIRED, TokenCode.INVALID, *codes, sent=sent)
+        self.warn(f"{sent}: {outcome.describe()}; section 4.1 names {TokenCode.EXPIRED}")
+
+    def expect_no_run(self, outcome: CallOutcome, *, sent: str) -> None:
+        """Whatever the target answers, nothing ran."""
+        if outcome.executed or outcome.answer.success:
+            raise Finding(
+                sent=sent,
+                expected="a refusal, operation not run",
+                got=outcome.describe(),
+                grade=Grade.RAN,
+            )
+
+    def expect_run(self, outcome: CallOutcome, *, sent: str) -> None:
+        counted = outcome.runs in (None, 1)
+        if not (outcome.executed and outcome.answer.success and counted):
+            raise Finding(sent=sent, expected="success, operation run once", got=outcome.describe())
+
+    # ---- time
+
+    def last_instant(self, issued: Issued) -> datetime.datetime:
+        """Expiry and tolerance; where none is declared, the 30 seconds that are fair."""
+        known = words.DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
+        return issued.expires_at + datetime.timedelta(seconds=known)
+
+    def margin(self, issued: Issued) -> datetime.timedelta:
+        """How near an instant can be judged: as exactly as the target writes it, and as the clock
+        can be put."""
+        assert issued.expiry is not None
+        return issued.expiry.exact if self.clock.stops else max(_SLOW_CLOCK, issued.expiry.exact)
+
+    def move_to(self, instant: datetime.datetime, **more: Any) -> None:
+        self.clock.move_to(instant, **more)
+        self.driver.forget()  # while a clock really waits, others may have used the target
+
+    def move_inside(self, issued: Issued, limit: datetime.datetime) -> str:
+        """Just before the limit; how much, in words."""
+        margin = self.margin(issued)
+        self.move_to(limit - margin, before=limit)
+        return in_words(margin)
+
+    def move_beyond(self, issued: Issued, limit: datetime.datetime | None = None) -> str:
+        """Just beyond the limit, or beyond expiry and tolerance; how much, in words."""
+        margin = self.margin(issued)
+        self.move_to((limit or self.last_instant(issued)) + margin)
+        return in_words(margin)
+
+    def lifetime(self, issued: Issued) -> float:
+        """Seconds from now to the token's expiry."""
+        return (issued.expires_at - self.target.clock.now()).total_seconds()
+
+    @property
+    def slack(self) -> float:
+        """Seconds by which the target's clock and ours may differ without harm."""
+        return 5.0 if self.target.clock.movable else 30.0
+
+    # ---- what a target may lack
+
+    @contextlib.contextmanager
+    def variant(self, what: str, value: Any) -> Iterator[Confirmations]:
+        """The target started with one thing set otherwise. What it thinks of the value shows when
+        it is spoken to."""
+        other = self.driver.binding.variant(what, value)
+        if other is None and what in _OPTIONAL_VARIANTS:
+            raise NotApplicable(
+                f"{_OPTIONAL_VARIANTS[what]}, as far as the table says ([{FAMILY}] variants.{what})"
+            )
+        if other is None:
+            raise NotVerified(f"needs another start of the target: [{FAMILY}] variants.{what}")
+        # Many of them are started while others run: time enough that none seems to hang.
+        other.settings = replace(other.settings, timeout=max(_START, other.settings.timeout))
+        try:
+            tolerance = float(value) if what == "tolerance" and _is_number(value) else None
+            made = Confirmations(
+                ConfirmationTokens(other), self.warn, self.note, tolerance=tolerance
+            )
+            if what != "tolerance":
+                made.tolerance = self.tolerance
+            yield made
+        finally:
+            other.close()
+
+    @contextlib.contextmanager
+    def showing_its_store(self) -> Iterator[Confirmations]:
+        """The target itself, unless it shows its store only when it is started for that."""
+        if not self.driver.binding.can_vary("store"):
+            yield self
+            return
+        with self.variant("store", True) as other:
+            yield other
+
+    def refusal_to_start(self) -> str | None:
+        """Why this variant does not start, in its own words; None if it serves."""
+        try:
+            self.target.session()
+        except (NothingAnsweredError, UnreachableError) as error:
+            raise NotVerified(f"whether it starts cannot be told: {error}") from error
+        except (TargetError, WireError) as error:
+            return neutralise(str(error), 160)
+        return None
+
+    @contextlib.contextmanager
+    def other_adapter(self) -> Iterator[Callable[[Issued], CallOutcome]]:
+        """Redeems a token at another adapter, which was seen to serve honest calls."""
+        named = self.table.other_adapter
+        tool = named.get("tool")
+        with contextlib.ExitStack() as stack:
+            other = self
+            if "target" in named:
+                settings = replace(self.target.settings, targets=(named["target"],))
+                opened = open_target(named["target"], settings)
+                stack.callback(opened.close)
+                other = Confirmations(ConfirmationTokens(opened), self.warn, self.note)
+            other.honest(tool=tool)
+            yield lambda issued: other.redeem(issued, tool=tool)
+
+    @property
+    def over_a_pipe(self) -> bool:
+        return isinstance(self.target.transport, StdioTransport)
+
+    @contextlib.contextmanager
+    def another_client(self) -> Iterator[Session]:
+        """Another conversation with the same server."""
+        if self.over_a_pipe:
+            raise NotApplicable("a pipe has one client")
+        with self.target.new_session("pytest-mcp-approval, second client") as session:
+            yield session
+
+    @contextlib.contextmanager
+    def own_session(self) -> Iterator[Session]:
+        """An MCP session that ends afterwards, in the era that has sessions; on a pipe, the one
+        that there is."""
+        if self.over_a_pipe:
+            yield self.driver.session
+            return
+        shared = self.driver.session
+        known = shared.revision if shared.era is Era.HANDSHAKE else max(HANDSHAKE_REVISIONS)
+        try:
+            session = open_session(self.target.transport, known, deadline=shared.deadline)
+        except WireError as error:
+            raise NotApplicable(f"the target has no MCP sessions: {error}") from error
+        with session:
+            if session.session_id is None:
+                raise NotApplicable("the target has no MCP sessions")
+            yield session
+
+    def restart(self) -> None:
+        self.target.restart()
+        self.driver.forget()
+
+
+def in_words(duration: datetime.timedelta) -> str:
+    seconds = duration.total_seconds()
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:g} s"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+__all__ = ["Confirmations", "in_words"]

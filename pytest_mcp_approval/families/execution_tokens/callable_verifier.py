@@ -1,0 +1,133 @@
+"""A verifier that is a callable in this process: `verify(token, content, action, host)`.
+
+It says yes by what is true, and no by what is not or by an exception. If it takes `secret` (bytes)
+or `nonce_log` (a folder) it gets them; the secret is in the environment, too.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import inspect
+import os
+import secrets
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...target import TargetError
+from ...target.verifiers import CallableTarget
+from .settings import Table
+from .verifier_access import Answer, Port, PortError, Question
+
+
+class CallablePort(Port):
+    """Calls it."""
+
+    def __init__(
+        self,
+        target: CallableTarget,
+        table: Table,
+        *,
+        secret: str | None = None,
+        nonce_log: Path | None = None,
+    ) -> None:
+        self.target = target
+        self.table = table
+        self.secret: str | None = secret or table.secret or self._run_secret()
+        self._nonce_log = nonce_log or Path(tempfile.mkdtemp(dir=target.folder))
+        # A scenario begins with a verifier that has seen nothing, if it keeps what it saw in
+        # memory; what it keeps in its folder is new anyway.
+        self._fresh = False
+
+    def _run_secret(self) -> str:
+        """One for the whole run: a module may read it only once."""
+        kept: str = self.target.remembered.setdefault("secret", secrets.token_hex(32))
+        return kept
+
+    @property
+    def in_this_process(self) -> bool:
+        return True
+
+    def ask(self, question: Question) -> Answer:
+        with self._environment():
+            return self._call(question)
+
+    def ask_together(self, question: Question, times: int) -> list[Answer]:
+        start = threading.Barrier(times, timeout=self.target.settings.timeout)
+
+        def call(_: int) -> Answer:
+            start.wait()
+            return self._call(question)
+
+        with self._environment(), concurrent.futures.ThreadPoolExecutor(times) as threads:
+            return list(threads.map(call, range(times)))
+
+    def another(self) -> Port | None:
+        """Its module once more, as another process would have it."""
+        made = CallablePort(self.target, self.table, secret=self.secret, nonce_log=self._nonce_log)
+        made.restart()
+        return made
+
+    def restart(self, *, kill: bool = False) -> None:
+        if kill:
+            raise PortError("a callable has no process of its own that could be killed")
+        self.target.restart()
+
+    def with_secret(self, secret: str | None) -> Port | None:
+        made = CallablePort(self.target, self.table)
+        made.secret = secret
+        made._fresh = True
+        return made
+
+    @contextlib.contextmanager
+    def _environment(self) -> Iterator[None]:
+        """The secret where commands find it, too. A module that reads it when it is imported reads
+        the right one."""
+        name = self.table.secret_environment
+        before = os.environ.get(name)
+        _set(name, self.secret)
+        if self._fresh:
+            self.target.restart()
+        try:
+            yield
+        finally:
+            _set(name, before)
+            if self._fresh:
+                self.target.restart()
+
+    def _call(self, question: Question) -> Answer:
+        try:
+            verify = self.target.callable
+            more = self._more(verify)
+            found = verify(question.token, question.content, question.action, question.host, **more)
+        except TargetError as error:
+            if self._fresh:
+                return Answer(accepted=False, said=str(error), started=False)
+            raise
+        except Exception as error:
+            reason = getattr(error, "reason", None)
+            return Answer(
+                accepted=False,
+                said=f"{type(error).__name__}: {error}",
+                reason=str(reason) if reason is not None else None,
+            )
+        return Answer(accepted=bool(found), said=repr(found))
+
+    def _more(self, verify: Any) -> dict[str, Any]:
+        try:
+            takes = inspect.signature(verify).parameters
+        except (TypeError, ValueError):
+            return {}
+        secret = None if self.secret is None else self.secret.encode()
+        offered = {"secret": secret, "nonce_log": self._nonce_log}
+        return {name: value for name, value in offered.items() if name in takes}
+
+
+def _set(name: str, value: str | None) -> None:
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value

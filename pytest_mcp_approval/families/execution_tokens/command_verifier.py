@@ -1,0 +1,265 @@
+"""A verifier that is a command: run for each question, it says yes or no by its exit code.
+
+Its words are a template: `{token}` and `{content}` are files, `{nonce_log}` a folder, `{action}`
+and `{host}` texts, and `{runner}` a command that takes the content on its standard input, so that
+what is executed shows. Where nothing is said of a host, `{host}` and the option before it are left
+out. A command without any of these gets the options that the shipped verifiers have. The secret is
+in a variable of its environment.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import os
+import secrets
+import signal
+import stat
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...support.json_reading import JsonError, read_json
+from ...support.secrets import beginning
+from ...target.verifiers import CommandTarget
+from ...wire.recording import note
+from .settings import Table
+from .verifier_access import Answer, Port, PortError, Question, member
+
+STANDARD = (
+    *("--token", "{token}", "--content", "{content}", "--nonce-log", "{nonce_log}"),
+    *("--action", "{action}", "--host", "{host}", "--", "{runner}"),
+)
+PLACES = ("{token}", "{content}", "{nonce_log}", "{action}", "{host}", "{runner}")
+_AT_A_TIME = 4
+_KEPT = 64 * 1024
+_TRIES = 6
+
+
+class CommandPort(Port):
+    """Runs the command."""
+
+    quick = False
+    samples = 3
+
+    def __init__(
+        self,
+        target: CommandTarget,
+        table: Table,
+        *,
+        nonce_log: Path | None = None,
+        secret: str | None = None,
+        zone: str | None = None,
+    ) -> None:
+        """`secret` of None is a random one; "" is an empty one; see `without_secret`."""
+        self.target = target
+        self.table = table
+        self._folder = Path(tempfile.mkdtemp(dir=target.folder))
+        self._nonce_log = nonce_log or self._folder / "nonces"
+        self.secret: str | None = secret or table.secret or secrets.token_hex(32)
+        self._zone = zone
+        self._number = 0
+        self._lock = threading.Lock()
+        self._template = target.spec.command
+        if not any(place in word for word in self._template for place in PLACES):
+            self._template += STANDARD
+        self.shows_runs = any("{runner}" in word for word in self._template)
+
+    def takes(self, name: str) -> bool:
+        return any(f"{{{name}}}" in word for word in self._template)
+
+    # ---- asking
+
+    def ask(self, question: Question) -> Answer:
+        return self._run(question, self._place_for(question))
+
+    def ask_each(self, questions: Sequence[Question]) -> list[Answer]:
+        with concurrent.futures.ThreadPoolExecutor(_AT_A_TIME) as threads:
+            return list(threads.map(self.ask, questions))
+
+    def ask_together(self, question: Question, times: int) -> list[Answer]:
+        """As many processes, over the same files and the same log of nonces."""
+        place = self._place_for(question)
+        start = threading.Barrier(times, timeout=self._seconds)
+
+        def run(_: int) -> Answer:
+            start.wait()
+            return self._run(question, place, look=False)
+
+        with concurrent.futures.ThreadPoolExecutor(times) as threads:
+            first, *others = list(threads.map(run, range(times)))
+        ran = self._ran(place)
+        unseen = None if ran is None else ()
+        return [_with_ran(first, ran), *(_with_ran(one, unseen) for one in others)]
+
+    def ask_dying(self, question: Question) -> Answer:
+        """Killed without a word as soon as the content has been executed."""
+        place = self._place_for(question, killing=True)
+        return self._run(question, place)
+
+    def ask_about(
+        self, question: Question, content: Path, while_it_runs: Callable[[threading.Event], None]
+    ) -> Answer:
+        """With a content file of the caller's, which is tampered with meanwhile, until told."""
+        place = self._place_for(question)
+        done = threading.Event()
+        tampering = threading.Thread(target=while_it_runs, args=(done,), daemon=True)
+        tampering.start()
+        try:
+            return self._run(question, place, content=content)
+        finally:
+            done.set()
+            tampering.join(self._seconds)
+
+    @property
+    def folder(self) -> Path:
+        """For files of the caller's."""
+        return self._folder
+
+    # ---- others
+
+    def another(self) -> Port | None:
+        """Every question is another process anyway."""
+        return self
+
+    def restart(self, *, kill: bool = False) -> None:
+        """Every question is to a new process; how the last one ended is `ask_dying`'s matter."""
+        del kill
+
+    def with_secret(self, secret: str | None) -> Port | None:
+        made = CommandPort(self.target, self.table, secret=secret)
+        made.secret = secret
+        return made
+
+    def in_zone(self, zone: str) -> Port | None:
+        return CommandPort(self.target, self.table, secret=self.secret, zone=zone)
+
+    # ---- inside
+
+    @property
+    def _seconds(self) -> float:
+        return self.target.settings.timeout
+
+    def _place_for(self, question: Question, *, killing: bool = False) -> Path:
+        """A folder with the files of one question."""
+        with self._lock:
+            self._number += 1
+            place = self._folder / str(self._number)
+        (place / "ran").mkdir(parents=True)
+        (place / "token").write_bytes(question.token)
+        (place / "content").write_bytes(question.content)
+        end = '\nkill -KILL "$PPID"' if killing else ""
+        runner = place / "runner"
+        runner.write_text(f'#!/bin/sh\ncat > "{place}/ran/$$"{end}\n', encoding="utf-8")
+        runner.chmod(runner.stat().st_mode | stat.S_IXUSR)
+        return place
+
+    def _words(self, question: Question, place: Path, content: Path | None) -> list[str]:
+        filled = {
+            "{token}": str(place / "token"),
+            "{content}": str(content or place / "content"),
+            "{nonce_log}": str(self._nonce_log),
+            "{action}": question.action,
+            "{host}": question.host or "",
+            "{runner}": str(place / "runner"),
+        }
+        words: list[str] = []
+        for template in self._template:
+            if "{host}" in template and question.host is None:
+                if template == "{host}" and words and words[-1].startswith("-"):
+                    words.pop()
+                continue
+            word = template
+            for name in PLACES:
+                if name in template:
+                    word = word.replace(name, filled[name])
+            words.append(word)
+        return words
+
+    def _environment(self) -> dict[str, str]:
+        environment = self.target.environment()
+        environment.pop(self.table.secret_environment, None)
+        if self.secret is not None:
+            environment[self.table.secret_environment] = self.secret
+        if self._zone is not None:
+            environment["TZ"] = self._zone
+        return environment
+
+    def _run(
+        self, question: Question, place: Path, *, content: Path | None = None, look: bool = True
+    ) -> Answer:
+        for _ in range(_TRIES):
+            answer, clock_failed = self._run_once(question, place, content)
+            ran = self._ran(place) if look else None
+            if not clock_failed or answer.accepted or ran:
+                break
+        return _with_ran(answer, ran) if look else answer
+
+    def _run_once(
+        self, question: Question, place: Path, content: Path | None
+    ) -> tuple[Answer, bool]:
+        """And whether libfaketime may have failed in it: some versions do so at times in what a
+        shell starts, whose parent has just ended. That says nothing about the verifier."""
+        try:
+            process = subprocess.Popen(
+                self._words(question, place, content),
+                cwd=self.target.directory,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise PortError(f"the command cannot be run: {reason}") from None
+        try:
+            output, errors = process.communicate(timeout=self._seconds)
+        except subprocess.TimeoutExpired:
+            raise PortError(f"the command did not end within {self._seconds:g} s") from None
+        finally:
+            # Whatever it has started ends with it.
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+        answer = self._answer(process.returncode, output[:_KEPT], errors[-_KEPT:])
+        note("effects", "command ended", code=process.returncode, said=beginning(answer.said, 200))
+        failed = b"libfaketime: " in errors or not answer.started
+        return answer, self.target.clock_moved and failed
+
+    def _answer(self, code: int, output: bytes, errors: bytes) -> Answer:
+        value = _last_object(output)
+        word = member(value, self.table.accepted)
+        reason = member(value, self.table.reason)
+        said = output.decode("utf-8", "replace").strip() or errors.decode("utf-8", "replace")
+        codes = self.table.accepted_exit_codes
+        return Answer(
+            accepted=code in codes and word in (True, None),
+            said=f"exit code {code} {said.strip()}".strip(),
+            reason=reason if isinstance(reason, str) else None,
+            # As a shell would: what cannot be started says so by a code of its own.
+            started=code in codes or code == 1 or reason is not None,
+        )
+
+    def _ran(self, place: Path) -> tuple[bytes | None, ...] | None:
+        if not self.shows_runs:
+            return None
+        return tuple(path.read_bytes() for path in sorted((place / "ran").iterdir()))
+
+
+def _with_ran(answer: Answer, ran: tuple[bytes | None, ...] | None) -> Answer:
+    return Answer(answer.accepted, answer.said, answer.reason, ran, answer.started)
+
+
+def _last_object(output: bytes) -> Any:
+    for line in reversed(output.splitlines()):
+        try:
+            found = read_json(line)
+        except JsonError:
+            continue
+        if isinstance(found, dict):
+            return found
+    return None

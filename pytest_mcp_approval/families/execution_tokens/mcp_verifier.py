@@ -1,0 +1,219 @@
+"""A verifier behind MCP tools: one that executes on a token, and maybe one that approves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...support.json_reading import JsonError, read_json
+from ...target import Target
+from ...wire import Outcome, RawJson, Reply, Session, StdioTransport, race
+from ..base.driver import Driver
+from .settings import Table
+from .verifier_access import Answer, Port, PortError, Question, member
+from .vocabulary import FAMILY
+
+
+class McpPort(Port):
+    """The tools of a server."""
+
+    binary = False
+
+    def __init__(self, target: Target, table: Table, session: Session | None = None) -> None:
+        self.target = target
+        self.table = table
+        self._session = session
+        self._watch = Driver(target)
+        self._own: Target | None = None
+        """A server that was started for this port alone."""
+        self._opened: list[Session] = []
+        in_process = target.spec.kind == "python" or target.spec.transport == "in-process"
+        self.samples = None if in_process and not target.spec.url else 40
+
+    @property
+    def session(self) -> Session:
+        return self._session or self.target.session()
+
+    def listed(self) -> list[str]:
+        key = f"{FAMILY} listing"
+        if key not in self.target.remembered:
+            self.target.remembered[key] = [
+                str(entry.get("name")) for entry in self.session.list_tools()
+            ]
+        names: list[str] = self.target.remembered[key]
+        return names
+
+    def takes(self, name: str) -> bool:
+        """By the tool's schema, if that lists what there is."""
+        for entry in self.session.list_tools():
+            schema = entry.get("inputSchema") if entry.get("name") == self.table.tool else None
+            properties = schema.get("properties") if isinstance(schema, dict) else None
+            if isinstance(properties, dict) and properties:
+                return self.table.arguments[name] in properties
+        return True
+
+    @property
+    def in_this_process(self) -> bool:
+        spec = self.target.spec
+        return spec.kind == "python" or (spec.kind == "reference" and spec.transport != "stdio")
+
+    # ---- asking
+
+    def params(self, question: Question) -> dict[str, Any]:
+        names = self.table.arguments
+        token: Any = RawJson(question.token.decode("utf-8", "surrogateescape"))
+        if self.table.token_as == "text":
+            token = question.token.decode("utf-8", "replace")
+        arguments: dict[str, Any] = {
+            names["token"]: token,
+            names["content"]: question.content.decode(),
+            names["action"]: question.action,
+        }
+        if question.host is not None:
+            arguments[names["host"]] = question.host
+        return {"name": self.table.tool, "arguments": arguments}
+
+    def ask(self, question: Question) -> Answer:
+        reply, runs = self._watch.runs_during(
+            lambda: self.session.call("tools/call", self.params(question))
+        )
+        return self._answer(reply, self._ran(runs))
+
+    def ask_each(self, questions: Sequence[Question]) -> list[Answer]:
+        """One look at the effects serves for all: that many must have run as were accepted."""
+        replies, runs = self._watch.runs_during(
+            lambda: [self.session.call("tools/call", self.params(one)) for one in questions]
+        )
+        ran = self._ran(runs)
+        if ran is None:
+            return [self._answer(reply, None) for reply in replies]
+        answers = [self._answer(reply, ()) for reply in replies]
+        answers = [replace(one, ran=(None,) if one.accepted else ()) for one in answers]
+        more = len(ran) - sum(one.accepted for one in answers)
+        if more and answers:  # somebody said one thing and did another: nobody can tell who
+            answers[-1] = replace(
+                answers[-1], ran=(None,) * max(0, len(answers[-1].ran or ()) + more)
+            )
+        return answers
+
+    def ask_together(self, question: Question, times: int) -> list[Answer]:
+        calls = [self.session.prepare("tools/call", self.params(question)) for _ in range(times)]
+        replies, runs = self._watch.runs_during(lambda: list(race(self.session, calls)))
+        first, *others = replies
+        ran = self._ran(runs)
+        unseen = None if ran is None else ()
+        return [self._answer(first, ran), *(self._answer(one, unseen) for one in others)]
+
+    def _ran(self, runs: int | None) -> tuple[bytes | None, ...] | None:
+        if self._watch.effects is None:
+            return None
+        # Something changed that cannot be counted: once, at least.
+        return (None,) * (1 if runs is None else runs)
+
+    def _answer(self, reply: Reply, ran: tuple[bytes | None, ...] | None) -> Answer:
+        value = _value(reply)
+        result = reply.result
+        errs = reply.outcome is not Outcome.RESULT or not isinstance(result, dict)
+        errs = errs or result.get("isError") is True
+        word = member(value, self.table.accepted)
+        reason = member(value, self.table.reason)
+        said = json.dumps(value) if value is not None else reply.describe()
+        if not reply.answered:
+            raise PortError(f"{self.table.tool}: {reply.describe()}")
+        return Answer(
+            accepted=not errs and word in (True, None),
+            said=said,
+            reason=reason if isinstance(reason, str) else None,
+            ran=ran,
+        )
+
+    # ---- the arbiter
+
+    def approve(
+        self, content: bytes, action: str, hosts: list[str], seconds: float
+    ) -> dict[str, Any] | None:
+        if self.table.approve_tool not in self.listed():
+            return None
+        names = self.table.approve_arguments
+        arguments = {
+            names["content"]: content.decode(),
+            names["action"]: action,
+            names["hosts"]: hosts,
+            names["seconds"]: seconds,
+        }
+        reply = self.session.call(
+            "tools/call", {"name": self.table.approve_tool, "arguments": arguments}
+        )
+        value = _value(reply)
+        inside = value.get("token") if isinstance(value, dict) else None
+        token = inside if isinstance(inside, dict) else value
+        if not isinstance(token, dict) or self.table.names["signature"] not in token:
+            raise PortError(f"{self.table.approve_tool} gave no token: {reply.describe()}")
+        return token
+
+    # ---- others
+
+    def another(self) -> Port | None:
+        replica = self.target.replica()
+        if replica is not None:
+            made = McpPort(replica, self.table)
+            made._own = replica
+            return made
+        if isinstance(self.target.transport, StdioTransport):
+            return None
+        session = self.target.new_session("pytest-mcp-approval, second client")
+        made = McpPort(self.target, self.table, session)
+        made._opened.append(session)
+        return made
+
+    def restart(self, *, kill: bool = False) -> None:
+        if not self.target.can_restart:
+            raise PortError("it cannot be restarted: start it by the suite")
+        if kill and not self.target.kill():
+            raise PortError("it is no process of the suite's, so it cannot be killed")
+        self.target.restart()
+        self._watch.forget()
+
+    def with_secret(self, secret: str | None) -> Port | None:
+        other: Target | None = None
+        if self.table.secret_setting:
+            other = self.target.variant(FAMILY, self.table.secret_setting, secret)
+        elif secret is not None:
+            other = self.target.with_environment({self.table.secret_environment: secret})
+        return self._over(other)
+
+    def in_zone(self, zone: str) -> Port | None:
+        return self._over(self.target.with_environment({"TZ": zone}))
+
+    def _over(self, other: Target | None) -> Port | None:
+        if other is None:
+            return None
+        made = McpPort(other, self.table)
+        made._own = other
+        return made
+
+    def close(self) -> None:
+        for session in self._opened:
+            session.close()
+        if self._own is not None:
+            self._own.close()
+
+
+def _value(reply: Reply) -> Any:
+    """The object that a tool answered with: structured, or as JSON in its first text."""
+    result = reply.result
+    if not isinstance(result, dict):
+        return None
+    if isinstance(result.get("structuredContent"), dict):
+        return result["structuredContent"]
+    content = result.get("content")
+    first = content[0] if isinstance(content, list) and content else None
+    if isinstance(first, dict) and isinstance(first.get("text"), str):
+        try:
+            found = read_json(first["text"])
+        except JsonError:
+            return None
+        return found if isinstance(found, dict) else None
+    return None

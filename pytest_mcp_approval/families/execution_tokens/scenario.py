@@ -1,0 +1,173 @@
+"""What the scenarios are written with: good tokens, faulty ones, and what to expect of both.
+
+What is not as expected is a `Finding`, what cannot be judged `NotVerified` (`families.scenes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ...catalogue import Finding, Grade, NotApplicable, NotVerified
+from ..base.driver import DriverError
+from ..base.scenario import Scene, Warn
+from .command_verifier import CommandPort
+from .driver import ExecutionTokens
+from .settings import Table
+from .verifier_access import Answer, Port, PortError
+from .vocabulary import FAMILY
+
+Token = Mapping[str, Any] | bytes
+Given = TypeVar("Given")
+
+
+class Executions(Scene):
+    """One scenario's view of the target."""
+
+    def __init__(
+        self,
+        driver: ExecutionTokens,
+        warn: Warn,
+        close_later: Callable[[Port], object],
+    ) -> None:
+        super().__init__(driver.target, warn)
+        self.driver = driver
+        self._close_later = close_later
+
+    @property
+    def table(self) -> Table:
+        return self.driver.table
+
+    @property
+    def port(self) -> Port:
+        return self.driver.port
+
+    @property
+    def other_content(self) -> bytes:
+        return self._safely(lambda: self.driver.other_content)
+
+    # ---- tokens
+
+    def need_secret(self) -> None:
+        if self.driver.secret is None:
+            raise NotVerified(f"needs the secret that tokens are signed with: [{FAMILY}] secret")
+
+    def need_argument(self, name: str) -> None:
+        """Whoever is not told of a host or an action cannot refuse another one."""
+        if not self._safely(lambda: self.port.takes(name)):
+            raise NotVerified(
+                f"needs a way to tell the {name}: {{{name}}} in the command line, or "
+                f"arguments.{name} = NAME in [{FAMILY}], as the tool calls it"
+            )
+
+    def token(self, **more: Any) -> dict[str, Any]:
+        """A good token, or what `more` makes of it; see `ExecutionTokens.token`."""
+        return self._safely(lambda: self.driver.token(**more))
+
+    def changed(self, token: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
+        """With other members, and the signature that it had. None leaves one out."""
+        names = self.table.names
+        changed = {**token, **{names[name]: value for name, value in changes.items()}}
+        return {name: value for name, value in changed.items() if value is not None}
+
+    def honest(self, **more: Any) -> Answer:
+        """The positive twin: a good token is accepted. If not, nothing here can be judged."""
+        answer = self.execute(self.token(), **more)
+        if not answer.accepted:
+            raise NotVerified(
+                f"an honest token is refused, so nothing follows: {answer.describe()}"
+            )
+        return answer
+
+    # ---- asking
+
+    def execute(self, token: Token, **more: Any) -> Answer:
+        return self._safely(lambda: self.driver.execute(token, **more))
+
+    def execute_each(self, tokens: Sequence[Token], **more: Any) -> list[Answer]:
+        questions = [self.driver.question(token, **more) for token in tokens]
+        return self._safely(lambda: self.port.ask_each(questions))
+
+    def execute_together(self, token: Token, times: int) -> list[Answer]:
+        question = self.driver.question(token)
+        return self._safely(lambda: self.port.ask_together(question, times))
+
+    def _safely(self, act: Callable[[], Given]) -> Given:
+        try:
+            return act()
+        except (DriverError, PortError) as error:
+            raise NotVerified(str(error)) from error
+
+    # ---- expectations
+
+    def expect_accepted(self, answer: Answer, *, sent: str) -> None:
+        """Accepted, and run once with the bytes that were approved."""
+        ran_once = answer.ran is None or len(answer.ran) == 1
+        if not answer.accepted or not ran_once:
+            raise Finding(
+                sent=sent,
+                expected="accepted, content run once",
+                got=answer.describe(),
+                grade=Grade.RAN if answer.ran and len(answer.ran) > 1 else Grade.BROKEN,
+            )
+
+    def expect_refused(self, answer: Answer, *, sent: str) -> None:
+        """Refused, in whatever words: the document has none. Nothing ran."""
+        if not answer.refused:
+            raise Finding(
+                sent=sent,
+                expected="refused, content not run",
+                got=answer.describe(),
+                grade=Grade.RAN,
+            )
+
+    def expect_all_refused(
+        self, tokens: Mapping[str, Token], *, sent: str = "a token", **more: Any
+    ) -> None:
+        """Each of these; its name says what is wrong with it."""
+        answers = self.execute_each(list(tokens.values()), **more)
+        with self.several() as several:
+            for name, answer in zip(tokens, answers, strict=True):
+                with several.one(name):
+                    self.expect_refused(answer, sent=f"{sent} with {name}")
+
+    def expect_all_accepted(self, tokens: Mapping[str, Token], *, sent: str, **more: Any) -> None:
+        answers = self.execute_each(list(tokens.values()), **more)
+        with self.several() as several:
+            for name, answer in zip(tokens, answers, strict=True):
+                with several.one(name):
+                    self.expect_accepted(answer, sent=f"{sent}: {name}")
+
+    def still_serves(self, token: Token, *, after: str) -> None:
+        """The very same token is still good: a warning if not, for the document does not say so."""
+        answer = self.execute(token)
+        if not answer.accepted:
+            self.warn(f"the honest token, after {after}: {answer.describe()}; expected accepted")
+
+    # ---- other verifiers
+
+    def over(self, port: Port | None, what: str, secret: str | None = None) -> Executions:
+        if port is None:
+            raise NotVerified(f"needs {what}")
+        if port is not self.port:
+            self._close_later(port)
+        return Executions(self.driver.over(port, secret), self.warn, self._close_later)
+
+    def with_secret(self, secret: str | None) -> Executions:
+        made = self._safely(lambda: self.port.with_secret(secret))
+        needed = "a verifier that the suite starts, so that it can be told another secret"
+        other = self.over(made, needed)
+        other.driver.secret = secret or ""
+        return other
+
+    def restart(self, *, kill: bool = False) -> None:
+        self._safely(lambda: self.port.restart(kill=kill))
+
+    @property
+    def command(self) -> CommandPort:
+        """The port of a command; rules about files and processes concern no other."""
+        if not isinstance(self.port, CommandPort):
+            raise NotApplicable("the content comes with the call: there is no file to change")
+        if not self.port.shows_runs:
+            raise NotVerified("needs to see what is executed: {runner} in the command line")
+        return self.port

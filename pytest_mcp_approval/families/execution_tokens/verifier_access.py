@@ -1,0 +1,133 @@
+"""How a verifier is asked, whatever it is: one question, many at once, and what else it can do.
+
+A port says what came; whether that is right it does not know.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...support.text import neutralise
+
+SHOWN = 200
+
+
+@dataclass(frozen=True)
+class Question:
+    """A token as its JSON text, and what is to be done on it."""
+
+    token: bytes = field(repr=False)
+    content: bytes
+    action: str
+    host: str | None = None
+    """A URL or a host; None: nothing is said of one."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of it."""
+
+    accepted: bool
+    """By its own word."""
+    said: str
+    """The answer in one line, not to be trusted."""
+    reason: str | None = None
+    """Its word for why not, where it has one."""
+    ran: tuple[bytes | None, ...] | None = None
+    """What was executed meanwhile, its bytes where they show; None: there is no seeing."""
+    started: bool = True
+    """Whether it got as far as looking at the token."""
+
+    @property
+    def executed(self) -> bool:
+        """By what shows; else by its word."""
+        return self.accepted if self.ran is None else bool(self.ran) or self.accepted
+
+    @property
+    def refused(self) -> bool:
+        return not self.accepted and not self.ran
+
+    def describe(self) -> str:
+        word = "accepted" if self.accepted else ("refused" if self.started else "not started")
+        shown = f"{word}: {neutralise(self.said, SHOWN)}" if self.said else word
+        if self.ran is None:
+            return shown
+        runs = len(self.ran)
+        return f"{shown}; content {'not run' if not runs else f'run {runs} time(s)'}"
+
+
+class PortError(Exception):
+    """The verifier could not be asked; one line says why."""
+
+
+class Port(ABC):
+    """A verifier that can be asked."""
+
+    quick: bool = True
+    """Whether thousands of questions take seconds; else samples are taken."""
+    samples: int | None = None
+    """How many of many like questions are asked; None: all of them."""
+    binary: bool = True
+    """Whether content can be any bytes."""
+
+    def takes(self, name: str) -> bool:  # noqa: ARG002
+        """Whether an action or a host can be told to it, as far as that shows."""
+        return True
+
+    @property
+    def in_this_process(self) -> bool:
+        """Whether there is no process of its own, to be killed or put in another time zone."""
+        return False
+
+    @abstractmethod
+    def ask(self, question: Question) -> Answer: ...
+
+    def ask_each(self, questions: Sequence[Question]) -> list[Answer]:
+        """One after the other, or a few at a time where that is no matter."""
+        return [self.ask(question) for question in questions]
+
+    @abstractmethod
+    def ask_together(self, question: Question, times: int) -> list[Answer]:
+        """The same question by many at the same moment; what ran is in the first answer."""
+
+    def another(self) -> Port | None:
+        """Another process, or another conversation, over the same memory of spent nonces."""
+        return None
+
+    def restart(self, *, kill: bool = False) -> None:
+        """Ended and started again; `kill`: without any warning. What it keeps on disk is kept."""
+        del kill
+        raise PortError("it cannot be restarted")
+
+    def approve(
+        self, content: bytes, action: str, hosts: list[str], seconds: float
+    ) -> dict[str, Any] | None:
+        """A token from the arbiter that the target brings; None if it brings none."""
+        del content, action, hosts, seconds
+        return None
+
+    def with_secret(self, secret: str | None) -> Port | None:
+        """The same verifier with another secret (None: without any); None where that cannot be
+        said. Whether it starts shows when it is asked."""
+        del secret
+        return None
+
+    def in_zone(self, zone: str) -> Port | None:
+        """The same verifier in another time zone."""
+        del zone
+        return None
+
+    def close(self) -> None:  # noqa: B027  # most have nothing to leave
+        """The end: leave nothing behind."""
+
+
+def member(value: Any, path: str) -> Any:
+    """A member of an object, dots reach inside; None if it is not there."""
+    for part in path.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return None
+        value = value[part]
+    return value

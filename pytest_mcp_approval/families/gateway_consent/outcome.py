@@ -1,0 +1,257 @@
+"""What a gateway answered to a call: the tool's result, or why the tool was not run.
+
+The document writes the code of a refusal where JSON-RPC wants a whole number; both that and
+`error.data.code` are read, and what the user's table says beyond that (`shape.Wording`). Members
+may be in camelCase, as the document has them, or in snake_case. Knows no verdicts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...support.json_reading import JsonError, read_json
+from ...support.text import neutralise
+from ...wire import Reply
+from .shape import Wording, value_at
+from .vocabulary import AUTH_URL, CONSENT_URL, FAMILY, MEMBERS, Refusal
+
+CREDENTIAL = "credential"
+"""The kind of a dialog that asks for a key and not for a decision."""
+
+
+def snake_case(name: str) -> str:
+    return re.sub(r"[A-Z]", lambda letter: f"_{letter.group().lower()}", name)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One call, and what came of it."""
+
+    caller: str
+    """As the suite calls this client; what it sent may be nothing."""
+    name: str
+    arguments: Any
+    reply: Reply
+    runs: int | None = None
+    """By the effects probe; None: there is no telling."""
+    probed: bool = False
+    code: str = ""
+    """The word of the refusal; "" where there is none."""
+    told_in: str = ""
+    """Where the code stands: error.code, error.data or a tool error."""
+    members: Mapping[str, Any] = field(default_factory=dict)
+    """Under the document's names."""
+    snake: tuple[str, ...] = ()
+    """Members that came in snake_case."""
+    sent_code: Any = None
+    """What stands where the code is, where that is not the document's word."""
+    app: str = ""
+    tool: str = ""
+    """Which tool of which app was called, where a gateway's question does not say so."""
+    dialogs: tuple[Mapping[str, Any], ...] = ()
+    """Shown while the call waited, for a gateway that asks in this way."""
+    decision: str = ""
+    """What a person answered there; "" where a dialog was closed without an answer."""
+    again: Callable[[], Answer] | None = field(default=None, repr=False, compare=False)
+    """The same call once more."""
+
+    @classmethod
+    def read(
+        cls,
+        caller: str,
+        name: str,
+        arguments: Any,
+        reply: Reply,
+        runs: int | None = None,
+        probed: bool = False,
+        wording: Wording | None = None,
+    ) -> Answer:
+        wording = wording or Wording()
+        told = _told(reply, wording)
+        members, snake = _named(told.data, wording.fields)
+        return cls(
+            *(caller, name, arguments, reply, runs, probed),
+            code=told.meaning,
+            told_in=told.place if told.meaning else "",
+            members=members,
+            snake=snake,
+            sent_code=None if told.code == told.meaning else told.code,
+        )
+
+    # ---- what it says
+
+    @property
+    def refused(self) -> bool:
+        """The answer is no result of the tool: a JSON-RPC error, a tool error, or what the user's
+        table calls a refusal."""
+        return self.reply.error is not None or _is_tool_error(self.reply) or bool(self.code)
+
+    @property
+    def executed(self) -> bool:
+        """By the effects; without a probe, by the answer's word."""
+        if self.probed:
+            return self.runs != 0
+        return self.reply.answered and not self.refused
+
+    @property
+    def succeeded(self) -> bool:
+        return self.reply.answered and not self.refused
+
+    @property
+    def needs_consent(self) -> bool:
+        """The person was asked, by the answer or in a dialog, and has not decided."""
+        shown = any(one.get("kind") != CREDENTIAL for one in self.dialogs)
+        return self.code == Refusal.CONSENT_REQUIRED or (shown and not self.decision)
+
+    @property
+    def needs_authorization(self) -> bool:
+        """The app is next to be asked. The document names no code for it: any refusal that leads
+        to the app's authorisation says so."""
+        shown = any(one.get("kind") == CREDENTIAL for one in self.dialogs)
+        leads = self.code == Refusal.AUTHORIZATION_REQUIRED or bool(self.auth_url) or shown
+        return self.refused and leads and not self.needs_consent
+
+    @property
+    def denied(self) -> bool:
+        """Refused without a new question."""
+        return self.refused and not self.needs_consent and not self.needs_authorization
+
+    def text(self, member: str) -> str:
+        value = self.members.get(member)
+        return value if isinstance(value, str) else ""
+
+    @property
+    def consent_url(self) -> str:
+        return self.text(CONSENT_URL)
+
+    @property
+    def auth_url(self) -> str:
+        return self.text(AUTH_URL)
+
+    def describe(self) -> str:
+        """One line, safe to print."""
+        line = f"{self.code} ({self.told_in})" if self.code else self.reply.describe()
+        if self.code and self.sent_code is not None:
+            line = f"{shown(str(self.sent_code))}, which is {line}"
+        if self.dialogs:
+            line = f"{line}, after {len(self.dialogs)} dialog(s)"
+        if not self.probed:
+            return line
+        if self.runs is None:
+            return f"{line}, something ran"
+        return f"{line}, tool run" if self.runs else f"{line}, tool not run"
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A code, its meaning, where it stands, and the members beside it."""
+
+    code: Any = None
+    place: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    message: str = ""
+    meaning: str = ""
+
+
+def _told(reply: Reply, wording: Wording) -> _Told:
+    first = _Told()
+    for told in _places(reply, wording):
+        meaning = wording.meaning(told.code, told.message)
+        if meaning is not None:
+            return replace(told, meaning=meaning.value)
+        first = first if first.place else told
+    return first
+
+
+def _places(reply: Reply, wording: Wording) -> Iterator[_Told]:
+    """Wherever a refusal may say what it is."""
+    error, result = reply.error, reply.result
+    objects = _objects(result) if isinstance(result, dict) else []
+    message = error.message if error is not None else _text(result)
+    raw = error.raw if error is not None and isinstance(error.raw, Mapping) else {}
+    data = error.data if error is not None and isinstance(error.data, Mapping) else {}
+    for path in wording.code_at:
+        tree = {"error": raw, "result": result, "text": next(iter(objects), None)}
+        code = value_at(tree, path)
+        if code is not None:
+            beside = data or next(iter(objects), {})
+            yield _Told(code, path, beside, message)
+    if error is not None:
+        yield _Told(raw.get("code"), "error.code", data, message)
+        yield _Told(data.get("code"), "error.data", data, message)
+        return
+    # A result that talks of consent is a result, unless the user's table says otherwise.
+    if not _is_tool_error(reply) and not wording.own:
+        return
+    place = "a tool error" if _is_tool_error(reply) else "a result"
+    for found in objects:
+        inside = found.get("data")
+        beside = inside if isinstance(inside, Mapping) else found
+        yield _Told(found.get("code"), place, beside, str(found.get("message", message)))
+    if isinstance(result, dict) and _is_tool_error(reply):
+        yield _Told(None, place, {}, message)
+
+
+def structured(reply: Reply) -> Any:
+    """The JSON of a result, as structured content or as text; None where there is none."""
+    return next(iter(_objects(reply.result)), None) if isinstance(reply.result, dict) else None
+
+
+def _is_tool_error(reply: Reply) -> bool:
+    result = reply.result
+    return isinstance(result, dict) and result.get("isError") is True
+
+
+def _text(result: Any) -> str:
+    content = result.get("content") if isinstance(result, dict) else None
+    parts = [part.get("text") for part in content or [] if isinstance(part, Mapping)]
+    return " ".join(part for part in parts if isinstance(part, str))[:10_000]
+
+
+def _objects(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What a tool error may hold: structured content, or a text that is JSON; `error` inside."""
+    found: list[Any] = [result.get("structuredContent")]
+    content = result.get("content")
+    for part in content if isinstance(content, list) else []:
+        text = part.get("text") if isinstance(part, Mapping) else None
+        if isinstance(text, str) and len(text) < 100_000:
+            try:
+                found.append(read_json(text))
+            except JsonError:
+                continue
+    objects = [one for one in found if isinstance(one, Mapping)]
+    inner = [one["error"] for one in objects if isinstance(one.get("error"), Mapping)]
+    return objects + inner
+
+
+def _named(
+    data: Mapping[str, Any], fields: Mapping[str, str]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    members: dict[str, Any] = {}
+    snake = []
+    for name in MEMBERS:
+        if name in fields:
+            value = value_at(data, fields[name])
+            if value is not None:
+                members[name] = value
+        elif name in data:
+            members[name] = data[name]
+        elif snake_case(name) in data:
+            members[name] = data[snake_case(name)]
+            snake.append(snake_case(name))
+    return members, tuple(snake)
+
+
+def hint_of_codes(answer: Answer) -> str:
+    """What to say in the table, if a refusal that is not understood is the gateway's question."""
+    if answer.code or not answer.refused or answer.executed:
+        return ""
+    return f"; if it asks a person so: codes.{Refusal.CONSENT_REQUIRED} in [{FAMILY}]"
+
+
+def shown(text: str, limit: int = 60) -> str:
+    """A name of any sort, in quotes and safe to print."""
+    return f"'{neutralise(text, limit)}'"

@@ -1,0 +1,445 @@
+"""What scenarios of gateway consent are written with: honest steps and expectations.
+
+Every scenario has clients of its own, by names that nobody had before, so that what others decided
+is not in its way. Knows how each rule may be kept in more than one way (the readings).
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ...catalogue import Finding, Grade, NotApplicable, NotVerified
+from ...config.settings import PREFIX
+from ...support.guard import TemporaryFolder
+from ...target import Target
+from ..base.driver import DriverError
+from ..base.scenario import Scene, Warn
+from .app_double import AppDouble
+from .callers import AS_NAMED
+from .driver import Client, GatewayConsent
+from .oauth_client import OAuthClient
+from .outcome import CREDENTIAL, Answer, shown
+from .scanning import files_under
+from .settings import TABLE, SafeTool
+from .vocabulary import FAMILY, AuthType, Choice, Kind, Refusal, split_tool_name
+
+_WAYS_IN = {
+    "key": AuthType.API_KEY,
+    "office": AuthType.APP_CREDENTIAL,
+    "cookie": AuthType.COOKIE,
+    "oauth": AuthType.OAUTH2,
+    "other": AuthType.OAUTH2,
+}
+"""By what the names of the suite's own apps begin with."""
+
+CloseLater = Callable[[Callable[[], None]], None]
+
+
+class Consents(Scene):
+    """One scenario's view of a gateway."""
+
+    def __init__(self, driver: GatewayConsent, warn: Warn, close_later: CloseLater) -> None:
+        super().__init__(driver.target, warn)
+        self.driver = driver
+        self.mark = secrets.token_hex(4)
+        """In every name of a client: nobody had it before."""
+        self._close_later = close_later
+
+    # ---- tools
+
+    def tools(self, kind: Kind | None = None) -> list[SafeTool]:
+        """Those that may be run here."""
+        return [tool for tool in self.driver.tools() if kind is None or tool.kind is kind]
+
+    @property
+    def tool(self) -> SafeTool:
+        """The one that most scenarios use."""
+        for tool in self.tools():
+            return tool
+        raise NotVerified(
+            f"needs a tool that may be run: {PREFIX}tool 'APP:TOOL=JSON', or tools.'NAME' {TABLE}"
+        )
+
+    def tool_of(self, kind: Kind) -> SafeTool:
+        """Of an app of that kind; a gateway need not have one."""
+        for tool in self.tools(kind):
+            return tool
+        name_one = f"kind = '{kind}' in tools.'NAME' {TABLE}"
+        if any(tool.kind is None for tool in self.tools()) or not self.tools():
+            raise NotVerified(f"needs a tool of a {kind} app: {name_one}")
+        raise NotApplicable(f"no tool of a {kind} app is named; if the gateway has one: {name_one}")
+
+    def second_tool(self, tool: SafeTool) -> SafeTool:
+        """Another tool of the same app."""
+        for other in self.tools():
+            if other.app == tool.app and other.name != tool.name:
+                return other
+        raise self._lacking(
+            f"a second tool of {tool.app}",
+            [name for app, name in self._listed() if app == tool.app and name != tool.name],
+        )
+
+    def other_app(self, tool: SafeTool) -> SafeTool:
+        """A tool of another app; of the same name, if there is such a one."""
+        others = [one for one in self.tools() if one.app != tool.app]
+        for other in sorted(others, key=lambda one: one.tool != tool.tool):
+            return other
+        raise self._lacking(
+            "a tool of a second app", [name for app, name in self._listed() if app != tool.app]
+        )
+
+    def lists(self, tool: SafeTool) -> bool:
+        """Behind one tool nothing is listed: it is there until it turns out otherwise."""
+        if not self.driver.table.call.names_each_tool:
+            return True
+        return self.driver.binding.call_params(tool, {})["name"] in self.driver.listing()
+
+    def _listed(self) -> list[tuple[str, str]]:
+        """App and name of the tools that the gateway lists, as far as their names tell."""
+        named = ((split_tool_name(name), name) for name in self.driver.listing())
+        return [(divided[0], name) for divided, name in named if divided is not None]
+
+    def _lacking(self, what: str, listed: list[str]) -> NotVerified | NotApplicable:
+        """A gateway need not have it: if it has, it has to be named."""
+        table = self.driver.table
+        if listed:
+            return NotVerified(f"needs {what} that may be run, such as {listed[0]}: tools {TABLE}")
+        if table.all_tools_named or (table.call.names_each_tool and self._listed()):
+            return NotApplicable(f"the gateway has no {what.removeprefix('a ')}")
+        return NotVerified(
+            f"needs {what} that may be run: tools {TABLE}, or all-tools-named = true if there is "
+            "none"
+        )
+
+    # ---- clients
+
+    def fresh(self, name: str) -> str:
+        return f"{name} {self.mark}"
+
+    def client(self, name: str = "Client") -> Client:
+        """A client whose name begins so, and that nobody knows yet."""
+        return self.driver.client(self.fresh(name))
+
+    def named(self, name: str) -> Client:
+        """A client of exactly this name."""
+        return self.driver.client(name)
+
+    def odd(self, what: str, client_info: Any = AS_NAMED) -> Client:
+        """A client that says this of itself; `what` is how we call it."""
+        return self.driver.client(what, client_info)
+
+    # ---- honest steps: what fails here makes the rest void
+
+    def asked(self, client: Client, tool: SafeTool) -> Answer:
+        """The question about a tool that nobody has decided on."""
+        answer = client.call(tool)
+        if not answer.needs_consent:
+            raise NotVerified(
+                f"a first call of {tool.name} was not asked about, so nothing follows: "
+                f"{answer.describe()}"
+            )
+        return answer
+
+    def decide(self, asked: Answer, choice: Choice = Choice.TOOL, *, remember: bool = True) -> None:
+        """In a dialog the decision is made while a call waits: see the driver."""
+        try:
+            self.driver.decide(asked, choice, remember=remember)
+        except DriverError as error:
+            raise NotVerified(f"a person could not decide: {error}") from error
+
+    def decided(
+        self,
+        client: Client,
+        tool: SafeTool,
+        choice: Choice = Choice.TOOL,
+        *,
+        remember: bool = True,
+    ) -> None:
+        self.decide(self.asked(client, tool), choice, remember=remember)
+
+    def allowed(
+        self,
+        client: Client,
+        tool: SafeTool,
+        choice: Choice = Choice.TOOL,
+        *,
+        remember: bool = True,
+    ) -> Answer:
+        """The positive twin: asked, allowed, served. If it fails, nothing here can be judged."""
+        self.decided(client, tool, choice, remember=remember)
+        answer = client.call(tool)
+        if not self.is_served(answer, tool):
+            raise NotVerified(
+                f"{tool.name} was allowed and not served, so nothing follows: {answer.describe()}"
+            )
+        self.driver.served()
+        return answer
+
+    def is_served(self, answer: Answer, tool: SafeTool | None) -> bool:
+        """Consent was there: the tool ran, or the app is next to be asked."""
+        if tool is not None and tool.own_authorisation and answer.needs_authorization:
+            return not (answer.probed and answer.executed)
+        return answer.succeeded and answer.executed
+
+    # ---- expectations
+
+    def expect_asked(self, answer: Answer, *, sent: str) -> None:
+        """A question, and nothing run. Refused without one is not as bad as run."""
+        expected = "CONSENT_REQUIRED, tool not run"
+        if answer.executed:
+            got = answer.describe()
+            raise Finding(sent=sent, expected=expected, got=got, grade=Grade.RAN)
+        if not answer.needs_consent:
+            refused = "refused, and nobody was asked: " if answer.refused else ""
+            grade = Grade.OTHER_WORDS if answer.refused else Grade.BROKEN
+            got = f"{refused}{answer.describe()}"
+            raise Finding(sent=sent, expected=expected, got=got, grade=grade)
+
+    def expect_served(self, answer: Answer, tool: SafeTool, *, sent: str) -> None:
+        if self.is_served(answer, tool):
+            return
+        own = tool.own_authorisation and answer.refused and not answer.executed
+        if own and not answer.code and not answer.needs_consent:
+            raise NotVerified(
+                f"{sent}: {answer.describe()}; if this asks for the app's authorisation, say so: "
+                f"codes.{Refusal.AUTHORIZATION_REQUIRED} {TABLE}"
+            )
+        raise Finding(sent=sent, expected="the tool run", got=answer.describe())
+
+    def expect_denied(self, answer: Answer, *, sent: str) -> None:
+        """Refused without a new question, and nothing run."""
+        if answer.executed or not answer.denied:
+            raise Finding(
+                sent=sent,
+                expected="a refusal without a new question, tool not run",
+                got=answer.describe(),
+                grade=Grade.RAN if answer.executed else Grade.BROKEN,
+            )
+
+    def expect_not_run(self, answer: Answer, *, sent: str) -> None:
+        if answer.executed or not answer.refused:
+            raise Finding(
+                sent=sent,
+                expected="a refusal, tool not run",
+                got=answer.describe(),
+                grade=Grade.RAN if answer.executed else Grade.BROKEN,
+            )
+
+    def keeps_apart(
+        self, first: Client, tool: SafeTool, second: Client, other: SafeTool, *, what: str
+    ) -> None:
+        """What is decided for the first pair of client and tool is nothing to the second, either
+        way; and what is decided for the second leaves the first as it was."""
+        here = f"{other.name} by {shown(second.name)}"
+        self.asked(second, other)
+        self.allowed(first, tool)
+        granted = f"after {tool.name} was allowed to {shown(first.name)}"
+        answer = second.call(other)
+        self.expect_asked(answer, sent=f"{here}, {granted} ({what})")
+        self.decide(answer, Choice.DENY)
+        self.expect_denied(second.call(other), sent=f"{here}, denied for ever ({what})")
+        self.expect_served(
+            first.call(tool),
+            tool,
+            sent=f"{tool.name} by {shown(first.name)}, after {here} was denied ({what})",
+        )
+
+    def not_applicable(self, why: str) -> NoReturn:
+        raise NotApplicable(why)
+
+    # ---- how the person is asked
+
+    def need_answer(self) -> None:
+        """The agent is told of the question."""
+        if self.driver.asks_in_dialogs:
+            raise NotApplicable("the person is asked in a dialog, and the agent is told nothing")
+
+    def need_page(self) -> None:
+        """The person is asked on a page."""
+        if self.driver.asks_in_dialogs:
+            raise NotApplicable("the person is asked in a dialog: there is no page")
+        if not self.driver.table.person_is_told:
+            return
+        url = self.asked(self.client("Page"), self.tool).consent_url
+        if not url.startswith(("http://", "https://")):
+            raise NotApplicable("the person is asked in a dialog: consentUrl leads to no page")
+
+    def dialog_about(self, client: Client, tool: SafeTool) -> Mapping[str, Any]:
+        """What was shown to the person, for a gateway whose dialogs a hook answers."""
+        asked = self.asked(client, tool)
+        if self.driver.asks_in_dialogs:
+            shown_now = [one for one in asked.dialogs if one.get("kind") != CREDENTIAL]
+            found: Any = shown_now[-1] if shown_now else None
+        else:
+            found = self.driver.person.decide(asked, Choice.DENY, remember=False)
+        if isinstance(found, Mapping) and isinstance(found.get("text"), str):
+            return found
+        raise NotVerified(
+            "needs to know what the dialog shows: the hook of person answers with "
+            '{"text": ..., "choices": [...]}'
+        )
+
+    # ---- over time
+
+    def restart(self) -> None:
+        spec = self.target.spec
+        if spec.kind == "reference" and (spec.transport, spec.store) == ("stdio", "memory"):
+            raise NotVerified("keeps nothing over a restart: it was started in memory")
+        if not self.target.can_restart:
+            raise NotVerified("needs a target that the suite can restart")
+        self.driver.restart()
+
+    # ---- other gateways
+
+    def over(self, target: Target | None, what: str) -> Consents:
+        """The same view of another gateway, which is closed with the scenario."""
+        if target is None:
+            raise NotVerified(f"needs {what}")
+        self._close_later(target.close)
+        other = GatewayConsent(target)
+        other.stand_in = self.driver.stand_in
+        self._close_later(other.close)
+        return Consents(other, self.warn, self._close_later)
+
+    def with_descriptors(
+        self, descriptors: Iterable[dict[str, Any]], *, stored: bool = False
+    ) -> Consents:
+        """The same gateway with further apps; `stored`: keeping what it keeps in files."""
+        table = self.driver.table
+        given = list(descriptors)
+        other: Target | None = None
+        if table.descriptors_setting:
+            other = self.target.variant(FAMILY, table.descriptors_setting, given)
+        elif table.descriptors_environment:
+            path = self._written(given)
+            other = self.target.with_environment({table.descriptors_environment: str(path)})
+        if other is not None and stored and table.storage_setting:
+            self._close_later(other.close)
+            other = other.variant(FAMILY, table.storage_setting, "file")
+        return self.over(
+            other,
+            "a gateway that the suite can give apps to: one that it starts, and "
+            f"descriptors-environment = 'VARIABLE' {TABLE}",
+        )
+
+    def _written(self, descriptors: list[dict[str, Any]]) -> Path:
+        folder = TemporaryFolder("apps")
+        self._close_later(folder.cleanup)
+        path = Path(folder.name) / "apps.json"
+        path.write_text(json.dumps(descriptors), encoding="utf-8")
+        return path
+
+    def with_apps(self, *, stored: bool = False) -> AppConsents:
+        """The same gateway with the suite's own apps behind it."""
+        if self.driver.table.auth == ():
+            raise NotApplicable(f"the gateway has no way to authorise (auth {TABLE})")
+        double = AppDouble()
+        self._close_later(double.close)
+        other = self.with_descriptors(double.descriptors(), stored=stored)
+        double.now = other.target.clock.now
+        return AppConsents(other.driver, self.warn, self._close_later, double)
+
+    # ---- an app's authorisation server
+
+    def oauth(self, spelling: str = "camel") -> OAuthClient:
+        facts = self.driver.facts()
+        if facts.oauth is None:
+            raise NotVerified(f"needs an app's authorisation server: oauth {TABLE}")
+        return OAuthClient(self.target, facts.oauth, facts.page, spelling)
+
+    def files(self) -> tuple[str, ...]:
+        """Where all is that the gateway writes."""
+        found = self.driver.facts().files
+        if not found:
+            raise NotVerified(f"needs to know what the gateway writes: files = ['FOLDER'] {TABLE}")
+        places = tuple(str(Path(self.target.settings.directory, one)) for one in found)
+        if not files_under(places):
+            raise NotVerified(f"there is no file at {', '.join(places)[:100]}: is it the place?")
+        return places
+
+
+class AppConsents(Consents):
+    """With the suite's own apps (`double`) behind the gateway."""
+
+    def __init__(
+        self, driver: GatewayConsent, warn: Warn, close_later: CloseLater, double: AppDouble
+    ) -> None:
+        super().__init__(driver, warn, close_later)
+        self.double = double
+
+    def app_tool(self, app: str, tool: str = "read") -> SafeTool:
+        """NotApplicable where the gateway has no such way to authorise."""
+        way = _WAYS_IN[app.partition("-")[0]]
+        if not self.driver.table.has(way):
+            raise NotApplicable(f"the gateway has no apps with {way} (auth {TABLE})")
+        made = self._made(app, tool)
+        if self.lists(made):
+            return made
+        if any(self.lists(self._made(name)) for name in self.double.apps()):
+            raise NotApplicable(f"the gateway took no app with {way}: {made.name} is not listed")
+        raise NotVerified(f"the gateway was given an app and does not list its tool {made.name}")
+
+    def each_app(self, *apps: str) -> list[str]:
+        """Those of the suite's apps that this gateway has; of all of them where none is named."""
+        found = [
+            app
+            for app in apps or ("key-header", "office", "cookie", "oauth")
+            if self.driver.table.has(_WAYS_IN[app.partition("-")[0]])
+            and self.lists(self._made(app))
+        ]
+        if not found:
+            raise NotVerified("the gateway was given apps and does not list their tools")
+        return found
+
+    def _made(self, app: str, tool: str = "read") -> SafeTool:
+        name = self.double.tool(app, tool)
+        return SafeTool(name, f"suite.{app}", tool, {}, Kind.WEB, own_authorisation=True)
+
+    def needing(self, client: Client, tool: SafeTool) -> Answer:
+        """Allowed by the person, and now the app wants to be asked."""
+        answer = client.call(tool)
+        if answer.needs_consent:
+            self.decide(answer)
+            answer = client.call(tool)
+        if not answer.needs_authorization:
+            raise NotVerified(
+                f"{tool.name} was allowed, and no authorisation of the app was asked for: "
+                f"{answer.describe()}; if this asks for it, say so: "
+                f"codes.{Refusal.AUTHORIZATION_REQUIRED} {TABLE}"
+            )
+        return answer
+
+    def let_in(self, client: Client, tool: SafeTool) -> Answer:
+        """All the way: consent, the app's authorisation, and the call that is served."""
+        needed = self.needing(client, tool)
+        self.type_in(needed, self.typed(tool))
+        answer = client.call(tool)
+        if not answer.succeeded:
+            raise NotVerified(
+                f"{tool.name}: authorised and not served, so nothing follows: {answer.describe()}"
+            )
+        return answer
+
+    def expect_served(self, answer: Answer, tool: SafeTool, *, sent: str) -> None:
+        """All the way: to be asked for the app's authorisation again is not enough here."""
+        if not answer.succeeded or not answer.executed:
+            raise Finding(sent=sent, expected=f"{tool.tool} run", got=answer.describe())
+
+    def typed(self, tool: SafeTool) -> tuple[str, ...]:
+        """What a person types into the dialog of this app; nothing for OAuth."""
+        app = tool.app.removeprefix("suite.")
+        if app.startswith("key"):
+            return (self.double.key,)
+        if app.startswith("cookie"):
+            return (self.double.cookie_text,)
+        return (self.double.app_id, self.double.app_secret) if app == "office" else ()
+
+    def type_in(self, needed: Answer, values: tuple[str, ...]) -> None:
+        try:
+            self.driver.type_in(needed, values)
+        except DriverError as error:
+            raise NotVerified(f"the app could not be authorised: {error}") from error

@@ -1,0 +1,216 @@
+"""What the tools answer, read without trust: structured content, JSON in a text, or plain words.
+
+Knows where things stand by the table; has no opinion on them.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...support.json_reading import JsonError, read_json
+from ...support.secrets import beginning
+from ...support.text import neutralise
+from ...wire import Outcome, Reply
+from .settings import Pair, Table
+from .vocabulary import Reason, meanings_of
+
+_ID_MEMBERS = ("project_id", "username", "id", "user_id", "uuid", "key", "name")
+_SHOWN = 160
+
+
+@dataclass(frozen=True)
+class ToolAnswer:
+    """What a tools/call came to."""
+
+    reply: Reply = field(repr=False)
+    value: Mapping[str, Any] | None
+    """The object that the tool answered with, if it did."""
+    text: str
+    """All of its words: those of the result, or of the error."""
+    is_error: bool
+    """A JSON-RPC error, or a result that says isError."""
+
+    @classmethod
+    def of(cls, reply: Reply) -> ToolAnswer:
+        if reply.error is not None:
+            return cls(reply, None, reply.error.message, True)
+        result = reply.result
+        if reply.outcome is not Outcome.RESULT or not isinstance(result, dict):
+            return cls(reply, None, "", False)
+        content = result.get("content")
+        texts = [
+            one["text"]
+            for one in (content if isinstance(content, list) else [])
+            if isinstance(one, dict) and isinstance(one.get("text"), str)
+        ]
+        value = _object(result.get("structuredContent"))
+        if value is None and texts:
+            value = _object(texts[0])
+        return cls(reply, value, "\n".join(texts), result.get("isError") is True)
+
+    @property
+    def answered(self) -> bool:
+        return self.reply.answered
+
+    def member(self, path: str) -> Any:
+        """A member of the object; dots reach inside."""
+        found: Any = self.value
+        for part in path.split("."):
+            if not isinstance(found, Mapping) or part not in found:
+                return None
+            found = found[part]
+        return found
+
+    def describe(self) -> str:
+        """One line for a report."""
+        if self.value is not None and not self.is_error:
+            return neutralise(_short(self.value), _SHOWN)
+        if self.is_error and self.reply.error is None:
+            return f"a tool error: {neutralise(self.text, _SHOWN)}"
+        return self.reply.describe()
+
+
+def _object(value: Any) -> Mapping[str, Any] | None:
+    if isinstance(value, str):
+        try:
+            value = read_json(value)
+        except JsonError:
+            return None
+    if isinstance(value, Mapping) and set(value) == {"result"}:
+        # What some SDKs put around what a tool returns.
+        inner = _object(value["result"])
+        return value if inner is None else inner
+    return value if isinstance(value, Mapping) else None
+
+
+def _short(value: Mapping[str, Any]) -> str:
+    """The members that tell something, without long lists."""
+    parts = []
+    for name, one in value.items():
+        if isinstance(one, (list, dict)) and len(one) > 3:
+            parts.append(f"{name}: {len(one)} of them")
+        else:
+            parts.append(f"{name}: {beginning(str(one), _SHOWN)}")
+    return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a prepare tool showed."""
+
+    pair: Pair
+    arguments: Mapping[str, Any]
+    answer: ToolAnswer
+    table: Table = field(repr=False)
+
+    @property
+    def token(self) -> str:
+        return str(self.answer.member(self.table.token))
+
+    @property
+    def items(self) -> list[Any]:
+        found = self.answer.member(self.table.items)
+        return found if isinstance(found, list) else []
+
+    @property
+    def warnings(self) -> list[str]:
+        found = self.answer.member(self.table.warnings)
+        return [str(one) for one in found] if isinstance(found, list) else []
+
+    @property
+    def ids(self) -> list[str]:
+        """What the items are called."""
+        return [item_id(one) for one in self.items]
+
+    @property
+    def expires_at(self) -> datetime.datetime:
+        """As shown; ValueError if it is no instant with a time zone."""
+        value = self.answer.member(self.table.expires)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return datetime.datetime.fromtimestamp(value, datetime.UTC)
+        if not isinstance(value, str):
+            raise ValueError(f"{self.table.expires}: got {value!r}, expected ISO 8601 text")
+        shown = datetime.datetime.fromisoformat(value)
+        if shown.tzinfo is None:
+            raise ValueError(f"{self.table.expires}: got {value!r} without a time zone")
+        return shown
+
+
+def item_id(item: Any) -> str:
+    """What an item of a preview is called."""
+    if isinstance(item, Mapping):
+        for name in _ID_MEMBERS:
+            if isinstance(item.get(name), (str, int)):
+                return str(item[name])
+    return str(item)
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What came of a confirm call."""
+
+    pair: Pair
+    answer: ToolAnswer
+    runs: int | None
+    """How many things were done, by the effects probe; None if there is none or it cannot count."""
+    probed: bool
+    entries: tuple[Any, ...] | None
+    """What the probe shows as new, where it shows a list."""
+    table: Table = field(repr=False)
+
+    @property
+    def succeeded(self) -> bool:
+        """By the answer's word."""
+        return not self.answer.is_error and self.answer.member(self.table.success) is True
+
+    @property
+    def refused(self) -> bool:
+        """By the answer's word, in whatever form."""
+        return self.answer.is_error or self.answer.member(self.table.success) is False
+
+    @property
+    def executed(self) -> bool:
+        """Whether something was done: by its effect where that shows, else by the answer's word."""
+        if self.probed:
+            return self.runs is None or self.runs != 0
+        return self.succeeded
+
+    @property
+    def message(self) -> str:
+        found = self.answer.member(self.table.message)
+        return found if isinstance(found, str) else self.answer.text
+
+    @property
+    def meanings(self) -> frozenset[Reason]:
+        return meanings_of(self.message)
+
+    def refused_because(self, reason: Reason | str) -> bool:
+        return self.refused and not self.executed and reason in self.meanings
+
+    @property
+    def claimed_count(self) -> int | None:
+        """How many things the answer says were done."""
+        for name, value in (self.answer.value or {}).items():
+            if name.endswith("count") and isinstance(value, int) and not isinstance(value, bool):
+                return value
+        return None
+
+    @property
+    def claimed_ids(self) -> list[str] | None:
+        """What the answer says was done, where it names it."""
+        for name, value in (self.answer.value or {}).items():
+            if name in ("project_ids", "ids", "done", "usernames") and isinstance(value, list):
+                return [str(one) for one in value]
+            if name in ("username", "id", "project_id") and isinstance(value, str):
+                return [value]
+        return None
+
+    def describe(self) -> str:
+        said = self.answer.describe()
+        if not self.probed:
+            return said
+        done = {0: "nothing done", None: "something done"}.get(self.runs, f"{self.runs} done")
+        return f"{said}; {done}"

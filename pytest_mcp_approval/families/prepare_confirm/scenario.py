@@ -1,0 +1,286 @@
+"""What the scenarios are written with: honest use, dishonest use, and expectations of both.
+
+What is not as expected is a `Finding`, what cannot be judged `NotVerified` (`families.scenes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...catalogue import Finding, Grade, NotApplicable, NotVerified
+from ...config.settings import PREFIX
+from ...support.text import neutralise
+from ...target import Target
+from ...wire import Session
+from ..base.scenario import Scene, Warn
+from .comparing import what_differs
+from .driver import NOT_GIVEN, DriverError, PrepareConfirm
+from .outcome import Confirmation, Preview
+from .settings import Pair, Table, ToolCall
+from .vocabulary import FAMILY, Reason
+
+_SET = f"in [{FAMILY}]"
+
+
+class TwoStep(Scene):
+    """One scenario's view of the target."""
+
+    def __init__(
+        self,
+        driver: PrepareConfirm,
+        warn: Warn,
+        close_later: Callable[[Target], object],
+    ) -> None:
+        super().__init__(driver.target, warn)
+        self.driver = driver
+        self._close_later = close_later
+        self._fresh: set[str] = set()
+        """Pairs whose things are in place."""
+
+    @property
+    def table(self) -> Table:
+        return self.driver.table
+
+    @property
+    def session(self) -> Session:
+        return self.driver.session
+
+    # ---- pairs
+
+    def pairs(self) -> list[Pair]:
+        """Those that may be run here."""
+        return [pair for pair in self.driver.pairs() if pair.arguments is not None]
+
+    @property
+    def pair(self) -> Pair:
+        """The one that most scenarios use: reversible, if there is such a one."""
+        for pair in self.pairs():
+            return pair
+        raise NotVerified(
+            f"needs a pair that may be run: {PREFIX}tool prepare_NAME=JSON, with arguments that "
+            "are safe to prepare and to confirm"
+        )
+
+    def pair_with(
+        self, what: str, holds: Callable[[Pair], Any], *, need_not_be: bool = False
+    ) -> Pair:
+        """A pair for which something is known; `what` says what to configure. A server need not
+        have everything: then there is nothing to judge."""
+        for pair in self.pairs():
+            if holds(pair):
+                return pair
+        if need_not_be:
+            raise NotApplicable(f"no pair has {what} {_SET} pairs.NAME")
+        raise NotVerified(f"needs {what} {_SET} pairs.NAME")
+
+    def pairs_that_are(self, reversible: bool) -> list[Pair]:
+        """Those that may be run; nothing to judge where the server has no such pair at all."""
+        word = "reversible" if reversible else "irreversible"
+        found = [pair for pair in self.pairs() if pair.reversible is reversible]
+        if found:
+            return found
+        if any(pair.reversible in (reversible, None) for pair in self.driver.pairs()):
+            raise NotVerified(f"needs a pair that may be run and is {word}: {PREFIX}tool, {_SET}")
+        raise NotApplicable(f"the server has no {word} pair")
+
+    # ---- honest steps: what fails here makes the rest void
+
+    def preview(
+        self, pair: Pair | None = None, arguments: Any = None, *, session: Session | None = None
+    ) -> Preview:
+        """An honest preview, of things that are in place."""
+        pair = pair or self.pair
+        try:
+            self.put_in_place(pair)
+            preview = self.driver.prepare(pair, arguments, session=session)
+        except DriverError as error:
+            if self.driver.may_be_gone(pair):
+                raise self._gone(pair, str(error)) from error
+            raise NotVerified(f"an honest prepare failed: {error}") from error
+        if not preview.items and self.driver.may_be_gone(pair):
+            raise self._gone(pair, f"{pair.prepare} lists nothing")
+        return preview
+
+    def _gone(self, pair: Pair, what: str) -> NotVerified:
+        return NotVerified(
+            f"needs restore {_SET} pairs.{pair.name}, calls that put back what its arguments name: "
+            f"it may be gone since something was confirmed before ({neutralise(what, 120)})"
+        )
+
+    def need_in_place(self, preview: Preview) -> None:
+        """Where nobody said how to put things back, that nothing was done says nothing, unless it
+        can be done now on a fresh preview of the same."""
+        pair = preview.pair
+        if not self.driver.may_be_gone(pair):
+            return
+        outcome = self.confirm(self.preview(pair, preview.arguments))
+        if not outcome.succeeded or not _did_something(outcome):
+            raise self._gone(pair, f"with a fresh preview, too: {outcome.describe()}")
+
+    def need_shown(self, preview: Preview, ids: list[str]) -> None:
+        """That something is not shown says nothing where it may be gone."""
+        missing = [one for one in ids if one not in preview.ids]
+        if missing and self.driver.may_be_gone(preview.pair):
+            raise self._gone(preview.pair, f"{preview.pair.prepare} does not list {missing[0]}")
+
+    def put_in_place(self, pair: Pair) -> None:
+        if pair.restore and pair.name not in self._fresh:
+            self.make(pair.restore)
+        self._fresh.add(pair.name)
+
+    def make(self, calls: tuple[ToolCall, ...]) -> None:
+        """Calls that the user named; what they do is not taken for an effect of ours."""
+        try:
+            self.driver.make(calls)
+        except DriverError as error:
+            raise NotVerified(f"a call of the table failed: {error}") from error
+        self.driver.forget()
+
+    def honest(self, pair: Pair | None = None, arguments: Any = None) -> Confirmation:
+        """The positive twin: prepare and confirm. If it fails, nothing here can be judged."""
+        preview = self.preview(pair, arguments)
+        outcome = self.confirm(preview)
+        if not outcome.succeeded or not outcome.executed:
+            if self.driver.may_be_gone(preview.pair):
+                raise self._gone(preview.pair, f"{preview.pair.confirm}: {outcome.describe()}")
+            raise NotVerified(
+                f"an honest {preview.pair.confirm} failed, so nothing follows: {outcome.describe()}"
+            )
+        return outcome
+
+    # ---- calls
+
+    def confirm(self, preview: Preview, token: Any = NOT_GIVEN, **more: Any) -> Confirmation:
+        """Submit a confirmation; see `PrepareConfirm.confirm` for the further words."""
+        return self._seen(self.driver.confirm(preview, token, **more))
+
+    def submit(self, pair: Pair, arguments: Any) -> Confirmation:
+        """The confirm tool with just these arguments."""
+        return self._seen(self.driver.submit(pair, {"name": pair.confirm, "arguments": arguments}))
+
+    def _seen(self, outcome: Confirmation) -> Confirmation:
+        if outcome.executed or not outcome.refused:
+            self.disturbed()
+        return outcome
+
+    def disturbed(self) -> None:
+        """Things may not be in place any more: the next preview puts them there."""
+        self._fresh.clear()
+
+    # ---- expectations
+
+    def expect_done(self, outcome: Confirmation, preview: Preview, *, sent: str) -> None:
+        """What the preview showed was done, all of it and nothing else, and the answer says so."""
+        difference = what_differs(preview, outcome)
+        if difference:
+            if not _did_something(outcome):
+                self.need_in_place(preview)
+            shown = f"{len(preview.ids)} thing(s) done as shown" if preview.ids else "done as shown"
+            raise Finding(sent=sent, expected=f"success, {shown}", got=difference)
+
+    def expect_refusal(
+        self, outcome: Confirmation, *reasons: Reason, sent: str, plain_form: bool = True
+    ) -> None:
+        """Refused with success false for one of these reasons (none: for any), and nothing done.
+
+        The reading: words are taken by their meaning. Words that mean something else are a finding,
+        words that say nothing a warning; so is a tool error in place of success false, where
+        `plain_form` asks for that.
+        """
+        wanted = " or ".join(reasons)
+        expected = f"success false{f', {wanted}' if wanted else ''}, nothing done"
+        got = outcome.describe()
+        if outcome.executed or outcome.succeeded:
+            raise Finding(sent=sent, expected=expected, got=got, grade=Grade.RAN)
+        if not outcome.refused:
+            raise Finding(sent=sent, expected=expected, got=got)
+        if reasons and not outcome.meanings & set(reasons):
+            if outcome.meanings - {Reason.MALFORMED}:
+                raise Finding(
+                    sent=sent,
+                    expected=expected,
+                    got=f"{got} (refused, but in other words)",
+                    grade=Grade.OTHER_WORDS,
+                )
+            if Reason.USED in reasons and self.driver.may_be_gone(outcome.pair):
+                # Whether the token or the want of things stands in the way cannot be told.
+                raise self._gone(outcome.pair, f"{sent}: {got}")
+            self.warn(f"{sent}: {got}; its words do not say {wanted}")
+        elif plain_form and outcome.answer.is_error:
+            self.warn(f"{sent}: {got}; expected a result with {self.table.success} false")
+
+    def still_serves(self, preview: Preview, *, after: str) -> None:
+        """The very same token still serves the honest call."""
+        outcome = self.confirm(preview)
+        self.expect_done(
+            outcome, preview, sent=f"{preview.pair.confirm} with the real token, after {after}"
+        )
+
+    def outlives_forgeries(self, preview: Preview) -> None:
+        """The same after forgeries were refused: a warning if not. The document tells whoever meets
+        a bad signature to get a new token, and says nothing of the real one."""
+        try:
+            self.still_serves(preview, after="forgeries of it were refused")
+        except Finding as finding:
+            self.warn(f"{finding.sent}: {finding.got}; expected that the real token serves")
+
+    # ---- other servers
+
+    def over(self, target: Target | None, what: str) -> TwoStep:
+        """The same view of another server, which is closed with the scenario."""
+        if target is None:
+            raise NotVerified(f"needs {what}")
+        self._close_later(target)
+        self.driver.shares_things_with(target)
+        return TwoStep(PrepareConfirm(target), self.warn, self._close_later)
+
+    def twin(self) -> TwoStep:
+        return self.over(self.target.twin(), "a second instance of the target")
+
+    def with_expiry(self, minutes: float) -> TwoStep:
+        return self._configured(
+            self.table.expiry_setting, self.table.expiry_environment, "expiry", minutes
+        )
+
+    def with_key(self, key: str) -> TwoStep:
+        return self._configured(self.table.key_setting, self.table.key_environment, "key", key)
+
+    def _configured(self, setting: str, variable: str, what: str, value: Any) -> TwoStep:
+        other: Target | None = None
+        if setting:
+            other = self.target.variant(FAMILY, setting, value)
+        elif variable:
+            other = self.target.with_environment({variable: str(value)})
+        else:
+            raise NotApplicable(
+                f"the {what} cannot be configured, as far as the table says "
+                f'({what}-environment = "VARIABLE" {_SET})'
+            )
+        return self.over(
+            other,
+            f'a server that the suite starts, and {what}-environment = "VARIABLE" {_SET}, '
+            "which configures it",
+        )
+
+    def with_back_end(self, kind: str) -> TwoStep:
+        """The same server over a back end that is broken in some way."""
+        how = self.table.back_end
+        if kind not in how:
+            raise NotApplicable("the back end of this server cannot be broken by the suite")
+        other = self.target.variant(FAMILY, how["setting"], how[kind])
+        return self.over(other, "a back end that can be broken: only the reference server's can")
+
+    def in_zone(self, zone: str) -> TwoStep:
+        """The same server in another time zone."""
+        other = self.target.with_environment({"TZ": zone})
+        if other is None and self.table.zone_setting:
+            other = self.target.variant(FAMILY, self.table.zone_setting, zone)
+        return self.over(other, "a server that the suite starts, in another time zone")
+
+
+def _did_something(outcome: Confirmation) -> bool:
+    """By its effect where that shows, else by the answer's word."""
+    if outcome.probed:
+        return outcome.executed
+    return outcome.succeeded and outcome.claimed_count != 0

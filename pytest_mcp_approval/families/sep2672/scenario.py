@@ -1,0 +1,295 @@
+"""What the scenarios of SEP-2672 are written with: honest ceremonies, faulty ones, expectations.
+
+What is not as expected is a `Finding`, what cannot be judged `NotVerified` (`families.scenes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from virtual_authenticator import Authenticator, Profile, WebAuthnError
+from virtual_authenticator.faults import Fault
+
+from ...catalogue import Finding, Grade, NotApplicable, NotVerified
+from ...config.settings import PREFIX
+from ...wire import Outcome, Reply, Session
+from ..base.scenario import Scene, Warn
+from . import vocabulary as words
+from .driver import Approval, CallOutcome, Challenge, DriverError, ListedTool, Passkey
+from .vocabulary import AuthenticatorClass, Reason
+
+NOT_GIVEN: Any = object()
+
+
+class Ceremony(Scene):
+    """One scenario's view of the target: a gated tool, a passkey, and what to expect."""
+
+    def __init__(self, approval: Approval, warn: Warn) -> None:
+        super().__init__(approval.target, warn)
+        self.approval = approval
+        self._passkey: Passkey | None = None
+
+    @property
+    def session(self) -> Session:
+        return self.approval.session
+
+    # ---- tools
+
+    def gated_tools(self) -> list[ListedTool]:
+        """Gated tools that may be run here, with their safe arguments."""
+        return [tool for tool in self.approval.tools() if tool.gated and tool.arguments is not None]
+
+    def tool_of_class(
+        self, wanted: AuthenticatorClass | None = None, *, given: bool | None = None
+    ) -> ListedTool:
+        """A gated tool of this class that may be run; `given` asks whether the class is named.
+
+        A server need not have one of every class: where it lists none, nothing applies to it."""
+        what = "gated tool" if wanted is None else f"gated tool of class {wanted}"
+        if given is False:
+            what = "gated tool without authenticatorClass"
+        found = [
+            tool
+            for tool in self.approval.tools()
+            if tool.annotation is not None
+            and wanted in (None, tool.annotation.authenticator_class)
+            and given in (None, tool.annotation.class_is_given)
+        ]
+        if not found and (wanted, given) != (None, None):
+            raise NotApplicable(f"this server lists no {what}")
+        for tool in found:
+            if tool.arguments is not None:
+                return tool
+        raise NotVerified(f"needs a {what} that may be run: {PREFIX}tool NAME=JSON")
+
+    @property
+    def tool(self) -> ListedTool:
+        """The gated tool that most scenarios use."""
+        return self.tool_of_class()
+
+    def second_tool(self, first: ListedTool | None = None) -> ListedTool:
+        """Another gated tool than the usual one or this, of the same class if there is one."""
+        first = first or self.tool
+        if sum(tool.gated for tool in self.approval.tools()) == 1:
+            raise NotApplicable(f"this server has one gated tool only, {first.name}")
+        others = [tool for tool in self.gated_tools() if tool.name != first.name]
+        if not others:
+            raise NotVerified(f"needs a second gated tool: {PREFIX}tool NAME=JSON")
+        assert first.annotation is not None
+        same = first.annotation.authenticator_class
+        return next(
+            (t for t in others if t.annotation and t.annotation.authenticator_class is same),
+            others[0],
+        )
+
+    def plain_tool(self) -> ListedTool:
+        """An ungated tool that may be run; what shows the effects only if there is no other."""
+        plain = sorted(self.plain_tools(), key=lambda tool: tool.name == self._probe)
+        for tool in plain:
+            if tool.arguments is not None and tool.name != self._probe:
+                return tool
+        for tool in plain:
+            # A tool that says it only reads, and asks for nothing, is safe to call.
+            hints = tool.listing.get("annotations") or {}
+            required = (tool.listing.get("inputSchema") or {}).get("required")
+            if hints.get("readOnlyHint") and not required:
+                return ListedTool(tool.name, tool.listing, None, {})
+        if not plain:
+            raise NotApplicable("this server lists no ungated tool")
+        raise NotVerified(f"needs an ungated tool that may be run: {PREFIX}tool NAME=JSON")
+
+    def plain_tools(self) -> list[ListedTool]:
+        """The ungated tools."""
+        return [
+            tool
+            for tool in self.approval.tools()
+            if words.META_KEY not in (tool.listing.get("_meta") or {})
+        ]
+
+    @property
+    def _probe(self) -> str:
+        """The tool that shows the effects, if that is how they are seen."""
+        named = self.target.settings.effects or self.target.default_effects or ""
+        return named.partition(":")[2] if named.startswith("tool:") else ""
+
+    # ---- honest steps: what fails here makes the rest void
+
+    @property
+    def passkey(self) -> Passkey:
+        """A security key that was enrolled for this scenario.
+
+        On a target that keeps everything, one serves all scenarios that ask for no other: a
+        thousand credentials would make every challenge a thousand entries long.
+        """
+        if self._passkey is None:
+            if self.target.can_reset or self.target.settings.reset:
+                self._passkey = self.enrol()
+            else:
+                self._passkey = self.target.remembered.get("passkey") or self.enrol()
+                self.target.remembered["passkey"] = self._passkey
+        return self._passkey
+
+    def enrol(
+        self, shape: str | Profile | Authenticator = "security-key", **changes: Any
+    ) -> Passkey:
+        try:
+            return self.approval.enrol(shape, **changes)
+        except DriverError as error:
+            raise NotVerified(str(error)) from error
+
+    def challenge(
+        self, tool: ListedTool | str | None = None, arguments: Any = NOT_GIVEN, **more: Any
+    ) -> Challenge:
+        """A challenge for the tool (or the usual one) with its safe arguments, or others."""
+        _ = self.passkey
+        chosen = self.tool if tool is None else tool
+        if isinstance(chosen, str):
+            chosen = self.approval.tool(chosen)
+        call = chosen.arguments if arguments is NOT_GIVEN else arguments
+        try:
+            return self.approval.challenge(chosen.name, call, **more)
+        except DriverError as error:
+            raise NotVerified(f"an honest challenge was refused: {error}") from error
+
+    def evidence(
+        self,
+        challenge: Challenge,
+        passkey: Passkey | None = None,
+        *,
+        faults: Fault | str | Iterable[Fault | str] = (),
+        ignoring: Iterable[str] = (),
+        origin: str | None = None,
+        **members: Any,
+    ) -> dict[str, Any]:
+        """Evidence for a challenge; `members` replace method, challengeId or response (None stays
+        null, `NOT_GIVEN` leaves the member out)."""
+        try:
+            signed = (passkey or self.passkey).sign(
+                challenge, faults=faults, ignoring=ignoring, origin=origin
+            )
+        except WebAuthnError as error:
+            raise NotVerified(f"a browser could not answer the requestOptions: {error}") from error
+        changed = {**signed, **members}
+        return {name: value for name, value in changed.items() if value is not NOT_GIVEN}
+
+    def honest(
+        self, tool: ListedTool | None = None, passkey: Passkey | None = None, **more: Any
+    ) -> CallOutcome:
+        """The positive twin: a whole honest approval. If it fails, nothing here can be judged."""
+        if passkey is not None:
+            self._passkey = self._passkey or passkey
+        challenge = self.challenge(tool, **more)
+        outcome = self.approval.call(challenge, self.evidence(challenge, passkey))
+        if not outcome.executed and passkey is None and "passkey" in self.target.remembered:
+            # Something has spoilt the shared passkey (its counter, say): a new one has a chance.
+            self.target.remembered.pop("passkey")
+            self._passkey = None
+            challenge = self.challenge(tool, **more)
+            outcome = self.approval.call(challenge, self.evidence(challenge))
+        if not outcome.executed or not outcome.answered_with_result:
+            raise NotVerified(f"the honest call failed, so nothing follows: {outcome.describe()}")
+        return outcome
+
+    # ---- calls and expectations
+
+    def call(self, challenge: Challenge, evidence: Any = NOT_GIVEN, **more: Any) -> CallOutcome:
+        """Submit a call; see `Approval.call` for the further words."""
+        if evidence is NOT_GIVEN:
+            return self.approval.call(challenge, **more)
+        return self.approval.call(challenge, evidence, **more)
+
+    def expect_refusal(
+        self,
+        outcome: CallOutcome,
+        *reasons: Reason | str,
+        sent: str,
+        tolerated: Mapping[Reason | str, str] | None = None,
+    ) -> None:
+        """The call was refused for one of these reasons, in the form of section 4.10, and the tool
+        did not run. A tolerated reason is a warning, with the reading that allows it."""
+        wanted = " or ".join(str(reason) for reason in reasons)
+        expected = f"{words.ERROR_CODE} {wanted}, tool not run"
+        got = outcome.describe()
+        self.target.last_sent = sent
+        if outcome.executed:
+            raise Finding(sent=sent, expected=expected, got=got, grade=Grade.RAN)
+        self._expect_reason(outcome.reply, reasons, tolerated or {}, sent, expected, got)
+
+    def expect_error(
+        self,
+        reply: Reply,
+        *reasons: Reason | str,
+        sent: str,
+        tolerated: Mapping[Reason | str, str] | None = None,
+    ) -> None:
+        """The same for the three methods, which run nothing."""
+        wanted = " or ".join(str(reason) for reason in reasons)
+        expected = f"{words.ERROR_CODE} {wanted}"
+        self.target.last_sent = sent
+        self._expect_reason(reply, reasons, tolerated or {}, sent, expected, reply.describe())
+
+    def _expect_reason(
+        self,
+        reply: Reply,
+        reasons: tuple[Reason | str, ...],
+        tolerated: Mapping[Reason | str, str],
+        sent: str,
+        expected: str,
+        got: str,
+    ) -> None:
+        """Section 4.8 fixes the reason of a refusal, section 4.10 its code: where only the code is
+        another, that is a failure of sep2672/4.10-code, which provokes every reason."""
+        error = reply.error
+        data = error.data if error is not None else None
+        reason = data.get("reason") if isinstance(data, dict) else None
+        if error is None:
+            grade = Grade.RAN if reply.outcome is Outcome.RESULT else Grade.BROKEN
+            refusal = isinstance(reply.result, dict) and reply.result.get("isError") is True
+            raise Finding(
+                sent=sent,
+                expected=expected,
+                got=got,
+                grade=Grade.OTHER_WORDS if refusal else grade,
+            )
+        if reason in reasons:
+            if error.code != words.ERROR_CODE:
+                self.warn(f"{sent}: {got}; the reason is right, and section 4.10 fixes the code")
+            return
+        if isinstance(reason, str) and reason in tolerated:
+            self.warn(f"{sent}: {got}; {tolerated[reason]}")
+            return
+        raise Finding(
+            sent=sent,
+            expected=expected,
+            got=f"{got} (refused, but in other words)",
+            grade=Grade.OTHER_WORDS,
+        )
+
+    def expect_run(self, outcome: CallOutcome, *, sent: str, runs: int = 1) -> None:
+        """The call was approved: a result, and the tool ran that often."""
+        counted = outcome.runs in (None, runs)
+        if not (outcome.executed and outcome.answered_with_result and counted):
+            raise Finding(sent=sent, expected="a result, tool run once", got=outcome.describe())
+
+    def still_serves(self, challenge: Challenge, passkey: Passkey | None = None) -> None:
+        """The very same challenge still serves the honest call (section 4.8, step 13)."""
+        outcome = self.call(challenge, self.evidence(challenge, passkey))
+        self.expect_run(
+            outcome, sent="the honest call on the same challenge, after a refused attempt on it"
+        )
+
+    # ---- what a target may lack
+
+    def twin(self) -> Approval:
+        """Another, independent instance of the target."""
+        other = self.target.twin()
+        if other is None:
+            raise NotVerified("needs a second instance of the target")
+        return Approval(other)
+
+    def not_applicable(self, why: str) -> None:
+        raise NotApplicable(why)
+
+
+__all__ = ["NOT_GIVEN", "Ceremony", "Outcome"]

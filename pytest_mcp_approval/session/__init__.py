@@ -1,0 +1,1 @@
+"""A run inside pytest: what is collected, the preflight, the verdicts step by step, the end."""

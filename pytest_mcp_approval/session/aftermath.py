@@ -1,0 +1,368 @@
+"""What a check leaves behind: whether the server still serves honest people after it.
+
+A check may send something malformed that the server accepts and keeps, and from then on honest
+calls fail for everyone. That check has failed, whatever it was about. The server is made well again
+where the suite can do that, so that the other checks mean something; where it cannot, what is not
+verified afterwards says for which check.
+
+After each check the family takes a glance (`health.glance`, a request or two). A whole honest
+approval (`health.honest_approval`) is made where the glance fails or something odd was seen in the
+check. Neither is made where nothing was sent, or an approval was the last thing that was.
+A check is accused only if honest approvals worked before it, and fail twice after it. A target that
+died or hangs is a matter of `vitals`. Knows no family.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..catalogue import NotVerified, Verdict
+from ..clock import ClockError
+from ..config.markers import MARKER, MAY_POISON
+from ..config.settings import PREFIX, Settings
+from ..families.base.driver import DriverError
+from ..report.results import Evidence, ScenarioResult
+from ..support.text import neutralise
+from ..target import EffectsError, Target, TargetError
+from ..wire import StdioTransport, Vigil, WireError, keeping
+from ..wire.recording import Note, Recording
+from ..wire.transcript import Entry
+from .worker_input import shared_file
+
+NAME = "mcp-approval-aftermath"
+_LONGEST = 300
+_LISTED = 3
+_SET_UP = ("initialize", "notifications/initialized", "server/discover", "tools/list", "effects")
+_QUIET = (Verdict.PASSED, Verdict.NOT_APPLICABLE)
+_SLOW_DOWN = re.compile(
+    r"\b(429|503)\b|too many|rate.?limit|quota|capacity|slow down", re.IGNORECASE
+)
+"""A server that has had enough for now is not poisoned."""
+
+
+@dataclass(frozen=True)
+class _Health:
+    """What a family's module `health` brings."""
+
+    glance: Callable[[Target], str]
+    honest_approval: Callable[[Target], str]
+
+
+class Aftermath:
+    """The hooks that look at the target after each check of one run."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config = config
+        self.settings = settings
+        self._item: pytest.Item | None = None
+        self._known: dict[str, _Health | None] = {}
+        """By family; None where there is none, or where an honest approval never worked."""
+        self._suspects: list[str] = []
+        """The checks since the last approval that is known to have worked."""
+        self._culprit = ""
+        """After which check honest approvals fail, on a target that could not be made well."""
+        self._told: list[dict[str, str]] = []
+        """What the reports say, here or from xdist's workers."""
+
+    # ---- before a check
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        self._item = item
+
+    def begin(self, target: Target) -> None:
+        """Nobody else uses the target now. The first check of a family shows that it is well."""
+        target.last_sent = ""
+        family = _family_of(self._item)
+        if family is not None and family not in self._known:
+            self._known[family] = self._first_look(family, target)
+        shared = self._shared_note(target)
+        if not self._culprit and shared is not None:
+            with contextlib.suppress(OSError):
+                self._culprit = shared.read_text(encoding="utf-8")
+
+    def _first_look(self, family: str, target: Target) -> _Health | None:
+        found = _health_of(family)
+        if found is None or self._ask(found.honest_approval, target) != "":
+            return None
+        return found
+
+    # ---- after it
+
+    def reconsider(
+        self, result: ScenarioResult, item: pytest.Item, report: pytest.TestReport
+    ) -> ScenarioResult:
+        """The verdict, or a failure where honest approvals fail after this check."""
+        if not isinstance(item, pytest.Function) or report.when != "call":
+            return result
+        target = item.funcargs.get("approval_turn")
+        if not isinstance(target, Target) or hasattr(report, "mcp_approval_lost"):
+            return result
+        if self._culprit:
+            return self._explained(result, report, target)
+        family = _family_of(item)
+        health = self._known.get(family) if family is not None else None
+        if health is None:
+            return result
+        from .recording import record_of
+
+        seen = _Seen(record_of(item), target, on_a_page="approval_page" in item.fixturenames)
+        if seen.nothing_was_sent:
+            return result
+        if seen.ended_with_an_approval:
+            self._suspects.clear()
+            return result
+        with contextlib.suppress(ClockError):  # what is wrong with it was said already
+            target.clock.release()
+        odd = seen.something_odd or result.verdict not in _QUIET
+        problem = self._ask(health.glance, target)
+        by_glance = bool(problem)
+        if odd or by_glance:
+            problem = self._whole_look(health, target)
+        if problem is None or not problem:
+            if problem == "" and odd:
+                self._suspects.clear()
+            else:
+                self._suspects.append(item.nodeid)
+            return result
+        return self._poisoned(result, item, report, target, health, seen, problem, by_glance)
+
+    def _whole_look(self, health: _Health, target: Target) -> str | None:
+        """Twice, the second time in a conversation of its own where there can be one."""
+        problem = self._ask(health.honest_approval, target)
+        if not problem:
+            return problem
+        if not isinstance(target.transport, StdioTransport):
+            target.forget_session()
+        again = self._ask(health.honest_approval, target)
+        return problem if again else again
+
+    def _ask(self, look: Callable[[Target], str], target: Target) -> str | None:
+        """What was seen; None if that says nothing about honest approvals."""
+        own = Vigil(self.settings.timeout)
+        try:
+            with keeping(own):
+                problem = look(target)
+        except NotVerified:
+            return None
+        except (DriverError, EffectsError) as error:
+            problem = str(error)
+        except (WireError, TargetError):
+            return None
+        finally:
+            if own.last is not None and own.last.broken_off:
+                target.stop()  # the next check meets a server that was started or reached anew
+        if own.last is not None or _SLOW_DOWN.search(problem):
+            return None
+        return neutralise(problem, _LONGEST)
+
+    # ---- a poisoned target
+
+    def _poisoned(
+        self,
+        result: ScenarioResult,
+        item: pytest.Item,
+        report: pytest.TestReport,
+        target: Target,
+        health: _Health,
+        seen: _Seen,
+        problem: str,
+        by_glance: bool,
+    ) -> ScenarioResult:
+        healed = self._heal(target, health)
+        # A glance after each check was well; a whole approval may have failed for longer.
+        certain = by_glance or seen.had_an_approval or not self._suspects
+        suspects = [item.nodeid] if certain else [*self._suspects, item.nodeid]
+        self._suspects.clear()
+        then = (
+            "the server was restarted to go on"
+            if healed
+            else "the server could not be restarted, and the checks after this say so"
+        )
+        told = {"after": _listed(suspects), "problem": problem, "healed": "yes" if healed else ""}
+        report.mcp_approval_poison = told  # type: ignore[attr-defined]  # xdist ships it
+        if not healed:
+            self._culprit = f"{told['after']} ({problem})"
+            shared = self._shared_note(target)
+            if shared is not None:
+                shared.write_text(self._culprit, encoding="utf-8")
+        if seen.moved_the_clock or not certain:
+            if result.verdict is Verdict.FAILED:
+                return result  # what it has found itself stands
+            # Time that went back, or a check before this one, may be the reason.
+            why = f"honest calls fail since {told['after']}: {problem}; {then}"
+            return self._not_verified(result, report, why)
+        own = result.evidence
+        report.outcome = "failed"
+        evidence = Evidence(
+            sent=own.sent if own else target.last_sent or seen.last_request,
+            expected=f"{own.expected if own else 'any answer'}, and honest people served as before",
+            got=f"{own.got + '; ' if own else ''}after this, honest calls fail: {problem}; {then}",
+        )
+        why = f"after this, honest calls fail: {problem}; the suite sent {evidence.sent}"
+        return replace(result, verdict=Verdict.FAILED, why=why, evidence=evidence)
+
+    def _heal(self, target: Target, health: _Health) -> bool:
+        """Make it well again, in the mildest way that helps; whether one did."""
+        waiting = self.config.pluginmanager.getplugin("mcp-approval-waiting")
+        if waiting is not None and waiting.busy:
+            return False
+        ways: list[Callable[[], None]] = []
+        if target.can_reset or target.settings.reset:
+            ways.append(target.reset)
+        if target.can_restart:
+            ways += [target.restart, target.renew]
+        for way in ways:
+            try:
+                way()
+            except (ClockError, TargetError, WireError):
+                continue
+            if self._ask(health.honest_approval, target) == "":
+                return True
+        return False
+
+    def _explained(
+        self, result: ScenarioResult, report: pytest.TestReport, target: Target
+    ) -> ScenarioResult:
+        """What is not verified on a poisoned target names the check that poisoned it."""
+        if result.verdict is Verdict.PASSED and target.last_served:
+            return result
+        if result.verdict is not Verdict.NOT_VERIFIED or result.why.startswith("needs "):
+            return result
+        why = f"{result.why}; honest calls fail since {self._culprit}"
+        return self._not_verified(result, report, why)
+
+    def _not_verified(
+        self, result: ScenarioResult, report: pytest.TestReport, why: str
+    ) -> ScenarioResult:
+        report.outcome = "skipped"
+        report.longrepr = (result.scenario, 0, f"Skipped: {why}")
+        return replace(result, verdict=Verdict.NOT_VERIFIED, why=why, evidence=None)
+
+    def _shared_note(self, target: Target) -> Path | None:
+        """Where workers tell each other what became of a server that they share."""
+        return shared_file(self.config, "poisoned") if target.shared else None
+
+    # ---- the order, and the end
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Where nothing can be made well again, what may poison the server comes last."""
+        launched = self.settings.launch is not None or self.settings.reset is not None
+        if self.settings.targets[0].startswith("http") and not launched:
+            items.sort(key=lambda item: item.get_closest_marker(MAY_POISON) is not None)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        told = getattr(report, "mcp_approval_poison", None)
+        if told is not None:
+            self._told.append(told)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        for line in self.summary_lines():
+            terminalreporter.write_line(line, red=True)
+
+    def summary_lines(self) -> list[str]:
+        """One line a culprit, and what to do where the server stayed as it was."""
+        lines = []
+        for told in self._told:
+            lines += [
+                "",
+                f"mcp-approval  after {told['after']} honest calls fail: {told['problem']}",
+            ]
+            lines.append(
+                f"{'':14}The server was restarted to go on with the other checks. Fix this first."
+                if told["healed"]
+                else f"{'':14}What is not verified after it may be so for that. Fix this first, or "
+                f"let the suite restart the server: {PREFIX}launch, or {PREFIX}reset"
+            )
+        return lines
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._told and session.exitstatus == pytest.ExitCode.OK:
+            from .target_health import TARGET_LOST
+
+            session.exitstatus = TARGET_LOST
+
+
+class _Seen:
+    """What happened in a check, by its record."""
+
+    def __init__(self, record: Recording | None, target: Target, *, on_a_page: bool) -> None:
+        happenings = [] if record is None else [what for _, what in record.happenings]
+        self._exchanges = [
+            one for one in happenings if isinstance(one, Entry) and one.outcome is not None
+        ]
+        self._on_a_page = on_a_page
+        probe = target.settings.effects or target.default_effects or ""
+        self._probe = f'"{probe[5:]}"'.encode() if probe.startswith("tool:") else b""
+        self._served = target.last_served
+        self._began = record.began if record is not None else 0.0
+        self.moved_the_clock = any(
+            isinstance(one, Note) and one.lane == "clock" for one in happenings
+        )
+
+    @property
+    def nothing_was_sent(self) -> bool:
+        return not self._exchanges and not self._on_a_page
+
+    @property
+    def had_an_approval(self) -> bool:
+        return self._served > self._began
+
+    @property
+    def ended_with_an_approval(self) -> bool:
+        last = max((one.started for one in self._exchanges), default=0.0)
+        return self.had_an_approval and self._served > last and not self._on_a_page
+
+    @property
+    def something_odd(self) -> bool:
+        """The server's own code failed somewhere, perhaps in the middle of something."""
+        return any(
+            b"-32603" in one.received.head or (one.status or 0) >= 500 for one in self._exchanges
+        )
+
+    @property
+    def last_request(self) -> str:
+        telling = [
+            one for one in self._exchanges if one.method not in _SET_UP and not self._looks(one)
+        ]
+        if not telling:
+            return "what the page sent"
+        return f"{telling[-1].method}: {neutralise(telling[-1].sent.head, _LONGEST)}"
+
+    def _looks(self, one: Entry) -> bool:
+        """Whether it was a look at the effects by a tool."""
+        return bool(self._probe) and self._probe in one.sent.head
+
+
+def _family_of(item: pytest.Item | None) -> str | None:
+    marker = item.get_closest_marker(MARKER) if item is not None else None
+    return str(marker.args[0]).partition("/")[0] if marker is not None else None
+
+
+def _health_of(family: str) -> _Health | None:
+    name = f"pytest_mcp_approval.families.{family}.health"
+    try:
+        module = import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return None
+    whole = module.honest_approval
+    return _Health(getattr(module, "glance", whole), whole)
+
+
+def _listed(scenarios: list[str]) -> str:
+    shown = [neutralise(one, 160) for one in scenarios[-_LISTED:]]
+    more = f" or {len(scenarios) - _LISTED} before" if len(scenarios) > _LISTED else ""
+    return " or ".join(shown) + more

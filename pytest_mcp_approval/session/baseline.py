@@ -1,0 +1,167 @@
+"""The baseline in a pytest run: which failures are known, which entries are stale, what is written.
+
+A known failure is to pytest what an expected one is (`xfail`): it is counted under its own name, in
+JUnit's XML it is skipped with its comment, and neither `-x` nor `--lf` takes it for a failure. A
+stale entry is a failed test of its own, so that counts, XML and exit code say the same. What a
+baseline is, and when an entry is stale, is `catalogue.baseline`'s to know.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Generator, Iterable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..catalogue import Requirement, Verdict
+from ..catalogue.baseline_file import (
+    Baseline,
+    BaselineError,
+    Comparison,
+    compare,
+    read_baseline,
+    render_baseline,
+    renewed,
+)
+from ..catalogue.requirements import selected
+from ..config.settings import PREFIX, Settings, SettingsError
+from .failure_text import tell_failure
+
+if TYPE_CHECKING:
+    from ..report.results import Results, ScenarioResult
+
+_SHOWN = 4
+
+
+class KnownFailures:
+    """The hooks of a run that has a baseline, or writes one."""
+
+    def __init__(self, config: pytest.Config, settings: Settings, results: Results) -> None:
+        self.config = config
+        self.settings = settings
+        self.results = results
+        self.baseline = Baseline("")
+        path, name = settings.baseline, f"{PREFIX}baseline"
+        if path is not None:
+            try:
+                # Before anything runs: a target in this process may move the clock.
+                today = datetime.datetime.now().astimezone().date()
+                self.baseline = read_baseline(path, _shown(settings, path), today)
+            except BaselineError as error:
+                lines = str(error).splitlines()
+                raise SettingsError("\n".join(f"{name}: {line}" for line in lines)) from None
+        self._collected: Counter[str] = Counter()
+        """How many scenarios a rule has; none where only some of them were asked for."""
+        self._owed: dict[str, int] = {}
+        """The same, as the reports tell it: xdist's controller collects nothing."""
+
+    # ---- what was collected, so that "all of it has run" can be told
+
+    def collected(self, rules: Iterable[Requirement]) -> None:
+        """One more scenario of these rules."""
+        self._collected.update(rule.id for rule in rules)
+
+    # ---- verdicts
+
+    def recognise(self, judged: ScenarioResult, report: pytest.TestReport) -> ScenarioResult:
+        """The same result, as known if the baseline has it; the report is put right with it."""
+        owed = {
+            rule: self._collected[rule] for rule in judged.rules if rule in self.baseline.entries
+        }
+        if owed:
+            report.mcp_approval_owed = owed  # type: ignore[attr-defined]  # xdist ships it
+        comment = self.baseline.comment_on(judged.rules)
+        if judged.verdict is not Verdict.FAILED or comment is None:
+            return judged
+        report.outcome = "skipped"
+        report.wasxfail = f"known failure: {comment}"
+        return judged.as_known(comment)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._owed.update(getattr(report, "mcp_approval_owed", {}))
+
+    # ---- at the end
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        done = yield
+        if not hasattr(self.config, "workerinput") and not self._renews_itself:
+            for stale in self.comparison().stale:
+                tell_failure(session, "baseline", stale.rule, stale.line(self.baseline.name))
+        return done
+
+    def comparison(self) -> Comparison:
+        """The entries that this run could judge, held against it."""
+        asked_for = {
+            rule: one
+            for rule, one in self.baseline.entries.items()
+            if selected(rule, self.settings.select)
+            and (not self.settings.families or rule.partition("/")[0] in self.settings.families)
+        }
+        verdicts = {rule: [one.verdict for one in self._of(rule)] for rule in asked_for}
+        whole = {
+            rule
+            for rule in asked_for
+            if 0 < self._owed.get(rule, 0) <= len({one.scenario for one in self._of(rule)})
+        }
+        return compare(
+            Baseline(self.baseline.name, asked_for, self.baseline.today), verdicts, whole
+        )
+
+    def _of(self, rule: str) -> list[ScenarioResult]:
+        return [one for one in self.results if rule in one.rules]
+
+    @property
+    def _renews_itself(self) -> bool:
+        """Whether the very file that was read is written anew, without its stale entries."""
+        return self.settings.baseline is not None and (
+            self.settings.write_baseline == self.settings.baseline
+        )
+
+    def header_line(self) -> tuple[str, str] | None:
+        """What is known before the first verdict."""
+        if self.settings.baseline is None:
+            return None
+        gone = len(self.baseline.expired)
+        expired = f", {gone} expired" if gone else ""
+        count = len(self.baseline.active)
+        return "baseline", f"{self.baseline.name}: {count} known{expired}"
+
+    def notes(self) -> list[str]:
+        """What the end of a run says about the baseline, beside what failed."""
+        lines = [
+            f"baseline  {one.rule} expired on {one.expires}: its failures count again"
+            for one in self.baseline.expired
+        ]
+        rules = self.comparison().not_judged
+        if rules:
+            shown = ", ".join(rules[:_SHOWN])
+            more = f" and {len(rules) - _SHOWN} more" if len(rules) > _SHOWN else ""
+            lines.append(f"baseline  not judged in this run, so left alone: {shown}{more}")
+        if self.settings.write_baseline is not None:
+            path = _shown(self.settings, self.settings.write_baseline)
+            lines.append(f"baseline  {path} written: say in each comment why the failure is known")
+        return lines
+
+    def pytest_sessionfinish(self) -> None:
+        path = self.settings.write_baseline
+        if path is None or hasattr(self.config, "workerinput") or not self.results:
+            return
+        failures: dict[str, str] = {}
+        for one in self.results:
+            if one.verdict in (Verdict.FAILED, Verdict.KNOWN):
+                for rule in one.rules:
+                    failures.setdefault(rule, one.headline)
+        stale = [one.rule for one in self.comparison().stale]
+        text = render_baseline(renewed(self.baseline, failures, stale))
+        path.write_text(text, encoding="utf-8")
+
+
+def _shown(settings: Settings, path: Any) -> str:
+    """The file as the user would name it from where they started."""
+    try:
+        return str(path.relative_to(settings.directory))
+    except ValueError:
+        return str(path)

@@ -1,0 +1,108 @@
+"""Brings the packaged scenarios into a pytest session, wherever the user's own tests are.
+
+Their node ids begin with `mcp-approval/`, whatever folder they are installed in. Knows nothing of
+targets and verdicts.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..catalogue.requirements import scenarios_folder, selected
+from .start import ROOT
+
+ON_A_PAGE = "test_browser_"
+"""How files begin whose scenarios need a page, and a browser."""
+
+
+class ScenarioModule(pytest.Module):
+    """A file of scenarios, whatever import mode the user's own tests have.
+
+    By their paths, so that files of two families, or a test of the user's, can share a name, and
+    nothing is put on sys.path.
+    """
+
+    def _getobj(self) -> Any:
+        option = self.config.option
+        users = option.importmode
+        option.importmode = "importlib"
+        try:
+            return super()._getobj()  # type: ignore[no-untyped-call]
+        finally:
+            option.importmode = users
+
+
+class ScenarioFolder(pytest.Collector):
+    """The scenarios of one family."""
+
+    def __init__(
+        self, *, family: str, patterns: tuple[str, ...], with_page: bool, **keywords: Any
+    ) -> None:
+        super().__init__(**keywords)
+        self.family = family
+        self.with_page = with_page
+        self.folder = scenarios_folder() / family
+        self.patterns = patterns
+
+    def collect(self) -> Iterator[pytest.Module]:
+        for path in sorted(self.folder.glob("test_*.py")):
+            if not self._concerns(path):
+                continue
+            yield ScenarioModule.from_parent(
+                self, path=path, nodeid=f"{ROOT}/{self.family}/{path.name}", name=path.name
+            )
+
+    def _concerns(self, path: Path) -> bool:
+        """Whether a file has scenarios of a rule that is wanted: importing it takes far longer."""
+        if path.name.startswith(ON_A_PAGE) and not self.with_page:
+            return False
+        if not self.patterns:
+            return True
+        named = re.findall(rf'"({self.family}/[^"]+)"', path.read_text(encoding="utf-8"))
+        return any(selected(full_id, self.patterns) for full_id in named)
+
+
+def collect_scenarios(
+    session: pytest.Session,
+    families: Sequence[str],
+    ids: Iterable[str],
+    patterns: tuple[str, ...],
+    *,
+    with_page: bool = True,
+) -> Iterator[pytest.Item]:
+    """The scenarios of these families; with ids, those alone. Patterns leave out whole files, and
+    a target without a page those that are about one."""
+    ids = tuple(ids)
+    for family in families:
+        folder = ScenarioFolder.from_parent(
+            session,
+            family=family,
+            patterns=patterns,
+            with_page=with_page,
+            name=f"{ROOT}/{family}",
+            nodeid=f"{ROOT}/{family}",
+        )
+        _offer_fixtures(session, folder)
+        for item in session.genitems(folder):
+            if not ids or any(_names(one, item.nodeid) for one in ids):
+                yield item
+
+
+def _names(given: str, nodeid: str) -> bool:
+    return nodeid == given or nodeid.startswith((f"{given}[", f"{given}::", f"{given}/"))
+
+
+def _offer_fixtures(session: pytest.Session, folder: ScenarioFolder) -> None:
+    """Fixtures of a family under plain names, for its scenarios only."""
+    module = importlib.import_module(f"pytest_mcp_approval.families.{folder.family}.fixtures")
+    manager = session._fixturemanager
+    try:
+        manager.parsefactories(holder=module, node=folder)
+    except TypeError:  # pytest before 9.1 knows the older way only
+        manager.parsefactories(module, folder.nodeid)

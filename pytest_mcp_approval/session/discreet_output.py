@@ -1,0 +1,105 @@
+"""What pytest itself tells of a run holds no secrets: its reports, from which the terminal, JUnit's
+XML and other plugins take what they show, and every line that it writes to the terminal.
+
+Reports are the place that counts; the terminal's writer is the net below it. What secrets are, and
+how they are found, is `support.secrets`' to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import pytest
+
+from ..support.secrets import Secrets, forget, hide, keep
+
+NAME = "mcp-approval-discretion"
+
+
+def be_discreet(config: pytest.Config, secrets: Secrets) -> None:
+    """From now on, to the end of this session."""
+    keep(secrets)
+    config.add_cleanup(lambda: forget(secrets))
+    if not config.pluginmanager.hasplugin(NAME):
+        config.pluginmanager.register(Discretion(config), NAME)
+
+
+class Discretion:
+    """The hooks of a session with secrets."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self._watched = False
+        self._watch_terminal()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        self._watch_terminal()
+
+    def _watch_terminal(self) -> None:
+        reporter = self.config.pluginmanager.getplugin("terminalreporter")
+        if reporter is None or self._watched:  # not there yet; in a worker, never
+            return
+        self._watched = True
+        writer = reporter._tw
+        write = writer.write
+
+        def write_hidden(msg: str, **markup: Any) -> None:
+            write(hide(msg), **markup)
+
+        writer.write = write_hidden
+        self.config.add_cleanup(lambda: setattr(writer, "write", write))
+
+    # Outermost: whatever the others make of a report has been made.
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        hide_in_report(report)
+        return report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(
+        self,
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        report = yield
+        hide_in_report(report)
+        return report
+
+
+def hide_in_report(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Its text, what was captured, and what stands beside it."""
+    report.sections = [(name, hide(text)) for name, text in report.sections]
+    known = getattr(report, "wasxfail", None)
+    if known:
+        report.wasxfail = hide(known)  # type: ignore[union-attr]
+    shown = report.longrepr
+    if shown is None:
+        return
+    if isinstance(shown, tuple):
+        path, line, reason = shown
+        report.longrepr = (path, line, hide(reason))
+        return
+    text = str(shown)
+    hidden = hide(text)
+    if hidden == text:
+        return
+    if is_dataclass(shown):
+        # Part by part, so that it keeps its looks and its line in the summary.
+        _hide_inside(shown)
+        if hide(str(shown)) == str(shown):
+            return
+    report.longrepr = hidden
+
+
+def _hide_inside(value: Any) -> Any:
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_hide_inside, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        for member in fields(value):
+            object.__setattr__(value, member.name, _hide_inside(getattr(value, member.name)))
+    return value

@@ -1,0 +1,282 @@
+"""Before the first verdict: is there something to judge, and with what?
+
+A user's errors are mostly configuration, so they are looked for first, in the order in which they
+would show. What makes every verdict void is a `PreflightError`: one line says what is wrong, the
+next one what to do. What merely narrows the run is a line of the header. Each family looks for
+itself (`families.looking`); a family that the server does not have is left out, unless the user
+asked for it by name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from ..catalogue import NotVerified, catalogue
+from ..catalogue.requirements import scenarios_folder
+from ..config.settings import NO_BROWSER, PREFIX, Settings
+from ..families.base.driver import DriverError
+from ..families.base.preflight import NotOffered, Preflight, PreflightError
+from ..support.nearest import meant
+from ..support.text import neutralise
+from ..target import EffectsError, Target, TargetError, examine, open_target
+from ..wire import ListingError, WireError
+from .collection import ON_A_PAGE
+
+__all__ = ["Preflight", "PreflightError", "preflight"]
+
+
+def preflight(settings: Settings, wanted: Sequence[str]) -> Preflight:
+    """Look at the target for these families. Opens it and closes it again."""
+    found = Preflight()
+    _check_browser(settings)
+    try:
+        target = open_target(settings.targets[0], settings)
+    except TargetError as error:
+        raise PreflightError(str(error)) from None
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.callback(target.close)
+            _look(target, found, wanted)
+    except (WireError, TargetError) as error:
+        raise PreflightError(
+            f"cannot speak to the target: {error}", _advice_for(target, error)
+        ) from None
+    return found
+
+
+def _check_browser(settings: Settings) -> None:
+    """One that the user named has to be there, whether it is needed or not."""
+    if settings.browser in (None, NO_BROWSER):
+        return
+    from ..browser.errors import NoBrowserError
+    from ..browser.finding import NAMES, find_browser
+
+    try:
+        find_browser(settings.browser)
+    except NoBrowserError as error:
+        raise PreflightError(f"{error}{meant(settings.browser or '', NAMES)}") from None
+
+
+def _check_names(target: Target) -> None:
+    """Tools that the user named have to be there, and what shows that they ran has to work."""
+    settings = target.settings
+    try:
+        listed = [str(tool.get("name")) for tool in target.session().list_tools()]
+    except ListingError:
+        return  # the families say what that means for them
+    for name in settings.tools:
+        # What stands behind one tool of a gateway is not in its list.
+        behind = ":" in name and not any(":" in one for one in listed)
+        if name not in listed and not behind:
+            raise PreflightError(
+                f"{PREFIX}tool: got {name!r}, which the server does not list{_like(name, listed)}",
+                f"It lists {_shown(listed)}",
+            )
+    probe = target.effects()
+    if probe is None:
+        return
+    try:
+        probe.look()
+    except EffectsError as error:
+        kind, _, name = (settings.effects or "").partition(":")
+        if kind == "tool" and name not in listed:
+            raise PreflightError(
+                f"{PREFIX}effects: got {settings.effects!r}, which the server does not list"
+                f"{_like(name, listed)}",
+                f"It lists {_shown(listed)}",
+            ) from None
+        raise PreflightError(
+            f"{PREFIX}effects cannot be read: {neutralise(str(error), 300)}",
+            "Without it nobody can tell whether a tool ran. Is what serves it up, and is this "
+            "where it is? It has to answer with JSON.",
+        ) from None
+
+
+def _like(name: str, listed: Sequence[str]) -> str:
+    return neutralise(meant(name, listed), 100)
+
+
+def _shown(listed: Sequence[str]) -> str:
+    return ", ".join(neutralise(one, 40) for one in sorted(listed)[:12]) or "no tool"
+
+
+def _advice_for(target: Target, error: WireError | TargetError) -> str:
+    problem, kind = str(error), target.spec.kind
+    reply = error.reply if isinstance(error, WireError) else None
+    if reply is not None and reply.advice:
+        names = ", ".join(neutralise(name, 40) for name in target.settings.headers)
+        return f"Headers of yours that were sent: {names or 'none'}. Nothing was judged."
+    if target.settings.launch is not None and "launch" in problem:
+        return "Run the command by hand: it has to stay in the foreground and serve the URL."
+    if kind == "http":
+        return (
+            f"Is the server running, and is {neutralise(target.spec.url)} the address of its MCP "
+            "endpoint (often .../mcp)?"
+        )
+    if kind == "stdio":
+        advice = "Run the command by hand: it has to speak MCP on standard input and output."
+        if target.clock.kind == "faketime":
+            advice += f" (Here it runs under libfaketime; {PREFIX}clock=none starts it without.)"
+        return advice
+    if "factory" in problem:
+        return f"{PREFIX}target=python:<module>:<factory> needs a callable that gives an ASGI app."
+    return "Nothing was judged."
+
+
+def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
+    if not target.speaks_mcp:
+        found.say("target", f"{neutralise(target.spec.text, 90)}  (no server)")
+        _look_for_families(target, found, wanted)
+        _approve(target, found)
+        _say_clock(target, found)
+        _say_missing(target, found)
+        return
+    session = target.session()
+    info = session.server_info
+    who = (
+        " ".join(neutralise(str(info[key]), 40) for key in ("name", "version") if info.get(key))
+        or "no name"
+    )
+    place = neutralise(target.spec.text, 70)
+    found.say("target", f"{place}  ({session.era.value} era, {session.revision}; {who})")
+    if target.settings.launch is not None:
+        found.say("launch", neutralise(target.settings.launch, 100))
+    _check_names(target)
+    _look_for_families(target, found, wanted)
+    _examine_effects(target, found)
+    _approve(target, found)
+    _say_clock(target, found)
+    _say_page(target, found)
+    probe = target.effects()
+    if found.effects_doubt:
+        pass  # said already
+    elif probe is None:
+        found.say("effects", f"none: the answer is taken at its word ({PREFIX}effects)")
+    elif not any(name == "effects" for name, _ in found.lines):
+        found.say("effects", neutralise(probe.description, 70))
+    _say_missing(target, found)
+
+
+def _examine_effects(target: Target, found: Preflight) -> None:
+    """A probe that cannot tell is said to be one, and nothing is judged by it."""
+    probe = target.effects()
+    if probe is None:
+        return
+    with contextlib.suppress(EffectsError, TargetError, WireError):  # said elsewhere
+        found.effects_doubt = examine(probe)
+    if found.effects_doubt:
+        target.doubt_effects(found.effects_doubt)
+        found.lines[:] = [line for line in found.lines if line[0] != "effects"]
+        found.say(
+            "effects",
+            f"{neutralise(probe.description, 70)} cannot tell: {found.effects_doubt}; nothing is "
+            f"judged by it, the answer is taken at its word ({PREFIX}effects)",
+        )
+
+
+def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
+    """Which of these the server has; one that the user named it must have."""
+    absent: dict[str, NotOffered] = {}
+    for family in wanted:
+        own = import_module(f"pytest_mcp_approval.families.{family}.preflight")
+        try:
+            if not target.speaks_mcp and not getattr(own, "WITHOUT_MCP", False):
+                raise NotOffered(f"{family} needs an MCP server, and this target is none")
+            own.look(target, found)
+            found.offered.append(family)
+        except NotOffered as error:
+            if family in target.settings.families:
+                raise
+            absent[family] = error
+    if not found.offered:
+        if len(absent) == 1:
+            raise next(iter(absent.values()))
+        raise PreflightError(
+            "nothing to judge: this server asks for no approval in any way that the suite knows",
+            *(f"{family}: {error.what}" for family, error in absent.items()),
+            f"If it does, say which: {PREFIX}family=NAME, with its settings.",
+        )
+    if absent:
+        found.say("families", f"{', '.join(found.offered)}  (not here: {', '.join(absent)})")
+
+
+def _approve(target: Target, found: Preflight) -> None:
+    """One honest approval in each family: where none succeeds, a refusal proves nothing."""
+    probe = target.effects()
+    for family in found.offered:
+        health = import_module(f"pytest_mcp_approval.families.{family}.health")
+        try:
+            before = probe.look() if probe is not None else None
+            problem = str(health.honest_approval(target))
+            if problem and probe is not None and probe.look() == before:
+                problem += (
+                    f" (no run is seen by {probe.description}: is it the right effects probe?)"
+                )
+        except NotVerified as error:
+            found.not_approved[family] = str(error.msg)
+            continue
+        except (DriverError, EffectsError, TargetError, WireError) as error:
+            problem = str(error)
+        if problem:
+            found.not_approved[family] = f"an honest approval failed: {neutralise(problem, 300)}"
+        else:
+            found.approved.append(family)
+    if found.approved:
+        found.say("approved", f"once, honestly: {', '.join(found.approved)}")
+    for family, why in found.not_approved.items():
+        found.say("NOT" if found.approved else "approved", f"{family}: {neutralise(why, 200)}")
+
+
+def _say_page(target: Target, found: Preflight) -> None:
+    """Whether there is a page, and a browser for it. None is started before it is needed."""
+    concerned = [name for name in found.offered if any(_page_scenarios(name))]
+    if not concerned:
+        return
+    if target.settings.browser == NO_BROWSER:
+        found.say("page", f"left alone, as {PREFIX}browser={NO_BROWSER} says")
+        return
+    if not target.has_page:
+        found.say("page", f"none: nothing is checked in a browser ({PREFIX}page=URL)")
+        return
+    found.with_page = True
+    from ..browser.errors import NoBrowserError
+    from ..browser.finding import find_browser
+
+    page = neutralise(target.settings.page, 90) if target.settings.page else "the server's own"
+    try:
+        found.say("page", f"{page}  (in {find_browser(target.settings.browser)})")
+    except NoBrowserError as error:
+        found.say("page", f"{page}; {error}")
+        found.missing.append("browser")
+
+
+def _page_scenarios(family: str) -> Iterator[Path]:
+    return (scenarios_folder() / family).glob(f"{ON_A_PAGE}*.py")
+
+
+def _say_clock(target: Target, found: Preflight) -> None:
+    clock = target.clock
+    if not clock.movable:
+        found.say("clock", f"none: {clock.why_not}")
+        found.missing.append("clock")
+    elif not found.clock_checked and not any(name == "clock" for name, _ in found.lines):
+        found.say("clock", f"{clock.kind}, not tried")
+
+
+def _say_missing(target: Target, found: Preflight) -> None:
+    if not target.can_restart:
+        found.missing.append("restart")
+    if not found.missing:
+        return
+    needing = sum(
+        1
+        for family in found.offered
+        for rule in catalogue(family)
+        if rule.party == "server" and {"clock", "restart"} & set(rule.needs) & set(found.missing)
+    )
+    # How many hang on other things, such as a tool's arguments, only their scenarios know.
+    rules = f"{needing} or more rules" if needing else "some rules"
+    found.say("missing", f"{', '.join(found.missing)}: {rules} will be 'not verified'")

@@ -1,0 +1,148 @@
+"""How much a run has proved: whether an honest approval was seen, and which rules were checked.
+
+A server that refuses everything keeps every "must refuse". So a run in which no honest approval was
+ever seen is no green run (exit code 10), and the last lines say how many rules were checked and
+what to configure for the others. On request a rule that was not verified fails the run. Knows no
+family.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..catalogue import Requirement, Verdict
+from ..catalogue.requirements import selected
+from ..config.markers import MARKER
+from ..config.options import PREFIX
+from ..support.text import neutralise
+from ..target import Target
+from .failure_text import tell_failure
+
+if TYPE_CHECKING:
+    from ..report.results import Results
+    from .run import Run
+
+NOTHING_PROVED = 10
+"""pytest's exit code when no verdict can be trusted: nobody to judge, or nobody served."""
+_LISTED = 5
+_LONGEST = 300
+
+
+class Proof:
+    """The hooks that have to do with what a run is worth."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._served: set[str] = set()
+        """The families in which an honest approval was seen while scenarios ran."""
+
+    # ---- approvals that scenarios saw
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        marker = item.get_closest_marker(MARKER)
+        target = getattr(item, "funcargs", {}).get("approval_turn")
+        if marker is not None and isinstance(target, Target) and target.last_served:
+            family = str(marker.args[0]).partition("/")[0]
+            report.mcp_approval_served = family  # type: ignore[attr-defined]  # xdist ships it
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        family = getattr(report, "mcp_approval_served", None)
+        if family is not None:
+            self._served.add(family)
+
+    @property
+    def nothing_was_served(self) -> bool:
+        found = self.run.found
+        return bool(self.run.results) and found is not None and not (found.approved or self._served)
+
+    # ---- rules that had to be verified
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        done = yield
+        if not self.run.is_worker and not session.config.option.collectonly:
+            for name, line in self._owed():
+                tell_failure(session, "require-verified", name, line)
+        return done
+
+    def _owed(self) -> Iterable[tuple[str, str]]:
+        """What should have been verified and was not, each with a line about it."""
+        patterns = self.run.settings.require_verified
+        judged = [rule for rule in self.run.rules() if self.run.results.verdict_of(rule.id)]
+        for pattern in patterns:
+            if not any(selected(rule.id, (pattern,)) for rule in judged):
+                yield pattern, f"no rule like {pattern!r} was checked in this run"
+        for rule in judged:
+            unverified = self.run.results.verdict_of(rule.id) is Verdict.NOT_VERIFIED
+            if patterns and unverified and selected(rule.id, patterns):
+                yield rule.id, f"{rule.id} was not verified: {_reason(self.run.results, rule)}"
+
+    # ---- the end
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.nothing_was_served and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = NOTHING_PROVED
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        hide = self.run.reporting.secrets.hide
+        if self.nothing_was_served:
+            terminalreporter.write_line("")
+            for line in self._why_nothing_was_served():
+                terminalreporter.write_line(hide(line), red=True)
+        if self.run.results:
+            for line in proved_lines(self.run.results, self.run.rules()):
+                terminalreporter.write_line(hide(line))
+
+    def _why_nothing_was_served(self) -> list[str]:
+        found = self.run.found
+        reasons = dict(found.not_approved) if found is not None else {}
+        lines = ["mcp-approval  no honest approval was seen, so what passed proves little:"]
+        lines += [f"{'':14}{name}: {neutralise(why, _LONGEST)}" for name, why in reasons.items()]
+        return [*lines, f"{'':14}Exit code {NOTHING_PROVED}, or 1 if something failed."]
+
+
+def proved_lines(results: Results, rules: Sequence[Requirement]) -> list[str]:
+    """How many rules were checked, and what to configure to check more, by how many."""
+    verdicts = {rule.id: results.verdict_of(rule.id) for rule in rules}
+    concerned = [rule for rule in rules if verdicts[rule.id] not in (None, Verdict.NOT_APPLICABLE)]
+    open_rules = [rule for rule in concerned if verdicts[rule.id] is Verdict.NOT_VERIFIED]
+    if not concerned:
+        return []
+    total = f"{len(concerned)} rule{'' if len(concerned) == 1 else 's'}"
+    head = f"{len(concerned) - len(open_rules)} of {total} checked"
+    if not open_rules:
+        return [f"mcp-approval  {head}"]
+    reasons = Counter(_reason(results, rule) for rule in open_rules).most_common()
+    told = [_more(count, why) for why, count in reasons[:_LISTED]]
+    rest = sum(count for _, count in reasons[_LISTED:])
+    if rest:
+        told.append(f"{rest} more for other reasons, above")
+    lines = [f"mcp-approval  {head}; {told[0]}", *(f"{'':14}{line}" for line in told[1:])]
+    if len(open_rules) * 2 > len(concerned):
+        lines.append(f"{'':14}{PREFIX}require-verified fails a run for that")
+    return lines
+
+
+def _reason(results: Results, rule: Requirement) -> str:
+    """The first that was said; the others of the rule are told above."""
+    for one in results.of(rule.id, Verdict.NOT_VERIFIED):
+        return neutralise(one.why, _LONGEST)
+    return "nobody said why"
+
+
+def _more(count: int, why: str) -> str:
+    """Reasons that a user can do something about begin with "needs"."""
+    if why.startswith("needs "):
+        return f"{count} more need{'s' if count == 1 else ''} {why.removeprefix('needs ')}"
+    return f"{count} more not: {why}"

@@ -1,0 +1,102 @@
+"""What starts the scenarios: the command line or the project's addopts, never a settings file.
+
+Reads pytest's arguments, and says which of them are scenarios' ids. pytest and the standard library
+only: the plugin loads this when it is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from ..config.files import settings_folder
+from ..config.options import FILE, OPTIONS, PREFIX, START, WITHOUT_TARGET, SettingsError
+
+ROOT = "mcp-approval"
+"""How the ids of scenarios begin."""
+_STARTING = (START, f"{PREFIX}target", f"{PREFIX}replay")
+_OF_SCENARIOS = frozenset(
+    {
+        *("baseline", "compare", "family", "report", "require-verified", "select", "strict"),
+        "write-baseline",
+    }
+)
+"""Options that say nothing to a test of one's own: alone they were meant for a run of scenarios."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """How the scenarios of a run were asked for."""
+
+    ids: tuple[str, ...] = ()
+    """Those alone; none: all of them."""
+    nothing_else: bool = False
+    """Whether the user named no path, and has no testpaths: then nothing else is collected."""
+
+
+def given_options(config: pytest.Config) -> dict[str, Any]:
+    """What the command line and addopts say, by option."""
+    return {option.name: config.getoption(option.destination) for option in OPTIONS}
+
+
+def find_start(config: pytest.Config) -> Start | None:
+    """None where no scenarios were asked for; SettingsError where an option makes no sense."""
+    given = given_options(config)
+    named = [argument for argument in config.args if _is_scenario(argument, config)]
+    replayed = bool(given["replay"])
+    if not (config.getoption("mcp_approval") or given["target"] or replayed or named):
+        _check_options(config, given)
+        return None
+    on_the_line = named or any(_starts(word) for word in _words_of_the_user(config))
+    source = config.args_source
+    if not on_the_line and source is pytest.Config.ArgsSource.ARGS:
+        # From addopts, which are for every run: this one is about a path or a test.
+        return None
+    unnamed = source is pytest.Config.ArgsSource.INVOCATION_DIR
+    ids = [argument.rstrip("/") for argument in named]
+    return Start(
+        ids=() if ROOT in ids else tuple(ids),
+        nothing_else=replayed or bool(on_the_line and unnamed),
+    )
+
+
+def take_arguments(config: pytest.Config, start: Start) -> None:
+    """Leave to pytest what is the user's: it would look for files that are called as scenarios."""
+    paths = [argument for argument in config.args if not _is_scenario(argument, config)]
+    named_by_user = config.args_source is pytest.Config.ArgsSource.ARGS
+    config.args[:] = [] if start.nothing_else and not named_by_user else paths
+
+
+def _is_scenario(argument: str, config: pytest.Config) -> bool:
+    if not argument.startswith(f"{ROOT}/"):
+        return False
+    # A folder of the user's may have that name too.
+    return not (config.invocation_params.dir / argument.partition("::")[0]).exists()
+
+
+def _words_of_the_user(config: pytest.Config) -> list[str]:
+    """The command line, with what the environment adds to it; without the project's addopts."""
+    try:
+        added = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
+    except ValueError:  # pytest has said so already
+        added = []
+    return [*map(str, config.invocation_params.args), *added]
+
+
+def _starts(word: str) -> bool:
+    return word.partition("=")[0] in _STARTING
+
+
+def _check_options(config: pytest.Config, given: dict[str, Any]) -> None:
+    """An option that would have no effect was meant to have one."""
+    configured = settings_folder(config.rootpath, config.invocation_params.dir) is not None
+    for name, value in given.items():
+        vain = name in _OF_SCENARIOS if configured else name not in WITHOUT_TARGET
+        if value and vain:
+            raise SettingsError(
+                f"{PREFIX}{name} needs {PREFIX}target=<server>, or {START} with a target in {FILE}"
+            )

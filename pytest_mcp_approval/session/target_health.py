@@ -1,0 +1,307 @@
+"""Whether the target is still there: what became of a check in which it was not, and when to stop.
+
+A rule is judged by what a target answers. Where it died, hung or spoke no JSON-RPC, the check is
+"not verified" with that reason, never passed and never failed, unless the target is well otherwise:
+it had answered requests of that kind before, and answers one again. A target that cannot be reached
+at the beginning of several checks in a row is gone, and the remaining checks say so at once. Each
+of xdist's workers finds out for itself. Knows no family.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ..catalogue import Verdict
+from ..config.settings import PREFIX, Settings
+from ..report.results import ScenarioResult
+from ..support.json_reading import read_json
+from ..support.secrets import hide
+from ..support.text import neutralise
+from ..target import EffectsError, Target, TargetError
+from ..wire import (
+    Deadline,
+    NotMcpError,
+    Outcome,
+    Outgoing,
+    Session,
+    Trouble,
+    UnreachableError,
+    Vigil,
+    WireError,
+    keeping,
+)
+from .worker_input import of_worker
+
+NAME = "mcp-approval-vitals"
+TARGET_LOST = 11
+"""pytest's exit code when nothing failed, but checks are not verified because of a lost target."""
+
+_FAILED_OPENINGS = 3
+"""In a row, at the beginning of as many checks: then the target is gone."""
+_LOST_CHECKS = 10
+"""In a row: then it is as good as gone, even if it can be reached each time."""
+_COMING_BACK_SECONDS = 2.0
+"""What a server that somebody else runs gets, each time, to be started again by them."""
+_POLL_SECONDS = 0.05
+_AGAIN_SECONDS = 1.0
+"""What a request gets that was answered before, and is asked again only to see whether it is."""
+
+_REPEATS = 2
+"""How often the request must break off again: one that dies now and then may die twice in a row."""
+_OF_THE_CONNECTION = frozenset({"host", "mcp-session-id", "content-length"})
+"""Headers of a request that belong to where and when it was sent."""
+
+_PROBE = "what shows the effects"
+_ADVICE = {
+    "http": "Is the server still running? Its log says what happened.",
+    "stdio": "Run the command by hand: what it wrote last to standard error is in the line above.",
+    "python": "The application runs in this process: pytest -s shows what it prints.",
+}
+
+
+class TargetGoneError(TargetError):
+    """The target is not there any more, or not yet again."""
+
+
+class Vitals:
+    """The hooks that look after the target of one run."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config = config
+        self.settings = settings
+        self.vigil = Vigil(settings.timeout)
+        found = of_worker(config)
+        if found is not None:
+            self.vigil.answered |= set(found.answered)
+            samples = found.samples.items()
+            self.vigil.samples |= {kind: body.encode("latin-1") for kind, body in samples}
+        self.gone = ""
+        self._target: Target | None = None
+        self._shaken = False
+        """The last check broke off; whether the target is still there has to be seen."""
+        self._failed_openings = 0
+        self._lost_in_a_row = 0
+        self._lost: list[dict[str, Any]] = []
+        """What the reports say, here or from xdist's workers."""
+
+    @contextlib.contextmanager
+    def during_preflight(self) -> Iterator[None]:
+        with keeping(self.vigil):
+            yield
+
+    # ---- around each check
+
+    @contextlib.contextmanager
+    def watching(self, target: Target) -> Iterator[None]:
+        """One check. Raises `TargetGoneError` at once if there is nobody to check."""
+        if self.gone:
+            raise TargetGoneError(self.gone)
+        self._target = target
+        self.vigil.begin()
+        with keeping(self.vigil):
+            if self._shaken:
+                self._come_back(target)
+            try:
+                yield
+            finally:
+                if self.vigil.last is not None and self.vigil.last.broken_off:
+                    # The next check meets a server that was started or reached anew.
+                    self._shaken = True
+                    target.stop()
+
+    def _come_back(self, target: Target) -> None:
+        problem = self._open(target)
+        if problem is None:
+            self._failed_openings = 0
+            return
+        self._failed_openings += 1
+        line = f"the target is gone: {problem}"
+        if self._failed_openings >= _FAILED_OPENINGS:
+            self.gone = line
+        raise TargetGoneError(line)
+
+    def _open(self, target: Target) -> Exception | None:
+        """Start or reach it anew: why that was not possible, or None."""
+        coming_back = Deadline(min(_COMING_BACK_SECONDS, self.settings.timeout))
+        while True:
+            target.stop()
+            try:
+                target.session()
+            except (WireError, TargetError) as error:
+                if not _on_its_way(error) or coming_back.passed:
+                    return error
+                time.sleep(_POLL_SECONDS)
+            else:
+                self._shaken = False
+                return None
+
+    # ---- what a check is worth
+
+    def reconsider(
+        self, result: ScenarioResult, call: pytest.CallInfo[Any], report: pytest.TestReport
+    ) -> ScenarioResult:
+        """The verdict, or "not verified" where the target did not stay to be judged."""
+        error = call.excinfo.value if call.excinfo is not None else None
+        if isinstance(error, EffectsError):
+            # Where the target itself broke off first, the probe only came to feel it.
+            first = next(iter(self.vigil.troubles), None)
+            if first is not None and first.broken_off and first.kind != "effects":
+                return self._lose(result, report, first.line)
+            return self._lose(result, report, result.why)
+        if isinstance(error, (WireError, TargetError)):
+            self._shaken = True
+            return self._lose(result, report, result.why)
+        line = self._not_judged(result.verdict)
+        if line:
+            return self._lose(result, report, line)
+        if result.verdict is not Verdict.NOT_VERIFIED:
+            self._lost_in_a_row = 0
+        return result
+
+    def _not_judged(self, verdict: Verdict) -> str:
+        """Why a verdict says nothing about the rule; empty if it stands."""
+        vigil = self.vigil
+        troubles = [one for one in vigil.troubles if not one.abandoned]
+        if not troubles:
+            return ""
+        first = troubles[0]
+        if verdict in (Verdict.NOT_VERIFIED, Verdict.HARNESS_ERROR):
+            # It may be for another reason, if the target went on to answer.
+            broken_off = any(one.broken_off for one in troubles) or vigil.last is not None
+            ours = broken_off or first.kind not in vigil.answered
+            return first.line if ours or verdict is Verdict.HARNESS_ERROR else ""
+        for trouble in troubles:
+            if trouble.kind not in vigil.answered or trouble.curtailed or trouble.not_now:
+                return trouble.line
+            if trouble.broken_off:
+                # This may well be how it breaks the rule. Or it just happened to go now.
+                problem = self._ask_again(trouble)
+                if problem:
+                    return f"{trouble.line}; and then: {problem}"
+        return ""
+
+    def _ask_again(self, trouble: Trouble) -> str:
+        """Whether it was this request that the target could not bear: nothing, or why not.
+
+        It was, if the very request breaks off each time it is sent, while another of its kind,
+        which was answered once, is answered again. A refusal is an answer, too: what was approved
+        once is refused the second time, so that nothing runs by asking; or what should not run
+        does, with arguments that are safe to run.
+        """
+        target = self._target
+        if target is None:
+            return ""
+        for _ in range(_REPEATS):
+            problem = self._open_for_repeat(target)
+            if problem:
+                return problem
+            reply = target.session().exchange(_once_more(trouble, target.session()), self._patience)
+            if self.vigil.last is None or not self.vigil.last.broken_off:
+                return f"asked the very same again, it did not break off: {reply.describe()}"
+        problem = self._open_for_repeat(target)
+        sample = self.vigil.samples.get(trouble.kind)
+        if problem or sample is None:
+            return problem
+        asked = read_json(sample)
+        reply = target.session().call(asked["method"], asked.get("params"), deadline=self._patience)
+        return "" if reply.answered else f"{trouble.kind}: {reply.describe()}"
+
+    def _open_for_repeat(self, target: Target) -> str:
+        self.vigil.begin()
+        problem = self._open(target)
+        if problem is not None:
+            self._shaken = True
+        return "" if problem is None else str(problem)
+
+    @property
+    def _patience(self) -> float:
+        return min(_AGAIN_SECONDS, self.vigil.timeout)
+
+    def _lose(self, result: ScenarioResult, report: pytest.TestReport, why: str) -> ScenarioResult:
+        why = hide(why)  # it travels with the report, and is printed at the end
+        self._lost_in_a_row += 1
+        if self._lost_in_a_row >= _LOST_CHECKS and not self.gone:
+            who = _PROBE if why.startswith("effects") else "the target is gone: it"
+            self.gone = (
+                f"{who} broke off in {_LOST_CHECKS} checks in a row, in the last one at {why}"
+            )
+        report.outcome = "skipped"
+        report.longrepr = (result.scenario, 0, f"Skipped: {why}")
+        lost = {"line": why, "gone": self.gone, "rules": list(result.rules)}
+        report.mcp_approval_lost = lost  # type: ignore[attr-defined]  # xdist ships it
+        return replace(result, verdict=Verdict.NOT_VERIFIED, why=why, evidence=None)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        error = call.excinfo.value if call.excinfo is not None else None
+        if isinstance(error, TargetGoneError) and report.outcome == "failed":
+            report.longrepr = str(error)  # a user's own test: the place in our code helps nobody
+        return report
+
+    # ---- at the end
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        lost = getattr(report, "mcp_approval_lost", None)
+        if lost is not None:
+            self._lost.append(lost)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        for line in self.summary_lines():
+            terminalreporter.write_line(line, red=True)
+
+    def summary_lines(self) -> list[str]:
+        """One line says what is wrong, the others what it means and what to do."""
+        if not self._lost:
+            return []
+        gone = next((one["gone"] for one in self._lost if one["gone"]), "")
+        first = self._lost[0]["line"]
+        # It may be served by somebody else than the target, who is well.
+        by_probe = first.startswith("effects")
+        who = f"{_PROBE} could not be read" if by_probe else "the target did not stay to be judged"
+        what = gone or f"{who}: {first}"
+        rules = {rule for one in self._lost for rule in one["rules"]}
+        kind = self.settings.targets[0].partition(":")[0].replace("https", "http")
+        checks = f"{len(self._lost)} {'check' if len(self._lost) == 1 else 'checks'}"
+        lines = [
+            f"mcp-approval  {neutralise(what, 600)}",
+            f"{checks} of {len(rules)} {'rule' if len(rules) == 1 else 'rules'} could not be made "
+            f"for that; what was judged stands. Exit code {TARGET_LOST}, or 1 if something failed.",
+        ]
+        if by_probe:
+            lines.append(f"Is what serves {PREFIX}effects still up? It shows whether tools ran.")
+        elif str(Outcome.NO_ANSWER.value) in what:
+            lines.append(
+                f"If it is only slow: {PREFIX}timeout=SECONDS (now {self.settings.timeout:g})."
+            )
+        elif kind in _ADVICE:
+            lines.append(_ADVICE[kind])
+        return ["", lines[0], *(f"{'':14}{line}" for line in lines[1:])]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._lost and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = TARGET_LOST
+
+
+def _on_its_way(error: Exception) -> bool:
+    """Whether nobody is there, or somebody who hung up: it may be going down or coming up."""
+    if isinstance(error, UnreachableError):
+        return True
+    reply = error.reply if isinstance(error, NotMcpError) else None
+    return reply is not None and reply.outcome is Outcome.CLOSED
+
+
+def _once_more(trouble: Trouble, session: Session) -> Outgoing:
+    """The very bytes, with the headers that they had, in another session."""
+    own = {name: value for name, value in trouble.headers if name.lower() not in _OF_THE_CONNECTION}
+    return session.prepare_bytes(trouble.body, trouble.request_id, trouble.method, headers=own)

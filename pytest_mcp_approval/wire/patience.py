@@ -1,0 +1,175 @@
+"""A vigil over a server: what it left unanswered, and how long it may still be waited for.
+
+Every transport of this process asks the vigil that is kept, if any, before an exchange and tells it
+the end. So one check against a server that hangs loses its deadline once and not with every call,
+whichever session or process it speaks to. Knows nothing of checks, verdicts or targets.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from pytest_mcp_approval.support.deadline import Deadline
+from pytest_mcp_approval.support.http_status import NOT_NOW
+from pytest_mcp_approval.support.json_reading import JsonError, read_json
+from pytest_mcp_approval.support.text import neutralise
+from pytest_mcp_approval.wire.messages import RequestId
+from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
+
+_GRACE_SECONDS = 0.5
+"""What is waited, in all, for answers after a first silence in the same check."""
+_LESS_SECONDS = 1.0
+"""What is waited for one answer where there was none several times before."""
+_SHORTEST_SECONDS = 0.05
+_HURRY = 0.25
+"""Of the timeout: who means to wait for less than that does not count on an answer."""
+_SILENCES = 3
+"""Unanswered requests of one kind, in as many checks, before less is waited for that kind."""
+_BROKEN_OFF = (Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.UNREACHABLE, Outcome.TOO_LARGE)
+"""After these nothing more is to be expected of the conversation."""
+_PROBE = "server/discover"
+"""An old server may ignore it or die of it, and is well all the same: `opening` sees to that."""
+_LARGEST_SAMPLE = 64 * 1024
+
+Kind = str
+"""A method; with its tool, for tools/call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A request that the server did not answer under its id, neither for nor against."""
+
+    kind: Kind
+    broken_off: bool
+    """The conversation ended with it; otherwise something came that was no answer."""
+    curtailed: bool
+    """It was waited for less than the caller had meant to."""
+    abandoned: bool
+    """The caller gave up early of its own accord: nothing follows from the silence."""
+    line: str
+    """What happened, safe to print."""
+    not_now: bool
+    """The server said that it is asked too often: nothing follows from what it said."""
+    method: str = ""
+    body: bytes = b""
+    request_id: RequestId | None = None
+    headers: Headers = ()
+    """The very request, to ask it again."""
+
+
+class Vigil:
+    """`timeout` is what a caller means to wait for one answer."""
+
+    def __init__(self, timeout: float) -> None:
+        self.timeout = timeout
+        self.answered: set[Kind] = set()
+        """The kinds of request that were ever answered."""
+        self.samples: dict[Kind, bytes] = {}
+        """Of each kind the last request that was answered."""
+        self._silences: dict[Kind, int] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """A check begins: nothing has happened in it yet."""
+        self.troubles: list[Trouble] = []
+        """Those since which no request of their kind was answered."""
+        self.last: Trouble | None = None
+        """The last exchange, if that was one."""
+        self._silent_seconds = 0.0
+        self._curtailed = False
+        self._in_a_hurry = False
+
+    def allow(self, method: str, body: bytes, deadline: Deadline) -> Deadline | None:
+        """How long to wait; None if there is no use in asking."""
+        self._curtailed = False
+        left = deadline.left()
+        self._in_a_hurry = left < _HURRY * self.timeout
+        seconds = left
+        if self._silent_seconds:
+            spare = self.timeout + _GRACE_SECONDS - self._silent_seconds
+            seconds = min(seconds, _GRACE_SECONDS, spare)
+        if self._silences.get(kind_of(method, body), 0) >= _SILENCES:
+            seconds = min(seconds, _LESS_SECONDS)
+        # What is as good as all of it is all of it: the caller's deadline is running already.
+        if seconds > 0.9 * left:
+            return deadline
+        self._curtailed = True
+        return Deadline(seconds) if seconds > _SHORTEST_SECONDS else None
+
+    def heard(
+        self,
+        method: str,
+        body: bytes,
+        request_id: RequestId | None,
+        headers: Headers,
+        reply: Reply,
+    ) -> None:
+        """An exchange has ended."""
+        if method == _PROBE and reply.outcome is not Outcome.RESULT:
+            return
+        ended = _session_ended(headers, reply)
+        broken_off = reply.outcome in _BROKEN_OFF or ended
+        if request_id is None and not broken_off:
+            return
+        kind = kind_of(method, body)
+        if reply.answered and not ended:
+            self.last = None
+            self.troubles = [one for one in self.troubles if one.kind != kind or one.not_now]
+            self.answered.add(kind)
+            self._silences.pop(kind, None)
+            if len(body) <= _LARGEST_SAMPLE:
+                self.samples[kind] = body
+            return
+        # Where something came that is no answer, the answer may have been waited for all the same.
+        silent = reply.outcome is Outcome.NO_ANSWER or reply.seconds > 0.8 * self.timeout
+        if silent and not self._in_a_hurry:
+            self._silent_seconds += reply.seconds
+            if not self._curtailed:
+                self._silences[kind] = self._silences.get(kind, 0) + 1
+        # Without what was said: it is different each time, and one reason is to be one line.
+        said = replace(reply, raw=b"", stray=None).describe()
+        what = "the server ended the session (HTTP 404)" if ended else said
+        line = f"{kind or 'a message'}: {what}"
+        self.last = Trouble(
+            kind,
+            broken_off,
+            silent and self._curtailed,
+            self._in_a_hurry and reply.outcome is Outcome.NO_ANSWER,
+            line,
+            reply.status == NOT_NOW,
+            method,
+            body,
+            request_id,
+            headers,
+        )
+        self.troubles.append(self.last)
+
+
+def kind_of(method: str, body: bytes) -> Kind:
+    """What is fine for one tool may hang for another."""
+    if method == "tools/call":
+        with contextlib.suppress(JsonError, KeyError, TypeError):
+            return f"{method} {neutralise(str(read_json(body)['params']['name']), 60)}"
+    return neutralise(method, 60)
+
+
+def _session_ended(headers: Headers, reply: Reply) -> bool:
+    """The specification's way to say that a session is no more; a client is to open a new one."""
+    return reply.status == 404 and any(name.lower() == "mcp-session-id" for name, _ in headers)
+
+
+_kept: list[Vigil] = []
+
+
+def current() -> Vigil | None:
+    return _kept[-1] if _kept else None
+
+
+@contextlib.contextmanager
+def keeping(vigil: Vigil) -> Iterator[Vigil]:
+    """The exchanges of all transports are this vigil's until the end of the block."""
+    _kept.append(vigil)
+    try:
+        yield vigil
+    finally:
+        _kept.remove(vigil)

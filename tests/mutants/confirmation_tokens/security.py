@@ -1,0 +1,254 @@
+"""Servers that give away or miss something: sections 6 and 7 of confirmation tokens."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import Event, TokenCode
+from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
+from pytest_mcp_approval.reference_server.confirmation_tokens.minting import (
+    SignedTokens,
+    StoredTokens,
+)
+from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
+    Attempt,
+    AuditEntry,
+    TokenRecord,
+)
+from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
+from pytest_mcp_approval.reference_server.confirmation_tokens.settings import Limit
+from tests.mutants.confirmation_tokens.parts import broken
+
+# ---- section 6.1
+
+
+@broken(kills="6.1-replay", because="after a restart[^§]*operation run")
+class UsesOfEachProcess(ConfirmationGate):
+    """Remembers in the process which tokens were used; the store outlives it."""
+
+    def check_not_consumed(self, record: TokenRecord, attempt: Attempt) -> None:
+        used = self.__dict__.setdefault("used", set())
+        if record.id in used:
+            raise self.already_used(record)
+        used.add(record.id)
+
+    def consume(self, record: TokenRecord) -> None:
+        pass
+
+
+@broken(kills="6.1-replay", because="at a replica[^§]*success")
+class UsesOfEachReplica(UsesOfEachProcess.part.gate_class):  # type: ignore[name-defined]
+    """The same, seen from a second process over the same store."""
+
+
+# ---- section 6.2
+
+
+@broken(kills="6.2-tamper", because="of 69 characters with character [0-9]+ changed[^§]*success")
+class SignsPartOfThePayload(SignedTokens):
+    """Leaves the time of issue and the life out of what it signs."""
+
+    def signed_part(self, body: bytes) -> bytes:
+        return body[:16] + body[24:]
+
+
+@broken(kills="6.2-tamper", because="with character 41 changed[^§]*success")
+class LooksUpTheBeginning(ConfirmationGate):
+    """Looks a token up by its first characters."""
+
+    def find(self, attempt: Attempt) -> TokenRecord | None:
+        if not isinstance(attempt.token, str):
+            return None
+        for record in self.store.records():
+            if record.id[:40] == attempt.token[:40] and record.type is attempt.type:
+                return record
+        return None
+
+
+# ---- section 6.3
+
+
+@broken(kills="6.3-no-internals", because="a token that says[^§]*delete_repo")
+class TokenTellsTheCall(StoredTokens):
+    """A token is the operation and some random bytes, in base64."""
+
+    def issue(self, record: TokenRecord) -> TokenRecord:
+        plain = f"{record.operation}:".encode() + secrets.token_bytes(24)
+        token = base64.urlsafe_b64encode(plain).decode().rstrip("=")
+        issued = replace(record, id=record.type.prefix + token)
+        self.store.add(issued)
+        return issued
+
+
+@broken(kills="6.3-no-parameter-values", because="other parameters[^§]*gadgets")
+class EchoesParameters(ConfirmationGate):
+    """Explains what is different."""
+
+    def mismatch(self, attempt: Attempt) -> TokenRefusal:
+        return TokenRefusal(
+            TokenCode.SCOPE_MISMATCH, "Not confirmed", asked_for=dict(attempt.params)
+        )
+
+
+@broken(kills="6.3-no-parameter-values", because=r"refused \(unknown\)[^§]*acme")
+class EchoesTheCall(ConfirmationGate):
+    """Repeats the call in every refusal of a token."""
+
+    def redeem(self, attempt: Attempt) -> TokenRecord:
+        try:
+            return super().redeem(attempt)
+        except TokenRefusal as refusal:
+            refusal.details["call"] = {"params": dict(attempt.params)}
+            raise
+
+
+@broken(kills="6.3-one-answer-for-unknown", because="the same twice[^§]*malformed")
+class TellsMalformedApart(ConfirmationGate):
+    """Says 'malformed' of one and 'not found' of the other."""
+
+    def find(self, attempt: Attempt) -> TokenRecord | None:
+        if not words.is_token(attempt.token):
+            raise TokenRefusal(TokenCode.INVALID, "The token is malformed")
+        return super().find(attempt)
+
+
+@broken(kills="6.3-one-answer-for-unknown", because="the same twice[^§]*MALFORMED")
+class AnotherCodeForMalformed(ConfirmationGate):
+    """Has a code of its own for what is no token."""
+
+    def find(self, attempt: Attempt) -> TokenRecord | None:
+        if not words.is_token(attempt.token):
+            raise TokenRefusal("TOKEN_MALFORMED", "The confirmation token is not valid")
+        return super().find(attempt)
+
+
+# ---- section 6.4
+
+
+def silent_about(*events: Event) -> type[ConfirmationGate]:
+    """A gate that does not log these events."""
+
+    def audit(self: ConfirmationGate, event: Event, *rest: Any, **more: Any) -> None:
+        if event not in events:
+            ConfirmationGate.audit(self, event, *rest, **more)
+
+    return type("Gate", (ConfirmationGate,), {"audit": audit})
+
+
+@broken(kills="6.4-audit", because="a refusal, then[^§]*no such entry")
+class RejectionsNotLogged(silent_about(Event.REJECTED)):
+    """Logs what went well."""
+
+
+@broken(kills="6.4-audit", because="an issue, then[^§]*no such entry")
+class IssueNotLogged(silent_about(Event.ISSUED)):
+    """Logs the use of tokens, and not their issue."""
+
+
+@broken(kills="6.4-audit", because="a redemption, then[^§]*no such entry")
+class RedemptionNotLogged(silent_about(Event.VALIDATED)):
+    """Logs issue and refusal, and not use."""
+
+
+@broken(kills="6.4-audit", because="a revocation, then[^§]*no such entry")
+class RevocationNotLogged(silent_about(Event.REVOKED)):
+    """Revokes without a trace."""
+
+
+@broken(kills="6.4-audit", because="a failure_reason in TOKEN_REJECTED[^§]*none")
+class LogsNoReason(ConfirmationExtension):
+    """Logs that a token was refused, and not why."""
+
+    def entry(self, entry: AuditEntry) -> dict[str, Any]:
+        written = super().entry(entry)
+        written.pop("failure_reason", None)
+        return written
+
+
+@broken(kills="6.4-audit", because="a adapter_name in TOKEN_ISSUED[^§]*none")
+class LogsNoAdapter(ConfirmationExtension):
+    """Logs everything but the adapter."""
+
+    def entry(self, entry: AuditEntry) -> dict[str, Any]:
+        written = super().entry(entry)
+        del written["adapter_name"]
+        return written
+
+
+@broken(kills="6.4-audit", because="a timestamp near")
+class LogsAnotherTime(ConfirmationExtension):
+    """Writes local time into the log, and calls it UTC."""
+
+    def entry(self, entry: AuditEntry) -> dict[str, Any]:
+        written = super().entry(entry)
+        return {**written, "timestamp": written["timestamp"].replace("T", "T0", 1)[:20] + "Z"}
+
+
+# ---- section 6.5
+
+
+def unlimited(kind: str) -> type[ConfirmationGate]:
+    """A gate without one of the three limits."""
+
+    def limited(self: ConfirmationGate, ask: Any, name: str, user: str, limit: Limit) -> None:
+        if name != kind:
+            ConfirmationGate.limited(self, ask, name, user, limit)
+
+    return type("Gate", (ConfirmationGate,), {"limited": limited})
+
+
+@broken(kills="6.5-rate-limit", because="issues in a row[^§]*all answered as the first")
+class NoLimitOnIssues(unlimited("issue")):
+    """Issues as many tokens as anybody wants."""
+
+
+@broken(kills="6.5-rate-limit", because="failed validations in a row[^§]*all answered")
+class NoLimitOnFailures(unlimited("failure")):
+    """Lets anybody guess for ever."""
+
+
+@broken(kills="6.5-rate-limit", because="revocations in a row[^§]*all answered")
+class NoLimitOnRevocations(unlimited("revocation")):
+    """Lets anybody try to revoke for ever."""
+
+
+@broken(kills="6.5-rate-limit", because="an honest call, after[^§]*RATE_LIMITED")
+class LimitsForEver(ConfirmationGate):
+    """Whoever met a limit of failures once is never served again."""
+
+    def limited(self, ask: Any, kind: str, user: str, limit: Limit) -> None:
+        banned = self.__dict__.setdefault("banned", set())
+        if user in banned and kind == "failure":
+            raise TokenRefusal(words.RATE_LIMITED, "No more", retry_after_seconds=1)
+        try:
+            super().limited(ask, kind, user, limit)
+        except TokenRefusal:
+            banned.add(user)
+            raise
+
+
+# ---- section 7.3
+
+
+@broken(kills="7.3-status", because="one that is used[^§]*two different states[^§]*active")
+class ActiveAfterUse(ConfirmationGate):
+    """Tells the state that a token was issued with."""
+
+    def state_of(self, record: TokenRecord) -> str:
+        return "active"
+
+
+@broken(kills="7.3-status", because="that was asked about[^§]*TOKEN_ALREADY_USED")
+class AskingUsesItUp(ConfirmationGate):
+    """Takes the question for the use."""
+
+    def status(self, token: Any, *, user: str) -> dict[str, Any]:
+        given: Mapping[str, Any] = super().status(token, user=user)
+        self.store.use(token)
+        return {**given, "status": "active"}

@@ -1,0 +1,314 @@
+"""Apps whose authorisation server gives too much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from oauthlib.oauth2.rfc6749.grant_types import AuthorizationCodeGrant
+
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import (
+    DemonstrationApp,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
+    AuthorisationServer,
+    Redirect,
+    S256CodeGrant,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.validator import (
+    Validator,
+)
+from tests.mutants.gateway_consent.parts import in_extension
+from tests.mutants.registry import mutant
+
+AUTHORIZE = "gateway_consent/oauth-authorize"
+PKCE = "gateway_consent/oauth-pkce"
+TOKEN = "gateway_consent/oauth-token"
+
+
+# ---- oauth-authorize: the app
+
+
+class _SendsBack(AuthorisationServer):
+    def changed(self, given: dict[str, str]) -> dict[str, str]:
+        raise NotImplementedError
+
+    def decide(self, question_id: str, allow: bool) -> Redirect:
+        parts = urlsplit(super().decide(question_id, allow).location)
+        given = self.changed(dict(parse_qsl(parts.query)))
+        return Redirect(parts._replace(query=urlencode(given)).geturl())
+
+
+@mutant(kills=AUTHORIZE, because="sent back with the same state")
+@in_extension
+class LosesTheState(_SendsBack):
+    """Sends people back without the state."""
+
+    def changed(self, given: dict[str, str]) -> dict[str, str]:
+        return {name: value for name, value in given.items() if name != "state"}
+
+
+@mutant(kills=AUTHORIZE, because=r"a state \(long\)[^§]*the same state")
+@in_extension
+class CutsTheState(_SendsBack):
+    """Keeps the first hundred characters of a state."""
+
+    def changed(self, given: dict[str, str]) -> dict[str, str]:
+        return {**given, "state": given["state"][:100]}
+
+
+@mutant(kills=AUTHORIZE, because="no code[^§]*sent back with a code")
+@in_extension
+class TakesDenyForAllow(AuthorisationServer):
+    """Gives a code whichever button is pressed."""
+
+    def decide(self, question_id: str, allow: bool) -> Redirect:
+        return super().decide(question_id, True)
+
+
+@mutant(kills=AUTHORIZE, because="a page that lists")
+@in_extension
+class ListsNoTools(DemonstrationApp):
+    """Asks about the account, and does not list the tools."""
+
+    def tools_shown(self, server: AuthorisationServer, tools: Sequence[str]) -> dict[str, str]:
+        return {}
+
+
+@mutant(kills=AUTHORIZE, because="a page that lists readInbox and no other")
+@in_extension
+class ListsEveryTool(DemonstrationApp):
+    """Lists all its tools, whichever were asked for."""
+
+    def tools_shown(self, server: AuthorisationServer, tools: Sequence[str]) -> dict[str, str]:
+        return dict(server.tools)
+
+
+# ---- oauth-pkce
+
+
+class _AnyVerifier(S256CodeGrant):
+    def validate_code_challenge(self, challenge: str, method: str, verifier: str) -> bool:
+        return True
+
+
+@mutant(kills=PKCE, because="a fresh code with another verifier")
+@in_extension
+class DoesNotCompareVerifiers(AuthorisationServer):
+    """Wants a verifier, and does not look at it."""
+
+    code_grant_class = _AnyVerifier
+
+
+@mutant(kills=PKCE, because="a fresh code with no verifier")
+@in_extension
+class NeedsNoVerifier(AuthorisationServer):
+    """Compares a verifier where there is one."""
+
+    def token(self, body: str) -> Any:
+        given = dict(parse_qsl(body))
+        held = self.grants.code(given.get("code", ""))
+        if held is not None and not given.get("codeVerifier"):
+            from base64 import urlsafe_b64encode
+            from hashlib import sha256
+
+            known = "a" * 43
+            held.challenge = urlsafe_b64encode(sha256(known.encode()).digest()).decode().rstrip("=")
+            body = urlencode({**given, "codeVerifier": known})
+        return super().token(body)
+
+
+class _Plain(S256CodeGrant):
+    _code_challenge_methods = AuthorizationCodeGrant._code_challenge_methods
+
+
+class _TakesPlain(Validator):
+    def check_challenge(self, request: Any) -> dict[str, Any]:
+        return {}
+
+    def save_authorization_code(self, client_id: str, code: Any, request: Any, *_: Any) -> None:
+        super().save_authorization_code(client_id, code, request)
+        self.grants.code(code["code"]).method = request.code_challenge_method  # type: ignore
+
+    def get_code_challenge_method(self, code: str, request: Any) -> str:
+        return getattr(request.held, "method", None) or "plain"
+
+
+@mutant(kills=PKCE, because="asked for with the method plain")
+@in_extension
+class KnowsPlain(AuthorisationServer):
+    """Knows the method plain as well."""
+
+    code_grant_class = _Plain
+    validator_class = _TakesPlain
+
+
+class _NoProof(Validator):
+    def is_pkce_required(self, client_id: str, request: Any) -> bool:
+        return False
+
+    def get_code_challenge(self, code: str, request: Any) -> Any:
+        return request.held.challenge or None
+
+
+@mutant(kills=PKCE, because="asked for without codeChallenge")
+@in_extension
+class LeavesPkceToTheClient(AuthorisationServer):
+    """Has PKCE for those who want it."""
+
+    validator_class = _NoProof
+
+
+class _UsesNothingUp(Validator):
+    def check_unused(self, held: Any) -> bool:
+        return True
+
+    def spend(self, request: Any) -> None:
+        """Nothing is used up."""
+
+
+@mutant(kills=PKCE, because="a code that was redeemed before")
+@in_extension
+class RedeemsTwice(_UsesNothingUp):
+    """Does not mark codes as used."""
+
+
+@mutant(kills=PKCE, because="a fresh code with another redirectUri")
+@in_extension
+class ForgetsTheAddress(Validator):
+    """Does not compare redirectUri when the code is redeemed."""
+
+    def confirm_redirect_uri(self, *_: Any, **__: Any) -> bool:
+        return True
+
+
+@mutant(kills=PKCE, because="an authorisation request with redirectUri")
+@in_extension
+class SendsAnywhere(Validator):
+    """Sends people wherever the request says."""
+
+    def validate_redirect_uri(self, *_: Any, **__: Any) -> bool:
+        return True
+
+
+@mutant(kills=PKCE, because="an authorisation request with redirectUri[^§]*callback")
+@in_extension
+class ComparesBeginnings(Validator):
+    """Compares the beginning of an address."""
+
+    def validate_redirect_uri(
+        self, client_id: str, redirect_uri: str, request: Any, *_: Any, **__: Any
+    ) -> bool:
+        known = self.clients[client_id].redirect_uris()
+        return any(redirect_uri.startswith(one) for one in known)
+
+
+@mutant(kills=PKCE, because="by another client of the server")
+@in_extension
+class GivesToAnyClient(Validator):
+    """Does not look whose code it is."""
+
+    def check_client(self, held: Any, client: Any) -> bool:
+        return True
+
+
+@mutant(kills=PKCE, because="601 s old")
+@in_extension
+class KeepsCodes(Validator):
+    """Lets a code lie for a day."""
+
+    code_seconds = 86400
+
+
+# ---- oauth-token
+
+
+@mutant(kills=TOKEN, because="not used for a year")
+@in_extension
+class RefreshesForEver(Validator):
+    """Gives refresh tokens that never end."""
+
+    refresh_seconds = 3650 * 86400
+
+
+@mutant(kills=TOKEN, because="when its access token is over")
+@in_extension
+class EndsBothAtOnce(Validator):
+    """Ends the refresh token with the access token."""
+
+    refresh_seconds = 3600
+
+
+@mutant(kills=TOKEN, because="a second after its end")
+@in_extension
+class OpensForEver(Validator):
+    """Does not look whether an access token is over."""
+
+    def opened(self, access_token: str) -> Any:
+        held = self.grants.access(access_token)
+        return held.allowed if held else None
+
+
+@mutant(kills=TOKEN, because="a second before its end")
+@in_extension
+class EndsEarly(Validator):
+    """Ends access tokens before the time that it tells."""
+
+    def opened(self, access_token: str) -> Any:
+        held = self.grants.access(access_token)
+        early = held is None or self.now() >= held.expires_at - timedelta(minutes=5)
+        return None if early else super().opened(access_token)
+
+
+@mutant(kills=TOKEN, because="a refresh token that was used before, 600 s later")
+@in_extension
+class RefreshesTwice(_UsesNothingUp):
+    """Gives a new refresh token, and goes on taking the old one."""
+
+
+@mutant(kills=TOKEN, because="a refresh token, by another client")
+@in_extension
+class RefreshesForAnybody(Validator):
+    """Does not look whose refresh token it is."""
+
+    def check_client(self, held: Any, client: Any) -> bool:
+        return True
+
+
+class _Answers(AuthorisationServer):
+    member: str
+    value: Any = None
+
+    def token_members(self, parameters: Any, members: Mapping[str, Any]) -> Mapping[str, Any]:
+        found = dict(super().token_members(parameters, members))
+        if self.member in found:
+            found.pop(self.member)
+            if self.value is not None:
+                found[self.member] = self.value
+        return found
+
+
+@mutant(kills=TOKEN, because="not as it should be: expiresIn")
+@in_extension
+class TellsNoEnd(_Answers):
+    """Does not say when a token ends."""
+
+    member = "expiresIn"
+
+
+@mutant(kills=TOKEN, because="not as it should be: refreshToken")
+@in_extension
+class GivesNoRefreshToken(_Answers):
+    """Gives no refresh token."""
+
+    member = "refreshToken"
+
+
+@mutant(kills=TOKEN, because="not as it should be: tokenType")
+@in_extension
+class CallsItsTokensOtherwise(_Answers):
+    """Gives tokens of another type."""
+
+    member, value = "tokenType", "mac"

@@ -1,0 +1,268 @@
+"""Servers whose tokens live too long, too short, or more than once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, Reason
+from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate, instant
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import Draft, Operation
+from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
+from pytest_mcp_approval.reference_server.prepare_confirm.settings import Options, read_options
+from pytest_mcp_approval.reference_server.server.extension import Caller
+from tests.mutants.prepare_confirm.parts import Renews, in_extension
+from tests.mutants.registry import mutant
+
+EXPIRED = "prepare_confirm/expired"
+ONE_TIME = "prepare_confirm/one-time"
+CONCURRENT = "prepare_confirm/concurrent"
+CLEANUP = "prepare_confirm/cleanup"
+
+
+# ---- expired
+
+
+@mutant(kills=EXPIRED, because="1 s after the token expired[^§]*2 done")
+@in_extension
+class NeverExpires(ConfirmationGate):
+    """Shows an end and does not look at it."""
+
+    def check_unexpired(self, payload: Payload) -> None:
+        pass
+
+
+@mutant(kills=EXPIRED, because="1 s before the token expires[^§]*expired")
+@in_extension
+class ExpiresAMinuteEarly(ConfirmationGate):
+    """Takes off a minute, for clocks that differ."""
+
+    def check_unexpired(self, payload: Payload) -> None:
+        if self.now() >= instant(payload.expires_at) - timedelta(minutes=1):
+            raise ConfirmationRefusal(Reason.EXPIRED, "the token has expired")
+
+
+@mutant(kills=EXPIRED, because="85800 s after the token expired[^§]*done")
+@in_extension
+class ComparesTheTimeOfDay(ConfirmationGate):
+    """Compares hours and minutes, and forgets the day."""
+
+    def check_unexpired(self, payload: Payload) -> None:
+        if self.now().timetz() >= instant(payload.expires_at).timetz():
+            raise ConfirmationRefusal(Reason.EXPIRED, "the token has expired")
+
+
+@mutant(kills=EXPIRED, because="as configured[^§]*in 300 s[^§]*in 600 s")
+class LivesForTenMinutes(PrepareConfirmExtension):
+    """Has another default."""
+
+    def read_options(self, settings: Mapping[str, Any]) -> Options:
+        return read_options({"expiry_minutes": 10, **settings})
+
+
+@mutant(kills=EXPIRED, because="configured for 0 minutes[^§]*no token")
+class TakesZeroForTheDefault(PrepareConfirmExtension):
+    """Reads a lifetime of zero as if none were given."""
+
+    def read_options(self, settings: Mapping[str, Any]) -> Options:
+        minutes = settings.get("expiry_minutes") or 5
+        return read_options({**settings, "expiry_minutes": minutes})
+
+
+@mutant(kills=EXPIRED, because="configured for -1 minutes[^§]*no token")
+class TakesAnyNumber(PrepareConfirmExtension):
+    """Takes the amount of a negative lifetime."""
+
+    def read_options(self, settings: Mapping[str, Any]) -> Options:
+        minutes = settings.get("expiry_minutes", 5)
+        return read_options({**settings, "expiry_minutes": abs(minutes)})
+
+
+@mutant(kills=EXPIRED, because="configured for 90 minutes[^§]*in 5400 s[^§]*in 300 s")
+class KnowsOneLifetime(PrepareConfirmExtension):
+    """Overlooks that another lifetime was configured."""
+
+    def read_options(self, settings: Mapping[str, Any]) -> Options:
+        checked = read_options(settings)
+        return read_options({**settings, "expiry_minutes": 5}) if checked else checked
+
+
+@mutant(kills=EXPIRED, because="in America/New_York[^§]*in 300 s[^§]*in -1[47][0-9]00 s")
+@in_extension
+class TakesLocalTimeForUtc(ConfirmationGate):
+    """Reads the clock on the wall and calls it UTC."""
+
+    def now(self) -> datetime:
+        local = self.clock.now().astimezone(self.options.time_zone)
+        return local.replace(tzinfo=UTC)
+
+
+@mutant(kills=EXPIRED, because="clocks go (forward|back) [^§]*in 300 s[^§]*in -?[0-9]{4} s")
+@in_extension
+class CountsOnTheWall(ConfirmationGate):
+    """Adds the lifetime to local time, and only then looks up what instant that is."""
+
+    def issue(self, operation: Operation, draft: Draft) -> tuple[str, datetime]:
+        lifetime = self.options.lifetime(operation.name)
+        zone = self.options.time_zone
+        if zone is not None:
+            wall = self.now().astimezone(zone).replace(tzinfo=None, fold=0) + lifetime
+            lifetime = wall.replace(tzinfo=zone).astimezone(UTC) - self.now()
+        token, payload = self.mint.issue(operation.name, draft.data, self.now(), lifetime)
+        return token, instant(payload.expires_at)
+
+
+@mutant(kills=EXPIRED, because="with an expired token, the second time[^§]*already been used")
+@in_extension
+class SpendsExpiredTokens(ConfirmationGate):
+    """Uses a token up before it looks whether it has expired."""
+
+    def check_unexpired(self, payload: Payload) -> None:
+        if self.state.is_spent(payload.nonce):
+            self.spend(payload)
+        try:
+            super().check_unexpired(payload)
+        except ConfirmationRefusal:
+            self.spend(payload)
+            raise
+
+
+# ---- one-time
+
+
+@mutant(kills=ONE_TIME, because="with the same token, the second time[^§]*done")
+@in_extension
+class NeverSpends(Renews):
+    """Lets a token serve as long as it lives."""
+
+    def spend(self, payload: Payload) -> None:
+        pass
+
+
+@mutant(kills=ONE_TIME, because="used 61 minutes ago[^§]*done")
+@in_extension
+class ForgetsAfterAnHour(Renews):
+    """Clears used tokens after an hour, those that still live among them."""
+
+    def spend(self, payload: Payload) -> None:
+        self.clean_up()
+        if not self.state.spend(payload.nonce, self.now() + timedelta(hours=1)):
+            raise ConfirmationRefusal(Reason.USED, "the token has already been used")
+
+
+@mutant(kills=ONE_TIME, because="after a restart with the same key[^§]*done")
+@in_extension
+class ForgetsAtARestart(Renews):
+    """Keeps used tokens in the process alone, and its key for ever."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.used: set[str] = set()
+
+    def check_remembered(self, payload: Payload) -> None:
+        pass
+
+    def spend(self, payload: Payload) -> None:
+        if payload.nonce in self.used:
+            raise ConfirmationRefusal(Reason.USED, "the token has already been used")
+        self.used.add(payload.nonce)
+
+
+@mutant(kills=ONE_TIME, because="with a used token, a blank behind[^§]*done")
+@in_extension
+class RemembersTheSpelling(Renews):
+    """Trims tokens before it verifies them, and remembers them as they came."""
+
+    def verify(self, operation: Operation, given: Any) -> Payload:
+        token = self.check_given(operation, given)
+        payload = self.mint.open(token.strip())
+        self.check_action(operation, payload)
+        self.check_unexpired(payload)
+        if not self.state.spend(token, instant(payload.expires_at)):
+            raise ConfirmationRefusal(Reason.USED, "the token has already been used")
+        return payload
+
+
+@mutant(kills=ONE_TIME, because="from another session[^§]*done")
+class RemembersPerSession(PrepareConfirmExtension):
+    """Keeps used tokens for each session apart."""
+
+    gate_class = Renews
+
+    def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
+        state = self.gate.state
+        sessions = self.__dict__.setdefault("sessions", {})
+        state._spent = sessions.setdefault(caller.session, {})  # type: ignore[attr-defined]
+        return super().call(name, arguments, caller)
+
+
+@mutant(kills=ONE_TIME, because="the second time[^§]*already used[^§]*expired")
+@in_extension
+class CallsUsedExpired(ConfirmationGate):
+    """Gives another reason for a used token."""
+
+    def spend(self, payload: Payload) -> None:
+        try:
+            super().spend(payload)
+        except ConfirmationRefusal:
+            raise ConfirmationRefusal(Reason.EXPIRED, "the token has expired") from None
+
+
+# ---- concurrent
+
+
+@mutant(kills=CONCURRENT, because="times at once with one token[^§]*[2-8] of 8 succeeded")
+@in_extension
+class LooksThenMarks(Renews):
+    """Looks whether a token is used, and marks it a little later."""
+
+    def spend(self, payload: Payload) -> None:
+        if self.state.is_spent(payload.nonce):
+            raise ConfirmationRefusal(Reason.USED, "the token has already been used")
+        time.sleep(0.02)
+        self.state.spend(payload.nonce, instant(payload.expires_at))
+
+
+@mutant(
+    kills=CONCURRENT,
+    because="one real token, six with a broken signature[^§]*the real one succeeds",
+    warned=True,
+)
+@in_extension
+class BurnsOnAForgery(ConfirmationGate):
+    """Takes a bad signature for an attack and uses the token up."""
+
+    def verify(self, operation: Operation, given: Any) -> Payload:
+        try:
+            return super().verify(operation, given)
+        except ConfirmationRefusal as refusal:
+            if refusal.reason is Reason.SIGNATURE:
+                payload = self.mint.read(self.mint.split(given)[0])
+                self.state.spend(payload.nonce, instant(payload.expires_at))
+            raise
+
+
+# ---- cleanup
+
+
+@mutant(kills=CLEANUP, because="confirmations, and one more[^§]*held")
+@in_extension
+class NeverForgets(ConfirmationGate):
+    """Remembers every used token for ever."""
+
+    def clean_up(self) -> None:
+        pass
+
+
+@mutant(kills=CLEANUP, because="none of it confirmed within an hour[^§]*held")
+@in_extension
+class KeepsEveryPreview(ConfirmationGate):
+    """Writes down every token that it issues, and never strikes one out."""
+
+    def issue(self, operation: Operation, draft: Draft) -> tuple[str, datetime]:
+        token, expires_at = super().issue(operation, draft)
+        self.state.spend(f"issued {token}", self.now() + timedelta(days=3650))
+        return token, expires_at
