@@ -18,11 +18,11 @@ from ..catalogue import (
     NotApplicable,
     NotVerified,
     Requirement,
-    UnknownRequirementError,
     Verdict,
     catalogue,
     families,
 )
+from ..catalogue.marking import WARNINGS, rules_of
 from ..catalogue.requirements import selected
 from ..clock import ClockError
 from ..config.markers import MARKER
@@ -263,18 +263,6 @@ def _check_patterns(option: str, patterns: tuple[str, ...], known: list[Requirem
             )
 
 
-def rules_of(item: pytest.Item) -> list[Requirement]:
-    """The rules that a scenario is tied to, by its markers."""
-    found = []
-    for marker in item.iter_markers(MARKER):
-        for full_id in marker.args:
-            try:
-                found.append(catalogue(full_id.partition("/")[0])[full_id])
-            except UnknownRequirementError as error:
-                raise pytest.UsageError(f"{item.nodeid}: {error}") from None
-    return found
-
-
 def judge(
     rules: list[Requirement],
     call: pytest.CallInfo[Any],
@@ -317,5 +305,3 @@ def judge(
 
 _OF_THE_TARGET = (BrowserError, ClockError, DriverError, EffectsError, TargetError, WireError)
 """The target's doing, or its page's (as are Playwright's own errors): nothing was judged."""
-WARNINGS: pytest.StashKey[list[str]] = pytest.StashKey()
-"""What a scenario noted that is no failure."""

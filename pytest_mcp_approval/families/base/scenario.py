@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 
 from ...catalogue import Finding, NotApplicable, NotVerified
+from ...catalogue.marking import WARNINGS, rules_of
 from ...clock import ClockControl
 from ...config.settings import PREFIX
-from ...session.run import WARNINGS, rules_of
 from ...target import Target
 from .needs import Check, check_needs
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ...catalogue import NotApplicable
-from ...session.run import rules_of
+from ...catalogue.marking import rules_of
 from ..base.scenario import opened
 from .driver import GatewayConsent
 from .needs import CHECKS, not_concerned
