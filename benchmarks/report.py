@@ -24,9 +24,9 @@ from pytest_mcp_approval.report.conversation import conversation_text
 from pytest_mcp_approval.report.files import write_reports
 from pytest_mcp_approval.report.model import RunFacts, make_report
 from pytest_mcp_approval.report.results import Evidence, Results, ScenarioResult
+from pytest_mcp_approval.support import recording
 from pytest_mcp_approval.support.secrets import Secrets
 from pytest_mcp_approval.target import Target, open_target
-from pytest_mcp_approval.wire import recording
 
 RESULTS = Path(__file__).parent / "results" / "report.md"
 CHECKS = 1000

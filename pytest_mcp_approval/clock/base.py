@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
-from ..wire import recording
+from ..support import recording
 
 
 class ClockError(Exception):

@@ -12,9 +12,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..support.exchanges import Excerpt, Exchange
+from ..support.recording import Note, Recording
 from ..support.secrets import Secrets
-from ..wire.recording import Note, Recording
-from ..wire.transcript import Entry, Excerpt
 
 KEPT_OF_A_MESSAGE = 16 * 1024
 KEPT_IN_ALL = 128 * 1024
@@ -27,11 +27,11 @@ _KEPT_OF_A_DETAIL = 500
 def conversation_text(recording: Recording, secrets: Secrets, *, passed: bool) -> str:
     """The steps of a scenario, as the text of a JSON object."""
     happenings = recording.happenings
-    entries = [what for _, what in happenings if isinstance(what, Entry)]
+    entries = [what for _, what in happenings if isinstance(what, Exchange)]
     limit = _fair_limit(entries, KEPT_OF_A_PASS if passed else KEPT_IN_ALL)
     steps = [
         _exchange(at - recording.began, what, limit, secrets)
-        if isinstance(what, Entry)
+        if isinstance(what, Exchange)
         else _noted(at - recording.began, what, secrets)
         for at, what in happenings
     ]
@@ -41,7 +41,7 @@ def conversation_text(recording: Recording, secrets: Secrets, *, passed: bool) -
     return json.dumps(told, separators=(",", ":"), default=lambda one: secrets.hide(str(one)))
 
 
-def _fair_limit(entries: Sequence[Entry], budget: int) -> int:
+def _fair_limit(entries: Sequence[Exchange], budget: int) -> int:
     """How much of each message can be kept so that all together keep to the budget: small ones
     whole, large ones cut alike."""
     sizes = sorted(len(part.head) for entry in entries for part in (entry.sent, entry.received))
@@ -54,7 +54,7 @@ def _fair_limit(entries: Sequence[Entry], budget: int) -> int:
     return KEPT_OF_A_MESSAGE
 
 
-def _exchange(at: float, entry: Entry, limit: int, secrets: Secrets) -> dict[str, Any]:
+def _exchange(at: float, entry: Exchange, limit: int, secrets: Secrets) -> dict[str, Any]:
     step: dict[str, Any] = {
         "kind": "exchange" if entry.outcome is not None else "overheard",
         "at": round(at, 4),
@@ -64,7 +64,7 @@ def _exchange(at: float, entry: Entry, limit: int, secrets: Secrets) -> dict[str
         "received": body(entry.received, limit, secrets),
     }
     if entry.outcome is not None:
-        step["outcome"] = entry.outcome.value
+        step["outcome"] = entry.outcome
     if entry.detail:
         step["detail"] = secrets.beginning(entry.detail, _KEPT_OF_A_DETAIL)
     if entry.session:

@@ -30,11 +30,11 @@ from ..config.markers import MARKER, MAY_POISON
 from ..config.settings import PREFIX, Settings
 from ..families.base.driver import DriverError
 from ..report.results import Evidence, ScenarioResult
+from ..support.exchanges import Exchange
+from ..support.recording import Note, Recording
 from ..support.text import neutralise
 from ..target import EffectsError, Target, TargetError
 from ..wire import StdioTransport, Vigil, WireError, keeping
-from ..wire.recording import Note, Recording
-from ..wire.transcript import Entry
 from .worker_input import shared_file
 
 NAME = "mcp-approval-aftermath"
@@ -300,7 +300,7 @@ class _Seen:
     def __init__(self, record: Recording | None, target: Target, *, on_a_page: bool) -> None:
         happenings = [] if record is None else [what for _, what in record.happenings]
         self._exchanges = [
-            one for one in happenings if isinstance(one, Entry) and one.outcome is not None
+            one for one in happenings if isinstance(one, Exchange) and one.outcome is not None
         ]
         self._on_a_page = on_a_page
         probe = target.settings.effects or target.default_effects or ""
@@ -340,7 +340,7 @@ class _Seen:
             return "what the page sent"
         return f"{telling[-1].method}: {neutralise(telling[-1].sent.head, _LONGEST)}"
 
-    def _looks(self, one: Entry) -> bool:
+    def _looks(self, one: Exchange) -> bool:
         """Whether it was a look at the effects by a tool."""
         return bool(self._probe) and self._probe in one.sent.head
 

@@ -38,9 +38,9 @@ from ..report.replay import (
 )
 from ..report.results import ScenarioResult
 from ..report.terminal import comparison_lines
+from ..support import recording
 from ..support.deadline import now
 from ..support.text import neutralise
-from ..wire import recording
 from .failure_text import FailureText
 from .secrets_of_run import secrets_of_options
 

@@ -16,10 +16,10 @@ from typing import Any
 
 from ..support.fetch import FetchError
 from ..support.json_reading import JsonError, read_json
+from ..support.recording import note
 from ..support.text import neutralise
 from ..wire import Outcome, Session
 from ..wire.beside import fetch_beside
-from ..wire.recording import note
 
 _LIMIT = 8 * 1024 * 1024
 _A_SECOND = 1.1

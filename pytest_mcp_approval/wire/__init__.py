@@ -41,7 +41,6 @@ from pytest_mcp_approval.wire.patience import Trouble, Vigil, keeping
 from pytest_mcp_approval.wire.race import Race, race, race_replicas
 from pytest_mcp_approval.wire.reply import ErrorObject, Outcome, Reply
 from pytest_mcp_approval.wire.session import Session
-from pytest_mcp_approval.wire.transcript import Entry, Excerpt, Transcript
 from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Simultaneity, Transport
 
 __all__ = [
@@ -53,10 +52,8 @@ __all__ = [
     "BadAddressError",
     "CommandFailedError",
     "Deadline",
-    "Entry",
     "Era",
     "ErrorObject",
-    "Excerpt",
     "HttpTransport",
     "InProcessTransport",
     "Json",
@@ -74,7 +71,6 @@ __all__ = [
     "Session",
     "Simultaneity",
     "StdioTransport",
-    "Transcript",
     "Transport",
     "Trouble",
     "UnreachableError",

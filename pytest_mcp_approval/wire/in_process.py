@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequen
 from typing import Any
 
 from pytest_mcp_approval.support.deadline import Deadline, now
+from pytest_mcp_approval.support.exchanges import SECRET_HEADERS
 from pytest_mcp_approval.support.text import neutralise
 from pytest_mcp_approval.wire.answer import Answer
 from pytest_mcp_approval.wire.errors import ApplicationFailedError, address_of
 from pytest_mcp_approval.wire.messages import Message
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
-from pytest_mcp_approval.wire.transcript import SECRET_HEADERS, Transcript
 from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Simultaneity, Transport
 
 AsgiMessage = MutableMapping[str, Any]
@@ -174,10 +174,9 @@ class InProcessTransport(Transport):
         headers: Mapping[str, str] | None = None,
         *,
         limit: int = DEFAULT_LIMIT,
-        transcript: Transcript | None = None,
     ) -> None:
         """`url` is where the application is to believe it is: its path, and the Host header."""
-        super().__init__(limit=limit, transcript=transcript)
+        super().__init__(limit=limit)
         self.application = application
         self.address = address_of(url)
         self.state: dict[str, Any] = {}

@@ -17,6 +17,7 @@ from pytest_mcp_approval.support.connection import (
     wait_readable,
 )
 from pytest_mcp_approval.support.deadline import Deadline, now
+from pytest_mcp_approval.support.exchanges import SECRET_HEADERS
 from pytest_mcp_approval.support.http1 import (
     MalformedResponseError,
     ResponseReader,
@@ -25,7 +26,6 @@ from pytest_mcp_approval.support.http1 import (
 from pytest_mcp_approval.wire.answer import Answer
 from pytest_mcp_approval.wire.errors import address_of
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
-from pytest_mcp_approval.wire.transcript import SECRET_HEADERS, Transcript
 from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Simultaneity, Transport
 
 _IDLE_SECONDS = 2.0
@@ -126,11 +126,10 @@ class HttpTransport(Transport):
         *,
         verify: bool | str | ssl.SSLContext = True,
         limit: int = DEFAULT_LIMIT,
-        transcript: Transcript | None = None,
     ) -> None:
         """`headers` go with every request, and reports do not show them. `verify` is False for any
         certificate, a file with authorities, or a context of the caller's."""
-        super().__init__(limit=limit, transcript=transcript)
+        super().__init__(limit=limit)
         self.address = address_of(url)
         self._own_headers: Headers = tuple((headers or {}).items())
         self._hidden_headers = SECRET_HEADERS.union(name.lower() for name, _ in self._own_headers)

@@ -1,7 +1,7 @@
 """Standard input and output of a child process: each message one line.
 
 Knows nothing of MCP's methods or revisions. Answers are routed by their id, so that several
-requests can be under way; what comes unasked goes into the transcript.
+requests can be under way; what comes unasked goes into the recording.
 """
 
 import shlex
@@ -23,7 +23,6 @@ from pytest_mcp_approval.wire.messages import (
     parse_message,
 )
 from pytest_mcp_approval.wire.reply import Outcome, Reply, read_response
-from pytest_mcp_approval.wire.transcript import Transcript
 from pytest_mcp_approval.wire.transport import (
     DEFAULT_LIMIT,
     Outgoing,
@@ -74,10 +73,9 @@ class StdioTransport(Transport):
         directory: str | Path | None = None,
         *,
         limit: int = DEFAULT_LIMIT,
-        transcript: Transcript | None = None,
     ) -> None:
         """`environment` is added to our own."""
-        super().__init__(limit=limit, transcript=transcript)
+        super().__init__(limit=limit)
         if not command:
             raise BadAddressError("a command is needed")
         self._command = list(command)

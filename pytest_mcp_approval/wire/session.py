@@ -15,7 +15,6 @@ from pytest_mcp_approval.wire.eras import Era
 from pytest_mcp_approval.wire.errors import ListingError
 from pytest_mcp_approval.wire.messages import Json, RequestId, notification_bytes, request_bytes
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
-from pytest_mcp_approval.wire.transcript import Transcript
 from pytest_mcp_approval.wire.transport import Outgoing, Transport
 
 DEFAULT_DEADLINE = 10.0
@@ -83,10 +82,6 @@ class Session:
     @property
     def server_info(self) -> dict[str, Json]:
         return self.terms.server_info
-
-    @property
-    def transcript(self) -> Transcript:
-        return self.transport.transcript
 
     def next_id(self) -> int:
         """An id that this session has not used yet."""

@@ -10,17 +10,17 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
+from pytest_mcp_approval.support import recording
 from pytest_mcp_approval.support.deadline import Deadline, now
+from pytest_mcp_approval.support.exchanges import (
+    SECRET_HEADERS,
+    Excerpt,
+    Exchange,
+    without_secrets,
+)
 from pytest_mcp_approval.wire import patience as vigils
 from pytest_mcp_approval.wire.messages import Message, RequestId, answer_to
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply, show_json
-from pytest_mcp_approval.wire.transcript import (
-    SECRET_HEADERS,
-    Entry,
-    Excerpt,
-    Transcript,
-    without_secrets,
-)
 
 DEFAULT_LIMIT = 8 * 1024 * 1024
 """Bytes of one answer that are read before it counts as too large."""
@@ -59,9 +59,8 @@ class Transport(abc.ABC):
 
     simultaneity: Simultaneity
 
-    def __init__(self, *, limit: int = DEFAULT_LIMIT, transcript: Transcript | None = None) -> None:
+    def __init__(self, *, limit: int = DEFAULT_LIMIT) -> None:
         self.limit = limit
-        self.transcript = Transcript() if transcript is None else transcript
         self._hidden_headers = SECRET_HEADERS
 
     @property
@@ -126,15 +125,16 @@ class Transport(abc.ABC):
         started: float,
         received: bytes | bytearray | None = None,
     ) -> Reply:
-        """Stamp the time, enter the exchange into the transcript, hand the reply on."""
+        """Stamp the time, record the exchange, hand the reply on."""
         reply = replace(reply, seconds=now() - started)
-        self.transcript.add(
-            Entry(
+        record = recording.current()
+        if record is not None:
+            exchange = Exchange(
                 session=outgoing.session,
                 method=outgoing.method,
                 sent=Excerpt.of(outgoing.body),
                 received=Excerpt.of(reply.raw if received is None else received),
-                outcome=reply.outcome,
+                outcome=reply.outcome.value,
                 detail=reply.detail,
                 status=reply.status,
                 request_headers=without_secrets(outgoing.headers, self._hidden_headers),
@@ -142,7 +142,7 @@ class Transport(abc.ABC):
                 started=started,
                 seconds=reply.seconds,
             )
-        )
+            record.add(started, exchange)
         vigil = vigils.current()
         if vigil is not None and outgoing.http_method != "DELETE":
             vigil.heard(
@@ -155,8 +155,8 @@ class Transport(abc.ABC):
         return self._conclude(outgoing, Reply(Outcome.NO_ANSWER, detail=detail), now())
 
     def _answer_to(self, request: Message) -> bytes | None:
-        """What the server is told on a request of its own, entered into the transcript; None if
-        that cannot be answered."""
+        """What the server is told on a request of its own, which is recorded; None if it
+        cannot be answered."""
         answer = answer_to(request)
         what = "a request of the server's"
         if answer is None:
@@ -167,10 +167,10 @@ class Transport(abc.ABC):
     def _overheard(
         self, message: Message | None, raw: bytes, detail: str, answer: bytes = b""
     ) -> None:
-        """Enter what the server said of its own accord, and what it was told, into the
-        transcript."""
-        self.transcript.add(
-            Entry(
+        """Record what the server said of its own accord, and what it was told."""
+        record, started = recording.current(), now()
+        if record is not None:
+            exchange = Exchange(
                 session="",
                 method=message.method[:_KEPT_OF_A_METHOD] if message is not None else "",
                 sent=Excerpt.of(answer),
@@ -180,10 +180,10 @@ class Transport(abc.ABC):
                 status=None,
                 request_headers=(),
                 response_headers=(),
-                started=now(),
+                started=started,
                 seconds=0.0,
             )
-        )
+            record.add(started, exchange)
 
 
 def allowed_by_the_vigil(outgoing: Sequence[Outgoing], deadline: Deadline) -> Deadline | None:

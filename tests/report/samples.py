@@ -15,9 +15,9 @@ from pytest_mcp_approval.report.comparison import Earlier
 from pytest_mcp_approval.report.conversation import conversation_text
 from pytest_mcp_approval.report.model import Report, RunFacts, make_report
 from pytest_mcp_approval.report.results import Results, ScenarioResult
+from pytest_mcp_approval.support import recording
 from pytest_mcp_approval.support.secrets import Secrets
 from pytest_mcp_approval.target import open_target
-from pytest_mcp_approval.wire import recording
 
 RULES = [rule for rule in catalogue("sep2672") if rule.party == "server"]
 COUNTER = "sep2672/4.8-11-counter"

@@ -10,22 +10,22 @@ import json
 import pytest
 
 from pytest_mcp_approval.report.conversation import KEPT_OF_A_PASS, body, conversation_text
+from pytest_mcp_approval.support import recording
+from pytest_mcp_approval.support.exchanges import Excerpt, Exchange
+from pytest_mcp_approval.support.recording import KEPT_FIRST, KEPT_LAST, Recording
 from pytest_mcp_approval.support.secrets import HIDDEN, Secrets
-from pytest_mcp_approval.wire import Outcome, Transcript, recording
-from pytest_mcp_approval.wire.recording import KEPT_FIRST, KEPT_LAST, Recording
-from pytest_mcp_approval.wire.transcript import Entry, Excerpt
 from tests.report import samples
 
 NOBODY = Secrets()
 
 
-def entry(sent: bytes = b"{}", received: bytes = b"{}", started: float = 0.0) -> Entry:
-    return Entry(
+def entry(sent: bytes = b"{}", received: bytes = b"{}", started: float = 0.0) -> Exchange:
+    return Exchange(
         session="",
         method="tools/call",
         sent=Excerpt.of(sent),
         received=Excerpt.of(received),
-        outcome=Outcome.RESULT,
+        outcome="a result",
         detail="",
         status=200,
         request_headers=(("X-Token", "s3cret-value"),),
@@ -70,11 +70,10 @@ def test_a_large_message_is_told_by_its_length_and_digest():
 
 def test_steps_stand_in_the_order_in_which_they_began():
     recorded = Recording()
-    transcript = Transcript()
     try:
         recorded = recording.begin()
-        transcript.add(entry(started=recorded.began + 2))
-        transcript.add(entry(started=recorded.began + 1))
+        recorded.add(recorded.began + 2, entry())
+        recorded.add(recorded.began + 1, entry())
         recording.note("clock", "moved", instant=datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))
     finally:
         recording.end()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_mcp_approval.support import recording
 from pytest_mcp_approval.wire import (
     HttpTransport,
     InProcessTransport,
@@ -40,6 +41,15 @@ def sample_url() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def sample_json_url() -> Iterator[str]:
     yield from serve("http-json")
+
+
+@pytest.fixture
+def recorded() -> Iterator[recording.Recording]:
+    """What is said during a test."""
+    try:
+        yield recording.begin()
+    finally:
+        recording.end()
 
 
 def make_transport(kind: str, request: pytest.FixtureRequest) -> Transport:

@@ -5,6 +5,7 @@ import socket
 
 import pytest
 
+from pytest_mcp_approval.support.recording import Recording
 from pytest_mcp_approval.wire import (
     Deadline,
     HttpTransport,
@@ -14,6 +15,7 @@ from pytest_mcp_approval.wire import (
     request_bytes,
 )
 from tests.wire.hostile import Behaviour, HostileServer, floods, http, says, then_closes
+from tests.wire.recorded import exchanges
 
 OK = b'{"jsonrpc":"2.0","id":7,"result":{"ok":true}}'
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: keep-alive\r\n"
@@ -234,13 +236,15 @@ def test_only_the_very_id_is_ours(other: bytes) -> None:
         ),
     ],
 )
-def test_a_hundred_megabytes_are_cut_off(head: bytes, piece: bytes, times: int) -> None:
+def test_a_hundred_megabytes_are_cut_off(
+    head: bytes, piece: bytes, times: int, recorded: Recording
+) -> None:
     with (
         HostileServer(floods(head, piece, times)) as server,
         HttpTransport(server.url) as transport,
     ):
         reply = ask(transport, 10)
-        entry = transport.transcript.entries[-1]
+        entry = exchanges(recorded)[-1]
     assert reply.outcome is Outcome.TOO_LARGE
     assert reply.describe().startswith("too large: ")
     assert "at most 8388608 are read" in reply.describe()
@@ -294,7 +298,7 @@ def test_interim_responses_are_passed_over() -> None:
     assert ask_once(says(*interim, http(OK))).result == {"ok": True}
 
 
-def test_the_very_bytes_go_both_ways() -> None:
+def test_the_very_bytes_go_both_ways(recorded: Recording) -> None:
     """Duplicate members, NaN, a lone surrogate, no UTF-8, odd spacing: nothing is touched."""
     sent = b'{ "jsonrpc":"2.0","id":7 , "method":"x","params":{"a":NaN,"a":"\\ud800\xff"}}\r\n'
     back = b'{"id" : 7,"jsonrpc":"2.0", "result":{"a":1,"a":"\\ud800"} }\n'
@@ -302,8 +306,8 @@ def test_the_very_bytes_go_both_ways() -> None:
         reply = transport.exchange(Outgoing(sent, 7, "x"), Deadline(2))
         assert server.requests[0].endswith(b"\r\n\r\n" + sent)
         assert reply.raw == back
-        assert transport.transcript.entries[0].sent.head == sent
-        assert transport.transcript.entries[0].received.head == back
+        assert exchanges(recorded)[0].sent.head == sent
+        assert exchanges(recorded)[0].received.head == back
         assert reply.describe() == r'result {"a":"\ud800"}'
 
 
@@ -348,7 +352,7 @@ def test_a_request_that_may_have_run_is_never_sent_twice() -> None:
         assert len(server.requests) == 2
 
 
-def test_credentials_are_sent_and_not_recorded() -> None:
+def test_credentials_are_sent_and_not_recorded(recorded: Recording) -> None:
     with (
         HostileServer(says(http(OK, extra="Set-Cookie: a=secret\r\n"))) as server,
         HttpTransport(
@@ -358,7 +362,8 @@ def test_credentials_are_sent_and_not_recorded() -> None:
         reply = ask(transport)
         assert server.requests[0].count(b"secret") == 2
         assert reply.header("set-cookie") == "a=secret"
-        assert "secret" not in repr(transport.transcript.entries)
+        (one,) = exchanges(recorded)
+        assert "secret" not in repr(one)
 
 
 def test_a_header_that_breaks_its_line_is_refused() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_mcp_approval.support.recording import Recording
 from pytest_mcp_approval.wire import (
     BadAddressError,
     CommandFailedError,
@@ -24,6 +25,7 @@ from pytest_mcp_approval.wire import (
     request_bytes,
 )
 from tests.wire.hostile import SERVE_HANDSHAKE, program
+from tests.wire.recorded import exchanges
 
 
 def ask(transport: StdioTransport, seconds: float = 5, request_id: int = 7) -> Reply:
@@ -170,24 +172,22 @@ def test_the_reader_survives_a_line_beyond_measure() -> None:
         assert ask(transport, request_id=8).result == "fine"
 
 
-def test_prints_before_the_answer_are_passed_over() -> None:
+def test_prints_before_the_answer_are_passed_over(recorded: Recording) -> None:
     text = "say(b'Starting...'); request = read(); say(b'!'); answer(request, 1)"
     with StdioTransport(program(text + "; wait()")) as transport:
         transport.start(Deadline(5))
         assert ask(transport).result == 1
-        overheard = [
-            entry.received.head for entry in transport.transcript.entries if entry.outcome is None
-        ]
+        overheard = [one.received.head for one in exchanges(recorded) if one.outcome is None]
         assert overheard == [b"Starting...", b"!"]
 
 
-def test_a_late_answer_is_not_taken_for_another() -> None:
+def test_a_late_answer_is_not_taken_for_another(recorded: Recording) -> None:
     text = "first = read(); second = read(); answer(first, 'late'); answer(second, 'right'); wait()"
     with StdioTransport(program(text)) as transport:
         transport.start(Deadline(5))
         assert ask(transport, 0.1).outcome is Outcome.NO_ANSWER
         assert ask(transport, request_id=8).result == "right"
-        details = [entry.detail for entry in transport.transcript.entries]
+        details = [one.detail for one in exchanges(recorded)]
         assert "a late or second answer" in details
 
 

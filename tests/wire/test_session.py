@@ -7,6 +7,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
+from pytest_mcp_approval.support.recording import Recording
 from pytest_mcp_approval.wire import (
     Era,
     HttpTransport,
@@ -22,6 +23,7 @@ from pytest_mcp_approval.wire import (
     request_bytes,
 )
 from tests.wire.conftest import SAMPLE_SERVER
+from tests.wire.recorded import exchanges
 from tests.wire.sample_server import TOOLS, build
 
 
@@ -77,7 +79,7 @@ def test_messages_before_the_answer_are_passed_over(session: Session) -> None:
     assert reply.outcome is Outcome.RESULT, reply.describe()
 
 
-def test_requests_of_the_server_are_answered(transport: Transport) -> None:
+def test_requests_of_the_server_are_answered(transport: Transport, recorded: Recording) -> None:
     """A ping gets its pong, and what this client cannot do gets "method not found"."""
     with open_session(transport, "2025-11-25", deadline=20) as session:
         reply = session.call("tools/call", {"name": "ask", "arguments": {}}, deadline=5)
@@ -87,8 +89,8 @@ def test_requests_of_the_server_are_answered(transport: Transport) -> None:
         assert isinstance(transport, HttpTransport)
     else:
         assert reply.result["content"][0]["text"] == "pong, roots -32601"
-        asked = [entry for entry in transport.transcript.entries if entry.outcome is None]
-        assert {"ping", "roots/list"} <= {entry.method for entry in asked}
+        asked = [one for one in exchanges(recorded) if one.outcome is None]
+        assert {"ping", "roots/list"} <= {one.method for one in asked}
 
 
 def test_a_call_without_an_answer_ends_at_its_deadline_and_harms_no_other(session: Session) -> None:
@@ -106,17 +108,17 @@ def test_arguments_arrive_as_spelled(session: Session, text: str) -> None:
     assert echoed(session, {"raw": RawJson(text)}) == {"raw": json.loads(text)}
 
 
-def test_exact_bytes_are_sent_and_received(session: Session) -> None:
-    """The transcript holds the very bytes of both directions, and the reply those of the answer."""
+def test_exact_bytes_are_sent_and_received(session: Session, recorded: Recording) -> None:
+    """The recording holds the very bytes of both directions, and the reply those of the answer."""
     params = session.complete({"name": "echo", "arguments": {}})
     body = request_bytes("id-7", "tools/call", params).replace(b":", b" :  ")
     reply = session.send(body, "id-7", "tools/call", subject="echo")
     assert reply.outcome is Outcome.RESULT, reply.describe()
     assert json.loads(reply.raw) == reply.message
-    entry = session.transcript.entries[-1]
+    entry = exchanges(recorded)[-1]
     assert entry.sent.head == body
     assert reply.raw in entry.received.head
-    assert (entry.method, entry.outcome) == ("tools/call", Outcome.RESULT)
+    assert (entry.method, entry.outcome) == ("tools/call", Outcome.RESULT.value)
     assert entry.seconds == reply.seconds > 0
 
 

@@ -11,11 +11,9 @@ from pytest_mcp_approval.support.http1 import ResponseReader, compose_request
 from pytest_mcp_approval.support.text import first_sentence
 from pytest_mcp_approval.wire import (
     ErrorObject,
-    Excerpt,
     Outcome,
     RawJson,
     Reply,
-    Transcript,
     first_line,
     last_lines,
     neutralise,
@@ -25,7 +23,6 @@ from pytest_mcp_approval.wire import (
 )
 from pytest_mcp_approval.wire.messages import NotAMessageError, answer_to, parse_message
 from pytest_mcp_approval.wire.sse import EventReader
-from pytest_mcp_approval.wire.transcript import KEPT_ENTRIES, KEPT_OF_A_BODY, Entry
 
 
 @pytest.mark.parametrize(
@@ -213,36 +210,6 @@ def test_a_request_is_one_piece() -> None:
     assert compose_request("POST", "/x?y", (("Host", "h"),), b"{}") == (
         b"POST /x?y HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}"
     )
-
-
-def entry(body: bytes) -> Entry:
-    return Entry("", "m", Excerpt.of(body), Excerpt.of(b""), None, "", None, (), (), 0.0, 0.0)
-
-
-def test_a_transcript_is_bounded() -> None:
-    transcript = Transcript()
-    transcript.add(entry(b"x" * (KEPT_OF_A_BODY + 1)))
-    kept = transcript.entries[0].sent
-    assert (len(kept.head), kept.length, kept.complete) == (
-        KEPT_OF_A_BODY,
-        KEPT_OF_A_BODY + 1,
-        False,
-    )
-    mark = transcript.mark()
-    for _ in range(KEPT_ENTRIES + 4):
-        transcript.add(entry(b""))
-    assert len(transcript.entries) == KEPT_ENTRIES
-    assert transcript.dropped == 5
-    transcript.add(entry(b"last"))
-    assert transcript.since(transcript.mark() - 1)[0].sent.head == b"last"
-    assert len(transcript.since(mark)) == KEPT_ENTRIES
-
-
-def test_a_transcript_of_large_bodies_is_bounded() -> None:
-    transcript = Transcript()
-    for _ in range(1100):
-        transcript.add(entry(b"x" * KEPT_OF_A_BODY))
-    assert sum(len(one.sent.head) for one in transcript.entries) <= 64 * 2**20
 
 
 @pytest.mark.parametrize("text", ["1", "-7", "1.5", '"a"', '"\\ud800"', "9" * 300])

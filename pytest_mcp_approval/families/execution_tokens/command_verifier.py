@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from ...support.json_reading import JsonError, read_json
+from ...support.recording import note
 from ...support.secrets import beginning
 from ...target.verifiers import CommandTarget
-from ...wire.recording import note
 from .settings import Table
 from .verifier_access import Answer, Port, PortError, Question, member
 

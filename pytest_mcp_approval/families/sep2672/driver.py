@@ -20,10 +20,10 @@ from virtual_authenticator import Authenticator, Profile, WebAuthnError
 from virtual_authenticator.faults import Fault
 
 from ...browser.frames import origin_of_url
+from ...support.recording import note
 from ...target import Target
 from ...target.arguments import example_arguments
 from ...wire import Outcome, RawJson, Reply, Session
-from ...wire.recording import note
 from ..base.driver import Driver, DriverError
 from . import vocabulary as words
 from .vocabulary import Annotation, AnnotationError, Reason, annotation_of

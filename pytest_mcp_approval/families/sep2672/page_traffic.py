@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...support.deadline import Deadline
 from ...support.json_reading import JsonError, read_json
+from ...support.recording import note
 from ...support.secrets import beginning
 from ...support.text import neutralise
-from ...wire.recording import note
 from ...wire.sse import EventReader
 
 if TYPE_CHECKING:

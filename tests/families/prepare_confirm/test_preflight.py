@@ -12,6 +12,8 @@ from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.base.preflight import NotOffered, Preflight, PreflightError
 from pytest_mcp_approval.families.prepare_confirm.health import honest_approval
 from pytest_mcp_approval.families.prepare_confirm.preflight import look
+from pytest_mcp_approval.support import recording
+from pytest_mcp_approval.support.exchanges import Exchange
 from pytest_mcp_approval.target import Target, open_target
 
 SETTINGS = Settings(targets=("reference",))
@@ -72,9 +74,14 @@ def test_three_lines_are_enough(target_with):
 
 def test_a_server_without_pairs_is_left_alone(target_with):
     other = target_with(target="python:tests.families.prepare_confirm.without_pairs:make")
-    with pytest.raises(NotOffered, match="lists no prepare_x with a confirm_x"):
-        look(other, Preflight())
-    methods = [one.method for one in other.transport.transcript.entries]
+    recorded = recording.begin()
+    try:
+        with pytest.raises(NotOffered, match="lists no prepare_x with a confirm_x"):
+            look(other, Preflight())
+    finally:
+        recording.end()
+    methods = [one.method for _, one in recorded.happenings if isinstance(one, Exchange)]
+    assert "tools/list" in methods
     assert "tools/call" not in methods
 
 

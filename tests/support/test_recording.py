@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import tracemalloc
+from hashlib import sha256
 
 import pytest
 
 from pytest_mcp_approval.report.conversation import conversation_text
-from pytest_mcp_approval.support.secrets import Secrets
-from pytest_mcp_approval.wire import Outcome
-from pytest_mcp_approval.wire import recording as recordings
-from pytest_mcp_approval.wire.recording import (
+from pytest_mcp_approval.support import recording as recordings
+from pytest_mcp_approval.support.exchanges import KEPT_OF_A_BODY, Excerpt, Exchange
+from pytest_mcp_approval.support.recording import (
     LEAST_OF_A_TEST,
     MOST_OF_A_RUN,
     MOST_OF_A_TEST,
     Recording,
 )
-from pytest_mcp_approval.wire.transcript import Entry, Excerpt
+from pytest_mcp_approval.support.secrets import Secrets
 
 HEADERS = tuple((f"X-{number}", "v" * 1000) for number in range(100))
 
@@ -28,13 +28,13 @@ def of_this_run():
     recordings.begin_run()
 
 
-def entry(size: int, *, headers: bool = False, mark: bytes = b"") -> Entry:
-    return Entry(
+def entry(size: int, *, headers: bool = False, mark: bytes = b"") -> Exchange:
+    return Exchange(
         session="",
         method="tools/call",
         sent=Excerpt.of(b"sent"),
         received=Excerpt.of(mark + b"x" * size),
-        outcome=Outcome.ERROR,
+        outcome="an error",
         detail="",
         status=500,
         request_headers=(),
@@ -108,3 +108,11 @@ def test_another_run_begins_with_all_the_room():
     for number in range(20):
         fresh.add(number, entry(64 * 1024))
     assert weight(fresh) > weight(full)
+
+
+def test_a_body_is_kept_in_part_with_the_digest_of_all_of_it():
+    body = b"x" * (KEPT_OF_A_BODY + 1)
+    kept = Excerpt.of(body)
+    assert (len(kept.head), kept.length) == (KEPT_OF_A_BODY, KEPT_OF_A_BODY + 1)
+    assert not kept.complete
+    assert kept.digest == sha256(body).hexdigest()

@@ -1,23 +1,18 @@
-"""The record of everything that was sent and received, for reports.
+"""One exchange with a server, as it is kept for reports.
 
 Knows nothing of what the messages mean. Bounded in every direction, since a server decides how much
 there is.
 """
 
-import threading
-from collections import deque
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from pytest_mcp_approval.support.secrets import HIDDEN, beginning
-from pytest_mcp_approval.wire.recording import Weighty, record
-from pytest_mcp_approval.wire.reply import Headers, Outcome
+from .http1 import Headers
+from .secrets import HIDDEN, beginning
 
 KEPT_OF_A_BODY = 64 * 1024
 KEPT_OF_A_HEADER = 1024
 KEPT_HEADERS = 100
-KEPT_ENTRIES = 20_000
-KEPT_IN_ALL = 16 * 1024 * 1024
 
 SECRET_HEADERS = frozenset(
     {"authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key"}
@@ -67,7 +62,7 @@ def _short(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Weighty):
+class Exchange:
     """One exchange, or one message that came of the server's own accord (`outcome` is then
     None)."""
 
@@ -75,13 +70,14 @@ class Entry(Weighty):
     method: str
     sent: Excerpt
     received: Excerpt
-    outcome: Outcome | None
+    outcome: str | None
+    """How it ended, in the words of the wire."""
     detail: str
     status: int | None
     request_headers: Headers
     response_headers: Headers
     started: float
-    """On the clock of `pytest_mcp_approval.wire.clock`."""
+    """On the clock of `deadline.now`."""
     seconds: float
 
     @property
@@ -91,7 +87,7 @@ class Entry(Weighty):
         text = sum(len(name) + len(value) for name, value in headers)
         return len(self.sent.head) + len(self.received.head) + text
 
-    def cut_to(self, size: int) -> "Entry":
+    def cut_to(self, size: int) -> "Exchange":
         """The same with no more than so much of each body, and of the headers on each side."""
         return replace(
             self,
@@ -110,38 +106,3 @@ def _first_of(headers: Headers, size: int) -> Headers:
             break
         kept.append((name, value))
     return tuple(kept)
-
-
-class Transcript:
-    """Entries in the order in which they ended. The oldest go when there are too many."""
-
-    def __init__(self) -> None:
-        self._entries: deque[Entry] = deque()
-        self._lock = threading.Lock()
-        self._bytes = 0
-        self.dropped = 0
-
-    def add(self, entry: Entry) -> None:
-        record(entry.started, entry)
-        with self._lock:
-            self._entries.append(entry)
-            self._bytes += len(entry.sent.head) + len(entry.received.head)
-            while len(self._entries) > KEPT_ENTRIES or self._bytes > KEPT_IN_ALL:
-                oldest = self._entries.popleft()
-                self._bytes -= len(oldest.sent.head) + len(oldest.received.head)
-                self.dropped += 1
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        with self._lock:
-            return tuple(self._entries)
-
-    def since(self, mark: int) -> tuple[Entry, ...]:
-        """The entries added after `mark` was taken."""
-        with self._lock:
-            return tuple(self._entries)[max(0, mark - self.dropped) :]
-
-    def mark(self) -> int:
-        """A point to which `since` refers: how many entries there have ever been."""
-        with self._lock:
-            return self.dropped + len(self._entries)

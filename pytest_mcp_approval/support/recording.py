@@ -1,17 +1,18 @@
 """What happens during one test, in order: every exchange, and what else is noted beside the wire.
 
-A transcript belongs to one transport; a test may speak to several servers, restart them, move
-their clocks and let authenticators sign. All of it passes here while a recording is on. Keeps what
-it is given (turning it into a report is another's part), and only so much of it: of one test, and
-of all tests of a run, since what is kept of each is held until the reports are written. Knows no
-family, no clock and no authenticator: they say what they did.
+A test may speak to several servers, restart them, move their clocks and let authenticators sign.
+All of it passes here while a recording is on. Keeps what it is given (others turn it into a
+report), and only so much of it: of one test, and of all tests of a run, since what is kept of each
+is held until the reports are written. Knows no family, no clock and no authenticator: they say what
+they did.
 """
 
 import threading
 from collections import deque
 from typing import Any, NamedTuple
 
-from pytest_mcp_approval.support.deadline import now
+from .deadline import now
+from .exchanges import Exchange
 
 KEPT_FIRST = 60
 KEPT_LAST = 60
@@ -26,21 +27,6 @@ _SHARE = 16
 _SMALLEST_CUT = 256
 
 
-class Weighty:
-    """Something that a server can make large, and that can be cut."""
-
-    __slots__ = ()
-
-    @property
-    def weight(self) -> int:
-        """About how many bytes it keeps."""
-        raise NotImplementedError
-
-    def cut_to(self, size: int) -> "Weighty":
-        """The same with about so much of each of its parts."""
-        raise NotImplementedError
-
-
 class Note(NamedTuple):
     """Something that happened beside the wire."""
 
@@ -50,22 +36,25 @@ class Note(NamedTuple):
     details: dict[str, Any]
 
 
+Happening = Exchange | Note
+
+
 class Recording:
     """The happenings of one test, each with the moment at which it began."""
 
     def __init__(self) -> None:
         self.began = now()
         self.left_out = 0
-        self._first: list[tuple[float, Any]] = []
-        self._last: deque[tuple[float, Any]] = deque()
+        self._first: list[tuple[float, Happening]] = []
+        self._last: deque[tuple[float, Happening]] = deque()
         self._lock = threading.Lock()
         self._room = _run.room_for_a_test()
         self._cut = self._room
         """What each part of what is added may have: less and less, so that all find room."""
         self._weight = 0
 
-    def add(self, at: float, what: Any) -> None:
-        if isinstance(what, Weighty):
+    def add(self, at: float, what: Happening) -> None:
+        if isinstance(what, Exchange):
             what = what.cut_to(self._cut)
         with self._lock:
             before = self._weight
@@ -74,7 +63,7 @@ class Recording:
                 self._cut_all()
             _run.kept += self._weight - before
 
-    def _keep(self, at: float, what: Any) -> None:
+    def _keep(self, at: float, what: Happening) -> None:
         self._weight += _weight(what)
         if len(self._first) < KEPT_FIRST:
             self._first.append((at, what))
@@ -88,16 +77,16 @@ class Recording:
         """Small messages stay whole, large ones are cut alike."""
         self._cut //= 2
 
-        def cut(one: tuple[float, Any]) -> tuple[float, Any]:
+        def cut(one: tuple[float, Happening]) -> tuple[float, Happening]:
             at, what = one
-            return at, what.cut_to(self._cut) if isinstance(what, Weighty) else what
+            return at, what.cut_to(self._cut) if isinstance(what, Exchange) else what
 
         self._first = [cut(one) for one in self._first]
         self._last = deque(cut(one) for one in self._last)
         self._weight = sum(_weight(what) for _, what in (*self._first, *self._last))
 
     @property
-    def happenings(self) -> list[tuple[float, Any]]:
+    def happenings(self) -> list[tuple[float, Happening]]:
         """By the moment they began: what is recorded when it ends may have begun before others."""
         with self._lock:
             return sorted([*self._first, *self._last], key=lambda one: one[0])
@@ -108,8 +97,8 @@ class Recording:
         return len(self._first)
 
 
-def _weight(what: Any) -> int:
-    return what.weight if isinstance(what, Weighty) else 0
+def _weight(what: Happening) -> int:
+    return what.weight if isinstance(what, Exchange) else 0
 
 
 class _Run:
@@ -153,12 +142,6 @@ def current() -> Recording | None:
 def end() -> None:
     global _current  # noqa: PLW0603
     _current = None
-
-
-def record(at: float, what: Any) -> None:
-    """For a transcript: an exchange that began at that moment."""
-    if _current is not None:
-        _current.add(at, what)
 
 
 def note(lane: str, what: str, **details: Any) -> None:
