@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -68,7 +67,7 @@ def run_pytest(folder: Path, *arguments: str, commands: Path) -> Judged:
         text, _ = process.communicate(timeout=DEADLINE)
     except subprocess.TimeoutExpired:
         # Asked to end, it ends the server that it started.
-        process.send_signal(signal.SIGINT)
+        process.terminate()
         text, _ = process.communicate(timeout=10)
         pytest.fail(f"not done within {DEADLINE} s:\n{text}")
     finally:

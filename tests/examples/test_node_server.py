@@ -98,9 +98,9 @@ def judge(example: Path) -> Iterator[object]:
     yield run
     for process in started:
         if process.poll() is None:
-            # As by Ctrl-C: the suite then stops the server that it started, which is in a group
-            # of its own.
-            process.send_signal(signal.SIGINT)
+            # Asked to end, the suite stops the server that it started, which is in a group of its
+            # own.
+            process.terminate()
             try:
                 process.communicate(timeout=10)
             except subprocess.TimeoutExpired:

@@ -24,6 +24,7 @@ from typing import Any
 
 import pytest
 
+from tests.default_signals import with_default_signals
 from tests.hostile_servers.animal import IN_A_CHECK
 from tests.inner_runs import Verdicts, bare_options, plugin_options
 
@@ -268,7 +269,9 @@ class Keeper:
         command += [f"--mcp-approval-select=sep2672/{rule}" for rule in RULES]
         command += ["--mcp-approval-protocol=2026-07-28"]
         with (folder / "output").open("wb") as output:
-            process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
+            process = subprocess.Popen(
+                with_default_signals(command), cwd=folder, stdout=output, stderr=subprocess.STDOUT
+            )
             try:
                 counted = folder / "requests"
                 give_up = time.monotonic() + _READY_SECONDS

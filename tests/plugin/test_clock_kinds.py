@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.clock.asking import HAS_FAKETIME, NEEDS_FAKETIME
+from tests.default_signals import with_default_signals
 from tests.inner_runs import Verdicts, plugin_options
 
 REFERENCE = f"{shlex.quote(sys.executable)} -m pytest_mcp_approval.reference_server"
@@ -181,7 +182,9 @@ def test_an_interrupt_ends_the_wait(pytester):
     )
     arguments = [*plugin_options(), *OPTIONS, f"--mcp-approval-target={URL}", LAUNCH, *EXPIRY]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *arguments, "--mcp-approval-clock=wait:70"],
+        with_default_signals(
+            [sys.executable, "-m", "pytest", *arguments, "--mcp-approval-clock=wait:70"]
+        ),
         cwd=pytester.path,
         capture_output=True,
         text=True,

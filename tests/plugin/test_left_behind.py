@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.default_signals import with_default_signals
 from tests.hostile_servers.keeping import MARK, processes_marked
 from tests.inner_runs import plugin_options
 
@@ -53,14 +54,6 @@ subprocess.Popen([sys.executable, "-S", "-c", deaf], start_new_session=True, std
     stdout=nothing, stderr=nothing)
 os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """
-# What is ignored where these tests were started must not be ignored here.
-PYTEST = """
-import signal, sys
-for number in (signal.SIGTERM, signal.SIGHUP):
-    signal.signal(number, signal.SIG_DFL)
-import pytest
-sys.exit(pytest.console_main())
-"""
 OPTIONS = [
     "--mcp-approval-family=sep2672",
     "--mcp-approval-select=sep2672/4.2-required-literal",
@@ -88,10 +81,10 @@ class Held:
         self.temporary.mkdir()
         (folder / "test_holding.py").write_text(HOLDING)
         (folder / "wrapper.py").write_text(WRAPPER)
-        command = [sys.executable, "-c", PYTEST, "-p", "no:cacheprovider", *plugin_options()]
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugin_options()]
         with (folder / "output").open("wb") as output:
             self.process = subprocess.Popen(
-                [*command, *OPTIONS, *arguments, "test_holding.py"],
+                with_default_signals([*command, *OPTIONS, *arguments, "test_holding.py"]),
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
