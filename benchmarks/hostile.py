@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.hostile_servers.keeping import MANY, Keeper, Visit, good_server
+from tests.hostile_servers.visits import MANY, HostileServers, Visit, good_server
 
 RESULTS = Path(__file__).parent / "results" / "hostile.md"
 TIMEOUT = 3.0
@@ -25,9 +25,9 @@ CALL = {"at": "tools/call", "tool": "place_trade"}
 
 
 @contextmanager
-def keeper() -> Iterator[Keeper]:
+def started() -> Iterator[HostileServers]:
     with good_server() as url, tempfile.TemporaryDirectory() as folder:
-        yield Keeper(url, Path(folder), None)
+        yield HostileServers(url, Path(folder), None)
 
 
 def megabytes(visit: Visit) -> float:
@@ -40,16 +40,16 @@ def check_seconds(visit: Visit) -> list[float]:
     return [float(case.attrib["time"]) for case in cases if case.find("skipped") is not None]
 
 
-def memory(zoo: Keeper) -> list[tuple[str, str, str]]:
+def memory(hostile: HostileServers) -> list[tuple[str, str, str]]:
     rows = []
-    healthy = zoo.visit("stdio", MANY, apart=True)
+    healthy = hostile.visit("stdio", MANY, apart=True)
     rows.append(("peak memory, healthy server", f"{megabytes(healthy):.0f} MB", ""))
     for kind in ("stdio", "http"):
-        visit = zoo.visit(kind, MANY, apart=True, at="challenge", first=3, do="gigabyte")
+        visit = hostile.visit(kind, MANY, apart=True, at="challenge", first=3, do="gigabyte")
         what = "a line" if kind == "stdio" else "a body"
         name = f"peak memory, {what} of a gigabyte for every challenge ({kind})"
         rows.append((name, f"{megabytes(visit):.0f} MB", "at most 200 MB"))
-    flood = zoo.visit(
+    flood = hostile.visit(
         "stdio", MANY, apart=True, timeout=TIMEOUT, at="challenge", first=3, do="flood"
     )
     rows.append(
@@ -58,7 +58,7 @@ def memory(zoo: Keeper) -> list[tuple[str, str, str]]:
     return rows
 
 
-def time_lost(zoo: Keeper) -> list[tuple[str, str, str]]:
+def time_lost(hostile: HostileServers) -> list[tuple[str, str, str]]:
     rows = []
     for kind, habit, plan in (
         ("stdio", "one method hangs", CALL),
@@ -66,7 +66,7 @@ def time_lost(zoo: Keeper) -> list[tuple[str, str, str]]:
         ("stdio", "everything hangs from some moment on", {}),
         ("http", "everything hangs from some moment on", {}),
     ):
-        visit = zoo.visit(
+        visit = hostile.visit(
             kind,
             MANY,
             apart=True,
@@ -96,11 +96,11 @@ def time_lost(zoo: Keeper) -> list[tuple[str, str, str]]:
 
 
 def main() -> None:
-    with keeper() as zoo:
+    with started() as hostile:
         print("benchmark: memory against hostile servers")
-        rows = memory(zoo)
+        rows = memory(hostile)
         print("benchmark: time lost to servers that hang")
-        rows += time_lost(zoo)
+        rows += time_lost(hostile)
     report = "\n".join(
         [
             "# Figures of runs against servers that misbehave",

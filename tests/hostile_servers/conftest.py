@@ -1,4 +1,4 @@
-"""The zoo: one good server for a worker, and a keeper for each test."""
+"""One good server for a worker, and for each test the hostile servers that relay to it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile_servers.keeping import Keeper, good_server
+from tests.hostile_servers.visits import HostileServers, good_server
 
 
 @pytest.fixture(scope="session")
@@ -17,5 +17,5 @@ def upstream() -> Iterator[str]:
 
 
 @pytest.fixture
-def zoo(upstream: str, tmp_path: Path, pytester: pytest.Pytester) -> Keeper:
-    return Keeper(upstream, tmp_path, pytester)
+def hostile(upstream: str, tmp_path: Path, pytester: pytest.Pytester) -> HostileServers:
+    return HostileServers(upstream, tmp_path, pytester)

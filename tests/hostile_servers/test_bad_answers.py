@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from tests.hostile_servers.keeping import MANY, TOUR, Keeper
+from tests.hostile_servers.visits import MANY, TOUR, HostileServers
 from tests.wire.hostile import HostileServer, http
 
 TARGET_LOST = 11
@@ -28,11 +28,13 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize(("kind", "habit", "words"), UNREADABLE)
-def test_what_cannot_be_read_is_no_verdict(zoo: Keeper, kind: str, habit: str, words: str) -> None:
+def test_what_cannot_be_read_is_no_verdict(
+    hostile: HostileServers, kind: str, habit: str, words: str
+) -> None:
     # On standard output the answer may still come after what is none, so that it is waited for.
     waits = kind == "stdio" and habit in ("not UTF-8", "html")
     timeout = 2 if waits else 20
-    visit = zoo.visit(kind, timeout=timeout, in_checks=True, times=1, do=habit, at="challenge")
+    visit = hostile.visit(kind, timeout=timeout, in_checks=True, times=1, do=habit, at="challenge")
     visit.expect_told()
     assert visit.shape == "..n..."
     assert visit.of("not verified")[0]["why"].startswith(f"{CHALLENGE}: {words}")
@@ -52,18 +54,18 @@ def test_what_cannot_be_read_is_no_verdict(zoo: Keeper, kind: str, habit: str, w
         ("http", "wrong type"),
     ],
 )
-def test_what_can_be_read_is_judged(zoo: Keeper, kind: str, habit: str) -> None:
+def test_what_can_be_read_is_judged(hostile: HostileServers, kind: str, habit: str) -> None:
     """Thousands of notifications first, requests of its own under ids such as 1e999 or null, a
     second answer, another type: the answer is there."""
-    visit = zoo.visit(kind, at="challenge", do=habit)
+    visit = hostile.visit(kind, at="challenge", do=habit)
     visit.expect_told()
     assert visit.shape == "......"
     assert visit.exit_code == 0
 
 
-def test_a_session_that_is_ended_is_opened_again(zoo: Keeper) -> None:
+def test_a_session_that_is_ended_is_opened_again(hostile: HostileServers) -> None:
     """404 for a session id, as the specification has it: what was under way is not judged."""
-    visit = zoo.visit(
+    visit = hostile.visit(
         "http",
         options=["--mcp-approval-protocol=2025-11-25"],
         in_checks=True,
@@ -77,16 +79,16 @@ def test_a_session_that_is_ended_is_opened_again(zoo: Keeper) -> None:
     assert visit.exit_code == TARGET_LOST
 
 
-def test_a_redirect_from_the_start_is_told(zoo: Keeper) -> None:
-    visit = zoo.visit("http", do="redirect")
+def test_a_redirect_from_the_start_is_told(hostile: HostileServers) -> None:
+    visit = hostile.visit("http", do="redirect")
     visit.expect_told()
     assert visit.exit_code == PREFLIGHT_FAILED
     assert "redirected to http://127.0.0.1:" in visit.text
 
 
-def test_a_success_without_the_deed_is_no_success(zoo: Keeper) -> None:
+def test_a_success_without_the_deed_is_no_success(hostile: HostileServers) -> None:
     """The answer says that the tool ran, the effects say that it did not."""
-    visit = zoo.visit("http", MANY, first=2, at="tools/call", tool="place_trade", do="lie")
+    visit = hostile.visit("http", MANY, first=2, at="tools/call", tool="place_trade", do="lie")
     visit.expect_told()
     assert set(visit.shape) == {"n"}
     assert "the honest call failed, so nothing follows: a result, tool not run" in visit.text
@@ -100,8 +102,8 @@ def test_a_success_without_the_deed_is_no_success(zoo: Keeper) -> None:
         ("many tools", "got 'place_trade', which the server does not list"),  # of sixty thousand
     ],
 )
-def test_a_list_of_tools_beyond_measure(zoo: Keeper, habit: str, words: str) -> None:
-    visit = zoo.visit("http", do=habit, at="tools/list")
+def test_a_list_of_tools_beyond_measure(hostile: HostileServers, habit: str, words: str) -> None:
+    visit = hostile.visit("http", do=habit, at="tools/list")
     visit.expect_told()
     assert words in visit.text
     assert visit.exit_code == PREFLIGHT_FAILED
@@ -109,10 +111,12 @@ def test_a_list_of_tools_beyond_measure(zoo: Keeper, habit: str, words: str) -> 
 
 @pytest.mark.parametrize("kind", ["stdio", "http"])
 @pytest.mark.parametrize("habit", ["ugly", "ugly error"])
-def test_nothing_that_a_server_says_is_obeyed(zoo: Keeper, kind: str, habit: str) -> None:
+def test_nothing_that_a_server_says_is_obeyed(
+    hostile: HostileServers, kind: str, habit: str
+) -> None:
     """Escape sequences, right-to-left marks and control characters in every text there is."""
     plan = {"at": "challenge", "first": 2} if habit == "ugly error" else {}
-    visit = zoo.visit(kind, options=["-vv", "-rA"], do=habit, **plan)
+    visit = hostile.visit(kind, options=["-vv", "-rA"], do=habit, **plan)
     visit.expect_told()
     if habit == "ugly":
         assert visit.shape == "......"
@@ -128,8 +132,8 @@ def test_nothing_that_a_server_says_is_obeyed(zoo: Keeper, kind: str, habit: str
         ("429", "slow down: it limits how often it is asked (Retry-After: 7)"),
     ],
 )
-def test_a_status_says_what_to_do(zoo: Keeper, status: str, words: str) -> None:
-    visit = zoo.visit("http", in_checks=True, times=1, do=status, at="challenge")
+def test_a_status_says_what_to_do(hostile: HostileServers, status: str, words: str) -> None:
+    visit = hostile.visit("http", in_checks=True, times=1, do=status, at="challenge")
     visit.expect_told()
     assert visit.shape == "..n..."
     why = visit.of("not verified")[0]["why"]
@@ -139,17 +143,17 @@ def test_a_status_says_what_to_do(zoo: Keeper, status: str, words: str) -> None:
     assert visit.exit_code == TARGET_LOST
 
 
-def test_one_that_is_asked_too_often_breaks_no_rule(zoo: Keeper) -> None:
+def test_one_that_is_asked_too_often_breaks_no_rule(hostile: HostileServers) -> None:
     """It answers "not now" where a refusal is due, and is well before and after."""
     plan = {"at": "tools/call", "tool": "place_trade", "in_checks": True, "first": 2, "times": 1}
-    visit = zoo.visit("http", TOUR[-1], **plan, do="429")
+    visit = hostile.visit("http", TOUR[-1], **plan, do="429")
     visit.expect_told()
     assert visit.shape == "n"
     assert "slow down" in visit.of("not verified")[0]["why"]
 
 
 @pytest.mark.parametrize("kind", ["stdio", "http"])
-def test_effects_that_become_unreadable(zoo: Keeper, kind: str) -> None:
+def test_effects_that_become_unreadable(hostile: HostileServers, kind: str) -> None:
     """Deep JSON where a list of effects was: the checks are not verified, and the run goes on."""
     looks: list[int] = []
 
@@ -159,7 +163,7 @@ def test_effects_that_become_unreadable(zoo: Keeper, kind: str) -> None:
 
     with HostileServer(behave) as server:
         option = f"--mcp-approval-effects={server.url}"
-        visit = zoo.visit(kind, effects=False, options=[option])
+        visit = hostile.visit(kind, effects=False, options=[option])
     visit.expect_told()
     assert len(looks) > 8
     assert "JSON with nesting or numbers beyond measure" in visit.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.hostile_servers.keeping import MANY, TOUR, Keeper
+from tests.hostile_servers.visits import MANY, TOUR, HostileServers
 
 TARGET_LOST = 11
 PREFLIGHT_FAILED = 10
@@ -23,19 +23,19 @@ POINTS = {
 """Each has worked before, in the preflight."""
 
 
-def test_a_death_in_a_look_at_honest_use_costs_no_check(zoo: Keeper) -> None:
+def test_a_death_in_a_look_at_honest_use_costs_no_check(hostile: HostileServers) -> None:
     """The tools are listed before the first check, which then meets a server started anew."""
     plan, _ = POINTS["listing"]
-    visit = zoo.visit("stdio", times=1, **plan)
+    visit = hostile.visit("stdio", times=1, **plan)
     visit.expect_told()
     assert visit.times("deaths") == 1
     assert visit.shape == "." * len(TOUR)
 
 
 @pytest.mark.parametrize("point", [one for one in POINTS if one != "listing"])
-def test_a_command_that_dies_once_is_started_again(zoo: Keeper, point: str) -> None:
+def test_a_command_that_dies_once_is_started_again(hostile: HostileServers, point: str) -> None:
     plan, before = POINTS[point]
-    visit = zoo.visit("stdio", times=1, **plan)
+    visit = hostile.visit("stdio", times=1, **plan)
     visit.expect_told()
     assert visit.shape == "." * before + "n" + "." * (len(TOUR) - before - 1)
     assert "command exited with 3: out of luck" in visit.last_word
@@ -45,9 +45,9 @@ def test_a_command_that_dies_once_is_started_again(zoo: Keeper, point: str) -> N
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_a_command_that_stays_dead_is_given_up(zoo: Keeper, point: str) -> None:
+def test_a_command_that_stays_dead_is_given_up(hostile: HostileServers, point: str) -> None:
     plan, before = POINTS[point]
-    visit = zoo.visit("stdio", *TOUR, MANY, stays_dead=True, **plan)
+    visit = hostile.visit("stdio", *TOUR, MANY, stays_dead=True, **plan)
     visit.expect_told()
     assert visit.shape == "." * before + "n" * (len(visit.verdicts) - before)
     assert len(visit.verdicts) > 15
@@ -59,18 +59,20 @@ def test_a_command_that_stays_dead_is_given_up(zoo: Keeper, point: str) -> None:
 
 
 @pytest.mark.parametrize("point", ["begin", "call, after its effect"])
-def test_a_server_that_is_started_again_by_others_is_found_again(zoo: Keeper, point: str) -> None:
+def test_a_server_that_is_started_again_by_others_is_found_again(
+    hostile: HostileServers, point: str
+) -> None:
     plan, before = POINTS[point]
-    visit = zoo.visit("supervised", times=1, **plan)
+    visit = hostile.visit("supervised", times=1, **plan)
     visit.expect_told()
     assert visit.shape == "." * before + "n" + "." * (len(TOUR) - before - 1)
     assert visit.exit_code == TARGET_LOST
 
 
 @pytest.mark.parametrize("point", ["opening", "challenge", "call, after its effect"])
-def test_a_server_that_stays_dead_is_given_up(zoo: Keeper, point: str) -> None:
+def test_a_server_that_stays_dead_is_given_up(hostile: HostileServers, point: str) -> None:
     plan, before = POINTS[point]
-    visit = zoo.visit("http", *TOUR, MANY, timeout=1, **plan)
+    visit = hostile.visit("http", *TOUR, MANY, timeout=1, **plan)
     visit.expect_told()
     assert visit.shape == "." * before + "n" * (len(visit.verdicts) - before)
     assert visit.last_word.startswith("the target is gone: http://127.0.0.1:")
@@ -80,17 +82,17 @@ def test_a_server_that_stays_dead_is_given_up(zoo: Keeper, point: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["stdio", "http"])
-def test_a_server_that_dies_before_anything_was_judged(zoo: Keeper, kind: str) -> None:
-    visit = zoo.visit(kind, at="opening", do="die", stays_dead=True)
+def test_a_server_that_dies_before_anything_was_judged(hostile: HostileServers, kind: str) -> None:
+    visit = hostile.visit(kind, at="opening", do="die", stays_dead=True)
     visit.expect_told()
     assert visit.exit_code == PREFLIGHT_FAILED
     assert visit.last_word == ""
     assert "mcp-approval  cannot speak to the target: " in visit.text
 
 
-def test_one_that_dies_in_every_check_is_given_up_in_the_end(zoo: Keeper) -> None:
+def test_one_that_dies_in_every_check_is_given_up_in_the_end(hostile: HostileServers) -> None:
     """It can be started each time, and then has nothing to say: that is no use either."""
-    visit = zoo.visit(
+    visit = hostile.visit(
         "stdio",
         "test_4_8_verification.py",
         rules=["4.8-01-evidence-present", "4.8-03-method"],
@@ -105,9 +107,9 @@ def test_one_that_dies_in_every_check_is_given_up_in_the_end(zoo: Keeper) -> Non
     assert visit.exit_code == TARGET_LOST
 
 
-def test_a_death_is_a_finding_where_it_answers_the_request(zoo: Keeper) -> None:
+def test_a_death_is_a_finding_where_it_answers_the_request(hostile: HostileServers) -> None:
     """It dies of one kind of request only, and is well before and after: that is its answer."""
-    visit = zoo.visit("stdio", TOUR[-1], effects=False, **CALL, do="die of no evidence")
+    visit = hostile.visit("stdio", TOUR[-1], effects=False, **CALL, do="die of no evidence")
     visit.expect_told()
     assert visit.exit_code == 1
     assert [one["verdict"] for one in visit.verdicts] == ["failed"]
@@ -116,23 +118,25 @@ def test_a_death_is_a_finding_where_it_answers_the_request(zoo: Keeper) -> None:
 
 @pytest.mark.parametrize("kind", ["stdio", "supervised"])
 @pytest.mark.parametrize("habit", ["die", "die after"])
-def test_one_that_dies_now_and_then_is_not_accused(zoo: Keeper, kind: str, habit: str) -> None:
+def test_one_that_dies_now_and_then_is_not_accused(
+    hostile: HostileServers, kind: str, habit: str
+) -> None:
     """At each second call, whatever it is about; here that is the one which must be refused. Asked
     again, the very call is answered, so that the death was no answer to it."""
     plan = {**CALL, "do": habit, "every": 2, "in_checks": True}
-    visit = zoo.visit(kind, TOUR[-1], effects=False, **plan)
+    visit = hostile.visit(kind, TOUR[-1], effects=False, **plan)
     visit.expect_told()
     assert visit.shape == "n"
     assert "; and then: asked the very same again, it did not break off: " in visit.last_word
     assert visit.exit_code == TARGET_LOST
 
 
-def test_what_was_judged_stands_beside_a_failure(zoo: Keeper) -> None:
+def test_what_was_judged_stands_beside_a_failure(hostile: HostileServers) -> None:
     """A rule that is broken decides the exit code; that the target was lost is still said."""
     replay = "test_8_2_exactly_once.py::test_a_replay_on_the_same_connection_gets_no_second_run"
     rules = ["4.8-01-evidence-present", "8.2.3-exactly-once"]
     plan = {**CALL, "do": "lie, then die", "in_checks": True, "first": 2}
-    visit = zoo.visit("stdio", TOUR[-1], replay, rules=rules, **plan)
+    visit = hostile.visit("stdio", TOUR[-1], replay, rules=rules, **plan)
     visit.expect_told()
     assert visit.exit_code == 1
     assert visit.shape == "Xn"
@@ -140,8 +144,8 @@ def test_what_was_judged_stands_beside_a_failure(zoo: Keeper) -> None:
     assert "out of luck" in visit.last_word
 
 
-def test_under_xdist_each_worker_gives_it_up(zoo: Keeper) -> None:
-    visit = zoo.visit(
+def test_under_xdist_each_worker_gives_it_up(hostile: HostileServers) -> None:
+    visit = hostile.visit(
         "http",
         *TOUR,
         MANY,
@@ -157,10 +161,10 @@ def test_under_xdist_each_worker_gives_it_up(zoo: Keeper) -> None:
     assert visit.exit_code == TARGET_LOST
 
 
-def test_tests_of_the_users_own_fail_with_one_line(zoo: Keeper) -> None:
+def test_tests_of_the_users_own_fail_with_one_line(hostile: HostileServers) -> None:
     """A skip would be as good as a pass to them."""
-    assert zoo.pytester is not None
-    path = zoo.pytester.makepyfile(
+    assert hostile.pytester is not None
+    path = hostile.pytester.makepyfile(
         """
         import pytest
 
@@ -169,7 +173,7 @@ def test_tests_of_the_users_own_fail_with_one_line(zoo: Keeper) -> None:
             assert approval.tools()
         """
     )
-    visit = zoo.visit(
+    visit = hostile.visit(
         "stdio", options=[str(path)], first=3, at="tools/list", do="die", stays_dead=True
     )
     assert visit.exit_code == 1

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.hostile_servers.keeping import SAFE, TOUR, Keeper
+from tests.hostile_servers.visits import SAFE, TOUR, HostileServers
 from tests.inner_runs import plugin_options
 from tests.spellings import SPELLINGS, pieces
 
@@ -56,7 +56,7 @@ def planted(text: str) -> dict[str, str]:
 
 
 def words(secrets: Mapping[str, str]) -> list[str]:
-    """What the animals say."""
+    """What the servers say."""
     found = [spell(secret) for secret in secrets.values() for spell in SPELLINGS.values()]
     for secret in secrets.values():
         for bound in BOUNDS:
@@ -101,11 +101,11 @@ def target_of(kind: str, target: str) -> str:
 
 
 class Visitor:
-    """Runs the suite on an animal that talks, and looks at all that is left."""
+    """Runs the suite on a hostile server that talks, and looks at all that is left."""
 
-    def __init__(self, zoo: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert zoo.pytester is not None
-        self.zoo, self.pytester, self.path = zoo, zoo.pytester, zoo.pytester.path
+    def __init__(self, hostile: HostileServers, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert hostile.pytester is not None
+        self.hostile, self.pytester, self.path = hostile, hostile.pytester, hostile.pytester.path
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(self.path / "summary.md"))
         monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
         monkeypatch.setenv("COLUMNS", "120")
@@ -118,7 +118,7 @@ class Visitor:
         secrets = planted(" ".join([target_of(kind, "stdio:env "), *options(), *more]))
         self.secrets = secrets
         told = words(secrets)
-        with self.zoo.animal(kind, words=told, **plan) as (target, _, _):
+        with self.hostile.server(kind, words=told, **plan) as (target, _, _):
             given = [f"--mcp-approval-target={target_of(kind, target)}", *options(), *more]
             given += [f"--mcp-approval-tool={SAFE}", "--mcp-approval-protocol=2026-07-28"]
             given += ["--mcp-approval-timeout=20", "--mcp-approval-write-baseline=known.toml"]
@@ -191,8 +191,8 @@ def inside(text: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def visitor(zoo: Keeper, monkeypatch: pytest.MonkeyPatch) -> Visitor:
-    return Visitor(zoo, monkeypatch)
+def visitor(hostile: HostileServers, monkeypatch: pytest.MonkeyPatch) -> Visitor:
+    return Visitor(hostile, monkeypatch)
 
 
 @pytest.mark.parametrize("more", [["-vv"], ["-s"]])

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.hostile_servers.keeping import MANY, TOUR, Keeper
+from tests.hostile_servers.visits import MANY, TOUR, HostileServers
 from tests.wire.hostile import HostileServer, drips
 
 TARGET_LOST = 11
 PREFLIGHT_FAILED = 10
 SECONDS = 2.0
-"""What the animals get for an answer. Enough for an honest one on a machine that is busy."""
+"""What the servers get for an answer. Enough for an honest one on a machine that is busy."""
 OVERHEAD = 2.0
 """For each affected check, on top of that."""
 
@@ -31,9 +31,11 @@ def lost_seconds(visit) -> list[float]:
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_a_command_that_hangs_costs_its_time_once_a_check(zoo: Keeper, point: str) -> None:
+def test_a_command_that_hangs_costs_its_time_once_a_check(
+    hostile: HostileServers, point: str
+) -> None:
     """Once: it is ended, started again, and judged from then on."""
-    visit = zoo.visit("stdio", timeout=SECONDS, times=1, do="hang", **POINTS[point])
+    visit = hostile.visit("stdio", timeout=SECONDS, times=1, do="hang", **POINTS[point])
     visit.expect_told()
     assert set(visit.shape) == {".", "n"}
     assert visit.shape.count("n") == 1
@@ -44,9 +46,9 @@ def test_a_command_that_hangs_costs_its_time_once_a_check(zoo: Keeper, point: st
 
 
 @pytest.mark.parametrize("kind", ["stdio", "http"])
-def test_one_that_hangs_for_good_is_given_up(zoo: Keeper, kind: str) -> None:
+def test_one_that_hangs_for_good_is_given_up(hostile: HostileServers, kind: str) -> None:
     """From some request on it answers nothing at all, not even a new opening."""
-    visit = zoo.visit(kind, MANY, timeout=SECONDS, first=32, do="hang")
+    visit = hostile.visit(kind, MANY, timeout=SECONDS, first=32, do="hang")
     visit.expect_told()
     judged = visit.shape.index("n")
     assert judged > 0
@@ -59,9 +61,11 @@ def test_one_that_hangs_for_good_is_given_up(zoo: Keeper, kind: str) -> None:
     assert visit.exit_code == TARGET_LOST
 
 
-def test_one_method_that_is_never_answered_is_waited_for_less_and_less(zoo: Keeper) -> None:
+def test_one_method_that_is_never_answered_is_waited_for_less_and_less(
+    hostile: HostileServers,
+) -> None:
     """All else is answered, so that it is not gone: but nobody waits a dozen times for nothing."""
-    visit = zoo.visit("http", MANY, timeout=SECONDS, first=2, do="mute", **CALL)
+    visit = hostile.visit("http", MANY, timeout=SECONDS, first=2, do="mute", **CALL)
     visit.expect_told()
     assert set(visit.shape) == {"n"}
     taken = lost_seconds(visit)
@@ -80,9 +84,9 @@ def test_one_method_that_is_never_answered_is_waited_for_less_and_less(zoo: Keep
         ("http", "drip"),
     ],
 )
-def test_talk_is_no_answer(zoo: Keeper, kind: str, habit: str) -> None:
+def test_talk_is_no_answer(hostile: HostileServers, kind: str, habit: str) -> None:
     """Notifications, comments or single bytes without end: the stated time counts, not the talk."""
-    visit = zoo.visit(kind, timeout=SECONDS, in_checks=True, times=1, do=habit, at="challenge")
+    visit = hostile.visit(kind, timeout=SECONDS, in_checks=True, times=1, do=habit, at="challenge")
     visit.expect_told()
     assert visit.shape == "..n..."
     assert lost_seconds(visit)[0] < SECONDS + OVERHEAD
@@ -92,10 +96,10 @@ def test_talk_is_no_answer(zoo: Keeper, kind: str, habit: str) -> None:
     assert visit.exit_code == TARGET_LOST
 
 
-def test_nobody_waits_for_effects_that_drip(zoo: Keeper) -> None:
+def test_nobody_waits_for_effects_that_drip(hostile: HostileServers) -> None:
     """The effects at a URL are read within the stated time, too."""
     with HostileServer(drips(b"HTTP/1.1 200 OK\r\n\r\n[", b" ")) as server:
-        visit = zoo.visit(
+        visit = hostile.visit(
             "http",
             *TOUR[:2],
             timeout=SECONDS,

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.default_signals import with_default_signals
-from tests.hostile_servers.keeping import MARK, processes_marked
+from tests.hostile_servers.visits import MARK, processes_marked
 from tests.inner_runs import plugin_options
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

@@ -1,7 +1,7 @@
-"""How the animals are kept: a good server that they relay to, and runs of the suite against them.
+"""Hostile servers, a good server that they relay to, and runs of the suite against them.
 
-Every process of an animal carries a mark in its environment, so that what it leaves behind is found
-wherever it went.
+Every process of a hostile server carries a mark in its environment, so that what it leaves behind
+is found wherever it went.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from typing import Any
 import pytest
 
 from tests.default_signals import with_default_signals
-from tests.hostile_servers.animal import IN_A_CHECK
+from tests.hostile_servers.relay import IN_A_CHECK
 from tests.inner_runs import Verdicts, bare_options, plugin_options
 
 ROOT = Path(__file__).parents[2]
-ANIMAL = Path(__file__).with_name("animal.py")
+RELAY = Path(__file__).with_name("relay.py")
 PYTHON = [sys.executable, "-S", "-E"]
-MARK = "ZOO_ANIMAL"
-SAFE = 'place_trade={"symbol":"ZOO","quantity":1}'
+MARK = "MCP_APPROVAL_TESTS_HOSTILE"
+SAFE = 'place_trade={"symbol":"ACME","quantity":1}'
 TOUR = (
     "test_4_2_annotation.py::test_required_is_the_literal_verified",
     "test_4_4_1_enrol_begin.py::test_the_options_are_what_a_browser_takes",
@@ -127,7 +127,7 @@ def processes_marked(mark: str) -> list[int]:
 
 @dataclass
 class Visit:
-    """A run of the suite against an animal, as its user saw it."""
+    """A run of the suite against a hostile server, as its user saw it."""
 
     exit_code: int
     text: str
@@ -154,7 +154,7 @@ class Visit:
         return lines[-1].removeprefix("mcp-approval  ") if lines else ""
 
     def times(self, what: str) -> int:
-        """How often the animal counted this."""
+        """How often the server counted this."""
         path = self.folder / what
         return path.stat().st_size if path.exists() else 0
 
@@ -168,7 +168,7 @@ class Visit:
 
 
 class InAChecksBody:
-    """Tells the animal when the body of a check runs."""
+    """Tells the server when the body of a check runs."""
 
     def __init__(self, folder: Path) -> None:
         self.mark = folder / IN_A_CHECK
@@ -182,8 +182,8 @@ class InAChecksBody:
             self.mark.unlink()
 
 
-class Keeper:
-    """Brings animals and the suite together."""
+class HostileServers:
+    """Brings hostile servers and the suite together."""
 
     def __init__(self, upstream: str, folder: Path, pytester: pytest.Pytester | None) -> None:
         self.upstream = upstream
@@ -191,7 +191,7 @@ class Keeper:
         self.pytester = pytester
 
     @contextlib.contextmanager
-    def animal(self, kind: str, **plan: Any) -> Iterator[tuple[str, str, Path]]:
+    def server(self, kind: str, **plan: Any) -> Iterator[tuple[str, str, Path]]:
         """A target to name, the mark of its processes, and the folder of its counts."""
         folder = self.folder / secrets.token_hex(4)
         folder.mkdir()
@@ -200,7 +200,7 @@ class Keeper:
                 plan["port"] = free.getsockname()[1]
         (folder / "plan.json").write_text(json.dumps({"upstream": self.upstream, **plan}))
         mark = folder.name
-        command = [*PYTHON, str(ANIMAL), kind, str(folder)]
+        command = [*PYTHON, str(RELAY), kind, str(folder)]
         if kind == "stdio":
             yield f"stdio:{shlex.join(['env', f'{MARK}={mark}', *command])}", mark, folder
             return
@@ -218,8 +218,8 @@ class Keeper:
         apart: bool = False,
         **plan: Any,
     ) -> Visit:
-        """One run. Whatever a command of the animal's leaves running is a failure of the test."""
-        with self.animal(kind, **plan) as (target, mark, folder):
+        """One run. Whatever a command of the server's leaves running is a failure of the test."""
+        with self.server(kind, **plan) as (target, mark, folder):
             given = [f"--mcp-approval-target={target}", f"--mcp-approval-timeout={timeout}"]
             given += [f"--mcp-approval-launch-timeout={timeout}"]
             given += [f"--mcp-approval-tool={SAFE}", "--mcp-approval-clock=none"]
@@ -262,7 +262,7 @@ class Keeper:
         return Visit(done.returncode, done.stdout.decode("utf-8", "replace"), 0, folder, peak=peak)
 
     def interrupted(self, target: str, folder: Path, mark: str) -> tuple[int, str]:
-        """A run that gets Ctrl-C once the animal has shown its habit: exit code and output."""
+        """A run that gets Ctrl-C once the server has shown its habit: exit code and output."""
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugin_options()]
         command += [f"--mcp-approval-target={target}", f"--mcp-approval-tool={SAFE}"]
         command += ["--mcp-approval-clock=none", "--mcp-approval-timeout=60"]

@@ -1,10 +1,10 @@
 """A server that is healthy until it is not: a relay to a good server, with one bad habit.
 
-    python -S -E animal.py stdio|http FOLDER
+    python -S -E relay.py stdio|http FOLDER
 
 FOLDER/plan.json says at which method, from which request of it on and how often the habit shows;
-the counts are kept in FOLDER, so that they outlive the animal's own deaths. Standard library only,
-so that it starts at once. What it relays to lives on: a death costs the animal, not the state.
+the counts are kept in FOLDER, so that they outlive the server's own deaths. Standard library only,
+so that it starts at once. What it relays to lives on: a death costs the server, not the state.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Json = dict[str, Any]
 
 
 class Death(BaseException):
-    """The animal ends here."""
+    """The server ends here."""
 
 
 class Plan:
@@ -128,7 +128,7 @@ class Upstream:
         return answer.status, found, text
 
 
-class Animal:
+class Relay:
     """What both kinds share: the habits that are words rather than ways of speaking."""
 
     def __init__(self, plan: Plan) -> None:
@@ -259,7 +259,7 @@ def offspring(plan: Plan) -> None:
 # ---- standard input and output
 
 
-class StdioAnimal(Animal):
+class StdioRelay(Relay):
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self.session: dict[str, str] = {}
@@ -358,7 +358,7 @@ def _flood_errors() -> None:
 # ---- HTTP
 
 
-class HttpAnimal(Animal):
+class HttpRelay(Relay):
     def serve(self) -> None:
         with HostileServer(self.behave, self.plan.port) as server:
             sys.stdout.write(server.url + "\n")
@@ -472,11 +472,11 @@ class HttpAnimal(Animal):
 
 
 def supervise(plan: Plan) -> None:
-    """An HTTP animal that is started again whenever it has died, on the same port."""
+    """An HTTP server that is started again whenever it has died, on the same port."""
     while True:
         child = os.fork()
         if child == 0:
-            HttpAnimal(plan).serve()
+            HttpRelay(plan).serve()
         os.waitpid(child, 0)
 
 
@@ -487,11 +487,11 @@ def main() -> None:
     if kind == "stdio":
         if plan.stays_dead and (folder / "deaths").exists():
             sys.exit("out of luck for good")
-        StdioAnimal(plan).serve()
+        StdioRelay(plan).serve()
     elif kind == "supervised":
         supervise(plan)
     else:
-        HttpAnimal(plan).serve()
+        HttpRelay(plan).serve()
 
 
 if __name__ == "__main__":
