@@ -11,7 +11,7 @@ from pytest_mcp_approval.families.execution_tokens.token_making import (
     canonical,
     sign,
 )
-from pytest_mcp_approval.families.execution_tokens.verifier_access import PortError
+from pytest_mcp_approval.families.execution_tokens.verifier_access import VerifierError
 
 
 def _scopes(executions):
@@ -63,8 +63,8 @@ def test_the_arbiter_signs_the_same_string(executions):
     executions.need_secret()
     driver = executions.driver
     try:
-        token = executions.port.approve(driver.content, "exec \u00fc", [driver.table.host], 60)
-    except PortError as error:
+        token = executions.verifier.approve(driver.content, "exec \u00fc", [driver.table.host], 60)
+    except VerifierError as error:
         raise NotVerified(str(error)) from error
     if token is None:
         raise NotApplicable("the target approves nothing, it only verifies")

@@ -32,7 +32,7 @@ def test_every_byte_of_the_content_counts(executions):
     executions.honest()
     content = executions.driver.content
     changed = {"nothing": b"", "a line end more": content + b"\n", "a blank more": b" " + content}
-    if executions.port.binary:
+    if executions.verifier.binary:
         changed |= {"a null byte more": content + b"\0", "bytes that are no UTF-8": b"\xff\xfe"}
         if content.endswith(b"\n"):
             changed["a carriage return"] = content[:-1] + b"\r\n"
@@ -75,7 +75,7 @@ def test_no_spelling_of_the_hash_lets_another_content_pass(executions):
 
 @requirement("execution_tokens/content-at-execution")
 def test_any_bytes_can_be_approved(executions):
-    if not executions.port.binary:
+    if not executions.verifier.binary:
         raise NotApplicable("content is text here")
     content = b"\x00\xff bytes \r\n\n"
     answer = executions.execute(executions.token(content=content), content=content)
@@ -104,9 +104,9 @@ def _expect_only_approved(executions, answer, how):
 @requirement("execution_tokens/content-at-execution")
 def test_a_second_look_at_the_content_is_not_executed(executions):
     """A pipe in place of the file: who reads it a second time gets other bytes."""
-    port = executions.command
+    verifier = executions.command
     executions.honest()
-    pipe = port.folder / "pipe"
+    pipe = verifier.folder / "pipe"
     os.mkfifo(pipe)
     contents = [executions.driver.content] + [executions.other_content] * 3
 
@@ -122,7 +122,7 @@ def test_a_second_look_at_the_content_is_not_executed(executions):
             while not done.is_set() and _has_reader(pipe):
                 time.sleep(0.0005)
 
-    answer = port.ask_about(executions.driver.question(executions.token()), pipe, feed)
+    answer = verifier.ask_about(executions.driver.request(executions.token()), pipe, feed)
     _expect_only_approved(executions, answer, "another one for who reads it twice")
 
 
@@ -147,12 +147,12 @@ def _has_reader(pipe):
 @pytest.mark.parametrize("how", ["a file that is replaced", "a link that is turned"])
 def test_content_that_changes_all_the_time_runs_as_approved_or_not(executions, how):
     """Between two files, thousands of times a second: what runs is the approved one, or nothing."""
-    port = executions.command
+    verifier = executions.command
     executions.honest()
-    files = [port.folder / "approved", port.folder / "other"]
+    files = [verifier.folder / "approved", verifier.folder / "other"]
     files[0].write_bytes(executions.driver.content)
     files[1].write_bytes(executions.other_content)
-    content, fresh = port.folder / "content", port.folder / "fresh"
+    content, fresh = verifier.folder / "content", verifier.folder / "fresh"
 
     def put(file):
         fresh.unlink(missing_ok=True)
@@ -168,5 +168,5 @@ def test_content_that_changes_all_the_time_runs_as_approved_or_not(executions, h
 
     put(files[0])
     for _ in range(TRIES):
-        answer = port.ask_about(executions.driver.question(executions.token()), content, turn)
+        answer = verifier.ask_about(executions.driver.request(executions.token()), content, turn)
         _expect_only_approved(executions, answer, f"in {how}")

@@ -9,7 +9,7 @@ import pytest
 
 import pytest_mcp_approval
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.execution_tokens.command_verifier import CommandPort
+from pytest_mcp_approval.families.execution_tokens.command_verifier import CommandVerifier
 from pytest_mcp_approval.families.execution_tokens.corpus import NAMED, WITHOUT_NUMBERS, generated
 from pytest_mcp_approval.families.execution_tokens.token_making import FAULTY_SIGNING
 from pytest_mcp_approval.target import open_target
@@ -30,12 +30,12 @@ def _corpus(executions):
     keeps = executions.table.token_as == "text" or not executions.target.speaks_mcp
     scopes = {name: NAMED[name] for name in (NAMED if keeps else WITHOUT_NUMBERS)}
     if keeps:
-        scopes |= generated(60 if executions.port.quick else SAMPLES)
+        scopes |= generated(60 if executions.verifier.quick else SAMPLES)
     wrong = [FAULTY_SIGNING["compact JSON"], FAULTY_SIGNING["a line end after it"]]
     found = {}
     for number, (name, scope) in enumerate(scopes.items()):
         found[name] = (executions.token(scope=scope), True)
-        if executions.port.quick or number % 4 == 0:
+        if executions.verifier.quick or number % 4 == 0:
             token = executions.token(scope=scope, signing=wrong[number % 2])
             found[f"{name}, another string signed"] = (token, False)
     return found
@@ -94,4 +94,4 @@ def _few(executions):
 
 def _command(target, executions):
     table = replace(executions.table, secret_environment="EXECUTION_TOKEN_SECRET")
-    return CommandPort(target, table, secret=executions.driver.secret)
+    return CommandVerifier(target, table, secret=executions.driver.secret)

@@ -86,12 +86,12 @@ def test_without_a_clear_end_it_is_refused(executions):
 @pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Kiritimati"])
 def test_the_zone_of_the_machine_is_no_matter(executions, zone):
     executions.need_secret()
-    if executions.port.in_this_process:
+    if executions.verifier.in_this_process:
         raise NotApplicable("it runs in the suite's own process, in its time zone")
-    port = executions.port.in_zone(zone)
-    if port is None:
+    verifier = executions.verifier.in_zone(zone)
+    if verifier is None:
         raise NotVerified("needs a verifier that the suite starts, in another time zone")
-    other = executions.over(port, "another time zone")
+    other = executions.over(verifier, "another time zone")
     now = executions.driver.now()
     other.expect_accepted(
         other.execute(other.token(expires_at=written(now + HOUR))),

@@ -1,9 +1,9 @@
 """A token executes once: at once, later, elsewhere, after a restart, and for many at a time."""
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
-from pytest_mcp_approval.families.execution_tokens.command_verifier import CommandPort
+from pytest_mcp_approval.families.execution_tokens.command_verifier import CommandVerifier
 from pytest_mcp_approval.families.execution_tokens.token_making import FAULTY_SIGNING
-from pytest_mcp_approval.families.execution_tokens.verifier_access import PortError
+from pytest_mcp_approval.families.execution_tokens.verifier_access import VerifierError
 
 RUNNERS = 8
 
@@ -33,7 +33,7 @@ def test_the_second_time_it_is_refused(executions):
 @requirement("execution_tokens/nonce-replay")
 def test_after_others_it_is_still_refused(executions):
     """The log remembers more than the last one."""
-    tokens = [_spent(executions) for _ in range(30 if executions.port.quick else 4)]
+    tokens = [_spent(executions) for _ in range(30 if executions.verifier.quick else 4)]
     executions.expect_all_refused(
         {"others executed since": tokens[0], "one executed since": tokens[-2]},
         sent="a spent token",
@@ -43,10 +43,10 @@ def test_after_others_it_is_still_refused(executions):
 @requirement("execution_tokens/nonce-replay")
 def test_elsewhere_it_is_refused(executions):
     """Another process, or another session, over the same log."""
-    port = executions.port.another()
-    if port is None:
+    verifier = executions.verifier.another()
+    if verifier is None:
         raise NotApplicable("a pipe has one session, and there is no replica")
-    other = executions.over(port, "another process or session")
+    other = executions.over(verifier, "another process or session")
     token = _spent(executions)
     other.expect_refused(other.execute(token), sent="a spent token, by another process or session")
     other.honest()
@@ -103,19 +103,19 @@ def test_after_two_restarts_it_serves_once(executions):
 @requirement("execution_tokens/nonce-restart")
 def test_killed_right_after_the_execution_it_is_spent(executions):
     """The verifier gets kill -9 as soon as the content has run; then it is asked again."""
-    if executions.port.in_this_process:
+    if executions.verifier.in_this_process:
         raise NotApplicable("it runs in the suite's own process")
     executions.honest()
     token = executions.token()
-    if isinstance(executions.port, CommandPort):
-        answer = executions.command.ask_dying(executions.driver.question(token))
+    if isinstance(executions.verifier, CommandVerifier):
+        answer = executions.command.ask_dying(executions.driver.request(token))
         if not answer.ran:
             raise NotVerified(f"nothing was executed before the kill: {answer.describe()}")
     else:
         _spent(executions, token)
         try:
-            executions.port.restart(kill=True)
-        except PortError as error:
+            executions.verifier.restart(kill=True)
+        except VerifierError as error:
             raise NotVerified(f"needs a process that can be killed: {error}") from error
     executions.expect_refused(
         executions.execute(token), sent="a token whose verifier was killed (kill -9) after its run"
@@ -131,7 +131,7 @@ def test_of_many_at_once_one_executes(executions):
     """Over HTTP the last bytes of all requests leave together; commands are started together; on a
     pipe, all are written at once and a race without a second winner is weak evidence."""
     executions.honest()
-    for _ in range(3 if executions.port.quick else 1):
+    for _ in range(3 if executions.verifier.quick else 1):
         answers = executions.execute_together(executions.token(), RUNNERS)
         accepted = sum(answer.accepted for answer in answers)
         ran = answers[0].ran
@@ -204,8 +204,8 @@ def test_the_arbiter_gives_a_nonce(executions):
     found = []
     for _ in range(5):
         try:
-            token = executions.port.approve(driver.content, driver.table.action, [], 60)
-        except PortError as error:
+            token = executions.verifier.approve(driver.content, driver.table.action, [], 60)
+        except VerifierError as error:
             raise NotVerified(str(error)) from error
         if token is None:
             raise NotApplicable("the target approves nothing, it only verifies")

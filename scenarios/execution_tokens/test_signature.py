@@ -24,7 +24,7 @@ def _same_meaning(field, before, after):
 
 def _some(executions, cases):
     """All of them where asking is quick; else a few, the same in every run."""
-    cases, most = list(cases), executions.port.samples
+    cases, most = list(cases), executions.verifier.samples
     if most is None or most >= len(cases):
         return cases
     return random.Random(6).sample(cases, most)

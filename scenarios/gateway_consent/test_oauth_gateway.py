@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.gateway_consent.people import surfer_for
+from pytest_mcp_approval.families.gateway_consent.people import form_client_for
 from pytest_mcp_approval.families.gateway_consent.vocabulary import AAI_TOOLS, Choice
 
 # ---- aai-tools-only-consented
@@ -104,7 +104,7 @@ def _under_way(apps, client, app="oauth"):
     apps.double.holds = True
     tool = apps.app_tool(app)
     needed = apps.needing(client, tool)
-    browser = surfer_for(apps.target)
+    browser = form_client_for(apps.target)
     browser.get(needed.auth_url)
     seen = apps.double.seen(app, f"/{app}/authorize")
     if not seen or "redirectUri" not in seen[-1].form:
@@ -207,7 +207,7 @@ def test_another_browser_brings_no_answer(consents):
     _honest(apps, apps.client("Honest"))
     client = apps.client()
     tool, asked, browser = _under_way(apps, client)
-    surfer_for(apps.target).get(apps.double.way_back(asked))
+    form_client_for(apps.target).get(apps.double.way_back(asked))
     sent = "the app's answer, brought by another browser"
     if urlsplit(browser.visited[0].url).netloc == urlsplit(apps.double.url()).netloc:
         # Reading: authUrl is the app's own address, so that the gateway never met the browser.

@@ -22,7 +22,7 @@ def _is_at(url, end_point):
     return url.partition("?")[0] == end_point.partition("?")[0]
 
 
-def _at_the_app(consents, looks, client):
+def _at_the_app(consents, rendered_page, client):
     """A tool that was consented to, and the browser at its app's question."""
     oauth = consents.oauth().oauth
     for tool in consents.tools():
@@ -32,8 +32,8 @@ def _at_the_app(consents, looks, client):
         needed = client.call(tool)
         if not needed.needs_authorization:
             continue
-        looks.open(needed.auth_url)
-        requests = [url for url in looks.requested if _is_at(url, oauth.authorize)]
+        rendered_page.open(needed.auth_url)
+        requests = [url for url in rendered_page.requested if _is_at(url, oauth.authorize)]
         if requests:
             return tool, _parameters(requests[-1]), oauth
     raise NotVerified(
@@ -43,9 +43,9 @@ def _at_the_app(consents, looks, client):
 
 
 @requirement("gateway_consent/oauth-authorize")
-def test_the_gateways_request_is_whole(consents, looks):
+def test_the_gateways_request_is_whole(consents, rendered_page):
     """As the browser sends it."""
-    tool, asked, oauth = _at_the_app(consents, looks, consents.client())
+    tool, asked, oauth = _at_the_app(consents, rendered_page, consents.client())
     right = {
         "responseType": asked.get("responseType") == "code",
         "clientId": asked.get("clientId") == oauth.client,
@@ -71,11 +71,11 @@ def test_the_gateways_request_is_whole(consents, looks):
 
 
 @requirement("gateway_consent/oauth-authorize")
-def test_every_request_has_a_state_and_a_challenge_of_its_own(consents, looks):
+def test_every_request_has_a_state_and_a_challenge_of_its_own(consents, rendered_page):
     """What is the same twice can be guessed or used again."""
-    _, first, _ = _at_the_app(consents, looks, consents.client("First"))
-    looks.requested.clear()
-    _, second, _ = _at_the_app(consents, looks, consents.client("Second"))
+    _, first, _ = _at_the_app(consents, rendered_page, consents.client("First"))
+    rendered_page.requested.clear()
+    _, second, _ = _at_the_app(consents, rendered_page, consents.client("Second"))
     for name in ("state", "codeChallenge"):
         consents.expect(
             first.get(name) != second.get(name),
@@ -86,15 +86,17 @@ def test_every_request_has_a_state_and_a_challenge_of_its_own(consents, looks):
 
 
 @requirement("gateway_consent/oauth-authorize")
-def test_the_whole_way_there_and_back(consents, looks):
+def test_the_whole_way_there_and_back(consents, rendered_page):
     """Allow is pressed; the browser comes back with a code and the same state; the call is
     served."""
     client = consents.client()
-    tool, asked, oauth = _at_the_app(consents, looks, client)
-    button = looks.page.get_by_role("button", name=consents.driver.table.page.allow, exact=True)
-    with looks.page.expect_navigation():
+    tool, asked, oauth = _at_the_app(consents, rendered_page, client)
+    button = rendered_page.page.get_by_role(
+        "button", name=consents.driver.table.page.allow, exact=True
+    )
+    with rendered_page.page.expect_navigation():
         button.click()
-    back = [url for url in looks.requested if _is_at(url, oauth.redirect)]
+    back = [url for url in rendered_page.requested if _is_at(url, oauth.redirect)]
     answer = _parameters(back[-1]) if back else {}
     consents.expect(
         bool(answer.get("code")) and answer.get("state") == asked.get("state"),
@@ -114,15 +116,15 @@ def test_the_whole_way_there_and_back(consents, looks):
 
 
 @requirement("gateway_consent/oauth-authorize")
-def test_the_page_lists_the_tools(consents, looks):
+def test_the_page_lists_the_tools(consents, rendered_page):
     """Those of aaiTools, each of them, and no other tool of the app."""
     client = consents.oauth()
     tools = client.oauth.tools
     told: dict[str, int] = {}
     for chosen in (tools, tools[:1]):
         asked = client.parameters("v" * 64, **{AAI_TOOLS: ",".join(chosen)})
-        looks.open(client.address(asked))
-        text = looks.text()
+        rendered_page.open(client.address(asked))
+        text = rendered_page.text()
         missing = [name for name in chosen if name not in text]
         # A name may be a word of the page too, or a part of another name: then it stands there
         # less often than when it was listed.

@@ -19,22 +19,22 @@ from pytest_mcp_approval.families.gateway_consent.vocabulary import (
 # ---- dialog-fields
 
 
-def _expect_shown(consents, looks, what, text, sent):
+def _expect_shown(consents, rendered_page, what, text, sent):
     consents.expect(
-        looks.shows(text),
+        rendered_page.shows(text),
         sent=sent,
         expected=f"{what} on the page: {shown(text, 80)}",
-        got=f"the page shows {shown(looks.text(), 300)}",
+        got=f"the page shows {shown(rendered_page.text(), 300)}",
     )
 
 
 @requirement("gateway_consent/dialog-fields")
-def test_the_page_shows_what_is_asked(consents, looks):
+def test_the_page_shows_what_is_asked(consents, rendered_page):
     """Who asks, for which tool of which app, and what it does and takes."""
     client = consents.client("Claude Desktop")
     for tool in (consents.tool, consents.other_app(consents.tool)):
         asked = consents.asked(client, tool)
-        looks.open(asked.consent_url)
+        rendered_page.open(asked.consent_url)
         sent = f"the page of {tool.name}"
         fields = {
             "the caller's name": client.name,
@@ -50,7 +50,7 @@ def test_the_page_shows_what_is_asked(consents, looks):
             if isinstance(described, str):
                 fields[f"the description of {name}"] = described
         for what, text in fields.items():
-            _expect_shown(consents, looks, what, text, sent)
+            _expect_shown(consents, rendered_page, what, text, sent)
 
 
 @requirement("gateway_consent/dialog-fields", needs=[])
@@ -97,20 +97,20 @@ def test_a_dialog_shows_what_is_asked(consents):
 
 
 @requirement("gateway_consent/dialog-fields")
-def test_the_page_has_three_choices_and_a_box(consents, looks):
+def test_the_page_has_three_choices_and_a_box(consents, rendered_page):
     asked = consents.asked(consents.client(), consents.tool)
-    looks.open(asked.consent_url)
+    rendered_page.open(asked.consent_url)
     words = consents.driver.table.page
     for choice in Choice:
         name = words.button(choice)
-        button = looks.page.get_by_role("button", name=name, exact=True)
+        button = rendered_page.page.get_by_role("button", name=name, exact=True)
         consents.expect(
             button.count() == 1 and button.is_visible() and button.is_enabled(),
             sent=f"the page of {consents.tool.name}",
             expected=f"a button {name!r}",
             got=f"{button.count()} of that name",
         )
-    box = looks.page.get_by_role("checkbox", name=words.remember)
+    box = rendered_page.page.get_by_role("checkbox", name=words.remember)
     consents.expect(
         box.count() == 1 and box.is_visible() and box.is_enabled(),
         sent=f"the page of {consents.tool.name}",
@@ -123,12 +123,12 @@ def test_the_page_has_three_choices_and_a_box(consents, looks):
 
 @requirement("gateway_consent/dialog-fields")
 @pytest.mark.parametrize("choice", list(Choice), ids=str)
-def test_what_is_pressed_there_counts(consents, looks, choice):
+def test_what_is_pressed_there_counts(consents, rendered_page, choice):
     """Ticked and pressed in the browser; then the client calls again."""
     tool, client = consents.tool, consents.client()
     asked = consents.asked(client, tool)
-    looks.open(asked.consent_url)
-    BrowserPerson(looks.page, consents.target, consents.driver.table.page).press(
+    rendered_page.open(asked.consent_url)
+    BrowserPerson(rendered_page.page, consents.target, consents.driver.table.page).press(
         choice, remember=True
     )
     sent = f"{tool.name}, after {consents.driver.table.page.button(choice)!r} in a browser"
@@ -140,11 +140,11 @@ def test_what_is_pressed_there_counts(consents, looks, choice):
 
 
 @requirement("gateway_consent/dialog-fields")
-def test_what_is_not_ticked_is_not_kept(consents, looks):
+def test_what_is_not_ticked_is_not_kept(consents, rendered_page):
     tool, client = consents.tool, consents.client()
     asked = consents.asked(client, tool)
-    looks.open(asked.consent_url)
-    BrowserPerson(looks.page, consents.target, consents.driver.table.page).press(
+    rendered_page.open(asked.consent_url)
+    BrowserPerson(rendered_page.page, consents.target, consents.driver.table.page).press(
         Choice.TOOL, remember=False
     )
     sent = f"{tool.name}, pressed without a tick in a browser"
@@ -182,23 +182,23 @@ FIELDS = (
 )
 
 
-def _page_of(consents, looks, texts, caller):
+def _page_of(consents, rendered_page, texts, caller):
     """The page about a tool of such an app."""
     other = consents.with_descriptors([_app(texts)])
     name = tool_name(texts["app id"], texts["tool name"])
     tool = SafeTool(name, texts["app id"], texts["tool name"], {}, Kind.DESKTOP)
     asked = other.asked(other.named(caller), tool)
-    looks.open(asked.consent_url)
+    rendered_page.open(asked.consent_url)
     return other, tool
 
 
 @requirement("gateway_consent/dialog-fields", needs=["browser", "apps"])
-def test_the_page_shows_what_the_tool_returns(consents, looks):
+def test_the_page_shows_what_the_tool_returns(consents, rendered_page):
     """And every other text of an app of the suite's own."""
     texts = {field: f"the {field} of the suite" for field in FIELDS}
-    other, tool = _page_of(consents, looks, texts, consents.fresh("Cursor"))
+    other, tool = _page_of(consents, rendered_page, texts, consents.fresh("Cursor"))
     for field, text in texts.items():
-        _expect_shown(other, looks, field, text, f"the page of {tool.name}")
+        _expect_shown(other, rendered_page, field, text, f"the page of {tool.name}")
 
 
 # ---- dialog-injection
@@ -216,36 +216,36 @@ MARKUP = {
 
 @requirement("gateway_consent/dialog-injection", needs=["browser", "apps"])
 @pytest.mark.parametrize("what", MARKUP)
-def test_markup_is_shown_as_text(consents, looks, what):
+def test_markup_is_shown_as_text(consents, rendered_page, what):
     """In every field that an app or a client can write."""
     texts = {field: f"{field} {MARKUP[what]}" for field in FIELDS}
     caller = f"caller {consents.mark} {MARKUP[what]}"
-    other, _ = _page_of(consents, looks, texts, caller)
+    other, _ = _page_of(consents, rendered_page, texts, caller)
     sent = f"the page of a tool whose texts hold {what}"
-    found = looks.injected()
+    found = rendered_page.injected()
     other.expect(
         not found, sent=sent, expected="nothing but text", got=f"it made {', '.join(found[:4])}"
     )
     for field, text in {**texts, "caller": caller}.items():
-        _expect_shown(other, looks, field, text, sent)
+        _expect_shown(other, rendered_page, field, text, sent)
 
 
 @requirement("gateway_consent/dialog-injection")
-def test_markup_in_a_clients_name_is_shown_as_text(consents, looks):
+def test_markup_in_a_clients_name_is_shown_as_text(consents, rendered_page):
     """The one text that any client can write, on any gateway."""
     for what, markup in MARKUP.items():
         caller = f"caller {consents.mark} {markup}"
         asked = consents.asked(consents.named(caller), consents.tool)
-        looks.open(asked.consent_url)
+        rendered_page.open(asked.consent_url)
         sent = f"the page of {consents.tool.name} for a client whose name holds {what}"
-        found = looks.injected()
+        found = rendered_page.injected()
         consents.expect(
             not found,
             sent=sent,
             expected="nothing but text",
             got=f"it made {', '.join(found[:4])}",
         )
-        _expect_shown(consents, looks, "the caller's name", caller, sent)
+        _expect_shown(consents, rendered_page, "the caller's name", caller, sent)
 
 
 BIDI = {
@@ -258,11 +258,11 @@ BIDI = {
 
 @requirement("gateway_consent/dialog-injection", needs=["browser", "apps"])
 @pytest.mark.parametrize("what", BIDI)
-def test_direction_marks_turn_nothing_around(consents, looks, what):
+def test_direction_marks_turn_nothing_around(consents, rendered_page, what):
     """A name must not be read otherwise than it is written, nor turn its neighbours around."""
     texts = {field: f"{field} {BIDI[what]}" for field in FIELDS}
-    other, _ = _page_of(consents, looks, texts, f"caller {consents.mark} {BIDI[what]}")
-    turned = looks.backwards()
+    other, _ = _page_of(consents, rendered_page, texts, f"caller {consents.mark} {BIDI[what]}")
+    turned = rendered_page.backwards()
     other.expect(
         not turned,
         sent=f"the page of a tool whose texts hold {what} of direction",
@@ -270,15 +270,17 @@ def test_direction_marks_turn_nothing_around(consents, looks, what):
         got=f"from right to left: {', '.join(turned)}",
     )
     for field in FIELDS:
-        _expect_shown(other, looks, field, f"{field} abc", f"the page, with {what} in its texts")
+        _expect_shown(
+            other, rendered_page, field, f"{field} abc", f"the page, with {what} in its texts"
+        )
 
 
 @requirement("gateway_consent/dialog-injection")
-def test_a_direction_mark_in_a_clients_name_turns_nothing_around(consents, looks):
+def test_a_direction_mark_in_a_clients_name_turns_nothing_around(consents, rendered_page):
     for what, text in BIDI.items():
         asked = consents.asked(consents.named(f"caller {consents.mark} {text}"), consents.tool)
-        looks.open(asked.consent_url)
-        turned = looks.backwards()
+        rendered_page.open(asked.consent_url)
+        turned = rendered_page.backwards()
         consents.expect(
             not turned,
             sent=f"the page of {consents.tool.name} for a client whose name holds {what}",
@@ -296,22 +298,24 @@ LONG = {
 
 @requirement("gateway_consent/dialog-injection", needs=["browser", "apps"])
 @pytest.mark.parametrize("what", LONG)
-def test_long_texts_leave_everything_in_reach(consents, looks, what):
+def test_long_texts_leave_everything_in_reach(consents, rendered_page, what):
     """Their ends can be seen, the rest of the page as well, and the choices can be pressed."""
     texts = {field: f"{field} begins" for field in FIELDS}
     for field in ("tool description", "parameter description", "returns"):
         texts[field] = f"{field} begins {LONG[what]} {field} ends"
     long_name = "N" * 1500
     texts["app name"] = f"app name begins {long_name} ends"
-    other, tool = _page_of(consents, looks, texts, f"caller {consents.mark} {long_name} ends")
+    other, tool = _page_of(
+        consents, rendered_page, texts, f"caller {consents.mark} {long_name} ends"
+    )
     sent = f"the page of a tool whose texts are long ({what})"
     for field in FIELDS:
-        _expect_shown(other, looks, field, f"{field} begins", sent)
+        _expect_shown(other, rendered_page, field, f"{field} begins", sent)
     for field in ("tool description", "parameter description", "returns"):
-        _expect_shown(other, looks, f"the end of {field}", f"{field} ends", sent)
-    if looks.too_wide():
-        other.warn(f"{sent}: the page is {looks.too_wide()} pixels wider than the window")
-    BrowserPerson(looks.page, other.target, other.driver.table.page).press(
+        _expect_shown(other, rendered_page, f"the end of {field}", f"{field} ends", sent)
+    if rendered_page.too_wide():
+        other.warn(f"{sent}: the page is {rendered_page.too_wide()} pixels wider than the window")
+    BrowserPerson(rendered_page.page, other.target, other.driver.table.page).press(
         Choice.DENY, remember=True
     )
     answer = other.named(f"caller {consents.mark} {long_name} ends").call(tool)

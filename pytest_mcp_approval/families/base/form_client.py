@@ -22,12 +22,12 @@ _MOST_REDIRECTS = 10
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
-class SurfingError(DriverError):
+class FormClientError(DriverError):
     """A page could not be had or does not have what it should; one line says so."""
 
 
 @dataclass
-class Control:
+class FormControl:
     """A field or a button of a form."""
 
     kind: str
@@ -52,9 +52,9 @@ class Form:
 
     action: str = ""
     method: str = "get"
-    controls: list[Control] = field(default_factory=list)
+    controls: list[FormControl] = field(default_factory=list)
 
-    def button(self, text: str) -> Control | None:
+    def button(self, text: str) -> FormControl | None:
         return next(
             (
                 one
@@ -64,16 +64,16 @@ class Form:
             None,
         )
 
-    def box(self, text: str) -> Control | None:
+    def box(self, text: str) -> FormControl | None:
         boxes = [one for one in self.controls if one.kind == "checkbox"]
         return next((one for one in boxes if _plain(text) in _plain(one.label)), None)
 
-    def fields(self) -> list[Control]:
+    def fields(self) -> list[FormControl]:
         """Those that a person types into."""
         typed = ("text", "password", "textarea", "search", "email", "url")
         return [one for one in self.controls if one.kind in typed and not one.disabled]
 
-    def members(self, pressed: Control | None) -> list[tuple[str, str]]:
+    def members(self, pressed: FormControl | None) -> list[tuple[str, str]]:
         """What a browser would send."""
         found = []
         for one in self.controls:
@@ -88,7 +88,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Page:
+class FetchedPage:
     """What an address gave."""
 
     url: str
@@ -125,7 +125,7 @@ class Page:
         return f"HTTP {self.status}{where}"
 
 
-class Surfer:
+class FormClient:
     """Cookies are kept as long as it lives. `hosts` are fetched from besides loopback."""
 
     def __init__(self, hosts: Collection[str] = (), timeout: float = 10.0) -> None:
@@ -133,20 +133,25 @@ class Surfer:
         self._timeout = timeout
         self._cookies: dict[tuple[str, str], tuple[str, str]] = {}
         """Value and path by host and name; ports share them, as in browsers."""
-        self.visited: list[Page] = []
+        self.visited: list[FetchedPage] = []
 
-    def copy(self) -> Surfer:
+    def copy(self) -> FormClient:
         """Another with the same cookies: they may be taken away from one and not from the other."""
-        other = Surfer(self._hosts, self._timeout)
+        other = FormClient(self._hosts, self._timeout)
         other._cookies = dict(self._cookies)
         return other
 
-    def get(self, url: str, *, follow: bool = True) -> Page:
+    def get(self, url: str, *, follow: bool = True) -> FetchedPage:
         return self.fetch("GET", url, follow=follow)
 
     def submit(
-        self, page: Page, form: Form, pressed: Control | None = None, *, follow: bool = True
-    ) -> Page:
+        self,
+        page: FetchedPage,
+        form: Form,
+        pressed: FormControl | None = None,
+        *,
+        follow: bool = True,
+    ) -> FetchedPage:
         """Send a form of that page, as its button does."""
         action = (pressed.action if pressed else "") or form.action
         url = urljoin(page.url, action) if action else page.url
@@ -157,7 +162,7 @@ class Surfer:
             return self.fetch("POST", url, data, headers, follow=follow)
         return self.fetch("GET", f"{url.partition('?')[0]}?{data}", follow=follow)
 
-    def post(self, url: str, members: Iterable[tuple[str, str]]) -> Page:
+    def post(self, url: str, members: Iterable[tuple[str, str]]) -> FetchedPage:
         """A form that no page had."""
         return self.fetch("POST", url, urlencode(list(members)), follow=False)
 
@@ -169,7 +174,7 @@ class Surfer:
         headers: Mapping[str, str] | None = None,
         *,
         follow: bool = True,
-    ) -> Page:
+    ) -> FetchedPage:
         for _ in range(_MOST_REDIRECTS):
             page = self._once(method, url, data, headers or {})
             self.visited.append(page)
@@ -180,9 +185,11 @@ class Surfer:
             url = page.location
             if page.status in (301, 302, 303):
                 method, data, headers = "GET", None, {}
-        raise SurfingError(f"{neutralise(url, 80)}: more than {_MOST_REDIRECTS} redirects")
+        raise FormClientError(f"{neutralise(url, 80)}: more than {_MOST_REDIRECTS} redirects")
 
-    def _once(self, method: str, url: str, data: str | None, headers: Mapping[str, str]) -> Page:
+    def _once(
+        self, method: str, url: str, data: str | None, headers: Mapping[str, str]
+    ) -> FetchedPage:
         parts = check_address(url, self._hosts)
         sent = {"Accept": "text/html, application/json", "Connection": "close", **headers}
         cookies = self._cookies_for(parts)
@@ -201,11 +208,11 @@ class Surfer:
                 follow=False,
             )
         except FetchError as error:
-            raise SurfingError(f"{neutralise(url, 80)}: {error}") from None
+            raise FormClientError(f"{neutralise(url, 80)}: {error}") from None
         self._keep_cookies(parts, answer.all_of("set-cookie"))
         # The last of a name counts, as with any reader that keeps one of each.
         names = {name.lower(): value for name, value in answer.headers}
-        return Page(url, answer.status, names, answer.body)
+        return FetchedPage(url, answer.status, names, answer.body)
 
     def _cookies_for(self, parts: SplitResult) -> str:
         host = (parts.hostname or "").lower()
@@ -235,19 +242,19 @@ class Surfer:
 
 
 def check_address(url: str, hosts: Collection[str]) -> SplitResult:
-    """The parts of an address that may be fetched; `SurfingError` for any other."""
+    """The parts of an address that may be fetched; `FormClientError` for any other."""
     try:
         parts = urlsplit(url)
         host, _ = (parts.hostname or "").lower(), parts.port
     except ValueError:
-        raise SurfingError(f"got {neutralise(url, 80)}, expected a URL") from None
+        raise FormClientError(f"got {neutralise(url, 80)}, expected a URL") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise SurfingError(
+        raise FormClientError(
             f"got {neutralise(url, 80)}, which is no page: say who decides, "
             "person = 'hook:<command or URL>' in [gateway_consent]"
         )
     if host not in hosts and not is_loopback(host):
-        raise SurfingError(
+        raise FormClientError(
             f"got {neutralise(url, 80)}, expected a page on loopback or on the target's host"
         )
     return parts
@@ -274,9 +281,9 @@ class _FormReader(HTMLParser):
         self._labels: dict[str, str] = {}
         self._label: list[str] | None = None
         self._label_for = ""
-        self._labelled: Control | None = None
-        self._button: Control | None = None
-        self._area: Control | None = None
+        self._labelled: FormControl | None = None
+        self._button: FormControl | None = None
+        self._area: FormControl | None = None
         self._hidden = 0
 
     def finished(self) -> list[Form]:
@@ -298,7 +305,7 @@ class _FormReader(HTMLParser):
 
     def _control(self, tag: str, given: Mapping[str, str]) -> None:
         kind = given.get("type", "").lower() or {"input": "text", "button": "submit"}.get(tag, tag)
-        control = Control(
+        control = FormControl(
             kind,
             given.get("name", ""),
             given.get("value", ""),

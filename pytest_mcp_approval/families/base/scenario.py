@@ -31,10 +31,10 @@ _LISTED = 12
 class Several:
     """Several expectations of one scenario: all are tried, and the worst finding is raised.
 
-    with scene.several() as several:
+    with view.several() as several:
         for name, value in SHAPES.items():
             with several.one(name):
-                scene.expect(...)
+                view.expect(...)
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Several:
         )
 
 
-class Scene:
+class ScenarioView:
     """One scenario's view of the target; a family adds its honest steps and its expectations."""
 
     def __init__(self, target: Target, warn: Warn) -> None:
@@ -107,8 +107,8 @@ class Scene:
         found.settle()
 
 
-def opened(item: pytest.Item, target: Target, own_checks: Mapping[str, Check]) -> Warn:
-    """The beginning of a scene: what its rules need and the target lacks is "not verified"."""
+def check_preconditions(item: pytest.Item, target: Target, own_checks: Mapping[str, Check]) -> Warn:
+    """The beginning of a scenario: what its rules need and the target lacks is "not verified"."""
     missing = check_needs(item, rules_of(item), target, own_checks)
     if missing:
         raise NotVerified(missing)

@@ -1,9 +1,9 @@
 """The binding: how a target says what the document says, by the user's table.
 
-For what a table cannot say there is a hook, `hook = "module:Class"`: a subclass of `Binding` that
-replaces one or more of its methods.
+For what a table cannot say there is a hook, `hook = "module:Class"`: a subclass of
+`ConfirmationBinding` that replaces one or more of its methods.
 
-    class Ours(Binding):
+    class Ours(ConfirmationBinding):
         def read(self, reply):              # an answer of ours, as the suite understands it
             ...
 
@@ -27,13 +27,13 @@ from ...wire import Reply
 from ..base.driver import DriverError
 from . import probes as places
 from . import vocabulary as words
-from .outcome import Answer, Instant, read_answer, read_instant
+from .outcome import ConfirmationAnswer, Instant, read_answer, read_instant
 from .paths import put_at, value_at
 from .settings import FAMILY, VARIANTS, Table, TableError, read_table
 from .vocabulary import TokenType
 
 
-class Binding:
+class ConfirmationBinding:
     """How one target is spoken to."""
 
     def __init__(self, target: Target, table: Table) -> None:
@@ -70,17 +70,17 @@ class Binding:
 
     # ---- answers
 
-    def read(self, reply: Reply) -> Answer:
+    def read(self, reply: Reply) -> ConfirmationAnswer:
         return read_answer(reply, self.table.answer, self.table.fields, self.table.codes)
 
     def instant(self, value: Any) -> Instant:
         return read_instant(value, self.table.times)
 
-    def state(self, answer: Answer) -> Any:
+    def state(self, answer: ConfirmationAnswer) -> Any:
         """What introspection says of a token's state, in the target's own words."""
         return value_at(answer.body, self.table.introspection["state_at"], None)
 
-    def params_hash(self, answer: Answer) -> Any:
+    def params_hash(self, answer: ConfirmationAnswer) -> Any:
         return value_at(answer.body, self.table.introspection["params_hash_at"], None)
 
     # ---- beyond the wire
@@ -157,13 +157,17 @@ def table_of(target: Target) -> dict[str, Any]:
     return {**target.known_settings.get(FAMILY, {}), **own}
 
 
-def binding_of(target: Target) -> Binding:
+def binding_of(target: Target) -> ConfirmationBinding:
     """The binding of a target; `TableError` for what is wrong with its table."""
     table = read_table(table_of(target))
-    return _hook(target, table.hook)(target, table) if table.hook else Binding(target, table)
+    return (
+        _hook(target, table.hook)(target, table)
+        if table.hook
+        else ConfirmationBinding(target, table)
+    )
 
 
-def _hook(target: Target, name: str) -> type[Binding]:
+def _hook(target: Target, name: str) -> type[ConfirmationBinding]:
     module, colon, attribute = name.partition(":")
     if not colon or not module or not attribute:
         raise TableError(f"hook: got {name!r}, expected module:Class")
@@ -178,9 +182,9 @@ def _hook(target: Target, name: str) -> type[Binding]:
         raise TableError(f"hook: {module} has no {attribute!r}") from None
     except Exception as error:
         raise TableError(f"hook: importing {module} failed: {error!r}") from error
-    if not isinstance(found, type) or not issubclass(found, Binding):
-        raise TableError(f"hook: {name} is no subclass of {Binding.__module__}.Binding")
+    if not isinstance(found, type) or not issubclass(found, ConfirmationBinding):
+        raise TableError(f"hook: {name} is no subclass of {ConfirmationBinding.__module__}.Binding")
     return found
 
 
-__all__ = ["Binding", "binding_of", "table_of"]
+__all__ = ["ConfirmationBinding", "binding_of", "table_of"]

@@ -22,8 +22,8 @@ from ...target import Target
 from ...wire import Reply, Session
 from ..base.driver import Driver, DriverError
 from . import vocabulary as words
-from .binding import Binding, binding_of
-from .outcome import Answer, Instant
+from .binding import ConfirmationBinding, binding_of
+from .outcome import ConfirmationAnswer, Instant
 from .settings import NamedOperation
 from .vocabulary import TokenCode, TokenType
 
@@ -35,13 +35,13 @@ _RECOVERY = datetime.timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
-class Issued:
+class IssuedToken:
     """A token, and the call that it was issued for."""
 
     operation: str
     params: Mapping[str, Any]
     token: str
-    answer: Answer = field(repr=False)
+    answer: ConfirmationAnswer = field(repr=False)
     expiry: Instant | None
     kind: TokenType = TokenType.CONFIRMATION
 
@@ -51,23 +51,23 @@ class Issued:
             raise DriverError("the target does not say when its token expires")
         return self.expiry.at
 
-    def with_params(self, params: Mapping[str, Any]) -> Issued:
+    def with_params(self, params: Mapping[str, Any]) -> IssuedToken:
         """The same token on a call with other parameters."""
         return replace(self, params=params)
 
-    def with_operation(self, operation: str) -> Issued:
+    def with_operation(self, operation: str) -> IssuedToken:
         return replace(self, operation=operation)
 
-    def with_token(self, token: Any) -> Issued:
+    def with_token(self, token: Any) -> IssuedToken:
         return replace(self, token=token)
 
 
 @dataclass(frozen=True)
-class CallOutcome:
+class ConfirmationOutcome:
     """What came of a call."""
 
     reply: Reply
-    answer: Answer
+    answer: ConfirmationAnswer
     runs: int | None
     """How often an operation ran, by the effects probe; None if there is no telling."""
     probed: bool
@@ -107,7 +107,7 @@ class CallOutcome:
         return f"{said}, operation {ran}"
 
 
-def is_limit(reply: Reply, answer: Answer) -> bool:
+def is_limit(reply: Reply, answer: ConfirmationAnswer) -> bool:
     """Whether this is a rate limit. Where its code means other things too, a limit shows by HTTP
     429 or by the time to wait."""
     if reply.status == _TOO_MANY_REQUESTS or answer.code == words.RATE_LIMITED:
@@ -120,7 +120,7 @@ class ConfirmationTokens(Driver):
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
-        self.binding: Binding = binding_of(target)
+        self.binding: ConfirmationBinding = binding_of(target)
         self.meets_limits = True
         """Whether a rate limit is waited out; a scenario about rate limits says no."""
 
@@ -151,7 +151,7 @@ class ConfirmationTokens(Driver):
             self.wait(answer, attempt)
         return reply
 
-    def wait(self, answer: Answer, attempt: int = 0) -> None:
+    def wait(self, answer: ConfirmationAnswer, attempt: int = 0) -> None:
         """Let the time pass that a rate limit asks for (a minute, if it does not say)."""
         told = answer.get("retry_after")
         known = isinstance(told, (int, float)) and not isinstance(told, bool) and 0 < told <= 3600
@@ -190,14 +190,16 @@ class ConfirmationTokens(Driver):
         now, remembered = self.target.clock.now(), self.target.remembered
         remembered[_LATEST] = max(now, remembered.get(_LATEST, now))
 
-    def observe(self, act: Callable[[], Reply]) -> CallOutcome:
+    def observe(self, act: Callable[[], Reply]) -> ConfirmationOutcome:
         """Do something that gives a reply, and look at the effects before and after it."""
         reply, runs = self.runs_during(act)
-        return CallOutcome(reply, self.binding.read(reply), runs, probed=self.effects is not None)
+        return ConfirmationOutcome(
+            reply, self.binding.read(reply), runs, probed=self.effects is not None
+        )
 
-    def seen(self, reply: Reply) -> CallOutcome:
+    def seen(self, reply: Reply) -> ConfirmationOutcome:
         """An answer alone, without a look at the effects."""
-        return CallOutcome(reply, self.binding.read(reply), None, probed=False)
+        return ConfirmationOutcome(reply, self.binding.read(reply), None, probed=False)
 
     def call(
         self,
@@ -208,7 +210,7 @@ class ConfirmationTokens(Driver):
         *,
         session: Session | None = None,
         tool: str | None = None,
-    ) -> CallOutcome:
+    ) -> ConfirmationOutcome:
         """Any call, with a token or without."""
         call = self.binding.call_params(operation, params, token, kind, tool=tool)
         send = self.patiently if token is None else self.send
@@ -237,13 +239,13 @@ class ConfirmationTokens(Driver):
         *,
         session: Session | None = None,
         tool: str | None = None,
-    ) -> Issued:
+    ) -> IssuedToken:
         """A token for this call (with the safe parameters, if none are given)."""
         given = self._safe(operation, params)
         reply = self.ask(operation, given, session=session, tool=tool)
         return self.issued(operation, given, reply)
 
-    def issued(self, operation: str, params: Mapping[str, Any], reply: Reply) -> Issued:
+    def issued(self, operation: str, params: Mapping[str, Any], reply: Reply) -> IssuedToken:
         """The token that a reply holds."""
         answer = self.binding.read(reply)
         token = answer.get("token")
@@ -254,21 +256,23 @@ class ConfirmationTokens(Driver):
                 f"{place}, got {neutralise(answer.code or '', 60) or reply.describe()}",
                 reply,
             )
-        return Issued(operation, params, token, answer, self._instant(answer.get("expires_at")))
+        return IssuedToken(
+            operation, params, token, answer, self._instant(answer.get("expires_at"))
+        )
 
     def redeem(
-        self, issued: Issued, *, session: Session | None = None, tool: str | None = None
-    ) -> CallOutcome:
+        self, issued: IssuedToken, *, session: Session | None = None, tool: str | None = None
+    ) -> ConfirmationOutcome:
         """The call of the token, with it."""
         return self.call(
             issued.operation, issued.params, issued.token, issued.kind, session=session, tool=tool
         )
 
-    def redeem_params(self, issued: Issued) -> dict[str, Any]:
+    def redeem_params(self, issued: IssuedToken) -> dict[str, Any]:
         """The params of that call, for races."""
         return self.binding.call_params(issued.operation, issued.params, issued.token, issued.kind)
 
-    def paused(self, operation: str, params: Mapping[str, Any] | None = None) -> Issued:
+    def paused(self, operation: str, params: Mapping[str, Any] | None = None) -> IssuedToken:
         """Run an operation with a quota until it pauses; the token of the pause."""
         given = self._safe(operation, params)
         for _ in range(self.binding.table.burst):
@@ -276,21 +280,23 @@ class ConfirmationTokens(Driver):
             token = outcome.answer.get("quota_token")
             if outcome.answer.means(words.QUOTA_PAUSED) and isinstance(token, str):
                 expiry = self._instant(outcome.answer.get("expires_at"))
-                return Issued(operation, given, token, outcome.answer, expiry, TokenType.QUOTA)
+                return IssuedToken(operation, given, token, outcome.answer, expiry, TokenType.QUOTA)
             if not outcome.executed:
                 raise DriverError(f"{operation} did not come to a pause: {outcome.describe()}")
         raise DriverError(f"{operation} did not pause in {self.binding.table.burst} runs")
 
     # ---- introspection
 
-    def introspect(self, query: str, token: Any, *, session: Session | None = None) -> CallOutcome:
+    def introspect(
+        self, query: str, token: Any, *, session: Session | None = None
+    ) -> ConfirmationOutcome:
         call = self.binding.introspection_params(query, token)
         return self.observe(lambda: self.patiently(call, session))
 
-    def revoke(self, token: Any, *, session: Session | None = None) -> CallOutcome:
+    def revoke(self, token: Any, *, session: Session | None = None) -> ConfirmationOutcome:
         return self.introspect(self.binding.table.introspection["revoke"], token, session=session)
 
-    def status(self, token: Any) -> CallOutcome:
+    def status(self, token: Any) -> ConfirmationOutcome:
         return self.introspect(self.binding.table.introspection["status"], token)
 
     # ---- inside
@@ -305,4 +311,4 @@ class ConfirmationTokens(Driver):
             return None
 
 
-__all__ = ["CallOutcome", "ConfirmationTokens", "DriverError", "Issued", "is_limit"]
+__all__ = ["ConfirmationOutcome", "ConfirmationTokens", "DriverError", "IssuedToken", "is_limit"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ..base.scenario import opened
+from ..base.scenario import check_preconditions
 from .driver import ConfirmationTokens
 from .needs import CHECKS
 from .scenario import Confirmations
@@ -18,7 +18,7 @@ def tokens(
 ) -> Iterator[Confirmations]:
     """A scenario's view of the target. What its rules need and the target lacks: not verified."""
     item = request.node
-    warn = opened(item, approval_tokens.target, CHECKS)
+    warn = check_preconditions(item, approval_tokens.target, CHECKS)
 
     def note(text: str) -> None:
         item.user_properties.append(("mcp_approval_note", text))

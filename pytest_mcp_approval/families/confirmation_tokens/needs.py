@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..base.needs import Check
-from .binding import Binding, binding_of
+from .binding import ConfirmationBinding, binding_of
 from .probes import FORMS
 from .settings import FAMILY
 
 
-def _told(holds: Callable[[Binding], bool], missing: str) -> Check:
+def _told(holds: Callable[[ConfirmationBinding], bool], missing: str) -> Check:
     return lambda target: None if holds(binding_of(target)) else f"needs {missing}"
 
 

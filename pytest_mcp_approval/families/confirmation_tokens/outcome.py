@@ -20,7 +20,7 @@ TIMES = ("iso", "seconds", "milliseconds")
 
 
 @dataclass(frozen=True)
-class Answer:
+class ConfirmationAnswer:
     """One answer, as far as it could be read."""
 
     success: bool
@@ -73,7 +73,7 @@ def _object(text: Any) -> Any:
 
 def read_answer(
     reply: Reply, shape: str, fields: Mapping[str, str], codes: Mapping[str, tuple[str, ...]]
-) -> Answer:
+) -> ConfirmationAnswer:
     """`fields` are places by name, `codes` the document's codes by the target's own."""
     body = body_of(reply, shape)
     found = {name: value_at(body, path) for name, path in fields.items()}
@@ -89,7 +89,7 @@ def read_answer(
         and text not in codes
     )
     meanings = codes.get(text, ()) if text is not None else ()
-    return Answer(
+    return ConfirmationAnswer(
         success, meanings[0] if len(meanings) == 1 else text, body, found, frozenset(meanings)
     )
 

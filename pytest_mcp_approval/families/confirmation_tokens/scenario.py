@@ -1,6 +1,6 @@
 """What the scenarios of confirmation tokens are written with: honest calls, and expectations.
 
-What is not as expected is a `Finding`, what cannot be judged `NotVerified` (`families.scenes`).
+What is not as expected is a `Finding`, what cannot be judged `NotVerified`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ...wire import (
     WireError,
     open_session,
 )
-from ..base.scenario import Scene, Warn
+from ..base.scenario import ScenarioView, Warn
 from . import vocabulary as words
-from .driver import CallOutcome, ConfirmationTokens, DriverError, Issued
+from .driver import ConfirmationOutcome, ConfirmationTokens, DriverError, IssuedToken
 from .settings import FAMILY, NamedOperation, Table
 from .vocabulary import Danger, TokenCode
 
@@ -42,7 +42,7 @@ _OPTIONAL_VARIANTS = {
 NAME_ANOTHER = f"name one in [{FAMILY}] operations"
 
 
-class Confirmations(Scene):
+class Confirmations(ScenarioView):
     """One scenario's view of the target."""
 
     def __init__(
@@ -114,7 +114,7 @@ class Confirmations(Scene):
         operation: NamedOperation | None = None,
         params: Mapping[str, Any] | None = None,
         **more: Any,
-    ) -> Issued:
+    ) -> IssuedToken:
         """A token for an operation (the usual one) with its safe parameters, or others."""
         chosen = operation or self.operation
         given = chosen.params if params is None else params
@@ -123,21 +123,21 @@ class Confirmations(Scene):
         except DriverError as error:
             raise NotVerified(f"an honest call got no token: {error}") from error
 
-    def honest(self, operation: NamedOperation | None = None, **more: Any) -> CallOutcome:
+    def honest(self, operation: NamedOperation | None = None, **more: Any) -> ConfirmationOutcome:
         """The positive twin: asked, confirmed, run. If it fails, nothing here can be judged."""
         outcome = self.driver.redeem(self.issue(operation, **more), **more)
         if not outcome.executed or not outcome.answer.success:
             raise NotVerified(f"the honest call failed, so nothing follows: {outcome.describe()}")
         return outcome
 
-    def two(self) -> tuple[Issued, Issued]:
+    def two(self) -> tuple[IssuedToken, IssuedToken]:
         """Two tokens for the same call."""
         first, second = self.issue(), self.issue()
         if first.token == second.token:
             raise NotApplicable("who asks again gets the same token, as long as it was not used")
         return first, second
 
-    def used(self) -> Issued:
+    def used(self) -> IssuedToken:
         """A token that has served."""
         issued = self.issue()
         outcome = self.driver.redeem(issued)
@@ -147,10 +147,12 @@ class Confirmations(Scene):
 
     # ---- calls and expectations
 
-    def redeem(self, issued: Issued, **more: Any) -> CallOutcome:
+    def redeem(self, issued: IssuedToken, **more: Any) -> ConfirmationOutcome:
         return self.driver.redeem(issued, **more)
 
-    def expect_refusal(self, outcome: CallOutcome, *codes: TokenCode | str, sent: str) -> None:
+    def expect_refusal(
+        self, outcome: ConfirmationOutcome, *codes: TokenCode | str, sent: str
+    ) -> None:
         """Refused with one of these codes, and nothing ran."""
         expected = f"{' or '.join(str(code) for code in codes)}, operation not run"
         got = outcome.describe()
@@ -164,7 +166,7 @@ class Confirmations(Scene):
                 grade=Grade.OTHER_WORDS,
             )
 
-    def expect_expired(self, outcome: CallOutcome, *codes: TokenCode, sent: str) -> None:
+    def expect_expired(self, outcome: ConfirmationOutcome, *codes: TokenCode, sent: str) -> None:
         """Refused as expired. A server may evict tokens when they expire (section 5.5): then they
         are unknown to it, which section 4.1 calls otherwise."""
         if outcome.answer.means(TokenCode.EXPIRED, *codes):
@@ -173,7 +175,7 @@ class Confirmations(Scene):
         self.expect_refusal(outcome, TokenCode.EXPIRED, TokenCode.INVALID, *codes, sent=sent)
         self.warn(f"{sent}: {outcome.describe()}; section 4.1 names {TokenCode.EXPIRED}")
 
-    def expect_no_run(self, outcome: CallOutcome, *, sent: str) -> None:
+    def expect_no_run(self, outcome: ConfirmationOutcome, *, sent: str) -> None:
         """Whatever the target answers, nothing ran."""
         if outcome.executed or outcome.answer.success:
             raise Finding(
@@ -183,19 +185,19 @@ class Confirmations(Scene):
                 grade=Grade.RAN,
             )
 
-    def expect_run(self, outcome: CallOutcome, *, sent: str) -> None:
+    def expect_run(self, outcome: ConfirmationOutcome, *, sent: str) -> None:
         counted = outcome.runs in (None, 1)
         if not (outcome.executed and outcome.answer.success and counted):
             raise Finding(sent=sent, expected="success, operation run once", got=outcome.describe())
 
     # ---- time
 
-    def last_instant(self, issued: Issued) -> datetime.datetime:
+    def last_instant(self, issued: IssuedToken) -> datetime.datetime:
         """Expiry and tolerance; where none is declared, the 30 seconds that are fair."""
         known = words.DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
         return issued.expires_at + datetime.timedelta(seconds=known)
 
-    def margin(self, issued: Issued) -> datetime.timedelta:
+    def margin(self, issued: IssuedToken) -> datetime.timedelta:
         """How near an instant can be judged: as exactly as the target writes it, and as the clock
         can be put."""
         assert issued.expiry is not None
@@ -205,19 +207,19 @@ class Confirmations(Scene):
         self.clock.move_to(instant, **more)
         self.driver.forget()  # while a clock really waits, others may have used the target
 
-    def move_inside(self, issued: Issued, limit: datetime.datetime) -> str:
+    def move_inside(self, issued: IssuedToken, limit: datetime.datetime) -> str:
         """Just before the limit; how much, in words."""
         margin = self.margin(issued)
         self.move_to(limit - margin, before=limit)
         return in_words(margin)
 
-    def move_beyond(self, issued: Issued, limit: datetime.datetime | None = None) -> str:
+    def move_beyond(self, issued: IssuedToken, limit: datetime.datetime | None = None) -> str:
         """Just beyond the limit, or beyond expiry and tolerance; how much, in words."""
         margin = self.margin(issued)
         self.move_to((limit or self.last_instant(issued)) + margin)
         return in_words(margin)
 
-    def lifetime(self, issued: Issued) -> float:
+    def lifetime(self, issued: IssuedToken) -> float:
         """Seconds from now to the token's expiry."""
         return (issued.expires_at - self.target.clock.now()).total_seconds()
 
@@ -272,7 +274,7 @@ class Confirmations(Scene):
         return None
 
     @contextlib.contextmanager
-    def other_adapter(self) -> Iterator[Callable[[Issued], CallOutcome]]:
+    def other_adapter(self) -> Iterator[Callable[[IssuedToken], ConfirmationOutcome]]:
         """Redeems a token at another adapter, which was seen to serve honest calls."""
         named = self.table.other_adapter
         tool = named.get("tool")

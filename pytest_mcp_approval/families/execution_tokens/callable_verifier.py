@@ -20,10 +20,10 @@ from typing import Any
 from ...target import TargetError
 from ...target.verifiers import CallableTarget
 from .settings import Table
-from .verifier_access import Answer, Port, PortError, Question
+from .verifier_access import ExecutionOutcome, ExecutionRequest, Verifier, VerifierError
 
 
-class CallablePort(Port):
+class CallableVerifier(Verifier):
     """Calls it."""
 
     def __init__(
@@ -51,33 +51,35 @@ class CallablePort(Port):
     def in_this_process(self) -> bool:
         return True
 
-    def ask(self, question: Question) -> Answer:
+    def ask(self, request: ExecutionRequest) -> ExecutionOutcome:
         with self._environment():
-            return self._call(question)
+            return self._call(request)
 
-    def ask_together(self, question: Question, times: int) -> list[Answer]:
+    def ask_together(self, request: ExecutionRequest, times: int) -> list[ExecutionOutcome]:
         start = threading.Barrier(times, timeout=self.target.settings.timeout)
 
-        def call(_: int) -> Answer:
+        def call(_: int) -> ExecutionOutcome:
             start.wait()
-            return self._call(question)
+            return self._call(request)
 
         with self._environment(), concurrent.futures.ThreadPoolExecutor(times) as threads:
             return list(threads.map(call, range(times)))
 
-    def another(self) -> Port | None:
+    def another(self) -> Verifier | None:
         """Its module once more, as another process would have it."""
-        made = CallablePort(self.target, self.table, secret=self.secret, nonce_log=self._nonce_log)
+        made = CallableVerifier(
+            self.target, self.table, secret=self.secret, nonce_log=self._nonce_log
+        )
         made.restart()
         return made
 
     def restart(self, *, kill: bool = False) -> None:
         if kill:
-            raise PortError("a callable has no process of its own that could be killed")
+            raise VerifierError("a callable has no process of its own that could be killed")
         self.target.restart()
 
-    def with_secret(self, secret: str | None) -> Port | None:
-        made = CallablePort(self.target, self.table)
+    def with_secret(self, secret: str | None) -> Verifier | None:
+        made = CallableVerifier(self.target, self.table)
         made.secret = secret
         made._fresh = True
         return made
@@ -98,23 +100,23 @@ class CallablePort(Port):
             if self._fresh:
                 self.target.restart()
 
-    def _call(self, question: Question) -> Answer:
+    def _call(self, request: ExecutionRequest) -> ExecutionOutcome:
         try:
             verify = self.target.callable
             more = self._more(verify)
-            found = verify(question.token, question.content, question.action, question.host, **more)
+            found = verify(request.token, request.content, request.action, request.host, **more)
         except TargetError as error:
             if self._fresh:
-                return Answer(accepted=False, said=str(error), started=False)
+                return ExecutionOutcome(accepted=False, said=str(error), started=False)
             raise
         except Exception as error:
             reason = getattr(error, "reason", None)
-            return Answer(
+            return ExecutionOutcome(
                 accepted=False,
                 said=f"{type(error).__name__}: {error}",
                 reason=str(reason) if reason is not None else None,
             )
-        return Answer(accepted=bool(found), said=repr(found))
+        return ExecutionOutcome(accepted=bool(found), said=repr(found))
 
     def _more(self, verify: Any) -> dict[str, Any]:
         try:

@@ -27,7 +27,7 @@ from ...support.recording import note
 from ...support.secrets import beginning
 from ...target.verifiers import CommandTarget
 from .settings import Table
-from .verifier_access import Answer, Port, PortError, Question, member
+from .verifier_access import ExecutionOutcome, ExecutionRequest, Verifier, VerifierError, member
 
 STANDARD = (
     *("--token", "{token}", "--content", "{content}", "--nonce-log", "{nonce_log}"),
@@ -39,7 +39,7 @@ _KEPT = 64 * 1024
 _TRIES = 6
 
 
-class CommandPort(Port):
+class CommandVerifier(Verifier):
     """Runs the command."""
 
     quick = False
@@ -73,21 +73,21 @@ class CommandPort(Port):
 
     # ---- asking
 
-    def ask(self, question: Question) -> Answer:
-        return self._run(question, self._place_for(question))
+    def ask(self, request: ExecutionRequest) -> ExecutionOutcome:
+        return self._run(request, self._place_for(request))
 
-    def ask_each(self, questions: Sequence[Question]) -> list[Answer]:
+    def ask_each(self, requests: Sequence[ExecutionRequest]) -> list[ExecutionOutcome]:
         with concurrent.futures.ThreadPoolExecutor(_AT_A_TIME) as threads:
-            return list(threads.map(self.ask, questions))
+            return list(threads.map(self.ask, requests))
 
-    def ask_together(self, question: Question, times: int) -> list[Answer]:
+    def ask_together(self, request: ExecutionRequest, times: int) -> list[ExecutionOutcome]:
         """As many processes, over the same files and the same log of nonces."""
-        place = self._place_for(question)
+        place = self._place_for(request)
         start = threading.Barrier(times, timeout=self._seconds)
 
-        def run(_: int) -> Answer:
+        def run(_: int) -> ExecutionOutcome:
             start.wait()
-            return self._run(question, place, look=False)
+            return self._run(request, place, look=False)
 
         with concurrent.futures.ThreadPoolExecutor(times) as threads:
             first, *others = list(threads.map(run, range(times)))
@@ -95,21 +95,24 @@ class CommandPort(Port):
         unseen = None if ran is None else ()
         return [_with_ran(first, ran), *(_with_ran(one, unseen) for one in others)]
 
-    def ask_dying(self, question: Question) -> Answer:
+    def ask_dying(self, request: ExecutionRequest) -> ExecutionOutcome:
         """Killed without a word as soon as the content has been executed."""
-        place = self._place_for(question, killing=True)
-        return self._run(question, place)
+        place = self._place_for(request, killing=True)
+        return self._run(request, place)
 
     def ask_about(
-        self, question: Question, content: Path, while_it_runs: Callable[[threading.Event], None]
-    ) -> Answer:
+        self,
+        request: ExecutionRequest,
+        content: Path,
+        while_it_runs: Callable[[threading.Event], None],
+    ) -> ExecutionOutcome:
         """With a content file of the caller's, which is tampered with meanwhile, until told."""
-        place = self._place_for(question)
+        place = self._place_for(request)
         done = threading.Event()
         tampering = threading.Thread(target=while_it_runs, args=(done,), daemon=True)
         tampering.start()
         try:
-            return self._run(question, place, content=content)
+            return self._run(request, place, content=content)
         finally:
             done.set()
             tampering.join(self._seconds)
@@ -121,7 +124,7 @@ class CommandPort(Port):
 
     # ---- others
 
-    def another(self) -> Port | None:
+    def another(self) -> Verifier | None:
         """Every question is another process anyway."""
         return self
 
@@ -129,13 +132,13 @@ class CommandPort(Port):
         """Every question is to a new process; how the last one ended is `ask_dying`'s matter."""
         del kill
 
-    def with_secret(self, secret: str | None) -> Port | None:
-        made = CommandPort(self.target, self.table, secret=secret)
+    def with_secret(self, secret: str | None) -> Verifier | None:
+        made = CommandVerifier(self.target, self.table, secret=secret)
         made.secret = secret
         return made
 
-    def in_zone(self, zone: str) -> Port | None:
-        return CommandPort(self.target, self.table, secret=self.secret, zone=zone)
+    def in_zone(self, zone: str) -> Verifier | None:
+        return CommandVerifier(self.target, self.table, secret=self.secret, zone=zone)
 
     # ---- inside
 
@@ -143,32 +146,32 @@ class CommandPort(Port):
     def _seconds(self) -> float:
         return self.target.settings.timeout
 
-    def _place_for(self, question: Question, *, killing: bool = False) -> Path:
+    def _place_for(self, request: ExecutionRequest, *, killing: bool = False) -> Path:
         """A folder with the files of one question."""
         with self._lock:
             self._number += 1
             place = self._folder / str(self._number)
         (place / "ran").mkdir(parents=True)
-        (place / "token").write_bytes(question.token)
-        (place / "content").write_bytes(question.content)
+        (place / "token").write_bytes(request.token)
+        (place / "content").write_bytes(request.content)
         end = '\nkill -KILL "$PPID"' if killing else ""
         runner = place / "runner"
         runner.write_text(f'#!/bin/sh\ncat > "{place}/ran/$$"{end}\n', encoding="utf-8")
         runner.chmod(runner.stat().st_mode | stat.S_IXUSR)
         return place
 
-    def _words(self, question: Question, place: Path, content: Path | None) -> list[str]:
+    def _words(self, request: ExecutionRequest, place: Path, content: Path | None) -> list[str]:
         filled = {
             "{token}": str(place / "token"),
             "{content}": str(content or place / "content"),
             "{nonce_log}": str(self._nonce_log),
-            "{action}": question.action,
-            "{host}": question.host or "",
+            "{action}": request.action,
+            "{host}": request.host or "",
             "{runner}": str(place / "runner"),
         }
         words: list[str] = []
         for template in self._template:
-            if "{host}" in template and question.host is None:
+            if "{host}" in template and request.host is None:
                 if template == "{host}" and words and words[-1].startswith("-"):
                     words.pop()
                 continue
@@ -189,23 +192,28 @@ class CommandPort(Port):
         return environment
 
     def _run(
-        self, question: Question, place: Path, *, content: Path | None = None, look: bool = True
-    ) -> Answer:
+        self,
+        request: ExecutionRequest,
+        place: Path,
+        *,
+        content: Path | None = None,
+        look: bool = True,
+    ) -> ExecutionOutcome:
         for _ in range(_TRIES):
-            answer, clock_failed = self._run_once(question, place, content)
+            answer, clock_failed = self._run_once(request, place, content)
             ran = self._ran(place) if look else None
             if not clock_failed or answer.accepted or ran:
                 break
         return _with_ran(answer, ran) if look else answer
 
     def _run_once(
-        self, question: Question, place: Path, content: Path | None
-    ) -> tuple[Answer, bool]:
+        self, request: ExecutionRequest, place: Path, content: Path | None
+    ) -> tuple[ExecutionOutcome, bool]:
         """And whether libfaketime may have failed in it: some versions do so at times in what a
         shell starts, whose parent has just ended. That says nothing about the verifier."""
         try:
             process = subprocess.Popen(
-                self._words(question, place, content),
+                self._words(request, place, content),
                 cwd=self.target.directory,
                 env=self._environment(),
                 stdin=subprocess.DEVNULL,
@@ -215,11 +223,11 @@ class CommandPort(Port):
             )
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise PortError(f"the command cannot be run: {reason}") from None
+            raise VerifierError(f"the command cannot be run: {reason}") from None
         try:
             output, errors = process.communicate(timeout=self._seconds)
         except subprocess.TimeoutExpired:
-            raise PortError(f"the command did not end within {self._seconds:g} s") from None
+            raise VerifierError(f"the command did not end within {self._seconds:g} s") from None
         finally:
             # Whatever it has started ends with it.
             with contextlib.suppress(OSError):
@@ -230,13 +238,13 @@ class CommandPort(Port):
         failed = b"libfaketime: " in errors or not answer.started
         return answer, self.target.clock_moved and failed
 
-    def _answer(self, code: int, output: bytes, errors: bytes) -> Answer:
+    def _answer(self, code: int, output: bytes, errors: bytes) -> ExecutionOutcome:
         value = _last_object(output)
         word = member(value, self.table.accepted)
         reason = member(value, self.table.reason)
         said = output.decode("utf-8", "replace").strip() or errors.decode("utf-8", "replace")
         codes = self.table.accepted_exit_codes
-        return Answer(
+        return ExecutionOutcome(
             accepted=code in codes and word in (True, None),
             said=f"exit code {code} {said.strip()}".strip(),
             reason=reason if isinstance(reason, str) else None,
@@ -250,8 +258,8 @@ class CommandPort(Port):
         return tuple(path.read_bytes() for path in sorted((place / "ran").iterdir()))
 
 
-def _with_ran(answer: Answer, ran: tuple[bytes | None, ...] | None) -> Answer:
-    return Answer(answer.accepted, answer.said, answer.reason, ran, answer.started)
+def _with_ran(answer: ExecutionOutcome, ran: tuple[bytes | None, ...] | None) -> ExecutionOutcome:
+    return ExecutionOutcome(answer.accepted, answer.said, answer.reason, ran, answer.started)
 
 
 def _last_object(output: bytes) -> Any:

@@ -17,40 +17,40 @@ from typing import Any
 from ...target import Target
 from ...target.verifiers import CallableTarget, CommandTarget
 from ..base.driver import DriverError
-from .callable_verifier import CallablePort
-from .command_verifier import CommandPort
-from .mcp_verifier import McpPort
+from .callable_verifier import CallableVerifier
+from .command_verifier import CommandVerifier
+from .mcp_verifier import McpVerifier
 from .settings import Table, read_table
 from .token_making import ENDLESS, Signing, canonical, make_token, signed
-from .verifier_access import Answer, Port, PortError, Question
+from .verifier_access import ExecutionOutcome, ExecutionRequest, Verifier, VerifierError
 from .vocabulary import FAMILY
 
 
 class ExecutionTokens:
     """The verifier of one target."""
 
-    def __init__(self, target: Target, port: Port | None = None) -> None:
+    def __init__(self, target: Target, verifier: Verifier | None = None) -> None:
         self.target = target
         known = target.known_settings.get(FAMILY, {})
         own = target.settings.family_settings.get(FAMILY, {})
         self.table: Table = read_table({**known, **own}, is_server=target.speaks_mcp)
-        self.port: Port = port or self._open()
+        self.verifier: Verifier = verifier or self._open()
         # A command and a callable are told the suite's secret, unless the user has one for them.
-        self.secret: str | None = getattr(self.port, "secret", self.table.secret)
+        self.secret: str | None = getattr(self.verifier, "secret", self.table.secret)
         if self.secret is None and target.speaks_mcp:
             variable = self.table.secret_environment
             self.secret = target.settings.environment.get(variable)
 
-    def _open(self) -> Port:
+    def _open(self) -> Verifier:
         if isinstance(self.target, CommandTarget):
-            return CommandPort(self.target, self.table)
+            return CommandVerifier(self.target, self.table)
         if isinstance(self.target, CallableTarget):
-            return CallablePort(self.target, self.table)
-        return McpPort(self.target, self.table)
+            return CallableVerifier(self.target, self.table)
+        return McpVerifier(self.target, self.table)
 
-    def over(self, port: Port, secret: str | None = None) -> ExecutionTokens:
+    def over(self, verifier: Verifier, secret: str | None = None) -> ExecutionTokens:
         """The same by way of another port, with another secret if one is given."""
-        other = ExecutionTokens(getattr(port, "target", self.target), port)
+        other = ExecutionTokens(getattr(verifier, "target", self.target), verifier)
         other.secret = self.secret if secret is None else secret
         return other
 
@@ -107,7 +107,7 @@ class ExecutionTokens:
             )
         made = None
         if scope is None and not changes and signing is canonical:
-            made = self.port.approve(content, action, hosts, lives.total_seconds())
+            made = self.verifier.approve(content, action, hosts, lives.total_seconds())
         if made is None:
             raise DriverError(f"needs the secret that tokens are signed with: [{FAMILY}] secret")
         return made
@@ -120,31 +120,31 @@ class ExecutionTokens:
 
     # ---- asking
 
-    def question(
+    def request(
         self,
         token: Mapping[str, Any] | bytes,
         *,
         content: bytes | None = None,
         action: str | None = None,
         host: str | None = None,
-    ) -> Question:
+    ) -> ExecutionRequest:
         text = token if isinstance(token, bytes) else json.dumps(dict(token)).encode()
-        return Question(
+        return ExecutionRequest(
             text,
             self.content if content is None else content,
             self.table.action if action is None else action,
             host,
         )
 
-    def execute(self, token: Mapping[str, Any] | bytes, **more: Any) -> Answer:
+    def execute(self, token: Mapping[str, Any] | bytes, **more: Any) -> ExecutionOutcome:
         """Ask for what the token was made for, or for something else (content, action, host)."""
         try:
-            return self.port.ask(self.question(token, **more))
-        except PortError as error:
+            return self.verifier.ask(self.request(token, **more))
+        except VerifierError as error:
             raise DriverError(str(error)) from error
 
     def close(self) -> None:
-        self.port.close()
+        self.verifier.close()
 
 
-__all__ = ["Answer", "DriverError", "ExecutionTokens", "Question"]
+__all__ = ["DriverError", "ExecutionOutcome", "ExecutionRequest", "ExecutionTokens"]

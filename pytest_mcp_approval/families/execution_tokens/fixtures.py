@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ..base.scenario import opened
+from ..base.scenario import check_preconditions
 from .driver import ExecutionTokens
 from .needs import CHECKS
 from .scenario import Executions
@@ -18,6 +18,6 @@ def executions(
     approval_execution: ExecutionTokens, request: pytest.FixtureRequest
 ) -> Iterator[Executions]:
     """A scenario's view of the target. What its rules need and the target lacks: not verified."""
-    warn = opened(request.node, approval_execution.target, CHECKS)
+    warn = check_preconditions(request.node, approval_execution.target, CHECKS)
     with contextlib.ExitStack() as others:
-        yield Executions(approval_execution, warn, lambda port: others.callback(port.close))
+        yield Executions(approval_execution, warn, lambda verifier: others.callback(verifier.close))

@@ -11,7 +11,7 @@ from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError
 from .driver import ExecutionTokens
-from .verifier_access import PortError
+from .verifier_access import VerifierError
 from .vocabulary import FAMILY
 
 _SHOWN = 300
@@ -30,7 +30,7 @@ def honest_approval(target: Target) -> str:
             token = driver.token()
         except DriverError as error:
             raise NotVerified(str(error)) from error
-        except PortError as error:
+        except VerifierError as error:
             return neutralise(str(error), _SHOWN)
         try:
             answer = driver.execute(token)

@@ -12,11 +12,11 @@ from ...target import Target
 from ...wire import Outcome, RawJson, Reply, Session, StdioTransport, race
 from ..base.driver import Driver
 from .settings import Table
-from .verifier_access import Answer, Port, PortError, Question, member
+from .verifier_access import ExecutionOutcome, ExecutionRequest, Verifier, VerifierError, member
 from .vocabulary import FAMILY
 
 
-class McpPort(Port):
+class McpVerifier(Verifier):
     """The tools of a server."""
 
     binary = False
@@ -61,30 +61,30 @@ class McpPort(Port):
 
     # ---- asking
 
-    def params(self, question: Question) -> dict[str, Any]:
+    def params(self, request: ExecutionRequest) -> dict[str, Any]:
         names = self.table.arguments
-        token: Any = RawJson(question.token.decode("utf-8", "surrogateescape"))
+        token: Any = RawJson(request.token.decode("utf-8", "surrogateescape"))
         if self.table.token_as == "text":
-            token = question.token.decode("utf-8", "replace")
+            token = request.token.decode("utf-8", "replace")
         arguments: dict[str, Any] = {
             names["token"]: token,
-            names["content"]: question.content.decode(),
-            names["action"]: question.action,
+            names["content"]: request.content.decode(),
+            names["action"]: request.action,
         }
-        if question.host is not None:
-            arguments[names["host"]] = question.host
+        if request.host is not None:
+            arguments[names["host"]] = request.host
         return {"name": self.table.tool, "arguments": arguments}
 
-    def ask(self, question: Question) -> Answer:
+    def ask(self, request: ExecutionRequest) -> ExecutionOutcome:
         reply, runs = self._watch.runs_during(
-            lambda: self.session.call("tools/call", self.params(question))
+            lambda: self.session.call("tools/call", self.params(request))
         )
         return self._answer(reply, self._ran(runs))
 
-    def ask_each(self, questions: Sequence[Question]) -> list[Answer]:
+    def ask_each(self, requests: Sequence[ExecutionRequest]) -> list[ExecutionOutcome]:
         """One look at the effects serves for all: that many must have run as were accepted."""
         replies, runs = self._watch.runs_during(
-            lambda: [self.session.call("tools/call", self.params(one)) for one in questions]
+            lambda: [self.session.call("tools/call", self.params(one)) for one in requests]
         )
         ran = self._ran(runs)
         if ran is None:
@@ -98,8 +98,8 @@ class McpPort(Port):
             )
         return answers
 
-    def ask_together(self, question: Question, times: int) -> list[Answer]:
-        calls = [self.session.prepare("tools/call", self.params(question)) for _ in range(times)]
+    def ask_together(self, request: ExecutionRequest, times: int) -> list[ExecutionOutcome]:
+        calls = [self.session.prepare("tools/call", self.params(request)) for _ in range(times)]
         replies, runs = self._watch.runs_during(lambda: list(race(self.session, calls)))
         first, *others = replies
         ran = self._ran(runs)
@@ -112,7 +112,7 @@ class McpPort(Port):
         # Something changed that cannot be counted: once, at least.
         return (None,) * (1 if runs is None else runs)
 
-    def _answer(self, reply: Reply, ran: tuple[bytes | None, ...] | None) -> Answer:
+    def _answer(self, reply: Reply, ran: tuple[bytes | None, ...] | None) -> ExecutionOutcome:
         value = _value(reply)
         result = reply.result
         errs = reply.outcome is not Outcome.RESULT or not isinstance(result, dict)
@@ -121,8 +121,8 @@ class McpPort(Port):
         reason = member(value, self.table.reason)
         said = json.dumps(value) if value is not None else reply.describe()
         if not reply.answered:
-            raise PortError(f"{self.table.tool}: {reply.describe()}")
-        return Answer(
+            raise VerifierError(f"{self.table.tool}: {reply.describe()}")
+        return ExecutionOutcome(
             accepted=not errs and word in (True, None),
             said=said,
             reason=reason if isinstance(reason, str) else None,
@@ -150,33 +150,33 @@ class McpPort(Port):
         inside = value.get("token") if isinstance(value, dict) else None
         token = inside if isinstance(inside, dict) else value
         if not isinstance(token, dict) or self.table.names["signature"] not in token:
-            raise PortError(f"{self.table.approve_tool} gave no token: {reply.describe()}")
+            raise VerifierError(f"{self.table.approve_tool} gave no token: {reply.describe()}")
         return token
 
     # ---- others
 
-    def another(self) -> Port | None:
+    def another(self) -> Verifier | None:
         replica = self.target.replica()
         if replica is not None:
-            made = McpPort(replica, self.table)
+            made = McpVerifier(replica, self.table)
             made._own = replica
             return made
         if isinstance(self.target.transport, StdioTransport):
             return None
         session = self.target.new_session("pytest-mcp-approval, second client")
-        made = McpPort(self.target, self.table, session)
+        made = McpVerifier(self.target, self.table, session)
         made._opened.append(session)
         return made
 
     def restart(self, *, kill: bool = False) -> None:
         if not self.target.can_restart:
-            raise PortError("it cannot be restarted: start it by the suite")
+            raise VerifierError("it cannot be restarted: start it by the suite")
         if kill and not self.target.kill():
-            raise PortError("it is no process of the suite's, so it cannot be killed")
+            raise VerifierError("it is no process of the suite's, so it cannot be killed")
         self.target.restart()
         self._watch.forget()
 
-    def with_secret(self, secret: str | None) -> Port | None:
+    def with_secret(self, secret: str | None) -> Verifier | None:
         other: Target | None = None
         if self.table.secret_setting:
             other = self.target.variant(FAMILY, self.table.secret_setting, secret)
@@ -184,13 +184,13 @@ class McpPort(Port):
             other = self.target.with_environment({self.table.secret_environment: secret})
         return self._over(other)
 
-    def in_zone(self, zone: str) -> Port | None:
+    def in_zone(self, zone: str) -> Verifier | None:
         return self._over(self.target.with_environment({"TZ": zone}))
 
-    def _over(self, other: Target | None) -> Port | None:
+    def _over(self, other: Target | None) -> Verifier | None:
         if other is None:
             return None
-        made = McpPort(other, self.table)
+        made = McpVerifier(other, self.table)
         made._own = other
         return made
 

@@ -14,11 +14,11 @@ from ...target import EffectsError, Target, TargetError
 from ...wire import ListingError
 from ..base.driver import DriverError
 from ..base.preflight import NotOffered, Preflight, PreflightError
-from .command_verifier import CommandPort
+from .command_verifier import CommandVerifier
 from .driver import ExecutionTokens
-from .mcp_verifier import McpPort
+from .mcp_verifier import McpVerifier
 from .token_making import written
-from .verifier_access import PortError
+from .verifier_access import VerifierError
 from .vocabulary import EXPIRES_AT, FAMILY
 
 WITHOUT_MCP = True
@@ -32,17 +32,17 @@ def look(target: Target, found: Preflight) -> None:
         driver = ExecutionTokens(target)
     except SettingsError as error:
         raise PreflightError(str(error)) from None
-    if isinstance(driver.port, McpPort):
-        _find_tool(driver, driver.port)
+    if isinstance(driver.verifier, McpVerifier):
+        _find_tool(driver, driver.verifier)
     try:
         _look(driver, found)
     finally:
         driver.close()
 
 
-def _find_tool(driver: ExecutionTokens, port: McpPort) -> None:
+def _find_tool(driver: ExecutionTokens, verifier: McpVerifier) -> None:
     try:
-        listed = port.listed()
+        listed = verifier.listed()
     except ListingError as error:
         raise PreflightError(f"the tools cannot be listed: {error}") from None
     tool = driver.table.tool
@@ -70,7 +70,7 @@ def _look(driver: ExecutionTokens, found: Preflight) -> None:
         found.say("secret", f"not known: tokens are the arbiter's ([{FAMILY}] secret)")
     try:
         answer = driver.execute(driver.token())
-    except (DriverError, EffectsError, PortError) as error:
+    except (DriverError, EffectsError, VerifierError) as error:
         if not target.speaks_mcp:
             raise PreflightError(
                 f"the verifier cannot be asked: {neutralise(str(error), 300)}"
@@ -83,7 +83,7 @@ def _look(driver: ExecutionTokens, found: Preflight) -> None:
         found.say("execute", "an honest token was accepted")
     else:
         found.say("execute", f"an honest token was refused: {answer.describe()}")
-    if isinstance(driver.port, CommandPort) and not driver.port.shows_runs:
+    if isinstance(driver.verifier, CommandVerifier) and not driver.verifier.shows_runs:
         found.say("executed", "not seen: a yes is taken at its word ({runner} in the command)")
     start = driver.now()
     found.check_clock(target.clock, lambda: _expiry(driver, start, honest=answer.accepted))
@@ -95,8 +95,10 @@ def _expiry(
     """The end of a token that is issued now. Where nobody issues any: an instant that moves with
     the verifier's clock, as far as what it takes for expired tells."""
     try:
-        token = driver.port.approve(driver.content, driver.table.action, [driver.table.host], 300)
-    except PortError as error:
+        token = driver.verifier.approve(
+            driver.content, driver.table.action, [driver.table.host], 300
+        )
+    except VerifierError as error:
         raise DriverError(str(error)) from None
     if token is not None:
         return datetime.datetime.fromisoformat(str(token.get(driver.table.names[EXPIRES_AT])))

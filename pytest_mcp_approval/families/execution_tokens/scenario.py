@@ -1,6 +1,6 @@
 """What the scenarios are written with: good tokens, faulty ones, and what to expect of both.
 
-What is not as expected is a `Finding`, what cannot be judged `NotVerified` (`families.scenes`).
+What is not as expected is a `Finding`, what cannot be judged `NotVerified`.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from typing import Any, TypeVar
 
 from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ..base.driver import DriverError
-from ..base.scenario import Scene, Warn
-from .command_verifier import CommandPort
+from ..base.scenario import ScenarioView, Warn
+from .command_verifier import CommandVerifier
 from .driver import ExecutionTokens
 from .settings import Table
-from .verifier_access import Answer, Port, PortError
+from .verifier_access import ExecutionOutcome, Verifier, VerifierError
 from .vocabulary import FAMILY
 
 Token = Mapping[str, Any] | bytes
 Given = TypeVar("Given")
 
 
-class Executions(Scene):
+class Executions(ScenarioView):
     """One scenario's view of the target."""
 
     def __init__(
         self,
         driver: ExecutionTokens,
         warn: Warn,
-        close_later: Callable[[Port], object],
+        close_later: Callable[[Verifier], object],
     ) -> None:
         super().__init__(driver.target, warn)
         self.driver = driver
@@ -39,8 +39,8 @@ class Executions(Scene):
         return self.driver.table
 
     @property
-    def port(self) -> Port:
-        return self.driver.port
+    def verifier(self) -> Verifier:
+        return self.driver.verifier
 
     @property
     def other_content(self) -> bytes:
@@ -54,7 +54,7 @@ class Executions(Scene):
 
     def need_argument(self, name: str) -> None:
         """Whoever is not told of a host or an action cannot refuse another one."""
-        if not self._safely(lambda: self.port.takes(name)):
+        if not self._safely(lambda: self.verifier.takes(name)):
             raise NotVerified(
                 f"needs a way to tell the {name}: {{{name}}} in the command line, or "
                 f"arguments.{name} = NAME in [{FAMILY}], as the tool calls it"
@@ -70,7 +70,7 @@ class Executions(Scene):
         changed = {**token, **{names[name]: value for name, value in changes.items()}}
         return {name: value for name, value in changed.items() if value is not None}
 
-    def honest(self, **more: Any) -> Answer:
+    def honest(self, **more: Any) -> ExecutionOutcome:
         """The positive twin: a good token is accepted. If not, nothing here can be judged."""
         answer = self.execute(self.token(), **more)
         if not answer.accepted:
@@ -81,26 +81,26 @@ class Executions(Scene):
 
     # ---- asking
 
-    def execute(self, token: Token, **more: Any) -> Answer:
+    def execute(self, token: Token, **more: Any) -> ExecutionOutcome:
         return self._safely(lambda: self.driver.execute(token, **more))
 
-    def execute_each(self, tokens: Sequence[Token], **more: Any) -> list[Answer]:
-        questions = [self.driver.question(token, **more) for token in tokens]
-        return self._safely(lambda: self.port.ask_each(questions))
+    def execute_each(self, tokens: Sequence[Token], **more: Any) -> list[ExecutionOutcome]:
+        requests = [self.driver.request(token, **more) for token in tokens]
+        return self._safely(lambda: self.verifier.ask_each(requests))
 
-    def execute_together(self, token: Token, times: int) -> list[Answer]:
-        question = self.driver.question(token)
-        return self._safely(lambda: self.port.ask_together(question, times))
+    def execute_together(self, token: Token, times: int) -> list[ExecutionOutcome]:
+        request = self.driver.request(token)
+        return self._safely(lambda: self.verifier.ask_together(request, times))
 
     def _safely(self, act: Callable[[], Given]) -> Given:
         try:
             return act()
-        except (DriverError, PortError) as error:
+        except (DriverError, VerifierError) as error:
             raise NotVerified(str(error)) from error
 
     # ---- expectations
 
-    def expect_accepted(self, answer: Answer, *, sent: str) -> None:
+    def expect_accepted(self, answer: ExecutionOutcome, *, sent: str) -> None:
         """Accepted, and run once with the bytes that were approved."""
         ran_once = answer.ran is None or len(answer.ran) == 1
         if not answer.accepted or not ran_once:
@@ -111,7 +111,7 @@ class Executions(Scene):
                 grade=Grade.RAN if answer.ran and len(answer.ran) > 1 else Grade.BROKEN,
             )
 
-    def expect_refused(self, answer: Answer, *, sent: str) -> None:
+    def expect_refused(self, answer: ExecutionOutcome, *, sent: str) -> None:
         """Refused, in whatever words: the document has none. Nothing ran."""
         if not answer.refused:
             raise Finding(
@@ -146,28 +146,28 @@ class Executions(Scene):
 
     # ---- other verifiers
 
-    def over(self, port: Port | None, what: str, secret: str | None = None) -> Executions:
-        if port is None:
+    def over(self, verifier: Verifier | None, what: str, secret: str | None = None) -> Executions:
+        if verifier is None:
             raise NotVerified(f"needs {what}")
-        if port is not self.port:
-            self._close_later(port)
-        return Executions(self.driver.over(port, secret), self.warn, self._close_later)
+        if verifier is not self.verifier:
+            self._close_later(verifier)
+        return Executions(self.driver.over(verifier, secret), self.warn, self._close_later)
 
     def with_secret(self, secret: str | None) -> Executions:
-        made = self._safely(lambda: self.port.with_secret(secret))
+        made = self._safely(lambda: self.verifier.with_secret(secret))
         needed = "a verifier that the suite starts, so that it can be told another secret"
         other = self.over(made, needed)
         other.driver.secret = secret or ""
         return other
 
     def restart(self, *, kill: bool = False) -> None:
-        self._safely(lambda: self.port.restart(kill=kill))
+        self._safely(lambda: self.verifier.restart(kill=kill))
 
     @property
-    def command(self) -> CommandPort:
+    def command(self) -> CommandVerifier:
         """The port of a command; rules about files and processes concern no other."""
-        if not isinstance(self.port, CommandPort):
+        if not isinstance(self.verifier, CommandVerifier):
             raise NotApplicable("the content comes with the call: there is no file to change")
-        if not self.port.shows_runs:
+        if not self.verifier.shows_runs:
             raise NotVerified("needs to see what is executed: {runner} in the command line")
-        return self.port
+        return self.verifier

@@ -16,7 +16,7 @@ SHOWN = 200
 
 
 @dataclass(frozen=True)
-class Question:
+class ExecutionRequest:
     """A token as its JSON text, and what is to be done on it."""
 
     token: bytes = field(repr=False)
@@ -27,7 +27,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ExecutionOutcome:
     """What came of it."""
 
     accepted: bool
@@ -59,11 +59,11 @@ class Answer:
         return f"{shown}; content {'not run' if not runs else f'run {runs} time(s)'}"
 
 
-class PortError(Exception):
+class VerifierError(Exception):
     """The verifier could not be asked; one line says why."""
 
 
-class Port(ABC):
+class Verifier(ABC):
     """A verifier that can be asked."""
 
     quick: bool = True
@@ -83,24 +83,24 @@ class Port(ABC):
         return False
 
     @abstractmethod
-    def ask(self, question: Question) -> Answer: ...
+    def ask(self, request: ExecutionRequest) -> ExecutionOutcome: ...
 
-    def ask_each(self, questions: Sequence[Question]) -> list[Answer]:
+    def ask_each(self, requests: Sequence[ExecutionRequest]) -> list[ExecutionOutcome]:
         """One after the other, or a few at a time where that is no matter."""
-        return [self.ask(question) for question in questions]
+        return [self.ask(request) for request in requests]
 
     @abstractmethod
-    def ask_together(self, question: Question, times: int) -> list[Answer]:
+    def ask_together(self, request: ExecutionRequest, times: int) -> list[ExecutionOutcome]:
         """The same question by many at the same moment; what ran is in the first answer."""
 
-    def another(self) -> Port | None:
+    def another(self) -> Verifier | None:
         """Another process, or another conversation, over the same memory of spent nonces."""
         return None
 
     def restart(self, *, kill: bool = False) -> None:
         """Ended and started again; `kill`: without any warning. What it keeps on disk is kept."""
         del kill
-        raise PortError("it cannot be restarted")
+        raise VerifierError("it cannot be restarted")
 
     def approve(
         self, content: bytes, action: str, hosts: list[str], seconds: float
@@ -109,13 +109,13 @@ class Port(ABC):
         del content, action, hosts, seconds
         return None
 
-    def with_secret(self, secret: str | None) -> Port | None:
+    def with_secret(self, secret: str | None) -> Verifier | None:
         """The same verifier with another secret (None: without any); None where that cannot be
         said. Whether it starts shows when it is asked."""
         del secret
         return None
 
-    def in_zone(self, zone: str) -> Port | None:
+    def in_zone(self, zone: str) -> Verifier | None:
         """The same verifier in another time zone."""
         del zone
         return None

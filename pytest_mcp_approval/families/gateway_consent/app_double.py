@@ -27,7 +27,7 @@ _SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Seen:
+class AppRequest:
     """One request, as it came."""
 
     method: str
@@ -60,7 +60,7 @@ class Seen:
 
 
 @dataclass
-class Given:
+class GivenToken:
     """A token that was given out."""
 
     app: str
@@ -74,8 +74,8 @@ class AppDouble:
         self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
         """The gateway's time, by which tokens end."""
         self._lock = threading.Lock()
-        self._seen: list[Seen] = []
-        self._tokens: dict[str, Given] = {}
+        self._seen: list[AppRequest] = []
+        self._tokens: dict[str, GivenToken] = {}
         self._refresh: dict[str, str] = {}
         self._codes: dict[str, dict[str, str]] = {}
         self._secrets: dict[str, str] = {}
@@ -124,7 +124,7 @@ class AppDouble:
         with self._lock:
             return dict(self._secrets)
 
-    def seen(self, app: str = "", path: str = "") -> list[Seen]:
+    def seen(self, app: str = "", path: str = "") -> list[AppRequest]:
         """The requests so far: of one app, of paths that begin so."""
         with self._lock:
             return [
@@ -216,7 +216,7 @@ class AppDouble:
 
     # ---- what it answers
 
-    def answer(self, seen: Seen) -> tuple[int, dict[str, str], Any]:
+    def answer(self, seen: AppRequest) -> tuple[int, dict[str, str], Any]:
         """Status, headers and JSON for one request, which is noted."""
         place = seen.path.removeprefix(f"/{seen.app}")
         with self._lock:
@@ -224,7 +224,7 @@ class AppDouble:
             self._seen.append(replace(seen, stale=stale))
         return status, headers, body
 
-    def _answer(self, seen: Seen, place: str) -> tuple[int, dict[str, str], Any, bool]:
+    def _answer(self, seen: AppRequest, place: str) -> tuple[int, dict[str, str], Any, bool]:
         if place.startswith("/authorize"):
             return (*self._authorize(seen), False)
         if place == "/oauth/token":
@@ -240,7 +240,7 @@ class AppDouble:
             return 401, {"WWW-Authenticate": "Bearer"}, {"error": "invalid_token"}, stale
         return 200, {}, {"done": place.rpartition("/")[2]}, stale
 
-    def _known(self, seen: Seen) -> tuple[bool, bool]:
+    def _known(self, seen: AppRequest) -> tuple[bool, bool]:
         """Whether the request has its app's credential, and whether that one's time is over."""
         if seen.app in ("key-header", "key-moved", "key-far"):
             return seen.header("authorization") == f"Bearer {self.key}", False
@@ -261,10 +261,10 @@ class AppDouble:
 
     def _give(self, app: str, what: str, seconds: int, at: datetime) -> str:
         token = self.plant(f"{what} of {app}", f"t-{secrets.token_urlsafe(24)}")
-        self._tokens[token] = Given(app, at + timedelta(seconds=seconds))
+        self._tokens[token] = GivenToken(app, at + timedelta(seconds=seconds))
         return token
 
-    def _app_token(self, seen: Seen) -> tuple[int, dict[str, str], Any]:
+    def _app_token(self, seen: AppRequest) -> tuple[int, dict[str, str], Any]:
         try:
             given = read_json(seen.body)
             right = given == {"appId": self.app_id, "appSecret": self.app_secret}
@@ -275,7 +275,7 @@ class AppDouble:
         token = self._give(seen.app, "app token", APP_TOKEN_SECONDS, seen.at)
         return 200, {}, {"tenantAccessToken": token, "expire": APP_TOKEN_SECONDS}
 
-    def _authorize(self, seen: Seen) -> tuple[int, dict[str, str], Any]:
+    def _authorize(self, seen: AppRequest) -> tuple[int, dict[str, str], Any]:
         asked = seen.form
         if self.holds:
             return 200, {}, {"held": True}
@@ -294,7 +294,7 @@ class AppDouble:
         back = asked.get("redirectUri", "")
         return f"{back}{'&' if '?' in back else '?'}{query}"
 
-    def _token(self, seen: Seen) -> tuple[int, dict[str, str], Any]:
+    def _token(self, seen: AppRequest) -> tuple[int, dict[str, str], Any]:
         given = seen.form
         if given.get("grantType") == "refresh_token":
             if self._refresh.pop(given.get("refreshToken", ""), None) != seen.app:
@@ -348,7 +348,7 @@ class _Handler(BaseHTTPRequestHandler):
         size = min(int(length), _LARGEST) if length.isdigit() else 0
         body = self.rfile.read(size).decode("utf-8", "replace")
         parts = urlsplit(self.path)
-        seen = Seen(
+        seen = AppRequest(
             self.command,
             (self.headers.get("host") or "").rpartition(":")[0],
             parts.path.strip("/").partition("/")[0],

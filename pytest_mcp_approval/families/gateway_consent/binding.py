@@ -1,9 +1,9 @@
 """The binding: how one gateway is called and understood, by the user's table.
 
-For what a table cannot say there is a hook, `hook = "module:Class"`: a subclass of `Binding` that
-replaces one or more of its methods.
+For what a table cannot say there is a hook, `hook = "module:Class"`: a subclass of
+`GatewayBinding` that replaces one or more of its methods.
 
-    class Ours(Binding):
+    class Ours(GatewayBinding):
         def call_params(self, tool, arguments):      # the params of tools/call
             ...
 
@@ -20,7 +20,7 @@ from typing import Any
 
 from ...config.settings import SettingsError
 from ...wire import Reply
-from .outcome import Answer, structured
+from .outcome import GatewayOutcome, structured
 from .settings import SafeTool, Table
 from .shape import value_at
 from .vocabulary import FAMILY
@@ -29,7 +29,7 @@ Calls = Callable[[dict[str, Any]], Reply]
 """Sends a tools/call with these params."""
 
 
-class Binding:
+class GatewayBinding:
     """How one gateway is spoken to."""
 
     def __init__(self, table: Table) -> None:
@@ -47,9 +47,11 @@ class Binding:
         reply: Reply,
         runs: int | None,
         probed: bool,
-    ) -> Answer:
+    ) -> GatewayOutcome:
         """What came, as the suite understands it."""
-        return Answer.read(caller, tool.name, arguments, reply, runs, probed, self.table.wording)
+        return GatewayOutcome.read(
+            caller, tool.name, arguments, reply, runs, probed, self.table.wording
+        )
 
     def described(
         self, tool: SafeTool, listing: Mapping[str, Mapping[str, Any]], call: Calls
@@ -73,14 +75,14 @@ class Binding:
         return description, parameters
 
 
-def binding_of(table: Table, directory: Path) -> Binding:
+def binding_of(table: Table, directory: Path) -> GatewayBinding:
     """`SettingsError` is one line that says what is wrong with the hook."""
     if not table.hook:
-        return Binding(table)
+        return GatewayBinding(table)
     found = imported("hook", table.hook, directory)
-    if not isinstance(found, type) or not issubclass(found, Binding):
+    if not isinstance(found, type) or not issubclass(found, GatewayBinding):
         raise SettingsError(
-            f"[{FAMILY}] hook: {table.hook} is no subclass of {Binding.__module__}.Binding"
+            f"[{FAMILY}] hook: {table.hook} is no subclass of {GatewayBinding.__module__}.Binding"
         )
     return found(table)
 

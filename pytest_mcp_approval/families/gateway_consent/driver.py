@@ -20,15 +20,15 @@ from ...support.text import neutralise
 from ...target import Target
 from ...wire import Outcome, Reply, StdioTransport, race
 from ..base.driver import Driver, DriverError
-from ..base.form_client import SurfingError
+from ..base.form_client import FormClientError
 from .binding import binding_of
 from .callers import AS_NAMED, Connection, connect
-from .outcome import Answer
+from .outcome import GatewayOutcome
 from .people import (
     LEAVE,
     BrowserPerson,
+    ConsentPerson,
     PagePerson,
-    Person,
     ToldPerson,
     person_for,
     told_person_for,
@@ -58,7 +58,7 @@ class Client:
         beside: Mapping[str, Any] | None = None,
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str | None] | None = None,
-    ) -> Answer:
+    ) -> GatewayOutcome:
         """A tools/call; without arguments, with those that are named as safe. `beside` is put next
         to what the gateway itself takes, where it has all tools behind one."""
         safe, arguments = self.gateway.named(tool, arguments)
@@ -74,7 +74,7 @@ class Client:
         (answer,), _ = self._attended(safe, arguments, send)
         return replace(answer, again=lambda: self.call(tool, arguments))
 
-    def at_once(self, tool: SafeTool, count: int) -> tuple[list[Answer], int | None]:
+    def at_once(self, tool: SafeTool, count: int) -> tuple[list[GatewayOutcome], int | None]:
         """As many calls at the same time, and how often a tool ran meanwhile."""
         call = ("tools/call", self.gateway.binding.call_params(tool, tool.arguments))
         return self._attended(
@@ -83,7 +83,7 @@ class Client:
 
     def _attended(
         self, tool: SafeTool, arguments: Any, send: Callable[[], list[Reply]]
-    ) -> tuple[list[Answer], int | None]:
+    ) -> tuple[list[GatewayOutcome], int | None]:
         """With a person at the dialogs that come up meanwhile, if the gateway asks in this way."""
         person, planned = self.gateway.attending(self.name, tool)
         if person is not None:
@@ -136,7 +136,7 @@ class GatewayConsent(Driver):
         self._planned: dict[tuple[str, str, str], Planned] = {}
         self._clients: dict[str, Client] = {}
         self._places: list[Target] = []
-        self.stand_in: Person | None = None
+        self.stand_in: ConsentPerson | None = None
         """Who decides in place of the one that the table names: a person at a real browser."""
 
     # ---- what there is
@@ -193,13 +193,15 @@ class GatewayConsent(Driver):
 
     def _look(self, named: str) -> Any:
         if not named.startswith(_TOOL):
-            from .people import surfer_for
+            from .people import form_client_for
 
-            page = surfer_for(self.target).get(named)
+            page = form_client_for(self.target).get(named)
             try:
                 return read_json(page.body)
             except JsonError:
-                raise SurfingError(f"{neutralise(named, 80)}: no JSON: {page.describe()}") from None
+                raise FormClientError(
+                    f"{neutralise(named, 80)}: no JSON: {page.describe()}"
+                ) from None
         params = {"name": named[len(_TOOL) :], "arguments": {}}
         reply = self.session.call("tools/call", params)
         result = reply.result
@@ -251,7 +253,7 @@ class GatewayConsent(Driver):
     # ---- the person
 
     @property
-    def person(self) -> Person:
+    def person(self) -> ConsentPerson:
         return self.stand_in or person_for(self.target, self.table)
 
     @property
@@ -279,7 +281,9 @@ class GatewayConsent(Driver):
         planned = self._planned.pop((caller, tool.app, tool.tool), Planned())
         return told_person_for(self.target, self.table), planned
 
-    def decide(self, asked: Answer, choice: Choice | str, *, remember: bool = False) -> None:
+    def decide(
+        self, asked: GatewayOutcome, choice: Choice | str, *, remember: bool = False
+    ) -> None:
         """Answer the question: "tool" (Authorize Tool), "all" (Authorize All Tools) or "deny".
 
         A dialog is answered while a call waits: with the next call, or, where the decision is to
@@ -293,7 +297,7 @@ class GatewayConsent(Driver):
         if remember and asked.again is not None and not asked.again().dialogs:
             raise DriverError(f"no dialog came up to answer for {asked.name}")
 
-    def type_in(self, needed: Answer, values: Sequence[str]) -> None:
+    def type_in(self, needed: GatewayOutcome, values: Sequence[str]) -> None:
         """Give the app what it wants: on its page, or in a dialog of the gateway's."""
         if needed.auth_url.startswith(("http://", "https://")):
             if values:

@@ -10,10 +10,10 @@ import pytest
 
 from ...catalogue import NotApplicable
 from ...catalogue.marking import rules_of
-from ..base.scenario import opened
+from ..base.scenario import check_preconditions
 from .driver import GatewayConsent
 from .needs import CHECKS, not_concerned
-from .rendered_page import Looks
+from .rendered_page import RenderedPage
 from .scenario import Consents
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def consents(
     why = not_concerned(rules_of(request.node), approval_gateway.table)
     if why:
         raise NotApplicable(why)
-    warn = opened(request.node, approval_gateway.target, CHECKS)
+    warn = check_preconditions(request.node, approval_gateway.target, CHECKS)
     with contextlib.ExitStack() as others:
         yield Consents(approval_gateway, warn, lambda close: _later(others, close))
 
@@ -38,7 +38,7 @@ def _later(stack: contextlib.ExitStack, close: Any) -> None:
 
 
 @pytest.fixture
-def looks(consents: Consents, request: pytest.FixtureRequest) -> Looks:
+def rendered_page(consents: Consents, request: pytest.FixtureRequest) -> RenderedPage:
     """A real browser, for what a person sees. None there: not verified. A gateway that asks in
     dialogs has no page: that is found out before there has to be a browser."""
     if any(rule.name.startswith("dialog-") for rule in rules_of(request.node)):
@@ -46,4 +46,4 @@ def looks(consents: Consents, request: pytest.FixtureRequest) -> Looks:
     page: ApprovalPage = request.getfixturevalue("approval_page")
     if "approval_browser" not in request.node.fixturenames:
         request.node.fixturenames.append("approval_browser")  # so that it is known to have one
-    return Looks(page.page, consents.target)
+    return RenderedPage(page.page, consents.target)

@@ -16,9 +16,9 @@ from ...support.json_reading import JsonError, read_json
 from ...support.text import neutralise
 from ...target import Target
 from ...wire.reply import show_json
-from ..base.form_client import Page, Surfer
+from ..base.form_client import FetchedPage, FormClient
 from .app_double import challenge_of
-from .people import surfer_for
+from .people import form_client_for
 from .settings import OAuth, Words
 from .vocabulary import AAI_TOOLS, RFC_NAMES
 
@@ -26,12 +26,12 @@ _CAMEL = {rfc: camel for camel, rfc in RFC_NAMES.items()}
 
 
 @dataclass(frozen=True)
-class Way:
+class AuthorisationAnswer:
     """What an authorisation request came to, up to where the browser would be sent back."""
 
     asked: Mapping[str, str]
     verifier: str = field(repr=False)
-    page: Page
+    page: FetchedPage
     """The app's question, or what it answered instead."""
     back: str = ""
     """Where the browser is sent with the answer; "" where it is not."""
@@ -115,23 +115,23 @@ class OAuthClient:
         joint = "&" if "?" in self.oauth.authorize else "?"
         return f"{self.oauth.authorize}{joint}{urlencode(self.spelled(asked))}"
 
-    def ask(self, *, press: str | None = None, **changes: str | None) -> Way:
+    def ask(self, *, press: str | None = None, **changes: str | None) -> AuthorisationAnswer:
         """An authorisation request, and a person who presses Allow (or another button)."""
         verifier = secrets.token_urlsafe(48)
         asked = self.parameters(verifier, **changes)
-        surfer = surfer_for(self._target)
-        page = surfer.get(self.address(asked), follow=False)
-        page = self._within(surfer, page)
+        browser = form_client_for(self._target)
+        page = browser.get(self.address(asked), follow=False)
+        page = self._within(browser, page)
         if page.location:
-            return Way(asked, verifier, page, page.location)
+            return AuthorisationAnswer(asked, verifier, page, page.location)
         button = press or self._words.allow
         form = next((one for one in page.forms() if one.button(button)), None)
         if form is None:
-            return Way(asked, verifier, page)
-        after = surfer.submit(page, form, form.button(button), follow=False)
-        return Way(asked, verifier, page, self._within(surfer, after).location)
+            return AuthorisationAnswer(asked, verifier, page)
+        after = browser.submit(page, form, form.button(button), follow=False)
+        return AuthorisationAnswer(asked, verifier, page, self._within(browser, after).location)
 
-    def _within(self, surfer: Surfer, page: Page) -> Page:
+    def _within(self, browser: FormClient, page: FetchedPage) -> FetchedPage:
         """Redirects from page to page of the app itself."""
         own = urlsplit(self.oauth.authorize).netloc
         for _ in range(5):
@@ -140,12 +140,12 @@ class OAuthClient:
                 return page
             if self.oauth.other_redirect and there.startswith(self.oauth.other_redirect):
                 return page
-            page = surfer.get(there, follow=False)
+            page = browser.get(there, follow=False)
         return page
 
     # ---- the token end point
 
-    def redeem(self, way: Way, **changes: str | None) -> TokenAnswer:
+    def redeem(self, way: AuthorisationAnswer, **changes: str | None) -> TokenAnswer:
         """Exchange the code; None leaves a parameter out."""
         return self.token(
             grantType="authorization_code",
@@ -164,7 +164,7 @@ class OAuthClient:
 
     def token(self, **parameters: str | None) -> TokenAnswer:
         given = {name: value for name, value in parameters.items() if value is not None}
-        page = surfer_for(self._target).post(self.oauth.token, self.spelled(given).items())
+        page = form_client_for(self._target).post(self.oauth.token, self.spelled(given).items())
         try:
             members = read_json(page.body)
         except JsonError:
@@ -176,7 +176,7 @@ class OAuthClient:
     def opens(self, access: str) -> bool:
         """Whether the app takes this token now."""
         headers = {"Authorization": f"Bearer {access}", "Content-Type": "application/json"}
-        page = surfer_for(self._target).fetch(
+        page = form_client_for(self._target).fetch(
             "POST", self.oauth.resource, "{}", headers, follow=False
         )
         return 200 <= page.status < 300

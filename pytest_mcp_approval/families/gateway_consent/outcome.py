@@ -27,7 +27,7 @@ def snake_case(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Answer:
+class GatewayOutcome:
     """One call, and what came of it."""
 
     caller: str
@@ -55,7 +55,7 @@ class Answer:
     """Shown while the call waited, for a gateway that asks in this way."""
     decision: str = ""
     """What a person answered there; "" where a dialog was closed without an answer."""
-    again: Callable[[], Answer] | None = field(default=None, repr=False, compare=False)
+    again: Callable[[], GatewayOutcome] | None = field(default=None, repr=False, compare=False)
     """The same call once more."""
 
     @classmethod
@@ -68,7 +68,7 @@ class Answer:
         runs: int | None = None,
         probed: bool = False,
         wording: Wording | None = None,
-    ) -> Answer:
+    ) -> GatewayOutcome:
         wording = wording or Wording()
         told = _told(reply, wording)
         members, snake = _named(told.data, wording.fields)
@@ -245,7 +245,7 @@ def _named(
     return members, tuple(snake)
 
 
-def hint_of_codes(answer: Answer) -> str:
+def hint_of_codes(answer: GatewayOutcome) -> str:
     """What to say in the table, if a refusal that is not understood is the gateway's question."""
     if answer.code or not answer.refused or answer.executed:
         return ""

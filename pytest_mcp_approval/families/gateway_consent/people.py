@@ -22,9 +22,9 @@ from ...support.json_reading import JsonError, read_json
 from ...support.text import last_lines, neutralise
 from ...target import Target
 from ..base.driver import DriverError
-from ..base.form_client import Form, Page, Surfer, SurfingError, check_address
+from ..base.form_client import FetchedPage, Form, FormClient, FormClientError, check_address
 from .binding import imported
-from .outcome import Answer
+from .outcome import GatewayOutcome
 from .settings import HOOK, PYTHON, Table, Words
 from .vocabulary import APP_ID, FAMILY, TOOL, Choice
 
@@ -34,10 +34,10 @@ _STEP, _SETTLING = 10.0, 300.0
 _OF_AN_ANSWER, _OF_A_REPORT = 2000, 1024 * 1024
 
 
-class Person(Protocol):
+class ConsentPerson(Protocol):
     """Answers the question of a `CONSENT_REQUIRED`."""
 
-    def decide(self, asked: Answer, choice: Choice, *, remember: bool) -> Any: ...
+    def decide(self, asked: GatewayOutcome, choice: Choice, *, remember: bool) -> Any: ...
 
 
 def hosts_of(target: Target) -> list[str]:
@@ -46,9 +46,9 @@ def hosts_of(target: Target) -> list[str]:
     return [own.lower()] if own else []
 
 
-def surfer_for(target: Target) -> Surfer:
+def form_client_for(target: Target) -> FormClient:
     """A browser of its own, with no cookies yet."""
-    return Surfer(hosts_of(target), target.settings.timeout)
+    return FormClient(hosts_of(target), target.settings.timeout)
 
 
 class PagePerson:
@@ -58,51 +58,51 @@ class PagePerson:
         self._target = target
         self._words = words
 
-    def decide(self, asked: Answer, choice: Choice, *, remember: bool) -> None:
+    def decide(self, asked: GatewayOutcome, choice: Choice, *, remember: bool) -> None:
         if not asked.consent_url:
             raise DriverError(f"there is no consentUrl to go to: {asked.describe()}", asked.reply)
-        surfer = surfer_for(self._target)
-        page = surfer.get(asked.consent_url)
+        browser = form_client_for(self._target)
+        page = browser.get(asked.consent_url)
         form = form_with(page, self._words.button(choice))
         box = form.box(self._words.remember)
         if box is None and remember:
-            raise SurfingError(f"the page has no box {self._words.remember!r}")
+            raise FormClientError(f"the page has no box {self._words.remember!r}")
         if box is not None:
             box.checked = remember
-        done = surfer.submit(page, form, form.button(self._words.button(choice)))
+        done = browser.submit(page, form, form.button(self._words.button(choice)))
         if done.status >= 400:
-            raise SurfingError(f"the decision was not taken: {done.describe()}")
+            raise FormClientError(f"the decision was not taken: {done.describe()}")
 
-    def type_in(self, auth_url: str, values: Sequence[str]) -> Page:
+    def type_in(self, auth_url: str, values: Sequence[str]) -> FetchedPage:
         """Each value into the one field of a dialog; the last page tells what came of it."""
-        surfer = surfer_for(self._target)
-        page = surfer.get(auth_url)
+        browser = form_client_for(self._target)
+        page = browser.get(auth_url)
         for value in values:
             form = form_with(page, self._words.submit)
             fields = form.fields()
             if not fields:
-                raise SurfingError(f"the dialog has no field to type into: {page.describe()}")
+                raise FormClientError(f"the dialog has no field to type into: {page.describe()}")
             fields[0].value = value
-            page = surfer.submit(page, form, form.button(self._words.submit))
+            page = browser.submit(page, form, form.button(self._words.submit))
         return page
 
-    def let_in(self, auth_url: str) -> Page:
+    def let_in(self, auth_url: str) -> FetchedPage:
         """Through the app's own page, wherever the gateway leads; the last page is the way back."""
-        surfer = surfer_for(self._target)
-        page = surfer.get(auth_url)
+        browser = form_client_for(self._target)
+        page = browser.get(auth_url)
         for _ in range(_MOST_STEPS):
             form = next((one for one in page.forms() if one.button(self._words.allow)), None)
             if form is None:
                 return page
-            page = surfer.submit(page, form, form.button(self._words.allow))
-        raise SurfingError(f"asked for {self._words.allow!r} more than {_MOST_STEPS} times")
+            page = browser.submit(page, form, form.button(self._words.allow))
+        raise FormClientError(f"asked for {self._words.allow!r} more than {_MOST_STEPS} times")
 
 
-def form_with(page: Page, button: str) -> Form:
+def form_with(page: FetchedPage, button: str) -> Form:
     for form in page.forms():
         if form.button(button):
             return form
-    raise SurfingError(
+    raise FormClientError(
         f"{neutralise(page.url, 60)}: {page.describe()} without a button {button!r}; if it is "
         "called otherwise, say so in [gateway_consent.page]"
     )
@@ -124,7 +124,7 @@ class ToldPerson:
         """What the hook answers, as JSON; None where it says nothing."""
         raise NotImplementedError
 
-    def decide(self, asked: Answer, choice: Choice, *, remember: bool) -> Any:
+    def decide(self, asked: GatewayOutcome, choice: Choice, *, remember: bool) -> Any:
         return self.tell(
             {
                 "do": "decide",
@@ -251,7 +251,7 @@ class BrowserPerson:
         self._target = target
         self._words = words
 
-    def decide(self, asked: Answer, choice: Choice, *, remember: bool) -> None:
+    def decide(self, asked: GatewayOutcome, choice: Choice, *, remember: bool) -> None:
         check_address(asked.consent_url, hosts_of(self._target))
         with in_words(asked.consent_url):
             self.page.goto(asked.consent_url)
@@ -293,7 +293,7 @@ class BrowserPerson:
             self.page.remove_listener("framenavigated", moved)
             self.page.remove_listener("requestfinished", sent)
         if not gone and not told:
-            raise SurfingError(f"nothing was sent from the page within {deadline.in_words}")
+            raise FormClientError(f"nothing was sent from the page within {deadline.in_words}")
 
 
 @contextlib.contextmanager
@@ -306,10 +306,10 @@ def in_words(url: str) -> Iterator[None]:
     except Error as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         said = neutralise(" / ".join(lines[:2]), 200)
-        raise SurfingError(f"{neutralise(url, 80)}: {said}") from None
+        raise FormClientError(f"{neutralise(url, 80)}: {said}") from None
 
 
-def person_for(target: Target, table: Table) -> Person:
+def person_for(target: Target, table: Table) -> ConsentPerson:
     if table.person_is_told:
         return told_person_for(target, table)
     return PagePerson(target, table.page)

@@ -144,7 +144,7 @@ _TOO_WIDE = """() => {
 }"""
 
 
-class Looks:
+class RenderedPage:
     """`page` is Playwright's own."""
 
     def __init__(self, page: Any, target: Target) -> None:

@@ -22,7 +22,7 @@ _MOST_FILES = 2000
 
 
 @dataclass(frozen=True)
-class Hit:
+class FoundSecret:
     """A secret that was found."""
 
     secret: str
@@ -63,7 +63,7 @@ def _base64(raw: bytes) -> Iterator[bytes]:
             yield encode(b"\0" * before + raw)[first:whole]
 
 
-def find(content: bytes, secrets: Mapping[str, str], place: str) -> list[Hit]:
+def find(content: bytes, secrets: Mapping[str, str], place: str) -> list[FoundSecret]:
     """Which secrets stand in it; `secrets` are words for each, by the secret."""
     hits = []
     for secret, what in secrets.items():
@@ -71,7 +71,7 @@ def find(content: bytes, secrets: Mapping[str, str], place: str) -> list[Hit]:
             continue
         for form, written in forms_of(secret).items():
             if any(one in content for one in written):
-                hits.append(Hit(what, form, place))
+                hits.append(FoundSecret(what, form, place))
                 break
     return hits
 
@@ -91,9 +91,9 @@ def files_under(places: Iterable[str | Path]) -> list[Path]:
     return found
 
 
-def scan(places: Iterable[str | Path], secrets: Mapping[str, str]) -> list[Hit]:
+def scan(places: Iterable[str | Path], secrets: Mapping[str, str]) -> list[FoundSecret]:
     """Contents and names of all files there."""
-    hits: list[Hit] = []
+    hits: list[FoundSecret] = []
     for path in files_under(places):
         try:
             with path.open("rb") as handle:

@@ -17,12 +17,12 @@ from ...config.settings import PREFIX
 from ...support.guard import TemporaryFolder
 from ...target import Target
 from ..base.driver import DriverError
-from ..base.scenario import Scene, Warn
+from ..base.scenario import ScenarioView, Warn
 from .app_double import AppDouble
 from .callers import AS_NAMED
 from .driver import Client, GatewayConsent
 from .oauth_client import OAuthClient
-from .outcome import CREDENTIAL, Answer, shown
+from .outcome import CREDENTIAL, GatewayOutcome, shown
 from .scanning import files_under
 from .settings import TABLE, SafeTool
 from .vocabulary import FAMILY, AuthType, Choice, Kind, Refusal, split_tool_name
@@ -39,7 +39,7 @@ _WAYS_IN = {
 CloseLater = Callable[[Callable[[], None]], None]
 
 
-class Consents(Scene):
+class Consents(ScenarioView):
     """One scenario's view of a gateway."""
 
     def __init__(self, driver: GatewayConsent, warn: Warn, close_later: CloseLater) -> None:
@@ -134,7 +134,7 @@ class Consents(Scene):
 
     # ---- honest steps: what fails here makes the rest void
 
-    def asked(self, client: Client, tool: SafeTool) -> Answer:
+    def asked(self, client: Client, tool: SafeTool) -> GatewayOutcome:
         """The question about a tool that nobody has decided on."""
         answer = client.call(tool)
         if not answer.needs_consent:
@@ -144,7 +144,9 @@ class Consents(Scene):
             )
         return answer
 
-    def decide(self, asked: Answer, choice: Choice = Choice.TOOL, *, remember: bool = True) -> None:
+    def decide(
+        self, asked: GatewayOutcome, choice: Choice = Choice.TOOL, *, remember: bool = True
+    ) -> None:
         """In a dialog the decision is made while a call waits: see the driver."""
         try:
             self.driver.decide(asked, choice, remember=remember)
@@ -168,7 +170,7 @@ class Consents(Scene):
         choice: Choice = Choice.TOOL,
         *,
         remember: bool = True,
-    ) -> Answer:
+    ) -> GatewayOutcome:
         """The positive twin: asked, allowed, served. If it fails, nothing here can be judged."""
         self.decided(client, tool, choice, remember=remember)
         answer = client.call(tool)
@@ -179,7 +181,7 @@ class Consents(Scene):
         self.driver.served()
         return answer
 
-    def is_served(self, answer: Answer, tool: SafeTool | None) -> bool:
+    def is_served(self, answer: GatewayOutcome, tool: SafeTool | None) -> bool:
         """Consent was there: the tool ran, or the app is next to be asked."""
         if tool is not None and tool.own_authorisation and answer.needs_authorization:
             return not (answer.probed and answer.executed)
@@ -187,7 +189,7 @@ class Consents(Scene):
 
     # ---- expectations
 
-    def expect_asked(self, answer: Answer, *, sent: str) -> None:
+    def expect_asked(self, answer: GatewayOutcome, *, sent: str) -> None:
         """A question, and nothing run. Refused without one is not as bad as run."""
         expected = "CONSENT_REQUIRED, tool not run"
         if answer.executed:
@@ -199,7 +201,7 @@ class Consents(Scene):
             got = f"{refused}{answer.describe()}"
             raise Finding(sent=sent, expected=expected, got=got, grade=grade)
 
-    def expect_served(self, answer: Answer, tool: SafeTool, *, sent: str) -> None:
+    def expect_served(self, answer: GatewayOutcome, tool: SafeTool, *, sent: str) -> None:
         if self.is_served(answer, tool):
             return
         own = tool.own_authorisation and answer.refused and not answer.executed
@@ -210,7 +212,7 @@ class Consents(Scene):
             )
         raise Finding(sent=sent, expected="the tool run", got=answer.describe())
 
-    def expect_denied(self, answer: Answer, *, sent: str) -> None:
+    def expect_denied(self, answer: GatewayOutcome, *, sent: str) -> None:
         """Refused without a new question, and nothing run."""
         if answer.executed or not answer.denied:
             raise Finding(
@@ -220,7 +222,7 @@ class Consents(Scene):
                 grade=Grade.RAN if answer.executed else Grade.BROKEN,
             )
 
-    def expect_not_run(self, answer: Answer, *, sent: str) -> None:
+    def expect_not_run(self, answer: GatewayOutcome, *, sent: str) -> None:
         if answer.executed or not answer.refused:
             raise Finding(
                 sent=sent,
@@ -399,7 +401,7 @@ class AppConsents(Consents):
         name = self.double.tool(app, tool)
         return SafeTool(name, f"suite.{app}", tool, {}, Kind.WEB, own_authorisation=True)
 
-    def needing(self, client: Client, tool: SafeTool) -> Answer:
+    def needing(self, client: Client, tool: SafeTool) -> GatewayOutcome:
         """Allowed by the person, and now the app wants to be asked."""
         answer = client.call(tool)
         if answer.needs_consent:
@@ -413,7 +415,7 @@ class AppConsents(Consents):
             )
         return answer
 
-    def let_in(self, client: Client, tool: SafeTool) -> Answer:
+    def let_in(self, client: Client, tool: SafeTool) -> GatewayOutcome:
         """All the way: consent, the app's authorisation, and the call that is served."""
         needed = self.needing(client, tool)
         self.type_in(needed, self.typed(tool))
@@ -424,7 +426,7 @@ class AppConsents(Consents):
             )
         return answer
 
-    def expect_served(self, answer: Answer, tool: SafeTool, *, sent: str) -> None:
+    def expect_served(self, answer: GatewayOutcome, tool: SafeTool, *, sent: str) -> None:
         """All the way: to be asked for the app's authorisation again is not enough here."""
         if not answer.succeeded or not answer.executed:
             raise Finding(sent=sent, expected=f"{tool.tool} run", got=answer.describe())
@@ -438,7 +440,7 @@ class AppConsents(Consents):
             return (self.double.cookie_text,)
         return (self.double.app_id, self.double.app_secret) if app == "office" else ()
 
-    def type_in(self, needed: Answer, values: tuple[str, ...]) -> None:
+    def type_in(self, needed: GatewayOutcome, values: tuple[str, ...]) -> None:
         try:
             self.driver.type_in(needed, values)
         except DriverError as error:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...support.text import neutralise
-from .outcome import Confirmation, Preview
+from .outcome import Preview, TwoStepOutcome
 
 
-def what_differs(preview: Preview, outcome: Confirmation) -> str:
+def what_differs(preview: Preview, outcome: TwoStepOutcome) -> str:
     """Why a confirmation is not what its preview showed, in one line; nothing if it is."""
     shown = preview.ids
     expected = len(shown) or 1

@@ -16,7 +16,7 @@ from weakref import WeakSet
 from ...target import Target
 from ...wire import Reply, Session
 from ..base.driver import Driver, DriverError
-from .outcome import Confirmation, Preview, ToolAnswer
+from .outcome import Preview, TwoStepAnswer, TwoStepOutcome
 from .settings import Pair, Table, ToolCall, find_pairs, read_table
 from .vocabulary import FAMILY
 
@@ -78,7 +78,7 @@ class PrepareConfirm(Driver):
 
     def request_preview(
         self, pair: Pair, arguments: Any, *, session: Session | None = None
-    ) -> ToolAnswer:
+    ) -> TwoStepAnswer:
         return self.call_tool(pair.prepare, arguments, session=session)
 
     def prepare(
@@ -114,7 +114,7 @@ class PrepareConfirm(Driver):
         pair: Pair | None = None,
         more: Mapping[str, Any] | None = None,
         session: Session | None = None,
-    ) -> Confirmation:
+    ) -> TwoStepOutcome:
         """Confirm what was shown; with another token, at another pair, with more arguments."""
         given = preview.token if token is NOT_GIVEN else token
         return self.submit(
@@ -123,23 +123,25 @@ class PrepareConfirm(Driver):
 
     def submit(
         self, pair: Pair, params: Mapping[str, Any], session: Session | None = None
-    ) -> Confirmation:
+    ) -> TwoStepOutcome:
         """A tools/call with just these params, seen as a confirmation."""
         return self.observe(
             pair, lambda: (session or self.session).call("tools/call", dict(params))
         )
 
-    def seen(self, pair: Pair, reply: Reply) -> Confirmation:
+    def seen(self, pair: Pair, reply: Reply) -> TwoStepOutcome:
         """An answer alone, without a look at the effects."""
-        return self._noted(Confirmation(pair, ToolAnswer.of(reply), None, False, None, self.table))
+        return self._noted(
+            TwoStepOutcome(pair, TwoStepAnswer.of(reply), None, False, None, self.table)
+        )
 
-    def observe(self, pair: Pair, act: Callable[[], Reply]) -> Confirmation:
+    def observe(self, pair: Pair, act: Callable[[], Reply]) -> TwoStepOutcome:
         reply, runs, entries = self.watch(act)
         probed = self.effects is not None
-        seen = Confirmation(pair, ToolAnswer.of(reply), runs, probed, entries, self.table)
+        seen = TwoStepOutcome(pair, TwoStepAnswer.of(reply), runs, probed, entries, self.table)
         return self._noted(seen)
 
-    def _noted(self, seen: Confirmation) -> Confirmation:
+    def _noted(self, seen: TwoStepOutcome) -> TwoStepOutcome:
         if seen.executed or seen.succeeded:
             _DISTURBED.add(self.target)
         return seen
@@ -157,9 +159,11 @@ class PrepareConfirm(Driver):
 
     # ---- other tools
 
-    def call_tool(self, tool: str, arguments: Any, *, session: Session | None = None) -> ToolAnswer:
+    def call_tool(
+        self, tool: str, arguments: Any, *, session: Session | None = None
+    ) -> TwoStepAnswer:
         params = {"name": tool, "arguments": arguments}
-        return ToolAnswer.of((session or self.session).call("tools/call", params))
+        return TwoStepAnswer.of((session or self.session).call("tools/call", params))
 
     def make(self, calls: tuple[ToolCall, ...]) -> None:
         """Calls that the user named, such as those that put things back."""
@@ -170,4 +174,4 @@ class PrepareConfirm(Driver):
                 raise DriverError(f"{call.tool}: {answer.describe()}", answer.reply)
 
 
-__all__ = ["NOT_GIVEN", "Confirmation", "DriverError", "PrepareConfirm", "Preview", "ToolAnswer"]
+__all__ = ["NOT_GIVEN", "DriverError", "PrepareConfirm", "Preview"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ..base.scenario import opened
+from ..base.scenario import check_preconditions
 from .driver import PrepareConfirm
 from .needs import CHECKS
 from .scenario import TwoStep
@@ -19,7 +19,7 @@ def two_step(
 ) -> Iterator[TwoStep]:
     """A scenario's view of the target. What its rules need and the target lacks: not verified."""
     target = approval_two_step.target
-    warn = opened(request.node, target, CHECKS)
+    warn = check_preconditions(request.node, target, CHECKS)
     if (target.can_reset or target.settings.reset) and (
         target.clock.stops or not target.clock.movable
     ):

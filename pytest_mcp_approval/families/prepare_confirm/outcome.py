@@ -22,7 +22,7 @@ _SHOWN = 160
 
 
 @dataclass(frozen=True)
-class ToolAnswer:
+class TwoStepAnswer:
     """What a tools/call came to."""
 
     reply: Reply = field(repr=False)
@@ -34,7 +34,7 @@ class ToolAnswer:
     """A JSON-RPC error, or a result that says isError."""
 
     @classmethod
-    def of(cls, reply: Reply) -> ToolAnswer:
+    def of(cls, reply: Reply) -> TwoStepAnswer:
         if reply.error is not None:
             return cls(reply, None, reply.error.message, True)
         result = reply.result
@@ -103,7 +103,7 @@ class Preview:
 
     pair: Pair
     arguments: Mapping[str, Any]
-    answer: ToolAnswer
+    answer: TwoStepAnswer
     table: Table = field(repr=False)
 
     @property
@@ -149,11 +149,11 @@ def item_id(item: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Confirmation:
+class TwoStepOutcome:
     """What came of a confirm call."""
 
     pair: Pair
-    answer: ToolAnswer
+    answer: TwoStepAnswer
     runs: int | None
     """How many things were done, by the effects probe; None if there is none or it cannot count."""
     probed: bool

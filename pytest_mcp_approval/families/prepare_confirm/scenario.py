@@ -1,6 +1,6 @@
 """What the scenarios are written with: honest use, dishonest use, and expectations of both.
 
-What is not as expected is a `Finding`, what cannot be judged `NotVerified` (`families.scenes`).
+What is not as expected is a `Finding`, what cannot be judged `NotVerified`.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from ...config.settings import PREFIX
 from ...support.text import neutralise
 from ...target import Target
 from ...wire import Session
-from ..base.scenario import Scene, Warn
+from ..base.scenario import ScenarioView, Warn
 from .comparing import what_differs
 from .driver import NOT_GIVEN, DriverError, PrepareConfirm
-from .outcome import Confirmation, Preview
+from .outcome import Preview, TwoStepOutcome
 from .settings import Pair, Table, ToolCall
 from .vocabulary import FAMILY, Reason
 
 _SET = f"in [{FAMILY}]"
 
 
-class TwoStep(Scene):
+class TwoStep(ScenarioView):
     """One scenario's view of the target."""
 
     def __init__(
@@ -137,7 +137,7 @@ class TwoStep(Scene):
             raise NotVerified(f"a call of the table failed: {error}") from error
         self.driver.forget()
 
-    def honest(self, pair: Pair | None = None, arguments: Any = None) -> Confirmation:
+    def honest(self, pair: Pair | None = None, arguments: Any = None) -> TwoStepOutcome:
         """The positive twin: prepare and confirm. If it fails, nothing here can be judged."""
         preview = self.preview(pair, arguments)
         outcome = self.confirm(preview)
@@ -151,15 +151,15 @@ class TwoStep(Scene):
 
     # ---- calls
 
-    def confirm(self, preview: Preview, token: Any = NOT_GIVEN, **more: Any) -> Confirmation:
+    def confirm(self, preview: Preview, token: Any = NOT_GIVEN, **more: Any) -> TwoStepOutcome:
         """Submit a confirmation; see `PrepareConfirm.confirm` for the further words."""
         return self._seen(self.driver.confirm(preview, token, **more))
 
-    def submit(self, pair: Pair, arguments: Any) -> Confirmation:
+    def submit(self, pair: Pair, arguments: Any) -> TwoStepOutcome:
         """The confirm tool with just these arguments."""
         return self._seen(self.driver.submit(pair, {"name": pair.confirm, "arguments": arguments}))
 
-    def _seen(self, outcome: Confirmation) -> Confirmation:
+    def _seen(self, outcome: TwoStepOutcome) -> TwoStepOutcome:
         if outcome.executed or not outcome.refused:
             self.disturbed()
         return outcome
@@ -170,7 +170,7 @@ class TwoStep(Scene):
 
     # ---- expectations
 
-    def expect_done(self, outcome: Confirmation, preview: Preview, *, sent: str) -> None:
+    def expect_done(self, outcome: TwoStepOutcome, preview: Preview, *, sent: str) -> None:
         """What the preview showed was done, all of it and nothing else, and the answer says so."""
         difference = what_differs(preview, outcome)
         if difference:
@@ -180,7 +180,7 @@ class TwoStep(Scene):
             raise Finding(sent=sent, expected=f"success, {shown}", got=difference)
 
     def expect_refusal(
-        self, outcome: Confirmation, *reasons: Reason, sent: str, plain_form: bool = True
+        self, outcome: TwoStepOutcome, *reasons: Reason, sent: str, plain_form: bool = True
     ) -> None:
         """Refused with success false for one of these reasons (none: for any), and nothing done.
 
@@ -279,7 +279,7 @@ class TwoStep(Scene):
         return self.over(other, "a server that the suite starts, in another time zone")
 
 
-def _did_something(outcome: Confirmation) -> bool:
+def _did_something(outcome: TwoStepOutcome) -> bool:
     """By its effect where that shows, else by the answer's word."""
     if outcome.probed:
         return outcome.executed

@@ -18,7 +18,7 @@ from . import vocabulary as words
 from .vocabulary import AnnotationError, Reason, annotation_of
 
 
-class Answer(Protocol):
+class MethodAnswer(Protocol):
     """What the transport gives back: a result, an error, or neither. A wire `Reply` is one."""
 
     @property
@@ -81,7 +81,7 @@ class ApprovalClient:
 
     def __init__(
         self,
-        call: Callable[[str, dict[str, Any]], Answer],
+        call: Callable[[str, dict[str, Any]], MethodAnswer],
         *,
         show: Callable[[str], bool],
         sign: Callable[[dict[str, Any]], dict[str, Any]],
@@ -130,7 +130,7 @@ class ApprovalClient:
             "response": response,
         }
 
-    def _failure(self, answer: Answer, method: str) -> Refused | TransportFailure | None:
+    def _failure(self, answer: MethodAnswer, method: str) -> Refused | TransportFailure | None:
         if not answer.answered:
             return TransportFailure(f"{method}: {answer.describe()}")
         error = answer.error

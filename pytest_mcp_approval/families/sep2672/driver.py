@@ -125,7 +125,7 @@ def is_result(reply: Reply) -> bool:
 
 
 @dataclass(frozen=True)
-class CallOutcome:
+class ApprovalOutcome:
     """What came of a tools/call."""
 
     reply: Reply
@@ -367,7 +367,7 @@ class Approval(Driver):
         meta: Any = _NOT_GIVEN,
         session: Session | None = None,
         headers: Mapping[str, str | None] | None = None,
-    ) -> CallOutcome:
+    ) -> ApprovalOutcome:
         """Call the tool of the challenge with its arguments and this evidence, and look."""
         params = self.call_params(challenge, evidence, meta=meta)
         outcome = self.observe(
@@ -378,14 +378,14 @@ class Approval(Driver):
             self.served()
         return outcome
 
-    def call_without_evidence(self, tool: str, arguments: Any, **meta: Any) -> CallOutcome:
+    def call_without_evidence(self, tool: str, arguments: Any, **meta: Any) -> ApprovalOutcome:
         params = {"name": tool, "arguments": arguments, **meta}
         return self.observe(lambda: self.session.call("tools/call", params))
 
-    def observe(self, act: Any) -> CallOutcome:
+    def observe(self, act: Any) -> ApprovalOutcome:
         """Do something that gives a reply, and look at the effects before and after it."""
         reply, runs = self.runs_during(act)
-        return CallOutcome(reply, runs, probed=self.effects is not None)
+        return ApprovalOutcome(reply, runs, probed=self.effects is not None)
 
 
 def _annotation(entry: Mapping[str, Any]) -> Annotation | None:
@@ -397,7 +397,7 @@ def _annotation(entry: Mapping[str, Any]) -> Annotation | None:
 
 __all__ = [
     "Approval",
-    "CallOutcome",
+    "ApprovalOutcome",
     "Challenge",
     "DriverError",
     "ListedTool",

@@ -2,8 +2,8 @@
 
 `FAULTS` holds at least one fault for each of the checks 1 to 12: a function that changes the draft
 of an honest call. Which faults can meet in one call is computed (`possible_pairs`), and why others
-cannot is said (`Fault.excludes`). Knows no verdicts: a draft is submitted, and its outcome judged
-elsewhere.
+cannot is said (`CallFault.excludes`). Knows no verdicts: a draft is submitted, and its outcome
+judged elsewhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from virtual_authenticator.faults import Fault as DeviceFault
 from virtual_authenticator.faults import SignatureBit, WrongCounter, WrongOrigin
 
 from ...catalogue import NotVerified
-from .driver import CallOutcome, Challenge, ListedTool, Passkey
+from .driver import ApprovalOutcome, Challenge, ListedTool, Passkey
 from .scenario import NOT_GIVEN, Ceremony
 from .vocabulary import AuthenticatorClass, Reason
 
@@ -45,7 +45,7 @@ class Draft:
     challenge: Challenge | None = None
     """The challenge that `submit` used."""
 
-    def submit(self) -> CallOutcome:
+    def submit(self) -> ApprovalOutcome:
         """Do what the draft says, up to and including the call."""
         call, evidence = self.prepare()
         return self.ceremony.call(call, evidence)
@@ -73,7 +73,7 @@ class Draft:
         call = replace(challenge, tool=self.called.name, arguments=self.arguments)
         return call, NOT_GIVEN if self.evidence_left_out else evidence
 
-    def refused_by_the_schema(self, outcome: CallOutcome) -> bool:
+    def refused_by_the_schema(self, outcome: ApprovalOutcome) -> bool:
         """Whether the server found fault with changed arguments themselves, before any approval.
 
         The SEP does not say whether a tool's schema is looked at before or after section 4.8.
@@ -86,7 +86,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Fault:
+class CallFault:
     """One way to break one check of section 4.8."""
 
     step: int
@@ -171,68 +171,70 @@ _NO_RECORD = "a challenge that was never issued has no state, no tool and no has
 _NO_RESPONSE = "without a response there is no credential, no signature and no counter"
 _NO_CREDENTIAL = "a credential that was never enrolled has no transports, key or counter on record"
 
-FAULTS: tuple[Fault, ...] = (
-    Fault(
+FAULTS: tuple[CallFault, ...] = (
+    CallFault(
         1,
         "no evidence",
         Reason.MISSING_EVIDENCE,
         _no_evidence,
         dict.fromkeys(range(2, 13), "without evidence there is nothing else to be wrong"),
     ),
-    Fault(
+    CallFault(
         2,
         "no method",
         Reason.MISSING_EVIDENCE,
         _without("method"),
         {3: "a method that is absent is not another one"},
     ),
-    Fault(
+    CallFault(
         2,
         "no challengeId",
         Reason.MISSING_EVIDENCE,
         _without("challengeId"),
         dict.fromkeys((4, 5, 6, 7, 12), _NO_CHALLENGE),
     ),
-    Fault(
+    CallFault(
         2,
         "no response",
         Reason.MISSING_EVIDENCE,
         _without("response"),
         dict.fromkeys((8, 9, 10, 11), _NO_RESPONSE),
     ),
-    Fault(3, "another method", Reason.UNSUPPORTED_METHOD, _other_method),
-    Fault(
+    CallFault(3, "another method", Reason.UNSUPPORTED_METHOD, _other_method),
+    CallFault(
         4,
         "an unissued challengeId",
         Reason.CHALLENGE_UNKNOWN,
         _unissued_challenge,
         dict.fromkeys((5, 6, 7, 12), _NO_RECORD),
     ),
-    Fault(5, "a used challenge", Reason.CHALLENGE_CONSUMED, _used_challenge),
-    Fault(6, "an expired challenge", Reason.CHALLENGE_EXPIRED, _expired_challenge),
-    Fault(7, "another tool's challenge", Reason.CHALLENGE_WRONG_TOOL, _other_tool),
-    Fault(
+    CallFault(5, "a used challenge", Reason.CHALLENGE_CONSUMED, _used_challenge),
+    CallFault(6, "an expired challenge", Reason.CHALLENGE_EXPIRED, _expired_challenge),
+    CallFault(7, "another tool's challenge", Reason.CHALLENGE_WRONG_TOOL, _other_tool),
+    CallFault(
         8,
         "a credential never enrolled",
         Reason.UNKNOWN_CREDENTIAL,
         _stranger,
         {9: _NO_CREDENTIAL, 11: _NO_CREDENTIAL, "a broken signature": _NO_CREDENTIAL},
     ),
-    Fault(9, "a same-device credential", Reason.AUTHENTICATOR_CLASS_MISMATCH, _same_device_only),
-    Fault(10, "a broken signature", Reason.SIGNATURE_VERIFICATION_FAILED, _broken_signature),
+    CallFault(
+        9, "a same-device credential", Reason.AUTHENTICATOR_CLASS_MISMATCH, _same_device_only
+    ),
+    CallFault(10, "a broken signature", Reason.SIGNATURE_VERIFICATION_FAILED, _broken_signature),
     # The signature is whole here, so that a server can notice before it has looked up any key.
-    Fault(10, "a foreign page", Reason.SIGNATURE_VERIFICATION_FAILED, _foreign_page),
-    Fault(11, "an old counter", Reason.SIGNATURE_COUNTER_REGRESSION, _old_counter),
-    Fault(12, "other arguments", Reason.ARGUMENT_HASH_MISMATCH, _other_arguments),
+    CallFault(10, "a foreign page", Reason.SIGNATURE_VERIFICATION_FAILED, _foreign_page),
+    CallFault(11, "an old counter", Reason.SIGNATURE_COUNTER_REGRESSION, _old_counter),
+    CallFault(12, "other arguments", Reason.ARGUMENT_HASH_MISMATCH, _other_arguments),
 )
 
 
-def why_not_together(first: Fault, second: Fault) -> str | None:
+def why_not_together(first: CallFault, second: CallFault) -> str | None:
     """Why one call cannot break both checks; None if it can."""
     return first.excludes.get(second.step) or first.excludes.get(second.name)
 
 
-def possible_pairs() -> list[tuple[Fault, Fault]]:
+def possible_pairs() -> list[tuple[CallFault, CallFault]]:
     """Every two faults of different checks that one call can have, the earlier check first."""
     return [
         (first, second)
@@ -241,7 +243,7 @@ def possible_pairs() -> list[tuple[Fault, Fault]]:
     ]
 
 
-def draft(ceremony: Ceremony, *faults: Fault) -> Draft:
+def draft(ceremony: Ceremony, *faults: CallFault) -> Draft:
     """A call with these faults, everything else about it honest."""
     made = Draft(ceremony, ceremony.tool, ceremony.tool, ceremony.passkey, ceremony.tool.arguments)
     # Step 9 chooses the tool, so the faults that depend on the tool come after it.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..base.scenario import opened
+from ..base.scenario import check_preconditions
 from .driver import Approval
 from .needs import CHECKS
 from .scenario import Ceremony
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def ceremony(approval: Approval, request: pytest.FixtureRequest) -> Ceremony:
     """A scenario's view of the target. What its rules need and the target lacks: not verified."""
-    return Ceremony(approval, opened(request.node, approval.target, CHECKS))
+    return Ceremony(approval, check_preconditions(request.node, approval.target, CHECKS))
 
 
 @pytest.fixture
@@ -33,5 +33,5 @@ def visit(
     """A person on the page of the target, in a browser."""
     from .page_scenario import Visit
 
-    warn = opened(request.node, approval.target, CHECKS)
+    warn = check_preconditions(request.node, approval.target, CHECKS)
     return Visit(approval, approval_page, approval_page_driver, warn)

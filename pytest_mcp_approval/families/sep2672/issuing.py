@@ -160,7 +160,7 @@ def offered(challenge: Challenge | None) -> dict[str, Mapping[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Place:
+class ArgumentPlace:
     """A tool, and where in its arguments a value can be put."""
 
     tool: ListedTool
@@ -196,18 +196,20 @@ def _properties(tool: ListedTool) -> Mapping[str, Any]:
     return properties if isinstance(properties, dict) else {}
 
 
-def _places(ceremony: Ceremony) -> Iterator[Place]:
+def _places(ceremony: Ceremony) -> Iterator[ArgumentPlace]:
     tools = tools_to_ask(ceremony)
     for tool in tools:
-        yield Place(tool, EXTRA_MEMBER)
+        yield ArgumentPlace(tool, EXTRA_MEMBER)
     for tool in tools:
         for member in dict.fromkeys((*_properties(tool), *safe_arguments(tool))):
-            yield Place(tool, member)
+            yield ArgumentPlace(tool, member)
     for tool in tools:
-        yield Place(tool, None)
+        yield ArgumentPlace(tool, None)
 
 
-def ask_all(ceremony: Ceremony, texts: Sequence[str | None]) -> tuple[Place, list[Challenge]]:
+def ask_all(
+    ceremony: Ceremony, texts: Sequence[str | None]
+) -> tuple[ArgumentPlace, list[Challenge]]:
     """Challenges for the same call with each of these values, at a place where all are issued."""
     _ = ceremony.passkey
     refused: Reply | None = None

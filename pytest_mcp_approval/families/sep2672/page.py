@@ -55,7 +55,7 @@ class PageMemory:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownText:
     """A text as the page has it before the person."""
 
     content: str
@@ -156,11 +156,11 @@ class PageDriver:
         """Whether a text to approve is before the person now."""
         return self._visible("display-text") is not None
 
-    def display_text(self) -> Shown:
+    def display_text(self) -> ShownText:
         """The text that is to be approved, as it stands before the person."""
         place, _ = self._locate("display-text", self.description.entry("display-text")[-1])
         with self._in_words("display-text"):
-            return Shown(**place.evaluate(_script("shown")))
+            return ShownText(**place.evaluate(_script("shown")))
 
     def outcome(self) -> str:
         """Wait until the page says what became of the call; what it says."""

@@ -2,7 +2,7 @@
 
 An honest step that fails makes the rest void: "not verified". What the page sends is seen by the
 browser (`page_traffic`), what the tool did by the target's effects. What is expected of it all is
-in `page_scene`.
+in `page_scenario`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ...catalogue import NotApplicable, NotVerified
 from ...config.settings import PREFIX
 from ...support.deadline import Deadline
 from ...support.secrets import beginning
-from ..base.scenario import Scene, Warn
+from ..base.scenario import ScenarioView, Warn
 from . import vocabulary as words
 from .driver import Approval, ListedTool, parse_instant
-from .page import PageDriver, PageError, Shown
-from .page_traffic import Sent, Traffic, shown
+from .page import PageDriver, PageError, ShownText
+from .page_traffic import PageRequest, Traffic, shown
 from .scenario import Ceremony
 from .vocabulary import AuthenticatorClass
 
@@ -49,7 +49,7 @@ class Review:
     tool: ListedTool
     envelope: Mapping[str, Any]
     """As the page got it from the server."""
-    shown: Shown
+    shown: ShownText
 
     @property
     def display_text(self) -> str:
@@ -61,12 +61,12 @@ class Review:
 
 
 @dataclass(frozen=True)
-class Done:
+class PageOutcome:
     """What became of a call that was asked for on the page."""
 
     said: str
     """By the page, to the person."""
-    calls: tuple[Sent, ...]
+    calls: tuple[PageRequest, ...]
     """The tools/call requests that the page sent for it."""
     runs: int | None
     """How often the tool ran; None where there is no telling."""
@@ -107,7 +107,7 @@ class Done:
         return f"{said}, {ran.get(self.runs, f'tool run {self.runs} times')}"
 
 
-class Person(Scene):
+class PageVisitor(ScenarioView):
     """One scenario's person, on the page of the target."""
 
     def __init__(
@@ -239,21 +239,21 @@ class Person(Scene):
             )
         return envelope
 
-    def approves(self, review: Review) -> Done:  # noqa: ARG002  # whoever approves has a review
+    def approves(self, review: Review) -> PageOutcome:  # noqa: ARG002  # whoever approves has a review
         """Agree on the page; what the key's person does is lined up before."""
         return self.observes(self.driver.approve)
 
-    def declines(self, review: Review) -> Done:  # noqa: ARG002
+    def declines(self, review: Review) -> PageOutcome:  # noqa: ARG002
         return self.observes(self.driver.decline)
 
-    def approves_a_call(self, tool: ListedTool | None = None) -> Done:
+    def approves_a_call(self, tool: ListedTool | None = None) -> PageOutcome:
         """The honest call, from beginning to end: what it needs to be worth anything."""
         done = self.approves(self.asks(tool))
         if not (done.executed and done.calls and done.answered_with_result):
             raise NotVerified(f"an honest call on the page failed: {done.describe()}")
         return done
 
-    def observes(self, act: Callable[[], object]) -> Done:
+    def observes(self, act: Callable[[], object]) -> PageOutcome:
         """Do something, wait until the page says what came of it, and look at the effects."""
         before = len(self.traffic.of("tools/call"))
 
@@ -263,7 +263,7 @@ class Person(Scene):
 
         said, runs = self.approval.runs_during(whole)
         calls = tuple(self.traffic.of("tools/call")[before:])
-        return Done(said, calls, runs, probed=self.approval.effects is not None)
+        return PageOutcome(said, calls, runs, probed=self.approval.effects is not None)
 
     def _last_word(self, said: str, key: str) -> str:
         """What a page says when it is done, if nothing shows when that is: its text stands still,
@@ -285,7 +285,7 @@ class Person(Scene):
         """Give the page a moment for what it might do by itself."""
         self.page.page.wait_for_timeout(_SETTLING_MILLISECONDS)
 
-    def sends_again(self, sent: Sent) -> str | None:
+    def sends_again(self, sent: PageRequest) -> str | None:
         """The very same request once more, with the browser's cookies; None if no answer ended.
 
         Not by the page's own fetch: a page may wrap it, answer itself, or forbid it by its policy,
@@ -314,7 +314,7 @@ class Person(Scene):
         """The requests for an assertion that pages made so far."""
         return [one for one in self.page.asked if one.kind == "get"]
 
-    def calls_of(self, tool: ListedTool) -> list[Sent]:
+    def calls_of(self, tool: ListedTool) -> list[PageRequest]:
         return [one for one in self.traffic.of("tools/call") if one.params.get("name") == tool.name]
 
     def _prompt(self, key: Key, kind: str) -> Prompt | None:

@@ -5,7 +5,7 @@
     done = visit.approves(review)
     visit.expect_run(done, sent="...")
 
-What is not as expected is a `Finding`, what cannot be judged `NotVerified` (`families.scenes`).
+What is not as expected is a `Finding`, what cannot be judged `NotVerified`.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Any
 from ...catalogue import Finding, NotVerified
 from . import vocabulary as words
 from .page import PageError
-from .page_person import Done, Person, Review
+from .page_person import PageOutcome, PageVisitor, Review
 from .page_traffic import shown
 from .vocabulary import Reason
 
 
-class Visit(Person):
+class Visit(PageVisitor):
     """One scenario's view of the page."""
 
     # ---- a call
 
-    def expect_run(self, done: Done, *, sent: str) -> None:
+    def expect_run(self, done: PageOutcome, *, sent: str) -> None:
         """The call went through, and the tool ran once."""
         counted = done.runs in (None, 1)
         if not (done.executed and done.answered_with_result and counted):
             raise Finding(sent=sent, expected="a result, tool run once", got=done.describe())
 
-    def expect_refusal(self, done: Done, reason: Reason, *, sent: str) -> None:
+    def expect_refusal(self, done: PageOutcome, reason: Reason, *, sent: str) -> None:
         """The server refused the page's call for this reason, and the tool did not run."""
         expected = f"{words.ERROR_CODE} {reason}, tool not run"
         if done.answer_is_hidden and not done.executed:
@@ -42,7 +42,7 @@ class Visit(Person):
             said = done.reason or "no reason"
             raise Finding(sent=sent, expected=expected, got=f"{said}; {done.describe()}")
 
-    def expect_nothing_called(self, done: Done, *, sent: str, success: str) -> None:
+    def expect_nothing_called(self, done: PageOutcome, *, sent: str, success: str) -> None:
         """No call went out, nothing ran, and the page says something else than after a success."""
         expected = "no tools/call, tool not run, and a page that says so"
         if done.calls or done.executed:
@@ -78,7 +78,7 @@ class Visit(Person):
             "(white-space: pre-wrap keeps it)"
         )
 
-    def expect_approval(self, *, sent: str) -> Done:
+    def expect_approval(self, *, sent: str) -> PageOutcome:
         """A call that went through before still does: what the page may not stumble over."""
         expected = "a review, and an approval as before"
         try:

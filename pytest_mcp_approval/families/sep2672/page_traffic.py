@@ -43,7 +43,7 @@ _OF_THE_BODY = ("content-length", "content-type", "content-encoding", "transfer-
 
 
 @dataclass(eq=False)
-class Sent:
+class PageRequest:
     """A request of a page."""
 
     message: Message
@@ -113,7 +113,7 @@ class Traffic:
 
     def __init__(self, context: BrowserContext) -> None:
         self._context = context
-        self.sent: list[Sent] = []
+        self.sent: list[PageRequest] = []
         """In order."""
         self._answers: dict[str, Change] = {}
         self._instead: dict[str, Callable[[Message], Message | str]] = {}
@@ -129,7 +129,7 @@ class Traffic:
         """Whether a request is still without its end."""
         return any(one.request not in self._ended for one in self.sent)
 
-    def of(self, *methods: str) -> list[Sent]:
+    def of(self, *methods: str) -> list[PageRequest]:
         """What was sent of these methods, in order."""
         return [one for one in self.sent if one.method in methods]
 
@@ -164,7 +164,7 @@ class Traffic:
     def _seen(self, request: Request) -> None:
         for message in _messages(request):
             if len(self.sent) < _MOST:
-                self.sent.append(Sent(message, request.url, request, self._await_end))
+                self.sent.append(PageRequest(message, request.url, request, self._await_end))
                 note("page", f"the page sends {_named(message)}", message=_told(message))
 
     def _over(self, request: Request) -> None:

@@ -1,6 +1,6 @@
 """What the scenarios of SEP-2672 are written with: honest ceremonies, faulty ones, expectations.
 
-What is not as expected is a `Finding`, what cannot be judged `NotVerified` (`families.scenes`).
+What is not as expected is a `Finding`, what cannot be judged `NotVerified`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from virtual_authenticator.faults import Fault
 from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...config.settings import PREFIX
 from ...wire import Outcome, Reply, Session
-from ..base.scenario import Scene, Warn
+from ..base.scenario import ScenarioView, Warn
 from . import vocabulary as words
-from .driver import Approval, CallOutcome, Challenge, DriverError, ListedTool, Passkey
+from .driver import Approval, ApprovalOutcome, Challenge, DriverError, ListedTool, Passkey
 from .vocabulary import AuthenticatorClass, Reason
 
 NOT_GIVEN: Any = object()
 
 
-class Ceremony(Scene):
+class Ceremony(ScenarioView):
     """One scenario's view of the target: a gated tool, a passkey, and what to expect."""
 
     def __init__(self, approval: Approval, warn: Warn) -> None:
@@ -175,7 +175,7 @@ class Ceremony(Scene):
 
     def honest(
         self, tool: ListedTool | None = None, passkey: Passkey | None = None, **more: Any
-    ) -> CallOutcome:
+    ) -> ApprovalOutcome:
         """The positive twin: a whole honest approval. If it fails, nothing here can be judged."""
         if passkey is not None:
             self._passkey = self._passkey or passkey
@@ -193,7 +193,7 @@ class Ceremony(Scene):
 
     # ---- calls and expectations
 
-    def call(self, challenge: Challenge, evidence: Any = NOT_GIVEN, **more: Any) -> CallOutcome:
+    def call(self, challenge: Challenge, evidence: Any = NOT_GIVEN, **more: Any) -> ApprovalOutcome:
         """Submit a call; see `Approval.call` for the further words."""
         if evidence is NOT_GIVEN:
             return self.approval.call(challenge, **more)
@@ -201,7 +201,7 @@ class Ceremony(Scene):
 
     def expect_refusal(
         self,
-        outcome: CallOutcome,
+        outcome: ApprovalOutcome,
         *reasons: Reason | str,
         sent: str,
         tolerated: Mapping[Reason | str, str] | None = None,
@@ -266,7 +266,7 @@ class Ceremony(Scene):
             grade=Grade.OTHER_WORDS,
         )
 
-    def expect_run(self, outcome: CallOutcome, *, sent: str, runs: int = 1) -> None:
+    def expect_run(self, outcome: ApprovalOutcome, *, sent: str, runs: int = 1) -> None:
         """The call was approved: a result, and the tool ran that often."""
         counted = outcome.runs in (None, runs)
         if not (outcome.executed and outcome.answered_with_result and counted):

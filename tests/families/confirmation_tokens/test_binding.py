@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.config.settings import Settings
-from pytest_mcp_approval.families.confirmation_tokens.binding import Binding, binding_of
+from pytest_mcp_approval.families.confirmation_tokens.binding import ConfirmationBinding, binding_of
 from pytest_mcp_approval.families.confirmation_tokens.driver import ConfirmationTokens
 from pytest_mcp_approval.families.confirmation_tokens.outcome import read_instant
 from pytest_mcp_approval.families.confirmation_tokens.paths import ABSENT, put_at, value_at
@@ -196,9 +196,9 @@ def test_a_mistake_in_the_table_is_one_line(table: dict[str, Any], said: str):
 
 
 HOOK = """
-from pytest_mcp_approval.families.confirmation_tokens.binding import Binding
+from pytest_mcp_approval.families.confirmation_tokens.binding import ConfirmationBinding
 
-class Ours(Binding):
+class Ours(ConfirmationBinding):
     def instant(self, value):
         return super().instant(value["at"])
 
@@ -210,7 +210,7 @@ def test_a_hook_says_what_a_table_cannot(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "hook_of_ours.py").write_text(HOOK)
     binding = binding_of(target_with(tmp_path, hook="hook_of_ours:Ours"))
-    assert isinstance(binding, Binding)
+    assert isinstance(binding, ConfirmationBinding)
     assert binding.instant({"at": "2026-01-28T12:00:00Z"}).at == NOON
     for name, said in {
         "hook_of_ours": "expected module:Class",

@@ -69,15 +69,15 @@ def test_without_the_secret_tokens_are_the_arbiters(driver):
 
 
 def test_runs_of_many_questions_are_counted_together(driver):
-    questions = [driver.question(driver.token()) for _ in range(3)]
-    questions.append(driver.question(driver.token(), action="another"))
-    answers = driver.port.ask_each(questions)
+    requests = [driver.request(driver.token()) for _ in range(3)]
+    requests.append(driver.request(driver.token(), action="another"))
+    answers = driver.verifier.ask_each(requests)
     assert [one.accepted for one in answers] == [True, True, True, False]
     assert [len(one.ran) for one in answers] == [1, 1, 1, 0]
 
 
 def test_of_many_at_once_one_is_accepted(driver):
-    answers = driver.port.ask_together(driver.question(driver.token()), 6)
+    answers = driver.verifier.ask_together(driver.request(driver.token()), 6)
     assert sum(one.accepted for one in answers) == 1
     assert answers[0].ran == (None,)
 

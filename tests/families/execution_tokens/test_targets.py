@@ -134,7 +134,7 @@ def test_a_callable_is_asked_and_restarted(tmp_path):
             token = driver.token()
             assert driver.execute(token).accepted
             assert driver.execute(token).refused
-            driver.port.restart()
+            driver.verifier.restart()
             assert driver.execute(token).refused is remembers
         finally:
             driver.target.close()
@@ -143,9 +143,9 @@ def test_a_callable_is_asked_and_restarted(tmp_path):
 def test_a_callable_without_a_secret_does_not_accept(tmp_path):
     driver = driver_of(f"verifier:{CALLABLES}:verify", tmp_path)
     try:
-        port = driver.port.with_secret(None)
-        assert port is not None
-        answer = port.ask(driver.question(driver.token()))
+        verifier = driver.verifier.with_secret(None)
+        assert verifier is not None
+        answer = verifier.ask(driver.question(driver.token()))
         assert answer.refused
         assert "EXECUTION_TOKEN_SECRET" in answer.said
     finally:

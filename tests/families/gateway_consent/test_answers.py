@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_mcp_approval.families.gateway_consent.outcome import Answer, snake_case
+from pytest_mcp_approval.families.gateway_consent.outcome import GatewayOutcome, snake_case
 from pytest_mcp_approval.wire.reply import Outcome, Reply
 
 DATA = {"appId": "com.example.mail", "tool": "send", "consentUrl": "http://localhost:1/c"}
@@ -20,8 +20,8 @@ def result(value) -> Reply:
     return Reply(Outcome.RESULT, message={"jsonrpc": "2.0", "id": 1, "result": value})
 
 
-def read(reply: Reply, runs: int | None = 0, probed: bool = True) -> Answer:
-    return Answer.read("Cursor", "mail:send", {}, reply, runs, probed)
+def read(reply: Reply, runs: int | None = 0, probed: bool = True) -> GatewayOutcome:
+    return GatewayOutcome.read("Cursor", "mail:send", {}, reply, runs, probed)
 
 
 REFUSALS = {

@@ -12,11 +12,11 @@ import pytest
 
 from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.base.driver import DriverError
-from pytest_mcp_approval.families.base.form_client import Surfer, SurfingError
+from pytest_mcp_approval.families.base.form_client import FormClient, FormClientError
 from pytest_mcp_approval.families.gateway_consent.app_double import AppDouble, challenge_of
 from pytest_mcp_approval.families.gateway_consent.callers import LEFT_OUT
 from pytest_mcp_approval.families.gateway_consent.driver import GatewayConsent
-from pytest_mcp_approval.families.gateway_consent.outcome import Answer
+from pytest_mcp_approval.families.gateway_consent.outcome import GatewayOutcome
 from pytest_mcp_approval.families.gateway_consent.people import HookPerson
 from pytest_mcp_approval.families.gateway_consent.vocabulary import UNKNOWN_CLIENT, Choice
 from pytest_mcp_approval.target import Target, open_target
@@ -75,14 +75,16 @@ def test_decisions_and_clients_outlive_a_restart(gateway: GatewayConsent):
 def test_a_person_says_what_the_page_lacks(gateway: GatewayConsent):
     asked = gateway.client("Cursor").call(TOOL)
     gateway.decide(asked, Choice.DENY)
-    with pytest.raises(SurfingError, match="HTTP 404 without a button 'Deny'"):
+    with pytest.raises(FormClientError, match="HTTP 404 without a button 'Deny'"):
         gateway.decide(asked, Choice.DENY)
 
 
-def asked_by_hand() -> Answer:
+def asked_by_hand() -> GatewayOutcome:
     data = {"code": "CONSENT_REQUIRED", "appId": "mail", "tool": "send", "consentUrl": "aai://x"}
     error = {"code": -1, "message": "", "data": data}
-    return Answer.read("Cursor", "mail:send", {}, Reply(Outcome.ERROR, message={"error": error}))
+    return GatewayOutcome.read(
+        "Cursor", "mail:send", {}, Reply(Outcome.ERROR, message={"error": error})
+    )
 
 
 def hook(tmp_path: Path, code: str) -> HookPerson:
@@ -125,7 +127,7 @@ def double() -> Iterator[AppDouble]:
 
 
 def post(url: str, data: str, **headers: str) -> int:
-    return Surfer().fetch("POST", url, data, headers, follow=False).status
+    return FormClient().fetch("POST", url, data, headers, follow=False).status
 
 
 def test_an_app_opens_for_its_own_credential_only(double: AppDouble):
@@ -156,7 +158,7 @@ def test_its_codes_need_their_verifiers_and_its_tokens_end(double: AppDouble):
     grant = f"grantType=authorization_code&code={code}&codeVerifier="
     assert post(end_point, f"{grant}{'w' * 43}") == 400
     code = double.way_back(asked).partition("code=")[2].partition("&")[0]
-    page = Surfer().fetch(
+    page = FormClient().fetch(
         "POST",
         end_point,
         f"grant_type=authorization_code&code={code}&code_verifier={'v' * 43}",

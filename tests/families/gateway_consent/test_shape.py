@@ -11,8 +11,8 @@ import pytest
 
 from pytest_mcp_approval.config.settings import Settings, SettingsError
 from pytest_mcp_approval.families.base.driver import DriverError
-from pytest_mcp_approval.families.gateway_consent.binding import Binding, binding_of
-from pytest_mcp_approval.families.gateway_consent.outcome import Answer
+from pytest_mcp_approval.families.gateway_consent.binding import GatewayBinding, binding_of
+from pytest_mcp_approval.families.gateway_consent.outcome import GatewayOutcome
 from pytest_mcp_approval.families.gateway_consent.people import FunctionPerson, told_person_for
 from pytest_mcp_approval.families.gateway_consent.settings import SafeTool, read_table
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Refusal
@@ -24,7 +24,9 @@ TOOL = SafeTool("mail:send", "mail", "send", {})
 
 def params(call: Any, tool: SafeTool = TOOL, arguments: Any = None) -> dict[str, Any]:
     table = read_table({"call": call} if call else {})
-    return Binding(table).call_params(tool, {"to": ["a"]} if arguments is None else arguments)
+    return GatewayBinding(table).call_params(
+        tool, {"to": ["a"]} if arguments is None else arguments
+    )
 
 
 def test_each_tool_is_called_by_its_own_name_unless_the_table_says_otherwise():
@@ -57,9 +59,9 @@ def result(**value: Any) -> Reply:
     return Reply(Outcome.RESULT, message={"jsonrpc": "2.0", "id": 1, "result": value})
 
 
-def read(reply: Reply, **table: Any) -> Answer:
+def read(reply: Reply, **table: Any) -> GatewayOutcome:
     wording = read_table(table).wording
-    return Answer.read("Cursor", "mail:send", {}, reply, 0, True, wording)
+    return GatewayOutcome.read("Cursor", "mail:send", {}, reply, 0, True, wording)
 
 
 def test_codes_of_another_make_are_understood():
@@ -144,13 +146,13 @@ def test_a_mistake_is_one_line(mistake: str):
 # ---- the user's own code
 
 
-class Ours(Binding):
+class Ours(GatewayBinding):
     def call_params(self, tool: SafeTool, arguments: Any) -> dict[str, Any]:
         return {"name": tool.app, "arguments": {tool.tool: arguments}}
 
 
 HOOKS = {
-    "Binding": "expected module:NAME",
+    "GatewayBinding": "expected module:NAME",
     "nosuch.module:Ours": "no module 'nosuch' for nosuch.module:Ours",
     f"{__name__}:Nothing": "has no 'Nothing'",
     f"{__name__}:TOOL": "is no subclass of",

@@ -9,9 +9,9 @@ import pytest
 from pytest_mcp_approval.config.settings import SettingsError
 from pytest_mcp_approval.families.prepare_confirm.comparing import what_differs
 from pytest_mcp_approval.families.prepare_confirm.outcome import (
-    Confirmation,
     Preview,
-    ToolAnswer,
+    TwoStepAnswer,
+    TwoStepOutcome,
     item_id,
 )
 from pytest_mcp_approval.families.prepare_confirm.settings import (
@@ -54,7 +54,7 @@ def reply(result):
     ids=json.dumps,
 )
 def test_an_object_is_found_wherever_sdks_put_it(result):
-    assert ToolAnswer.of(reply(result)).member("success") is True
+    assert TwoStepAnswer.of(reply(result)).member("success") is True
 
 
 @pytest.mark.parametrize(
@@ -68,23 +68,23 @@ def test_an_object_is_found_wherever_sdks_put_it(result):
     ids=lambda result: str(result)[:40],
 )
 def test_what_is_no_object_is_none(result):
-    answer = ToolAnswer.of(reply(result))
+    answer = TwoStepAnswer.of(reply(result))
     assert answer.value is None
     assert answer.describe()
 
 
 def test_dots_reach_inside():
-    answer = ToolAnswer.of(reply({"structuredContent": {"a": {"b": 1}, "c": 2}}))
+    answer = TwoStepAnswer.of(reply({"structuredContent": {"a": {"b": 1}, "c": 2}}))
     assert (answer.member("a.b"), answer.member("a.x"), answer.member("c.d")) == (1, None, None)
 
 
 def test_errors_of_both_kinds_are_errors():
     error = Reply(Outcome.ERROR, message={"id": 1, "error": {"code": -32602, "message": "no"}})
-    assert ToolAnswer.of(error).is_error
-    told = ToolAnswer.of(reply({"isError": True, "content": [{"type": "text", "text": "why"}]}))
+    assert TwoStepAnswer.of(error).is_error
+    told = TwoStepAnswer.of(reply({"isError": True, "content": [{"type": "text", "text": "why"}]}))
     assert told.is_error
     assert told.text == "why"
-    assert not ToolAnswer.of(Reply(Outcome.NO_ANSWER)).answered
+    assert not TwoStepAnswer.of(Reply(Outcome.NO_ANSWER)).answered
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_errors_of_both_kinds_are_errors():
     [("2030-01-01T00:05:00", "without a time zone"), (None, "expected ISO"), ("soon", "Invalid")],
 )
 def test_an_end_without_a_zone_is_none(value, problem):
-    answer = ToolAnswer.of(reply({"structuredContent": {"token_expires_at": value}}))
+    answer = TwoStepAnswer.of(reply({"structuredContent": {"token_expires_at": value}}))
     with pytest.raises(ValueError, match=problem):
         _ = Preview(PAIR, {}, answer, Table()).expires_at
 
 
 def test_ends_as_text_and_as_number_are_the_same():
     def end(value):
-        answer = ToolAnswer.of(reply({"structuredContent": {"token_expires_at": value}}))
+        answer = TwoStepAnswer.of(reply({"structuredContent": {"token_expires_at": value}}))
         return Preview(PAIR, {}, answer, Table()).expires_at
 
     assert end("2030-01-01T00:00:00Z") == end("2030-01-01T05:30:00+05:30") == end(1893456000)
@@ -228,14 +228,14 @@ def test_calls_that_cannot_be_meant_are_one_line(calls):
 
 def preview(ids=("a", "b")):
     items = [{"id": one} for one in ids]
-    answer = ToolAnswer.of(reply({"structuredContent": {"items": items}}))
+    answer = TwoStepAnswer.of(reply({"structuredContent": {"items": items}}))
     return Preview(PAIR, PAIR.arguments, answer, Table())
 
 
 def outcome(answer=None, runs=2, entries=None, **members):
     told = {"success": True, **members} if answer is None else answer
-    seen = ToolAnswer.of(reply({"structuredContent": told}))
-    return Confirmation(PAIR, seen, runs, runs is not None, entries, Table())
+    seen = TwoStepAnswer.of(reply({"structuredContent": told}))
+    return TwoStepOutcome(PAIR, seen, runs, runs is not None, entries, Table())
 
 
 def entry(name, **members):

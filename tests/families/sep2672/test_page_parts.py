@@ -10,7 +10,7 @@ import pytest
 from pytest_mcp_approval.catalogue import Finding
 from pytest_mcp_approval.config.settings import Settings, SettingsError
 from pytest_mcp_approval.families.sep2672.driver import Approval
-from pytest_mcp_approval.families.sep2672.page import Shown
+from pytest_mcp_approval.families.sep2672.page import ShownText
 from pytest_mcp_approval.families.sep2672.page_description import PageDescription
 from pytest_mcp_approval.families.sep2672.page_person import Review
 from pytest_mcp_approval.families.sep2672.page_scenario import Visit
@@ -107,7 +107,7 @@ def test_what_is_no_answer_is_none(body: bytes):
 # ---- texts
 
 
-def verbatim(text: str, shown: Shown) -> list[str]:
+def verbatim(text: str, shown: ShownText) -> list[str]:
     """What is warned of; a Finding if the text is another one."""
     visit = Visit.__new__(Visit)
     warned: list[str] = []
@@ -116,9 +116,9 @@ def verbatim(text: str, shown: Shown) -> list[str]:
     return warned
 
 
-def shown(text: str, rendered: str | None = None, **more: bool) -> Shown:
+def shown(text: str, rendered: str | None = None, **more: bool) -> ShownText:
     rendered = text if rendered is None else rendered
-    return Shown(text, rendered, **{"cut": False, "too_small": False, **more})
+    return ShownText(text, rendered, **{"cut": False, "too_small": False, **more})
 
 
 def test_a_text_that_is_shown_as_it_came_is_fine():
@@ -145,7 +145,7 @@ def test_white_space_that_only_the_screen_loses_is_a_warning():
         ("", shown("x"), "1 characters, from number 1 on"),
     ],
 )
-def test_a_text_that_is_another_one_is_found_out(text: str, found: Shown, got: str):
+def test_a_text_that_is_another_one_is_found_out(text: str, found: ShownText, got: str):
     with pytest.raises(Finding) as error:
         verbatim(text, found)
     assert got in error.value.got

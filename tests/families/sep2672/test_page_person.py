@@ -13,7 +13,7 @@ from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.sep2672.driver import Approval, ListedTool
 from pytest_mcp_approval.families.sep2672.page import PageDriver
 from pytest_mcp_approval.families.sep2672.page_description import PageDescription
-from pytest_mcp_approval.families.sep2672.page_person import Person
+from pytest_mcp_approval.families.sep2672.page_person import PageVisitor
 from pytest_mcp_approval.families.sep2672.vocabulary import Annotation, AuthenticatorClass
 from pytest_mcp_approval.target import open_target
 
@@ -89,7 +89,7 @@ def person(approval_page, site):
     ]
     target.remembered["tools"] = listed
     driver = PageDriver(approval_page, site.url, PageDescription.of_table(DESCRIPTION))
-    return Person(Approval(target), approval_page, driver, [].append)
+    return PageVisitor(Approval(target), approval_page, driver, [].append)
 
 
 def test_without_busy_what_the_page_says_while_it_works_is_not_the_outcome(person, site):

@@ -6,23 +6,23 @@ import pytest
 
 from pytest_mcp_approval.catalogue import Finding, Grade, NotVerified
 from pytest_mcp_approval.config.settings import Settings
-from pytest_mcp_approval.families.base.scenario import Scene
+from pytest_mcp_approval.families.base.scenario import ScenarioView
 from pytest_mcp_approval.target import open_target
 
 
 @pytest.fixture
-def scene() -> Scene:
-    return Scene(open_target("http://localhost:9/mcp", Settings()), [].append)
+def view() -> ScenarioView:
+    return ScenarioView(open_target("http://localhost:9/mcp", Settings()), [].append)
 
 
 def _finding(got: str, grade: Grade = Grade.BROKEN) -> Finding:
     return Finding(sent=f"what brings {got}", expected="an error", got=got, grade=grade)
 
 
-def _try_all(scene: Scene, *grades: Grade | None, then: BaseException | None = None) -> int:
+def _try_all(view: ScenarioView, *grades: Grade | None, then: BaseException | None = None) -> int:
     """One expectation for each grade, None for one that is met; how many were tried."""
     tried = 0
-    with scene.several() as several:
+    with view.several() as several:
         for grade in grades:
             with several.one(f"shape {tried}"):
                 tried += 1
@@ -33,32 +33,32 @@ def _try_all(scene: Scene, *grades: Grade | None, then: BaseException | None = N
     return tried
 
 
-def test_the_worst_is_told_and_the_rest_is_listed(scene: Scene) -> None:
+def test_the_worst_is_told_and_the_rest_is_listed(view: ScenarioView) -> None:
     with pytest.raises(Finding) as caught:
-        _try_all(scene, Grade.OTHER_WORDS, None, Grade.RAN, Grade.BROKEN)
+        _try_all(view, Grade.OTHER_WORDS, None, Grade.RAN, Grade.BROKEN)
     assert (caught.value.sent, caught.value.grade) == ("what brings RAN", Grade.RAN)
     assert caught.value.got == "RAN; also shape 0: OTHER_WORDS; shape 3: BROKEN"
 
 
-def test_a_single_finding_is_told_as_it_is(scene: Scene) -> None:
+def test_a_single_finding_is_told_as_it_is(view: ScenarioView) -> None:
     with pytest.raises(Finding) as caught:
-        _try_all(scene, None, Grade.BROKEN)
+        _try_all(view, None, Grade.BROKEN)
     assert caught.value.got == "BROKEN"
 
 
-def test_what_was_found_stands_where_the_rest_cannot_be_judged(scene: Scene) -> None:
+def test_what_was_found_stands_where_the_rest_cannot_be_judged(view: ScenarioView) -> None:
     void = NotVerified("the honest call failed")
     with pytest.raises(Finding, match="BROKEN"):
-        _try_all(scene, Grade.BROKEN, then=void)
+        _try_all(view, Grade.BROKEN, then=void)
     with pytest.raises(NotVerified):
-        _try_all(scene, None, then=void)
+        _try_all(view, None, then=void)
 
 
-def test_a_long_list_is_cut(scene: Scene) -> None:
+def test_a_long_list_is_cut(view: ScenarioView) -> None:
     with pytest.raises(Finding) as caught:
-        _try_all(scene, *[Grade.BROKEN] * 40)
+        _try_all(view, *[Grade.BROKEN] * 40)
     assert "shape 12: BROKEN; 27 more" in caught.value.got
 
 
-def test_nothing_found_is_nothing_told(scene: Scene) -> None:
-    assert _try_all(scene, None, None) == 2
+def test_nothing_found_is_nothing_told(view: ScenarioView) -> None:
+    assert _try_all(view, None, None) == 2

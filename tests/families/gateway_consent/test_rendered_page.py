@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_mcp_approval.families.gateway_consent.rendered_page import Looks
+from pytest_mcp_approval.families.gateway_consent.rendered_page import RenderedPage
 
 WORDS = "begins " + "word " * 400 + "ends"
 CUT = {
@@ -21,7 +21,7 @@ REACHED = {
 
 def text_of(page, style: str) -> str:
     page.set_content(f"<div style='{style}'><p>{WORDS}</p></div>")
-    return Looks(page, None).text()
+    return RenderedPage(page, None).text()
 
 
 @pytest.mark.parametrize("how", CUT)

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from pytest_mcp_approval.families.base.form_client import Page, Surfer, SurfingError
+from pytest_mcp_approval.families.base.form_client import FetchedPage, FormClient, FormClientError
 
 PAGE = """<!doctype html><title>t</title><script>var text = "<form><button>Deny</button>"</script>
 <form method="post" action="/take"><button disabled hidden></button>
@@ -80,8 +80,8 @@ def site() -> Iterator[tuple[str, list[Any]]]:
 
 def test_a_form_is_sent_as_a_browser_sends_it(site):
     url, received = site
-    surfer = Surfer()
-    page = surfer.get(f"{url}/to")
+    browser = FormClient()
+    page = browser.get(f"{url}/to")
     (form,) = page.forms()
     box = form.box("Remember this decision")
     assert box is not None
@@ -90,7 +90,7 @@ def test_a_form_is_sent_as_a_browser_sends_it(site):
     assert [one.name for one in form.fields()] == ["name", "note"]
     form.fields()[0].value = "new & more"
     assert form.button("Allow") is None
-    done = surfer.submit(page, form, form.button("Authorize Tool"))
+    done = browser.submit(page, form, form.button("Authorize Tool"))
     assert done.words() == "Done"
     path, cookies, told = received[-1]
     assert path == "/take"
@@ -103,7 +103,7 @@ def test_a_form_is_sent_as_a_browser_sends_it(site):
         "choice": "tool",
         "origin": url,
     }
-    surfer.submit(page, form, form.button("Deny"))
+    browser.submit(page, form, form.button("Deny"))
     path, cookies, told = received[-1]
     assert told["choice"] == "deny"
     assert cookies == "seen=1", "a cookie that was taken away is gone"
@@ -111,11 +111,11 @@ def test_a_form_is_sent_as_a_browser_sends_it(site):
 
 def test_cookies_are_sent_below_their_path_only(site):
     url, received = site
-    surfer = Surfer()
-    surfer.get(f"{url}/page")
-    surfer.get(f"{url}/taken")
+    browser = FormClient()
+    browser.get(f"{url}/page")
+    browser.get(f"{url}/taken")
     assert received[-1][1] == ""
-    other = surfer.copy()
+    other = browser.copy()
     other.get(f"{url}/take")
     assert received[-1][1] == "own=2"
 
@@ -133,40 +133,40 @@ def test_cookies_are_sent_below_their_path_only(site):
     ],
 )
 def test_nothing_is_fetched_from_elsewhere(place: str, said: str):
-    with pytest.raises(SurfingError, match=said):
-        Surfer().get(place)
+    with pytest.raises(FormClientError, match=said):
+        FormClient().get(place)
 
 
 def test_redirects_lead_nowhere_else_and_not_for_ever(site):
     url, _ = site
-    with pytest.raises(SurfingError, match="expected a page on loopback"):
-        Surfer().get(f"{url}/away")
-    with pytest.raises(SurfingError, match="more than 10 redirects"):
-        Surfer().get(f"{url}/round")
-    assert Surfer().get(f"{url}/away", follow=False).location == "http://elsewhere.example/"
+    with pytest.raises(FormClientError, match="expected a page on loopback"):
+        FormClient().get(f"{url}/away")
+    with pytest.raises(FormClientError, match="more than 10 redirects"):
+        FormClient().get(f"{url}/round")
+    assert FormClient().get(f"{url}/away", follow=False).location == "http://elsewhere.example/"
 
 
 def test_broken_markup_is_read_as_far_as_it_goes():
     text = "<form><input name=a><label>x<button>Go<form method=post action='/b'><button value=Go>"
-    first, second = Page("http://localhost/", 200, {}, text.encode()).forms()
+    first, second = FetchedPage("http://localhost/", 200, {}, text.encode()).forms()
     assert first.button("Go") is not None
     assert second.action == "/b"
-    assert Page("http://localhost/", 200, {}, b"\xff<form>\x00").forms()[0].controls == []
+    assert FetchedPage("http://localhost/", 200, {}, b"\xff<form>\x00").forms()[0].controls == []
 
 
 def test_an_answer_that_never_ends_is_ended(site):
     """A socket's own time-out begins anew with every byte. On a busy machine not even the head
     may come in time, which is as good."""
     url, _ = site
-    with pytest.raises(SurfingError, match=r"no (whole )?answer within 0\.3 s"):
-        Surfer(timeout=0.3).get(f"{url}/drip")
+    with pytest.raises(FormClientError, match=r"no (whole )?answer within 0\.3 s"):
+        FormClient(timeout=0.3).get(f"{url}/drip")
 
 
 def test_a_button_may_send_its_form_elsewhere(site):
     url, received = site
     text = "<form action=/a><button formaction=/b formmethod=post name=x value=y>Go</button></form>"
-    page = Page(f"{url}/page", 200, {}, text.encode())
+    page = FetchedPage(f"{url}/page", 200, {}, text.encode())
     (form,) = page.forms()
-    Surfer().submit(page, form, form.button("Go"))
+    FormClient().submit(page, form, form.button("Go"))
     assert received[-1][0] == "/b"
     assert received[-1][2]["x"] == "y"
