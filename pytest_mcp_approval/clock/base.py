@@ -28,8 +28,6 @@ class ClockControl(ABC):
     """Whether time stands still where it is put. A clock that really waits only reaches it."""
     if_stuck: str = ""
     """What to do if it turns out not to move the target's time."""
-    interruptions: int = 0
-    """How often others may have used the target in the middle of a test."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Every move goes into the record of the test that makes it, whatever clock it is."""
@@ -65,9 +63,6 @@ class ClockControl(ABC):
         """What a server's environment must have besides `inherited`, for this clock to reach it."""
         del inherited
         return {}
-
-    def await_solitude(self) -> None:  # noqa: B027  # most wait for nobody
-        """Come back when nobody else counts on what the target remembers: it is to be restarted."""
 
     def close(self) -> None:  # noqa: B027  # most have nothing to leave
         """The end: leave nothing behind."""

@@ -1,22 +1,13 @@
-"""A clock that really waits. Knows no server and no test runner.
-
-Time is not moved: it comes. Who waits can be kept waiting together with others (`hold`), so that a
-run waits once for all of them; without that, a test waits where it stands.
-"""
+"""A clock that really waits: time is not moved, it passes. Knows no server and no test runner."""
 
 from __future__ import annotations
 
 import datetime
-import math
-import threading
+import time
 from collections.abc import Callable
 
-from ..support.deadline import now as monotonic_now
+from ..support.deadline import Deadline
 from .base import ClockControl, ClockError
-
-Hold = Callable[[float], None]
-"""Comes back when this instant of the monotonic clock has passed, or later; for an infinite one,
-when nobody else is held."""
 
 _FAR = 1.0
 """Seconds by which the clock of another machine may differ from ours."""
@@ -32,9 +23,10 @@ class WaitClock(ClockControl):
     def __init__(self, longest: float, *, nearby: bool = True) -> None:
         self.longest = longest
         self.note = f"really waits, at most {longest:g} s for a rule"
-        self.hold: Hold = wait_here
+        self.announce: Callable[[float], None] = lambda _: None
+        """Told how many seconds a wait takes, before it begins."""
         self._margin = _NEAR if nearby else _FAR
-        self._mine = threading.local()  # one thread is one test
+        self._furthest: datetime.datetime | None = None
 
     def now(self) -> datetime.datetime:
         return datetime.datetime.now(datetime.UTC)
@@ -42,8 +34,7 @@ class WaitClock(ClockControl):
     def move_to(
         self, instant: datetime.datetime, *, before: datetime.datetime | None = None
     ) -> None:
-        furthest = getattr(self._mine, "furthest", None)
-        if furthest is not None and instant < furthest:
+        if self._furthest is not None and instant < self._furthest:
             raise ClockError("real time does not go back")
         seconds = (instant - self.now()).total_seconds()
         if seconds > self.longest:
@@ -54,29 +45,23 @@ class WaitClock(ClockControl):
         if before is None:
             # Later does no harm, and too early by the other's clock would.
             seconds += self._margin
-        self._mine.furthest = instant
+        self._furthest = instant
         if seconds > 0:
-            self.interruptions += 1
-            self.hold(monotonic_now() + seconds)
+            self.announce(seconds)
+            wait(seconds)
         if before is not None and self.now() >= before:
             late = (self.now() - instant).total_seconds()
             raise ClockError(f"real time went past the instant that was meant, by {late:.1f} s")
 
     def release(self) -> None:
-        self._mine.furthest = None
-
-    def await_solitude(self) -> None:
-        self.interruptions += 1
-        self.hold(math.inf)
+        self._furthest = None
 
 
-def wait_here(until: float) -> None:
-    """Nobody else has anything to do meanwhile."""
-    if until == math.inf:
-        return
-    waiting = threading.Event()
-    while (left := until - monotonic_now()) > 0:
-        waiting.wait(left)
+def wait(seconds: float) -> None:
+    """Ctrl-C ends it at once."""
+    until = Deadline(seconds)
+    while not until.passed:
+        time.sleep(until.left())
 
 
 def _spoken(seconds: float) -> str:

@@ -212,9 +212,6 @@ class Aftermath:
 
     def _heal(self, target: Target, health: _Health) -> bool:
         """Make it well again, in the mildest way that helps; whether one did."""
-        waiting = self.config.pluginmanager.getplugin("mcp-approval-waiting")
-        if waiting is not None and waiting.busy:
-            return False
         ways: list[Callable[[], None]] = []
         if target.can_reset or target.settings.reset:
             ways.append(target.reset)

@@ -116,8 +116,6 @@ class Reporting:
 
     # ---- while scenarios run
 
-    # By phase, not by test: where time can only be waited for, tests interrupt each other.
-
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield from _recorded(item))

@@ -44,7 +44,6 @@ from .failure_text import FailureText
 from .proof import NOTHING_PROVED, Proof
 from .recording import Reporting
 from .secrets_of_run import secrets_of
-from .shared_wait import Held, Waiting
 from .target_health import NAME as VITALS
 from .target_health import Vitals
 from .worker_input import WORKER_FOLDER, WORKER_INPUT, PreflightFindings, of_worker
@@ -94,8 +93,6 @@ class Run:
         config.pluginmanager.register(self.vitals, VITALS)
         self.aftermath = Aftermath(config, settings)
         config.pluginmanager.register(self.aftermath, AFTERMATH)
-        if settings.clock.startswith("wait"):
-            config.pluginmanager.register(Waiting(), "mcp-approval-waiting")
         config.pluginmanager.register(Proof(self), "mcp-approval-proof")
         self.reporting = Reporting(config, settings, self)
         config.pluginmanager.register(self.reporting, "mcp-approval-reporting")
@@ -285,8 +282,6 @@ def judge(
             return result.with_verdict(Verdict.WARNING, "; ".join(warnings))
         return result
     error = call.excinfo.value
-    if isinstance(error, Held):
-        return None
     if isinstance(error, Finding):
         return result.with_finding(error)
     if isinstance(error, NotApplicable):

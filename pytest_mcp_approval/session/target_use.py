@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pytest
 
-from ..clock import NoClock
+from ..clock import NoClock, WaitClock
 from ..config.settings import Settings, SettingsError, read_settings
 from ..target import Target, check_launch, open_target, parse_target
 from .aftermath import NAME as AFTERMATH
@@ -26,6 +26,8 @@ from .worker_input import shared_file
 
 RUN = "mcp-approval-run"
 """The plugin of a run with scenarios."""
+_WORTH_A_LINE = 1.0
+"""Seconds; a shorter wait is not noticed."""
 _SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 
 
@@ -63,13 +65,23 @@ def opened_target(config: pytest.Config, settings: Settings) -> Iterator[Target]
         # If time does not move, nothing that needs it is judged.
         target.clock.close()
         target.clock = NoClock(found.clock_stuck)
-    waiting = config.pluginmanager.getplugin("mcp-approval-waiting")
-    if waiting is not None:
-        waiting.attend(target)
+    if isinstance(target.clock, WaitClock):
+        target.clock.announce = lambda seconds: _announce_wait(config, seconds)
     try:
         yield target
     finally:
         target.close()
+
+
+def _announce_wait(config: pytest.Config, seconds: float) -> None:
+    """One line on the terminal, so that nobody takes a wait for a hang. Workers have none."""
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    capture = config.pluginmanager.getplugin("capturemanager")
+    if reporter is None or seconds < _WORTH_A_LINE:
+        return
+    with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
+        reporter.ensure_newline()
+        reporter.write_line(f"mcp-approval  waits {seconds:.0f} s for the server's time to pass")
 
 
 @contextlib.contextmanager
@@ -79,8 +91,7 @@ def exclusive_use(config: pytest.Config, target: Target) -> Iterator[None]:
         aftermath = config.pluginmanager.getplugin(AFTERMATH)
         if aftermath is not None:
             aftermath.begin(target)
-        waiting = config.pluginmanager.getplugin("mcp-approval-waiting")
-        if (target.can_reset or target.settings.reset) and not (waiting and waiting.busy):
+        if target.can_reset or target.settings.reset:
             target.reset()
         try:
             yield

@@ -129,7 +129,7 @@ def begin() -> Recording:
 
 
 def resume(recording: Recording) -> Recording:
-    """Go on with this one: a test may be interrupted by others."""
+    """Go on with this one: a test has several phases."""
     global _current  # noqa: PLW0603  # one test at a time runs in a process
     _current = recording
     return recording

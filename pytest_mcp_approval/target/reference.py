@@ -161,7 +161,6 @@ class ReferenceTarget(Target):
         return f"{origin}/"
 
     def reset(self) -> None:
-        self.clock.await_solitude()
         self.clock.release()
         self.effects_watch.forget()
         if self._server is not None:
@@ -169,7 +168,6 @@ class ReferenceTarget(Target):
 
     def restart(self) -> None:
         """A new server over what the old one had stored; a file is closed and opened again."""
-        self.clock.await_solitude()
         self.stop()
         if self.spec.store == "sqlite":
             self._close_backing()

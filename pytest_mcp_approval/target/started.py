@@ -72,7 +72,6 @@ class StartedTarget(Target):
 
     def _start_anew(self, between: Callable[[], None]) -> None:
         """Ends what runs. It runs again, and answers, when this returns; nobody looks earlier."""
-        self.clock.await_solitude()
         was_reached, was_spoken_to = self._transport is not None, self._session is not None
         self.stop()
         between()

@@ -166,7 +166,6 @@ class Target(ABC):
     def reset(self) -> None:
         """Make the target fresh in the way that the user named, if any."""
         how = self.settings.reset
-        self.clock.await_solitude()
         self.effects_watch.forget()
         if how == "restart":
             self.restart()
@@ -279,7 +278,6 @@ class PythonTarget(Target):
         return InProcessTransport(app, headers=dict(self.settings.headers))
 
     def restart(self) -> None:
-        self.clock.await_solitude()
         self.stop()
 
     def renew(self) -> None:

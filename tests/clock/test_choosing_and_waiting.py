@@ -7,7 +7,14 @@ import time
 
 import pytest
 
-from pytest_mcp_approval.clock import ClockError, NoClock, WaitClock, choose_clock, choosing
+from pytest_mcp_approval.clock import (
+    ClockError,
+    NoClock,
+    WaitClock,
+    choose_clock,
+    choosing,
+    waiting,
+)
 from pytest_mcp_approval.config.launch import clock as read_clock
 from pytest_mcp_approval.config.launch import longest_wait
 from pytest_mcp_approval.config.settings import SettingsError
@@ -85,16 +92,26 @@ def test_it_says_how_long_it_would_take():
 
 def test_it_says_when_it_came_too_late():
     clock = WaitClock(10.0)
-    clock.hold = lambda _: None
     past = clock.now() - datetime.timedelta(seconds=3)
     with pytest.raises(ClockError, match=r"went past the instant that was meant, by 3\.\d s"):
         clock.move_to(past, before=past + datetime.timedelta(seconds=1))
 
 
-def test_another_machines_clock_gets_a_margin():
-    held = []
+def test_another_machines_clock_gets_a_margin(monkeypatch):
+    waited = []
+    monkeypatch.setattr(waiting, "wait", waited.append)
     for nearby in (True, False):
-        clock = WaitClock(10.0, nearby=nearby)
-        clock.hold = held.append
-        clock.advance(5)
-    assert held[1] - held[0] > 0.5
+        WaitClock(10.0, nearby=nearby).advance(5)
+    assert waited[1] - waited[0] > 0.5
+
+
+def test_a_wait_is_announced_before_it_begins(monkeypatch):
+    happened = []
+    monkeypatch.setattr(waiting, "wait", lambda _: happened.append("waits"))
+    clock = WaitClock(10.0)
+    clock.announce = lambda seconds: happened.append(round(seconds))
+    clock.advance(5)
+    assert happened == [5, "waits"]
+    with pytest.raises(ClockError):
+        clock.advance(86400)
+    assert len(happened) == 2, "what is not waited for is not announced"

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import secrets
+import select
 import shlex
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 from tests.clock.asking import HAS_FAKETIME, NEEDS_FAKETIME
 from tests.default_signals import with_default_signals
+from tests.hostile_servers.keeping import MARK, processes_marked
 from tests.inner_runs import Verdicts, plugin_options
 
 REFERENCE = f"{shlex.quote(sys.executable)} -m pytest_mcp_approval.reference_server"
@@ -120,43 +126,35 @@ def test_a_program_that_does_not_ask_libc_is_out_of_reach(suite, pytester):
 SHORT = f"{LAUNCH} --challenge-ttl 2 --enrolment-ttl 3"
 
 
-def test_waiting_is_done_once_for_all(suite):
-    result, verdicts, found = verdicts_of(suite, SHORT, "--mcp-approval-clock=wait:8", *NEED_TIME)
+def test_waiting_is_done_in_place_and_announced(suite):
+    result, verdicts, found = verdicts_of(suite, SHORT, "--mcp-approval-clock=wait:8", *EXPIRY)
     assert header_line(result, "clock").startswith("wait (really waits, at most 8 s for a rule)")
     assert set(verdicts) == {"passed", "not verified"}
     passed = [one["scenario"] for one in found if one["verdict"] == "passed"]
     assert sum("expired_challenge_is_refused" in one for one in passed) == 3
     assert len(found) == len({one["scenario"] for one in found}), "each is reported once"
+    result.stdout.fnmatch_lines(["mcp-approval  waits 2 s for the server's time to pass"])
     reasons = {one["why"] for one in found if one["verdict"] == "not verified"}
-    assert any("would take 24 h, and 8 s is the limit" in why for why in reasons), reasons
+    assert any("s, and 8 s is the limit: --mcp-approval-clock=wait:" in why for why in reasons), (
+        reasons
+    )
     # A machine that is very busy may come too late for the last second, and says so.
     assert all("8 s is the limit" in why or "went past" in why for why in reasons), reasons
 
 
-def test_waiting_on_a_server_that_nobody_resets_starts_at_once(suite, pytester):
-    """Somebody else runs it: what must expire is issued first, and the rest goes on meanwhile."""
-    command = [*shlex.split(REFERENCE), "--http", "localhost:0", "--challenge-ttl", "4"]
+def test_waiting_on_a_server_that_nobody_resets(suite):
+    """Somebody else runs it: nothing is restarted or reset, and its time passes by itself."""
+    command = [*shlex.split(REFERENCE), "--http", "localhost:0", "--challenge-ttl", "2"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         url = next(word for word in server.stdout.readline().split() if word.startswith("http"))
-        result, verdicts, found = verdicts_of(
-            suite,
-            "--mcp-approval-clock=wait:8",
-            "--mcp-approval-select=sep2672/4.8-06-*",
-            "--mcp-approval-select=sep2672/4.2-*",
-            target=url,
-        )
+        result, verdicts, _ = verdicts_of(suite, "--mcp-approval-clock=wait:8", *EXPIRY, target=url)
     finally:
         server.terminate()
         server.wait(20)
         server.stdout.close()
-    waited = ["4.8-06" in one["rules"][0] and one["verdict"] == "passed" for one in found]
-    last = len(waited) - 1 - waited[::-1].index(True)
-    # They began first, and others had their turn before they ended.
-    assert False in waited[:last], result.stdout.str()
-    assert any("4.2-" in one["rules"][0] for one in found[:last]), result.stdout.str()
     assert "failed" not in verdicts, result.stdout.str()
-    assert verdicts.count("passed") > 5
+    assert verdicts.count("passed") >= 3, result.stdout.str()
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
@@ -170,30 +168,43 @@ def test_waiting_in_a_process_of_its_own_and_with_workers(suite, workers):
     assert "failed" not in result.parseoutcomes()
 
 
-def test_an_interrupt_ends_the_wait(pytester):
-    """Ctrl-C while everybody waits: at once, with what there is, and nothing is left."""
-    pytester.makeconftest(
-        "import os, signal, threading\n"
-        "from pytest_mcp_approval.session import shared_wait as waiting\n"
-        "def interrupted(until):\n"
-        "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "    threading.Event().wait(60)\n"
-        "waiting.wait_here = interrupted\n"
-    )
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_an_interrupt_ends_the_wait_at_once_and_leaves_nothing(pytester):
+    """Ctrl-C while a scenario really waits."""
+    mark = secrets.token_hex(8)
     arguments = [*plugin_options(), *OPTIONS, f"--mcp-approval-target={URL}", LAUNCH, *EXPIRY]
-    done = subprocess.run(
+    running = subprocess.Popen(
         with_default_signals(
-            [sys.executable, "-m", "pytest", *arguments, "--mcp-approval-clock=wait:70"]
+            [sys.executable, "-m", "pytest", *arguments, "--mcp-approval-clock=wait:400"]
         ),
         cwd=pytester.path,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
-        timeout=100,
-        check=False,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        env={**os.environ, "PYTHONUNBUFFERED": "1", MARK: mark},
     )
-    assert done.returncode == pytest.ExitCode.INTERRUPTED, done.stdout
-    assert "KeyboardInterrupt" in done.stdout
+    watchdog = threading.Timer(100, running.kill)
+    watchdog.start()
+    try:
+        said = []
+        while "for the server's time to pass" not in "".join(said[-1:]):
+            said.append(running.stdout.readline())
+            assert said[-1], "".join(said)
+        running.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        said += running.stdout.readlines()
+        code = running.wait(60)
+    finally:
+        watchdog.cancel()
+        running.kill()
+        running.wait(20)
+        running.stdout.close()
+    assert code == pytest.ExitCode.INTERRUPTED, "".join(said)
+    assert time.monotonic() - began < 60, "the wait itself would have taken 300 s"
+    assert "KeyboardInterrupt" in "".join(said)
+    give_up = time.monotonic() + 20
+    while left := processes_marked(mark):  # the guard ends when it has seen that all is well
+        assert time.monotonic() < give_up, left
+        select.select([], [], [], 0.02)
 
 
 def test_the_own_tests_of_a_user_wait_where_they_stand(suite, pytester):

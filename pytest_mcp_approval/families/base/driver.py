@@ -28,7 +28,6 @@ class Driver:
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        self._interruptions = 0
         self.forget()  # whoever had the target before may have done anything
 
     @property
@@ -53,10 +52,6 @@ class Driver:
 
     def seen_during(self, act: Callable[[], Given]) -> tuple[Given, tuple[Effects, Effects] | None]:
         """What `act` gives, and the effects before and after it, where there is a probe."""
-        if self._interruptions != self.target.clock.interruptions:
-            # Others had their turn while this test waited.
-            self._interruptions = self.target.clock.interruptions
-            self.forget()
         return self.effects_watch.during(act)
 
     def runs_during(self, act: Callable[[], Given]) -> tuple[Given, int | None]:
