@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+
+from ..support.origins import OPAQUE, origin_of_url
 
 if TYPE_CHECKING:
     from playwright.sync_api import Frame
 
-OPAQUE = "null"
-_INHERITING = ("", "about:blank", "about:srcdoc")
 _DEEPEST = 64
 
 
@@ -26,21 +25,6 @@ class Place:
     origin: str
     cross_origin: bool = False
     top_origin: str | None = None
-
-
-def origin_of_url(url: str) -> str | None:
-    """The origin in an address as a browser writes it; None where it is inherited."""
-    if url.partition("#")[0].partition("?")[0] in _INHERITING:
-        return None
-    try:
-        parts = urlsplit(url.removeprefix("blob:"))
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        return OPAQUE
-    if parts.scheme not in ("http", "https") or not host:
-        return OPAQUE
-    named = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{named}" + (f":{port}" if port is not None else "")
 
 
 def origin_of(frame: Frame) -> str:

@@ -61,7 +61,7 @@ def test_a_harmless_operation_needs_no_token(tokens, level):
         tokens.note(f"{named[0].name} ({level.word}) wants a confirmation, too")
         outcome = tokens.redeem(tokens.issue(named[0]))
     tokens.expect(
-        outcome.answer.success,
+        outcome.succeeded,
         sent=f"{named[0].name} ({level.word})",
         expected="success, at once or with a token",
         got=outcome.describe(),

@@ -44,7 +44,7 @@ def _told(tokens):
             outcome = tokens.redeem(fault(tokens))
         except (NotApplicable, NotVerified):
             continue  # no clock, or only one call: the others are told apart all the same
-        if outcome.executed or outcome.answer.success:
+        if outcome.executed or outcome.succeeded:
             continue  # that it ran is another rule's matter
         own = outcome.answer.get("code")
         if own is None:

@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
-from pytest_mcp_approval.families.confirmation_tokens.paths import put_at
+from pytest_mcp_approval.families.base.paths import put_at
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     DEFAULT_TTL,
     MAXIMUM_TTL,
@@ -94,7 +94,7 @@ def test_a_token_without_expiry_is_refused(tokens):
         operation = other.operation
         issued = other.issue()
         planted = other.driver.binding.plant(operation.name, operation.params)
-        other.expect_no_run(
+        other.expect_not_run(
             other.redeem(issued.with_token(planted)), sent="a stored token without expiry"
         )
         other.honest()

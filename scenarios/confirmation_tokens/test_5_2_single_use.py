@@ -125,5 +125,5 @@ def test_an_operation_that_hangs_does_not_run_twice(tokens):
 def test_a_retry_of_what_has_run_runs_nothing(tokens):
     """The answer was lost on its way: the same request again."""
     issued = tokens.used()
-    tokens.expect_no_run(tokens.redeem(issued), sent="the same call with the same token again")
+    tokens.expect_not_run(tokens.redeem(issued), sent="the same call with the same token again")
     tokens.honest()

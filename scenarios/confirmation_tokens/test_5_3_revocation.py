@@ -11,7 +11,7 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import CONFIRMA
 def _revoked(tokens):
     issued = tokens.issue()
     outcome = tokens.driver.revoke(issued.token)
-    if not outcome.answer.success:
+    if not outcome.succeeded:
         raise NotVerified(f"an honest revocation failed: {outcome.describe()}")
     return issued
 
@@ -22,7 +22,7 @@ def test_a_revoked_token_runs_nothing(tokens):
     tokens.honest()
     issued = _revoked(tokens)
     for _ in range(2):
-        tokens.expect_no_run(tokens.redeem(issued), sent="a token that was revoked")
+        tokens.expect_not_run(tokens.redeem(issued), sent="a token that was revoked")
     tokens.honest()
 
 
@@ -77,7 +77,7 @@ def test_the_end_of_a_session_revokes_its_tokens(tokens):
         issued = tokens.issue(session=session)
     if tokens.over_a_pipe:
         tokens.restart()  # a pipe's session ends with its process
-    tokens.expect_no_run(tokens.redeem(issued), sent="a token whose session has ended")
+    tokens.expect_not_run(tokens.redeem(issued), sent="a token whose session has ended")
     tokens.honest()
 
 
@@ -102,7 +102,7 @@ def test_what_else_revokes(tokens, number):
     tokens.honest()
     issued = tokens.issue()
     outcome = tokens.driver.call(trigger.name, trigger.params)
-    if not outcome.answer.success:
+    if not outcome.succeeded:
         raise NotVerified(f"{trigger.name} failed: {outcome.describe()}")
-    tokens.expect_no_run(tokens.redeem(issued), sent=f"a token after a {trigger.why}")
+    tokens.expect_not_run(tokens.redeem(issued), sent=f"a token after a {trigger.why}")
     tokens.honest()

@@ -56,7 +56,7 @@ def test_a_session_token_serves_no_other_session(tokens):
     operation = _scoped(tokens)
     with tokens.own_session() as session, tokens.own_session() as other:
         issued = tokens.issue(operation, session=session)
-        tokens.expect_no_run(
+        tokens.expect_not_run(
             tokens.redeem(issued, session=other), sent="a session token in another session"
         )
         fresh = tokens.issue(operation, session=other)

@@ -26,13 +26,13 @@ def _redeem(tokens):
 def _reject(tokens):
     issued = tokens.issue()
     outcome = tokens.redeem(issued.with_params(tokens.changed()))
-    tokens.expect_no_run(outcome, sent="a token for other parameters")
+    tokens.expect_not_run(outcome, sent="a token for other parameters")
     return issued
 
 
 def _replay(tokens):
     issued = tokens.used()
-    tokens.expect_no_run(tokens.redeem(issued), sent="a token for the second time")
+    tokens.expect_not_run(tokens.redeem(issued), sent="a token for the second time")
     return issued
 
 
@@ -40,7 +40,7 @@ def _revoke(tokens):
     if not tokens.table.introspection:
         raise NotApplicable("tokens cannot be revoked, as far as the table says (introspection)")
     issued = tokens.issue()
-    if not tokens.driver.revoke(issued.token).answer.success:
+    if not tokens.driver.revoke(issued.token).succeeded:
         raise NotVerified("an honest revocation failed")
     return issued
 

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, requirement
 from pytest_mcp_approval.families.base.driver import DriverError
-from pytest_mcp_approval.families.confirmation_tokens.driver import is_limit
+from pytest_mcp_approval.families.confirmation_tokens.outcome import is_limit
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     CONFIRMATION_PREFIX,
     RATE_LIMITED,

@@ -26,7 +26,7 @@ def test_a_replay_by_another_client_runs_nothing(tokens):
     """Another client sends what it has overheard."""
     issued = tokens.used()
     with tokens.another_client() as session:
-        tokens.expect_no_run(
+        tokens.expect_not_run(
             tokens.redeem(issued, session=session), sent="a used token, of another client"
         )
         tokens.honest(session=session)
@@ -37,7 +37,7 @@ def test_a_replay_after_a_restart_runs_nothing(tokens):
     """The server may have forgotten the token, or keep it as used; it must not take it for new."""
     issued = tokens.used()
     tokens.restart()
-    tokens.expect_no_run(tokens.redeem(issued), sent="a used token, after a restart")
+    tokens.expect_not_run(tokens.redeem(issued), sent="a used token, after a restart")
     tokens.honest()
 
 
@@ -51,9 +51,9 @@ def test_a_replay_at_a_replica_runs_nothing(tokens):
     try:
         there = ConfirmationTokens(other)
         fresh = there.issue(tokens.operation.name, tokens.operation.params)
-        if not there.redeem(fresh).answer.success:
+        if not there.redeem(fresh).succeeded:
             raise NotVerified("the replica refuses honest calls")
-        tokens.expect_no_run(there.redeem(issued), sent="a used token, at a replica")
+        tokens.expect_not_run(there.redeem(issued), sent="a used token, at a replica")
     finally:
         other.close()
 
@@ -231,7 +231,7 @@ def test_unknown_and_malformed_get_one_answer(tokens, shape):
     answers = []
     for token in (unknown, MALFORMED[shape]):
         outcome = tokens.redeem(issued.with_token(token))
-        tokens.expect_no_run(outcome, sent=f"a token {shape}")
+        tokens.expect_not_run(outcome, sent=f"a token {shape}")
         message = _without(token, outcome.answer.get("message"))
         answers.append((outcome.code, message, outcome))
     (code, message, _), (other_code, other_message, malformed) = answers

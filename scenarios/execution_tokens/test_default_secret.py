@@ -63,4 +63,4 @@ def _ask(executions, secret):
             answer = other.driver.execute(other.token())
     except (TargetError, WireError) as error:
         return None, str(error)
-    return answer, answer.said
+    return answer, answer.text

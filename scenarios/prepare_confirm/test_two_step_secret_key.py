@@ -1,7 +1,7 @@
 """The key: random unless one is given, and never none."""
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
-from pytest_mcp_approval.families.prepare_confirm.driver import DriverError
+from pytest_mcp_approval.families.base.driver import DriverError
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
 from pytest_mcp_approval.target import TargetError
 from pytest_mcp_approval.wire import WireError

@@ -84,7 +84,7 @@ def test_two_instances_hash_differently(ceremony):
             got=elsewhere.describe(),
         )
         honest = other.call(there, passkey.sign(there))
-        if not honest.answered_with_result:
+        if not honest.succeeded:
             raise NotVerified(f"the honest call at the other one failed: {honest.describe()}")
 
 

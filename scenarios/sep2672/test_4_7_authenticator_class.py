@@ -237,7 +237,7 @@ def _somebody_can_approve(ceremony, tool):
         challenge, reply = ask(ceremony, tool, safe_arguments(tool))
         if challenge is not None:
             outcome = ceremony.call(challenge, sign_uninvited(ceremony, challenge, passkey))
-            if outcome.executed and outcome.answered_with_result:
+            if outcome.served:
                 return
     got = reply.describe() if outcome is None else outcome.describe()
     raise NotVerified(f"nobody can approve {tool.name}: {got}")

@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_mcp_approval.catalogue import Finding, NotVerified, requirement
-from pytest_mcp_approval.families.sep2672.driver import is_result
+from pytest_mcp_approval.families.base.outcome import is_result
 from pytest_mcp_approval.families.sep2672.faulty_calls import FAULTS, draft
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.wire import StdioTransport, race

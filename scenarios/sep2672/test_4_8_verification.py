@@ -71,7 +71,7 @@ def test_a_meta_that_is_no_object_runs_nothing(ceremony, meta):
     ceremony.honest()
     outcome = ceremony.call(ceremony.challenge(), meta=meta)
     sent = f"tools/call, _meta is {meta!r}"
-    if outcome.executed or outcome.reason is not None or outcome.answered_with_result:
+    if outcome.executed or outcome.reason is not None or outcome.succeeded:
         ceremony.expect_refusal(outcome, Reason.MISSING_EVIDENCE, sent=sent)
     ceremony.honest()  # and the server is still there
 

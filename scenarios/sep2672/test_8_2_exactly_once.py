@@ -5,7 +5,8 @@ import contextlib
 import threading
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.sep2672.driver import Approval, is_result
+from pytest_mcp_approval.families.base.outcome import is_result
+from pytest_mcp_approval.families.sep2672.driver import Approval
 from pytest_mcp_approval.wire import HttpTransport, StdioTransport, race_replicas
 
 # A synced passkey shows no counter, so that a counter cannot hide a challenge that serves twice.
@@ -25,7 +26,7 @@ def _approved(ceremony):
     challenge = ceremony.challenge()
     evidence = ceremony.evidence(challenge, passkey)
     first = ceremony.call(challenge, evidence)
-    if not (first.executed and first.answered_with_result):
+    if not first.served:
         raise NotVerified(f"the honest call failed, so nothing follows: {first.describe()}")
     return challenge, evidence, passkey
 

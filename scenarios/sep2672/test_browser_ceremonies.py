@@ -65,7 +65,7 @@ def test_a_prompt_that_nobody_approves_runs_nothing(visit, gesture):
         expected="a prompt that ends with NotAllowedError",
         got=str(key.prompts[-1].error),
     )
-    visit.expect_nothing_called(done, sent=sent, success=honest.said)
+    visit.expect_nothing_called(done, sent=sent, success=honest.text)
     visit.expect_run(visit.approves(visit.asks()), sent="the same call, approved, after that")
 
 
@@ -92,7 +92,7 @@ def test_a_challenge_that_expires_while_the_prompt_is_open_is_refused(visit):
     late = approved_at(SECOND)
     sent = "an approval on the page whose prompt was open until a second after expiresAt"
     visit.expect_refusal(late, Reason.CHALLENGE_EXPIRED, sent=sent)
-    visit.expect_told_apart(late.said, in_time.said, sent=sent, expected="a page that says so")
+    visit.expect_told_apart(late.text, in_time.text, sent=sent, expected="a page that says so")
 
 
 @requirement("sep2672/4.8-07-challenge-tool")
@@ -111,7 +111,7 @@ def test_an_approval_that_is_bent_to_another_tool_is_refused(visit):
     done = visit.approves(review)
     sent = f"tools/call {other.name} with the evidence for {review.tool.name}, from the page"
     visit.expect_refusal(done, Reason.CHALLENGE_WRONG_TOOL, sent=sent)
-    visit.expect_told_apart(done.said, honest.said, sent=sent, expected="a page that says so")
+    visit.expect_told_apart(done.text, honest.text, sent=sent, expected="a page that says so")
 
 
 @requirement("sep2672/8.3.2-counter-zero")
@@ -154,7 +154,7 @@ def test_a_passkey_of_this_device_only_is_not_asked_for_a_cross_platform_tool(vi
         expected=expected,
         got=f"{reason}",
     )
-    visit.expect_told_apart(said, honest.said, sent=sent, expected=expected)
+    visit.expect_told_apart(said, honest.text, sent=sent, expected=expected)
 
 
 @requirement("sep2672/4.4.1-exclude-credentials")

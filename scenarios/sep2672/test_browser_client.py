@@ -251,7 +251,7 @@ ENROLMENT_REASONS = [
 def test_the_reasons_of_refused_calls_can_be_told_apart(visit):
     """The thirteen reasons around a call, each told to the person in a way of its own."""
     visit.enrols()
-    told = {"a success": visit.approves_a_call().said}
+    told = {"a success": visit.approves_a_call().text}
     for reason in CHALLENGE_REASONS:
         visit.traffic.answer_instead(CHALLENGE_CREATE, refusal(reason))
         visit.driver.ask(visit.tool.name, visit.tool.arguments)

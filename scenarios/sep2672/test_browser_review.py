@@ -135,5 +135,5 @@ def test_a_person_who_declines_is_not_asked_for_a_passkey(visit):
         expected="no assertion",
         got="navigator.credentials.get was called",
     )
-    visit.expect_nothing_called(done, sent=sent, success=honest.said)
+    visit.expect_nothing_called(done, sent=sent, success=honest.text)
     visit.expect_run(visit.approves(visit.asks()), sent="the same call, approved, after that")

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_mcp_approval.browser.frames import origin_of_url
+from pytest_mcp_approval.support.origins import origin_of_url
 from tests.browser.site import PLAIN, Asking
 from virtual_authenticator.encoding import base64url_decode
 

@@ -6,13 +6,20 @@ Knows no specification and no verdicts.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...support.deadline import now
 from ...target import Effects, EffectsProbe, EffectsWatch, Target
 from ...wire import Reply, Session
 
 Given = TypeVar("Given")
+_LISTING = "listing"
+
+
+def table_of(target: Target, family: str) -> dict[str, Any]:
+    """What the user says of a target in a family's table, over what the suite knows of it."""
+    known = target.known_settings.get(family, {})
+    return {**known, **target.settings.family_settings.get(family, {})}
 
 
 class DriverError(Exception):
@@ -33,6 +40,14 @@ class Driver:
     @property
     def session(self) -> Session:
         return self.target.session()
+
+    def listing(self) -> dict[str, dict[str, Any]]:
+        """The entries of tools/list by name, asked for once."""
+        found: dict[str, dict[str, Any]] | None = self.target.remembered.get(_LISTING)
+        if found is None:
+            found = {str(entry.get("name")): entry for entry in self.session.list_tools()}
+            self.target.remembered[_LISTING] = found
+        return found
 
     @property
     def effects_watch(self) -> EffectsWatch:

@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from typing import NoReturn
 
 import pytest
 
-from ...catalogue import Finding, NotApplicable, NotVerified
+from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...catalogue.marking import WARNINGS, rules_of
 from ...clock import ClockControl
 from ...config.settings import PREFIX
 from ...target import Target
+from .driver import DriverError
 from .needs import Check, check_needs
+from .outcome import ObservedOutcome
 
 Warn = Callable[[str], None]
 """Notes a warning: something that a reading allows, but that the document would rather not have.
 The verdict of the rule becomes "warning"."""
-
+CloseLater = Callable[[Callable[[], object]], object]
+"""Notes what is to be closed when the scenario has ended."""
 
 _LISTED = 12
 """Findings that are listed after the worst one; the others are counted."""
@@ -70,9 +74,12 @@ class Several:
 class ScenarioView:
     """One scenario's view of the target; a family adds its honest steps and its expectations."""
 
-    def __init__(self, target: Target, warn: Warn) -> None:
+    def __init__(
+        self, target: Target, warn: Warn, close_later: CloseLater = lambda _: None
+    ) -> None:
         self.target = target
         self.warn = warn
+        self._close_later = close_later
 
     @property
     def clock(self) -> ClockControl:
@@ -89,11 +96,41 @@ class ScenarioView:
         if self.target.effects() is None:
             raise NotVerified(f"needs to see what ran: {PREFIX}effects URL|tool:NAME")
 
+    def need_served(self, outcome: ObservedOutcome, what: str = "the honest call failed") -> None:
+        """A refusal proves nothing where the honest call is refused too."""
+        if not outcome.served:
+            raise NotVerified(f"{what}, so nothing follows: {outcome.describe()}")
+
+    def need_target(self, target: Target | None, what: str) -> Target:
+        """Another server, which is closed with the scenario."""
+        if target is None:
+            raise NotVerified(f"needs {what}")
+        self._close_later(target.close)
+        return target
+
+    def not_applicable(self, why: str) -> NoReturn:
+        raise NotApplicable(why)
+
+    @contextlib.contextmanager
+    def honest_step(self, what: str = "") -> Iterator[None]:
+        """A step that must succeed, or nothing after it can be checked; `what` says that it did
+        not."""
+        try:
+            yield
+        except DriverError as error:
+            raise NotVerified(f"{what}: {error}" if what else str(error)) from error
+
     def expect(self, holds: bool, *, sent: str, expected: str, got: str) -> None:
         """Any expectation, in four lines (the rule is the fourth)."""
         self.target.last_sent = sent
         if not holds:
             raise Finding(sent=sent, expected=expected, got=got)
+
+    def expect_not_run(self, outcome: ObservedOutcome, *, sent: str) -> None:
+        """Whatever the target answers, nothing ran, and nothing is said to have run."""
+        if outcome.executed or outcome.succeeded:
+            expected = f"a refusal, {outcome.thing} not run"
+            raise finding_of(outcome, sent=sent, expected=expected, grade=Grade.RAN)
 
     @contextlib.contextmanager
     def several(self) -> Iterator[Several]:
@@ -105,6 +142,18 @@ class ScenarioView:
             found.settle()  # what was found before stands
             raise
         found.settle()
+
+
+def finding_of(
+    outcome: ObservedOutcome,
+    *,
+    sent: str,
+    expected: str,
+    grade: Grade = Grade.BROKEN,
+    remark: str = "",
+) -> Finding:
+    """What came was not what was expected."""
+    return Finding(sent=sent, expected=expected, got=f"{outcome.describe()}{remark}", grade=grade)
 
 
 def check_preconditions(item: pytest.Item, target: Target, own_checks: Mapping[str, Check]) -> Warn:

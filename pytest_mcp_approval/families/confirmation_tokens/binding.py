@@ -24,11 +24,11 @@ from typing import Any
 from ...config.settings import SettingsError
 from ...target import Target, TargetError, open_target
 from ...wire import Reply
-from ..base.driver import DriverError
+from ..base.driver import DriverError, table_of
+from ..base.paths import put_at, value_at
 from . import probes as places
 from . import vocabulary as words
 from .outcome import ConfirmationAnswer, Instant, read_answer, read_instant
-from .paths import put_at, value_at
 from .settings import FAMILY, VARIANTS, Table, TableError, read_table
 from .vocabulary import TokenType
 
@@ -78,10 +78,10 @@ class ConfirmationBinding:
 
     def state(self, answer: ConfirmationAnswer) -> Any:
         """What introspection says of a token's state, in the target's own words."""
-        return value_at(answer.body, self.table.introspection["state_at"], None)
+        return value_at(answer.body, self.table.introspection["state_at"])
 
     def params_hash(self, answer: ConfirmationAnswer) -> Any:
-        return value_at(answer.body, self.table.introspection["params_hash_at"], None)
+        return value_at(answer.body, self.table.introspection["params_hash_at"])
 
     # ---- beyond the wire
 
@@ -151,15 +151,9 @@ class ConfirmationBinding:
         return what in self.table.variants or FAMILY in self.target.known_settings
 
 
-def table_of(target: Target) -> dict[str, Any]:
-    """What the user says of this target, over what the suite knows of it."""
-    own = target.settings.family_settings.get(FAMILY, {})
-    return {**target.known_settings.get(FAMILY, {}), **own}
-
-
 def binding_of(target: Target) -> ConfirmationBinding:
     """The binding of a target; `TableError` for what is wrong with its table."""
-    table = read_table(table_of(target))
+    table = read_table(table_of(target, FAMILY))
     return (
         _hook(target, table.hook)(target, table)
         if table.hook
@@ -185,6 +179,3 @@ def _hook(target: Target, name: str) -> type[ConfirmationBinding]:
     if not isinstance(found, type) or not issubclass(found, ConfirmationBinding):
         raise TableError(f"hook: {name} is no subclass of {ConfirmationBinding.__module__}.Binding")
     return found
-
-
-__all__ = ["ConfirmationBinding", "binding_of", "table_of"]

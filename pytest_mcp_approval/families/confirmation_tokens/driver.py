@@ -23,12 +23,11 @@ from ...wire import Reply, Session
 from ..base.driver import Driver, DriverError
 from . import vocabulary as words
 from .binding import ConfirmationBinding, binding_of
-from .outcome import ConfirmationAnswer, Instant
+from .outcome import ConfirmationAnswer, ConfirmationOutcome, Instant, is_limit
 from .settings import NamedOperation
-from .vocabulary import TokenCode, TokenType
+from .vocabulary import TokenType
 
 _WAITS = 3
-_TOO_MANY_REQUESTS = 429
 _CALLS, _LATEST, _AHEAD = (f"confirmation tokens: {what}" for what in ("calls", "latest", "ahead"))
 _MANY = 40
 _RECOVERY = datetime.timedelta(minutes=5)
@@ -60,59 +59,6 @@ class IssuedToken:
 
     def with_token(self, token: Any) -> IssuedToken:
         return replace(self, token=token)
-
-
-@dataclass(frozen=True)
-class ConfirmationOutcome:
-    """What came of a call."""
-
-    reply: Reply
-    answer: ConfirmationAnswer
-    runs: int | None
-    """How often an operation ran, by the effects probe; None if there is no telling."""
-    probed: bool
-
-    @property
-    def executed(self) -> bool:
-        """Whether it ran: by its effect where that shows, else by the answer's word."""
-        if self.probed:
-            return self.runs is None or self.runs > 0
-        return self.answer.success
-
-    @property
-    def code(self) -> str | None:
-        return self.answer.code
-
-    @property
-    def refused(self) -> bool:
-        """Refused with a code of section 4.1, and nothing ran."""
-        return self.answer.means(*TokenCode) and not self.executed
-
-    def refused_because(self, code: TokenCode | str) -> bool:
-        return self.refused and self.answer.means(code)
-
-    @property
-    def said(self) -> str:
-        """The code, or whatever came in its place."""
-        return neutralise(self.code, 60) if self.code else self.reply.describe()
-
-    def describe(self) -> str:
-        """One line for a report."""
-        said = "success" if self.answer.success else self.said
-        if not self.probed:
-            return said
-        ran = {0: "not run", 1: "run", None: "run (its effect changed)"}.get(
-            self.runs, f"run {self.runs} times"
-        )
-        return f"{said}, operation {ran}"
-
-
-def is_limit(reply: Reply, answer: ConfirmationAnswer) -> bool:
-    """Whether this is a rate limit. Where its code means other things too, a limit shows by HTTP
-    429 or by the time to wait."""
-    if reply.status == _TOO_MANY_REQUESTS or answer.code == words.RATE_LIMITED:
-        return True
-    return answer.means(words.RATE_LIMITED) and answer.get("retry_after") is not None
 
 
 class ConfirmationTokens(Driver):
@@ -194,12 +140,12 @@ class ConfirmationTokens(Driver):
         """Do something that gives a reply, and look at the effects before and after it."""
         reply, runs = self.runs_during(act)
         return ConfirmationOutcome(
-            reply, self.binding.read(reply), runs, probed=self.effects is not None
+            reply, self.binding.read(reply), runs=runs, probed=self.effects is not None
         )
 
     def seen(self, reply: Reply) -> ConfirmationOutcome:
         """An answer alone, without a look at the effects."""
-        return ConfirmationOutcome(reply, self.binding.read(reply), None, probed=False)
+        return ConfirmationOutcome(reply, self.binding.read(reply))
 
     def call(
         self,
@@ -309,6 +255,3 @@ class ConfirmationTokens(Driver):
             return self.binding.instant(value)
         except ValueError:
             return None
-
-
-__all__ = ["ConfirmationOutcome", "ConfirmationTokens", "DriverError", "IssuedToken", "is_limit"]

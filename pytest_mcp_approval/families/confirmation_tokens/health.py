@@ -9,8 +9,8 @@ from __future__ import annotations
 from ...catalogue import NotVerified
 from ...support.text import neutralise
 from ...target import Target
-from .binding import table_of
-from .driver import ConfirmationTokens, DriverError
+from ..base.driver import DriverError, table_of
+from .driver import ConfirmationTokens
 from .settings import FAMILY
 
 _SHOWN = 300
@@ -21,7 +21,7 @@ def honest_approval(target: Target) -> str:
 
     `NotVerified` where no operation that needs confirmation is named.
     """
-    driver = ConfirmationTokens(target) if table_of(target) else None
+    driver = ConfirmationTokens(target) if table_of(target, FAMILY) else None
     usual = [one for one in driver.binding.table.operations if one.usual] if driver else []
     if driver is None or not usual:
         raise NotVerified(f"needs a gated operation: name one in [{FAMILY}] operations")
@@ -31,6 +31,6 @@ def honest_approval(target: Target) -> str:
         outcome = driver.redeem(issued)
     except DriverError as error:
         return neutralise(str(error), _SHOWN)
-    if outcome.answer.success and outcome.executed:
+    if outcome.served:
         return ""
     return neutralise(f"{operation.name} with its token: {outcome.describe()}", _SHOWN)

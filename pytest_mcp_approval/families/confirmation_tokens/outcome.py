@@ -11,12 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...support.json_reading import JsonError, read_json
-from ...wire import Outcome, Reply
-from .paths import ABSENT, value_at
+from ...support.text import neutralise
+from ...wire import Reply
+from ..base.outcome import ObservedOutcome, data_of, is_result, object_in, objects_in
+from ..base.paths import ABSENT, value_at
+from .vocabulary import RATE_LIMITED, TokenCode
 
 SHAPES = ("auto", "structured", "text", "error.data", "error")
 TIMES = ("iso", "seconds", "milliseconds")
+_TOO_MANY_REQUESTS = 429
 
 
 @dataclass(frozen=True)
@@ -42,33 +45,64 @@ class ConfirmationAnswer:
         return self.found.get(name)
 
 
+@dataclass(frozen=True)
+class ConfirmationOutcome(ObservedOutcome):
+    """What came of a call."""
+
+    thing = "operation"
+
+    reply: Reply
+    answer: ConfirmationAnswer
+
+    @property
+    def succeeded(self) -> bool:
+        return self.answer.success
+
+    @property
+    def code(self) -> str | None:
+        return self.answer.code
+
+    @property
+    def reason(self) -> str | None:
+        return self.code
+
+    @property
+    def refused(self) -> bool:
+        """Refused with a code of section 4.1, and nothing ran."""
+        return self.answer.means(*TokenCode) and not self.executed
+
+    def refused_because(self, reason: TokenCode | str) -> bool:
+        return self.refused and self.answer.means(reason)
+
+    @property
+    def said(self) -> str:
+        if self.succeeded:
+            return "success"
+        return neutralise(self.code, 60) if self.code else self.reply.describe()
+
+
+def is_limit(reply: Reply, answer: ConfirmationAnswer) -> bool:
+    """Whether this is a rate limit. Where its code means other things too, a limit shows by HTTP
+    429 or by the time to wait."""
+    if reply.status == _TOO_MANY_REQUESTS or answer.code == RATE_LIMITED:
+        return True
+    return answer.means(RATE_LIMITED) and answer.get("retry_after") is not None
+
+
 def body_of(reply: Reply, shape: str) -> Any:
     """The object that an answer is written in; None if there is none of this shape."""
-    result = reply.result
     if shape == "error":
         return reply.error.raw if reply.error is not None else None
-    if shape in ("auto", "structured") and isinstance(result, dict):
-        structured = result.get("structuredContent")
-        if isinstance(structured, dict):
-            return structured
-    if shape in ("auto", "text") and isinstance(result, dict):
-        for part in result.get("content") or []:
-            found = _object(part.get("text")) if isinstance(part, dict) else None
-            if found is not None:
-                return found
-    if shape in ("auto", "error.data") and reply.error is not None:
-        return reply.error.data if isinstance(reply.error.data, dict) else None
-    return None
-
-
-def _object(text: Any) -> Any:
-    if not isinstance(text, str):
-        return None
-    try:
-        value = read_json(text)
-    except JsonError:
-        return None
-    return value if isinstance(value, dict) else None
+    found: Any = None
+    if shape == "structured" and isinstance(reply.result, dict):
+        found = reply.result.get("structuredContent")
+    elif shape == "text":
+        found = next(objects_in(reply.result, structured=False), None)
+    elif shape == "auto":
+        found = object_in(reply.result)
+    if found is None and shape in ("auto", "error.data"):
+        found = data_of(reply) or None
+    return found if isinstance(found, dict) else None
 
 
 def read_answer(
@@ -76,18 +110,11 @@ def read_answer(
 ) -> ConfirmationAnswer:
     """`fields` are places by name, `codes` the document's codes by the target's own."""
     body = body_of(reply, shape)
-    found = {name: value_at(body, path) for name, path in fields.items()}
+    found = {name: value_at(body, path, ABSENT) for name, path in fields.items()}
     found = {name: value for name, value in found.items() if value is not ABSENT}
     code = found.get("code")
     text = str(code) if isinstance(code, (str, int)) and not isinstance(code, bool) else None
-    result = reply.result
-    success = (
-        reply.outcome is Outcome.RESULT
-        and isinstance(result, dict)
-        and result.get("isError") is not True
-        and found.get("success", True) is not False
-        and text not in codes
-    )
+    success = is_result(reply) and found.get("success", True) is not False and text not in codes
     meanings = codes.get(text, ()) if text is not None else ()
     return ConfirmationAnswer(
         success, meanings[0] if len(meanings) == 1 else text, body, found, frozenset(meanings)

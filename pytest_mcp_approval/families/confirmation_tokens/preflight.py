@@ -6,15 +6,15 @@ from ...config.settings import FILE
 from ...support.text import neutralise
 from ...target import Target
 from ...wire import ListingError
+from ..base.driver import DriverError, table_of
 from ..base.preflight import NotOffered, Preflight, PreflightError
-from .binding import table_of
-from .driver import ConfirmationTokens, DriverError
+from .driver import ConfirmationTokens
 from .settings import FAMILY, Table, TableError
 
 
 def look(target: Target, found: Preflight) -> None:
     """Ask and confirm once, with what the user named as safe; say what there is to judge."""
-    if not table_of(target):
+    if not table_of(target, FAMILY):
         raise NotOffered(
             f"no operation that needs confirmation is named: [{FAMILY}] operations in {FILE}",
             "The suite runs nothing that you did not name (docs/confirmation-tokens.md).",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...catalogue import Finding, Grade, NotApplicable, NotVerified
+from ...catalogue import Grade, NotApplicable, NotVerified
 from ...support.text import neutralise
 from ...target import TargetError, open_target
 from ...wire import (
@@ -24,9 +24,10 @@ from ...wire import (
     WireError,
     open_session,
 )
-from ..base.scenario import ScenarioView, Warn
+from ..base.scenario import ScenarioView, Warn, finding_of
 from . import vocabulary as words
-from .driver import ConfirmationOutcome, ConfirmationTokens, DriverError, IssuedToken
+from .driver import ConfirmationTokens, IssuedToken
+from .outcome import ConfirmationOutcome
 from .settings import FAMILY, NamedOperation, Table
 from .vocabulary import Danger, TokenCode
 
@@ -118,16 +119,13 @@ class Confirmations(ScenarioView):
         """A token for an operation (the usual one) with its safe parameters, or others."""
         chosen = operation or self.operation
         given = chosen.params if params is None else params
-        try:
+        with self.honest_step("an honest call got no token"):
             return self.driver.issue(chosen.name, given, **more)
-        except DriverError as error:
-            raise NotVerified(f"an honest call got no token: {error}") from error
 
     def honest(self, operation: NamedOperation | None = None, **more: Any) -> ConfirmationOutcome:
         """The positive twin: asked, confirmed, run. If it fails, nothing here can be judged."""
         outcome = self.driver.redeem(self.issue(operation, **more), **more)
-        if not outcome.executed or not outcome.answer.success:
-            raise NotVerified(f"the honest call failed, so nothing follows: {outcome.describe()}")
+        self.need_served(outcome)
         return outcome
 
     def two(self) -> tuple[IssuedToken, IssuedToken]:
@@ -155,16 +153,11 @@ class Confirmations(ScenarioView):
     ) -> None:
         """Refused with one of these codes, and nothing ran."""
         expected = f"{' or '.join(str(code) for code in codes)}, operation not run"
-        got = outcome.describe()
-        if outcome.executed or outcome.answer.success:
-            raise Finding(sent=sent, expected=expected, got=got, grade=Grade.RAN)
+        if outcome.executed or outcome.succeeded:
+            raise finding_of(outcome, sent=sent, expected=expected, grade=Grade.RAN)
         if not outcome.answer.means(*codes):
-            raise Finding(
-                sent=sent,
-                expected=expected,
-                got=f"{got} (refused, but with another code)",
-                grade=Grade.OTHER_WORDS,
-            )
+            remark, grade = " (refused, but with another code)", Grade.OTHER_WORDS
+            raise finding_of(outcome, sent=sent, expected=expected, grade=grade, remark=remark)
 
     def expect_expired(self, outcome: ConfirmationOutcome, *codes: TokenCode, sent: str) -> None:
         """Refused as expired. A server may evict tokens when they expire (section 5.5): then they
@@ -175,20 +168,9 @@ class Confirmations(ScenarioView):
         self.expect_refusal(outcome, TokenCode.EXPIRED, TokenCode.INVALID, *codes, sent=sent)
         self.warn(f"{sent}: {outcome.describe()}; section 4.1 names {TokenCode.EXPIRED}")
 
-    def expect_no_run(self, outcome: ConfirmationOutcome, *, sent: str) -> None:
-        """Whatever the target answers, nothing ran."""
-        if outcome.executed or outcome.answer.success:
-            raise Finding(
-                sent=sent,
-                expected="a refusal, operation not run",
-                got=outcome.describe(),
-                grade=Grade.RAN,
-            )
-
     def expect_run(self, outcome: ConfirmationOutcome, *, sent: str) -> None:
-        counted = outcome.runs in (None, 1)
-        if not (outcome.executed and outcome.answer.success and counted):
-            raise Finding(sent=sent, expected="success, operation run once", got=outcome.describe())
+        if not outcome.served_once:
+            raise finding_of(outcome, sent=sent, expected="success, operation run once")
 
     # ---- time
 

@@ -19,8 +19,9 @@ from typing import Any
 
 from ...target import TargetError
 from ...target.verifiers import CallableTarget
+from .outcome import ExecutionOutcome
 from .settings import Table
-from .verifier_access import ExecutionOutcome, ExecutionRequest, Verifier, VerifierError
+from .verifier_access import ExecutionRequest, Verifier, VerifierError
 
 
 class CallableVerifier(Verifier):
@@ -107,16 +108,16 @@ class CallableVerifier(Verifier):
             found = verify(request.token, request.content, request.action, request.host, **more)
         except TargetError as error:
             if self._fresh:
-                return ExecutionOutcome(accepted=False, said=str(error), started=False)
+                return ExecutionOutcome(accepted=False, text=str(error), started=False)
             raise
         except Exception as error:
             reason = getattr(error, "reason", None)
             return ExecutionOutcome(
                 accepted=False,
-                said=f"{type(error).__name__}: {error}",
+                text=f"{type(error).__name__}: {error}",
                 reason=str(reason) if reason is not None else None,
             )
-        return ExecutionOutcome(accepted=bool(found), said=repr(found))
+        return ExecutionOutcome(accepted=bool(found), text=repr(found))
 
     def _more(self, verify: Any) -> dict[str, Any]:
         try:

@@ -19,6 +19,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,10 @@ from ...support.json_reading import JsonError, read_json
 from ...support.recording import note
 from ...support.secrets import beginning
 from ...target.verifiers import CommandTarget
+from ..base.paths import value_at
+from .outcome import ExecutionOutcome
 from .settings import Table
-from .verifier_access import ExecutionOutcome, ExecutionRequest, Verifier, VerifierError, member
+from .verifier_access import ExecutionRequest, Verifier, VerifierError
 
 STANDARD = (
     *("--token", "{token}", "--content", "{content}", "--nonce-log", "{nonce_log}"),
@@ -93,7 +96,7 @@ class CommandVerifier(Verifier):
             first, *others = list(threads.map(run, range(times)))
         ran = self._ran(place)
         unseen = None if ran is None else ()
-        return [_with_ran(first, ran), *(_with_ran(one, unseen) for one in others)]
+        return [replace(first, ran=ran), *(replace(one, ran=unseen) for one in others)]
 
     def ask_dying(self, request: ExecutionRequest) -> ExecutionOutcome:
         """Killed without a word as soon as the content has been executed."""
@@ -204,7 +207,7 @@ class CommandVerifier(Verifier):
             ran = self._ran(place) if look else None
             if not clock_failed or answer.accepted or ran:
                 break
-        return _with_ran(answer, ran) if look else answer
+        return replace(answer, ran=ran) if look else answer
 
     def _run_once(
         self, request: ExecutionRequest, place: Path, content: Path | None
@@ -234,19 +237,19 @@ class CommandVerifier(Verifier):
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
         answer = self._answer(process.returncode, output[:_KEPT], errors[-_KEPT:])
-        note("effects", "command ended", code=process.returncode, said=beginning(answer.said, 200))
+        note("effects", "command ended", code=process.returncode, said=beginning(answer.text, 200))
         failed = b"libfaketime: " in errors or not answer.started
         return answer, self.target.clock_moved and failed
 
     def _answer(self, code: int, output: bytes, errors: bytes) -> ExecutionOutcome:
         value = _last_object(output)
-        word = member(value, self.table.accepted)
-        reason = member(value, self.table.reason)
+        word = value_at(value, self.table.accepted)
+        reason = value_at(value, self.table.reason)
         said = output.decode("utf-8", "replace").strip() or errors.decode("utf-8", "replace")
         codes = self.table.accepted_exit_codes
         return ExecutionOutcome(
             accepted=code in codes and word in (True, None),
-            said=f"exit code {code} {said.strip()}".strip(),
+            text=f"exit code {code} {said.strip()}".strip(),
             reason=reason if isinstance(reason, str) else None,
             # As a shell would: what cannot be started says so by a code of its own.
             started=code in codes or code == 1 or reason is not None,
@@ -256,10 +259,6 @@ class CommandVerifier(Verifier):
         if not self.shows_runs:
             return None
         return tuple(path.read_bytes() for path in sorted((place / "ran").iterdir()))
-
-
-def _with_ran(answer: ExecutionOutcome, ran: tuple[bytes | None, ...] | None) -> ExecutionOutcome:
-    return ExecutionOutcome(answer.accepted, answer.said, answer.reason, ran, answer.started)
 
 
 def _last_object(output: bytes) -> Any:

@@ -16,13 +16,14 @@ from typing import Any
 
 from ...target import Target
 from ...target.verifiers import CallableTarget, CommandTarget
-from ..base.driver import DriverError
+from ..base.driver import DriverError, table_of
 from .callable_verifier import CallableVerifier
 from .command_verifier import CommandVerifier
 from .mcp_verifier import McpVerifier
+from .outcome import ExecutionOutcome
 from .settings import Table, read_table
 from .token_making import ENDLESS, Signing, canonical, make_token, signed
-from .verifier_access import ExecutionOutcome, ExecutionRequest, Verifier, VerifierError
+from .verifier_access import ExecutionRequest, Verifier
 from .vocabulary import FAMILY
 
 
@@ -31,9 +32,7 @@ class ExecutionTokens:
 
     def __init__(self, target: Target, verifier: Verifier | None = None) -> None:
         self.target = target
-        known = target.known_settings.get(FAMILY, {})
-        own = target.settings.family_settings.get(FAMILY, {})
-        self.table: Table = read_table({**known, **own}, is_server=target.speaks_mcp)
+        self.table: Table = read_table(table_of(target, FAMILY), is_server=target.speaks_mcp)
         self.verifier: Verifier = verifier or self._open()
         # A command and a callable are told the suite's secret, unless the user has one for them.
         self.secret: str | None = getattr(self.verifier, "secret", self.table.secret)
@@ -138,13 +137,7 @@ class ExecutionTokens:
 
     def execute(self, token: Mapping[str, Any] | bytes, **more: Any) -> ExecutionOutcome:
         """Ask for what the token was made for, or for something else (content, action, host)."""
-        try:
-            return self.verifier.ask(self.request(token, **more))
-        except VerifierError as error:
-            raise DriverError(str(error)) from error
+        return self.verifier.ask(self.request(token, **more))
 
     def close(self) -> None:
         self.verifier.close()
-
-
-__all__ = ["DriverError", "ExecutionOutcome", "ExecutionRequest", "ExecutionTokens"]

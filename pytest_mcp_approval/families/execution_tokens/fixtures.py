@@ -20,4 +20,4 @@ def executions(
     """A scenario's view of the target. What its rules need and the target lacks: not verified."""
     warn = check_preconditions(request.node, approval_execution.target, CHECKS)
     with contextlib.ExitStack() as others:
-        yield Executions(approval_execution, warn, lambda verifier: others.callback(verifier.close))
+        yield Executions(approval_execution, warn, others.callback)

@@ -28,15 +28,15 @@ def honest_approval(target: Target) -> str:
             raise NotVerified(f"needs contents that are safe to execute: [{FAMILY}] contents")
         try:
             token = driver.token()
-        except DriverError as error:
-            raise NotVerified(str(error)) from error
         except VerifierError as error:
             return neutralise(str(error), _SHOWN)
+        except DriverError as error:
+            raise NotVerified(str(error)) from error
         try:
             answer = driver.execute(token)
         except DriverError as error:
             return neutralise(f"{driver.table.tool}: {error}", _SHOWN)
-        if answer.accepted and answer.executed and answer.ran != ():
+        if answer.accepted and answer.ran != ():
             return ""
         return neutralise(f"an honest token, {answer.describe()}", _SHOWN)
     finally:

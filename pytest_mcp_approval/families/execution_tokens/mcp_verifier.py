@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...support.json_reading import JsonError, read_json
 from ...target import Target
-from ...wire import Outcome, RawJson, Reply, Session, StdioTransport, race
+from ...wire import RawJson, Reply, Session, StdioTransport, race
 from ..base.driver import Driver
+from ..base.outcome import is_result, object_in
+from ..base.paths import value_at
+from .outcome import ExecutionOutcome
 from .settings import Table
-from .verifier_access import ExecutionOutcome, ExecutionRequest, Verifier, VerifierError, member
+from .verifier_access import ExecutionRequest, Verifier, VerifierError
 from .vocabulary import FAMILY
 
 
@@ -37,21 +39,14 @@ class McpVerifier(Verifier):
         return self._session or self.target.session()
 
     def listed(self) -> list[str]:
-        key = f"{FAMILY} listing"
-        if key not in self.target.remembered:
-            self.target.remembered[key] = [
-                str(entry.get("name")) for entry in self.session.list_tools()
-            ]
-        names: list[str] = self.target.remembered[key]
-        return names
+        return list(self._watch.listing())
 
     def takes(self, name: str) -> bool:
         """By the tool's schema, if that lists what there is."""
-        for entry in self.session.list_tools():
-            schema = entry.get("inputSchema") if entry.get("name") == self.table.tool else None
-            properties = schema.get("properties") if isinstance(schema, dict) else None
-            if isinstance(properties, dict) and properties:
-                return self.table.arguments[name] in properties
+        entry = self._watch.listing().get(self.table.tool, {})
+        properties = value_at(entry, "inputSchema.properties")
+        if isinstance(properties, dict) and properties:
+            return self.table.arguments[name] in properties
         return True
 
     @property
@@ -113,18 +108,13 @@ class McpVerifier(Verifier):
         return (None,) * (1 if runs is None else runs)
 
     def _answer(self, reply: Reply, ran: tuple[bytes | None, ...] | None) -> ExecutionOutcome:
-        value = _value(reply)
-        result = reply.result
-        errs = reply.outcome is not Outcome.RESULT or not isinstance(result, dict)
-        errs = errs or result.get("isError") is True
-        word = member(value, self.table.accepted)
-        reason = member(value, self.table.reason)
-        said = json.dumps(value) if value is not None else reply.describe()
         if not reply.answered:
             raise VerifierError(f"{self.table.tool}: {reply.describe()}")
+        value = object_in(reply.result)
+        reason = value_at(value, self.table.reason)
         return ExecutionOutcome(
-            accepted=not errs and word in (True, None),
-            said=said,
+            accepted=is_result(reply) and value_at(value, self.table.accepted) in (True, None),
+            text=json.dumps(value) if value is not None else reply.describe(),
             reason=reason if isinstance(reason, str) else None,
             ran=ran,
         )
@@ -146,8 +136,8 @@ class McpVerifier(Verifier):
         reply = self.session.call(
             "tools/call", {"name": self.table.approve_tool, "arguments": arguments}
         )
-        value = _value(reply)
-        inside = value.get("token") if isinstance(value, dict) else None
+        value = object_in(reply.result)
+        inside = value_at(value, "token")
         token = inside if isinstance(inside, dict) else value
         if not isinstance(token, dict) or self.table.names["signature"] not in token:
             raise VerifierError(f"{self.table.approve_tool} gave no token: {reply.describe()}")
@@ -199,21 +189,3 @@ class McpVerifier(Verifier):
             session.close()
         if self._own is not None:
             self._own.close()
-
-
-def _value(reply: Reply) -> Any:
-    """The object that a tool answered with: structured, or as JSON in its first text."""
-    result = reply.result
-    if not isinstance(result, dict):
-        return None
-    if isinstance(result.get("structuredContent"), dict):
-        return result["structuredContent"]
-    content = result.get("content")
-    first = content[0] if isinstance(content, list) and content else None
-    if isinstance(first, dict) and isinstance(first.get("text"), str):
-        try:
-            found = read_json(first["text"])
-        except JsonError:
-            return None
-        return found if isinstance(found, dict) else None
-    return None

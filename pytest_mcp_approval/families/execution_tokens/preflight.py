@@ -18,7 +18,6 @@ from .command_verifier import CommandVerifier
 from .driver import ExecutionTokens
 from .mcp_verifier import McpVerifier
 from .token_making import written
-from .verifier_access import VerifierError
 from .vocabulary import EXPIRES_AT, FAMILY
 
 WITHOUT_MCP = True
@@ -70,7 +69,7 @@ def _look(driver: ExecutionTokens, found: Preflight) -> None:
         found.say("secret", f"not known: tokens are the arbiter's ([{FAMILY}] secret)")
     try:
         answer = driver.execute(driver.token())
-    except (DriverError, EffectsError, VerifierError) as error:
+    except (DriverError, EffectsError) as error:
         if not target.speaks_mcp:
             raise PreflightError(
                 f"the verifier cannot be asked: {neutralise(str(error), 300)}"
@@ -94,18 +93,10 @@ def _expiry(
 ) -> datetime.datetime:
     """The end of a token that is issued now. Where nobody issues any: an instant that moves with
     the verifier's clock, as far as what it takes for expired tells."""
-    try:
-        token = driver.verifier.approve(
-            driver.content, driver.table.action, [driver.table.host], 300
-        )
-    except VerifierError as error:
-        raise DriverError(str(error)) from None
+    token = driver.verifier.approve(driver.content, driver.table.action, [driver.table.host], 300)
     if token is not None:
         return datetime.datetime.fromisoformat(str(token.get(driver.table.names[EXPIRES_AT])))
     past, soon = written(start - _HOUR), written(start + _HOUR / 2)
     if not honest or driver.execute(driver.token(expires_at=past)).accepted:
         raise DriverError("what it takes for expired does not tell")
     return start if driver.execute(driver.token(expires_at=soon)).accepted else start + _HOUR
-
-
-__all__ = ["WITHOUT_MCP", "look"]

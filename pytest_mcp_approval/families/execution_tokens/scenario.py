@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ...catalogue import Finding, Grade, NotApplicable, NotVerified
-from ..base.driver import DriverError
-from ..base.scenario import ScenarioView, Warn
+from ...catalogue import Grade, NotApplicable, NotVerified
+from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
 from .command_verifier import CommandVerifier
 from .driver import ExecutionTokens
+from .outcome import ExecutionOutcome
 from .settings import Table
-from .verifier_access import ExecutionOutcome, Verifier, VerifierError
+from .verifier_access import Verifier
 from .vocabulary import FAMILY
 
 Token = Mapping[str, Any] | bytes
@@ -24,15 +24,9 @@ Given = TypeVar("Given")
 class Executions(ScenarioView):
     """One scenario's view of the target."""
 
-    def __init__(
-        self,
-        driver: ExecutionTokens,
-        warn: Warn,
-        close_later: Callable[[Verifier], object],
-    ) -> None:
-        super().__init__(driver.target, warn)
+    def __init__(self, driver: ExecutionTokens, warn: Warn, close_later: CloseLater) -> None:
+        super().__init__(driver.target, warn, close_later)
         self.driver = driver
-        self._close_later = close_later
 
     @property
     def table(self) -> Table:
@@ -73,10 +67,7 @@ class Executions(ScenarioView):
     def honest(self, **more: Any) -> ExecutionOutcome:
         """The positive twin: a good token is accepted. If not, nothing here can be judged."""
         answer = self.execute(self.token(), **more)
-        if not answer.accepted:
-            raise NotVerified(
-                f"an honest token is refused, so nothing follows: {answer.describe()}"
-            )
+        self.need_served(answer, "an honest token is refused")
         return answer
 
     # ---- asking
@@ -93,33 +84,23 @@ class Executions(ScenarioView):
         return self._safely(lambda: self.verifier.ask_together(request, times))
 
     def _safely(self, act: Callable[[], Given]) -> Given:
-        try:
+        with self.honest_step():
             return act()
-        except (DriverError, VerifierError) as error:
-            raise NotVerified(str(error)) from error
 
     # ---- expectations
 
     def expect_accepted(self, answer: ExecutionOutcome, *, sent: str) -> None:
         """Accepted, and run once with the bytes that were approved."""
-        ran_once = answer.ran is None or len(answer.ran) == 1
-        if not answer.accepted or not ran_once:
-            raise Finding(
-                sent=sent,
-                expected="accepted, content run once",
-                got=answer.describe(),
-                grade=Grade.RAN if answer.ran and len(answer.ran) > 1 else Grade.BROKEN,
-            )
+        if not answer.served_once:
+            grade = Grade.RAN if (answer.runs or 0) > 1 else Grade.BROKEN
+            expected = "accepted, content run once"
+            raise finding_of(answer, sent=sent, expected=expected, grade=grade)
 
     def expect_refused(self, answer: ExecutionOutcome, *, sent: str) -> None:
         """Refused, in whatever words: the document has none. Nothing ran."""
         if not answer.refused:
-            raise Finding(
-                sent=sent,
-                expected="refused, content not run",
-                got=answer.describe(),
-                grade=Grade.RAN,
-            )
+            expected = "refused, content not run"
+            raise finding_of(answer, sent=sent, expected=expected, grade=Grade.RAN)
 
     def expect_all_refused(
         self, tokens: Mapping[str, Token], *, sent: str = "a token", **more: Any
@@ -150,7 +131,7 @@ class Executions(ScenarioView):
         if verifier is None:
             raise NotVerified(f"needs {what}")
         if verifier is not self.verifier:
-            self._close_later(verifier)
+            self._close_later(verifier.close)
         return Executions(self.driver.over(verifier, secret), self.warn, self._close_later)
 
     def with_secret(self, secret: str | None) -> Executions:

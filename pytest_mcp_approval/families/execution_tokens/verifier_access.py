@@ -1,18 +1,17 @@
 """How a verifier is asked, whatever it is: one question, many at once, and what else it can do.
 
-A port says what came; whether that is right it does not know.
+Says what came; whether that is right it does not know.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...support.text import neutralise
-
-SHOWN = 200
+from ..base.driver import DriverError
+from .outcome import ExecutionOutcome
 
 
 @dataclass(frozen=True)
@@ -26,40 +25,7 @@ class ExecutionRequest:
     """A URL or a host; None: nothing is said of one."""
 
 
-@dataclass(frozen=True)
-class ExecutionOutcome:
-    """What came of it."""
-
-    accepted: bool
-    """By its own word."""
-    said: str
-    """The answer in one line, not to be trusted."""
-    reason: str | None = None
-    """Its word for why not, where it has one."""
-    ran: tuple[bytes | None, ...] | None = None
-    """What was executed meanwhile, its bytes where they show; None: there is no seeing."""
-    started: bool = True
-    """Whether it got as far as looking at the token."""
-
-    @property
-    def executed(self) -> bool:
-        """By what shows; else by its word."""
-        return self.accepted if self.ran is None else bool(self.ran) or self.accepted
-
-    @property
-    def refused(self) -> bool:
-        return not self.accepted and not self.ran
-
-    def describe(self) -> str:
-        word = "accepted" if self.accepted else ("refused" if self.started else "not started")
-        shown = f"{word}: {neutralise(self.said, SHOWN)}" if self.said else word
-        if self.ran is None:
-            return shown
-        runs = len(self.ran)
-        return f"{shown}; content {'not run' if not runs else f'run {runs} time(s)'}"
-
-
-class VerifierError(Exception):
+class VerifierError(DriverError):
     """The verifier could not be asked; one line says why."""
 
 
@@ -122,12 +88,3 @@ class Verifier(ABC):
 
     def close(self) -> None:  # noqa: B027  # most have nothing to leave
         """The end: leave nothing behind."""
-
-
-def member(value: Any, path: str) -> Any:
-    """A member of an object, dots reach inside; None if it is not there."""
-    for part in path.split("."):
-        if not isinstance(value, Mapping) or part not in value:
-            return None
-        value = value[part]
-    return value

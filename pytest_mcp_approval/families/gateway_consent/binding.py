@@ -20,9 +20,9 @@ from typing import Any
 
 from ...config.settings import SettingsError
 from ...wire import Reply
+from ..base.paths import value_at
 from .outcome import GatewayOutcome, structured
 from .settings import SafeTool, Table
-from .shape import value_at
 from .vocabulary import FAMILY
 
 Calls = Callable[[dict[str, Any]], Reply]

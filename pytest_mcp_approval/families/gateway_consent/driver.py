@@ -19,7 +19,7 @@ from ...support.json_reading import JsonError, read_json
 from ...support.text import neutralise
 from ...target import Target
 from ...wire import Outcome, Reply, StdioTransport, race
-from ..base.driver import Driver, DriverError
+from ..base.driver import Driver, DriverError, table_of
 from ..base.form_client import FormClientError
 from .binding import binding_of
 from .callers import AS_NAMED, Connection, connect
@@ -129,8 +129,7 @@ class GatewayConsent(Driver):
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
-        known = target.known_settings.get(FAMILY, {})
-        self._given = {**known, **target.settings.family_settings.get(FAMILY, {})}
+        self._given = table_of(target, FAMILY)
         self.table: Table = read_table(self._given)
         self.binding = binding_of(self.table, target.settings.directory)
         self._planned: dict[tuple[str, str, str], Planned] = {}
@@ -140,16 +139,6 @@ class GatewayConsent(Driver):
         """Who decides in place of the one that the table names: a person at a real browser."""
 
     # ---- what there is
-
-    def listing(self) -> dict[str, dict[str, Any]]:
-        """The entries of tools/list by name."""
-        key = f"{FAMILY} listing"
-        if key not in self.target.remembered:
-            self.target.remembered[key] = {
-                str(entry.get("name")): entry for entry in self.session.list_tools()
-            }
-        found: dict[str, dict[str, Any]] = self.target.remembered[key]
-        return found
 
     def tools(self) -> list[SafeTool]:
         """Those that may be run, first the ones that run on consent alone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -30,11 +30,7 @@ def consents(
         raise NotApplicable(why)
     warn = check_preconditions(request.node, approval_gateway.target, CHECKS)
     with contextlib.ExitStack() as others:
-        yield Consents(approval_gateway, warn, lambda close: _later(others, close))
-
-
-def _later(stack: contextlib.ExitStack, close: Any) -> None:
-    stack.callback(close)
+        yield Consents(approval_gateway, warn, others.callback)
 
 
 @pytest.fixture

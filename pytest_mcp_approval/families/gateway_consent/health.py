@@ -58,6 +58,6 @@ def _approve(driver: GatewayConsent) -> str:
     answer = client.call(tool)
     if tool.own_authorisation and answer.needs_authorization:
         return ""
-    if answer.succeeded and answer.executed:
+    if answer.served:
         return ""
     return f"{tool.name}, allowed for one call: {answer.describe()}"

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...support.json_reading import JsonError, read_json
 from ...support.text import neutralise
 from ...wire import Reply
-from .shape import Wording, value_at
+from ..base.outcome import ObservedOutcome, data_of, errs, object_in, objects_in, texts_in
+from ..base.paths import value_at
+from .shape import Wording
 from .vocabulary import AUTH_URL, CONSENT_URL, FAMILY, MEMBERS, Refusal
 
 CREDENTIAL = "credential"
@@ -27,7 +28,7 @@ def snake_case(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class GatewayOutcome:
+class GatewayOutcome(ObservedOutcome):
     """One call, and what came of it."""
 
     caller: str
@@ -35,9 +36,6 @@ class GatewayOutcome:
     name: str
     arguments: Any
     reply: Reply
-    runs: int | None = None
-    """By the effects probe; None: there is no telling."""
-    probed: bool = False
     code: str = ""
     """The word of the refusal; "" where there is none."""
     told_in: str = ""
@@ -73,7 +71,9 @@ class GatewayOutcome:
         told = _told(reply, wording)
         members, snake = _named(told.data, wording.fields)
         return cls(
-            *(caller, name, arguments, reply, runs, probed),
+            *(caller, name, arguments, reply),
+            runs=runs,
+            probed=probed,
             code=told.meaning,
             told_in=told.place if told.meaning else "",
             members=members,
@@ -87,14 +87,7 @@ class GatewayOutcome:
     def refused(self) -> bool:
         """The answer is no result of the tool: a JSON-RPC error, a tool error, or what the user's
         table calls a refusal."""
-        return self.reply.error is not None or _is_tool_error(self.reply) or bool(self.code)
-
-    @property
-    def executed(self) -> bool:
-        """By the effects; without a probe, by the answer's word."""
-        if self.probed:
-            return self.runs != 0
-        return self.reply.answered and not self.refused
+        return self.reply.error is not None or errs(self.reply) or bool(self.code)
 
     @property
     def succeeded(self) -> bool:
@@ -131,18 +124,22 @@ class GatewayOutcome:
     def auth_url(self) -> str:
         return self.text(AUTH_URL)
 
-    def describe(self) -> str:
-        """One line, safe to print."""
+    @property
+    def reason(self) -> str | None:
+        return self.code or None
+
+    @property
+    def said(self) -> str:
         line = f"{self.code} ({self.told_in})" if self.code else self.reply.describe()
         if self.code and self.sent_code is not None:
             line = f"{shown(str(self.sent_code))}, which is {line}"
-        if self.dialogs:
-            line = f"{line}, after {len(self.dialogs)} dialog(s)"
-        if not self.probed:
-            return line
+        return f"{line}, after {len(self.dialogs)} dialog(s)" if self.dialogs else line
+
+    @property
+    def ran_in_words(self) -> str:
         if self.runs is None:
-            return f"{line}, something ran"
-        return f"{line}, tool run" if self.runs else f"{line}, tool not run"
+            return ", something ran"
+        return ", tool run" if self.runs else ", tool not run"
 
 
 @dataclass(frozen=True)
@@ -169,10 +166,10 @@ def _told(reply: Reply, wording: Wording) -> _Told:
 def _places(reply: Reply, wording: Wording) -> Iterator[_Told]:
     """Wherever a refusal may say what it is."""
     error, result = reply.error, reply.result
-    objects = _objects(result) if isinstance(result, dict) else []
-    message = error.message if error is not None else _text(result)
+    objects = _objects(result)
+    message = error.message if error is not None else " ".join(texts_in(result))[:10_000]
     raw = error.raw if error is not None and isinstance(error.raw, Mapping) else {}
-    data = error.data if error is not None and isinstance(error.data, Mapping) else {}
+    data = data_of(reply)
     for path in wording.code_at:
         tree = {"error": raw, "result": result, "text": next(iter(objects), None)}
         code = value_at(tree, path)
@@ -184,47 +181,26 @@ def _places(reply: Reply, wording: Wording) -> Iterator[_Told]:
         yield _Told(data.get("code"), "error.data", data, message)
         return
     # A result that talks of consent is a result, unless the user's table says otherwise.
-    if not _is_tool_error(reply) and not wording.own:
+    if not errs(reply) and not wording.own:
         return
-    place = "a tool error" if _is_tool_error(reply) else "a result"
+    place = "a tool error" if errs(reply) else "a result"
     for found in objects:
         inside = found.get("data")
         beside = inside if isinstance(inside, Mapping) else found
         yield _Told(found.get("code"), place, beside, str(found.get("message", message)))
-    if isinstance(result, dict) and _is_tool_error(reply):
+    if isinstance(result, dict) and errs(reply):
         yield _Told(None, place, {}, message)
 
 
 def structured(reply: Reply) -> Any:
     """The JSON of a result, as structured content or as text; None where there is none."""
-    return next(iter(_objects(reply.result)), None) if isinstance(reply.result, dict) else None
+    return object_in(reply.result)
 
 
-def _is_tool_error(reply: Reply) -> bool:
-    result = reply.result
-    return isinstance(result, dict) and result.get("isError") is True
-
-
-def _text(result: Any) -> str:
-    content = result.get("content") if isinstance(result, dict) else None
-    parts = [part.get("text") for part in content or [] if isinstance(part, Mapping)]
-    return " ".join(part for part in parts if isinstance(part, str))[:10_000]
-
-
-def _objects(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _objects(result: Any) -> list[Mapping[str, Any]]:
     """What a tool error may hold: structured content, or a text that is JSON; `error` inside."""
-    found: list[Any] = [result.get("structuredContent")]
-    content = result.get("content")
-    for part in content if isinstance(content, list) else []:
-        text = part.get("text") if isinstance(part, Mapping) else None
-        if isinstance(text, str) and len(text) < 100_000:
-            try:
-                found.append(read_json(text))
-            except JsonError:
-                continue
-    objects = [one for one in found if isinstance(one, Mapping)]
-    inner = [one["error"] for one in objects if isinstance(one.get("error"), Mapping)]
-    return objects + inner
+    objects: list[Mapping[str, Any]] = list(objects_in(result))
+    return objects + [one["error"] for one in objects if isinstance(one.get("error"), Mapping)]
 
 
 def _named(

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...config.settings import PREFIX
 from ...support.guard import TemporaryFolder
 from ...target import Target
-from ..base.driver import DriverError
-from ..base.scenario import ScenarioView, Warn
+from ..base.outcome import ObservedOutcome
+from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
 from .app_double import AppDouble
 from .callers import AS_NAMED
 from .driver import Client, GatewayConsent
@@ -36,18 +36,15 @@ _WAYS_IN = {
 }
 """By what the names of the suite's own apps begin with."""
 
-CloseLater = Callable[[Callable[[], None]], None]
-
 
 class Consents(ScenarioView):
     """One scenario's view of a gateway."""
 
     def __init__(self, driver: GatewayConsent, warn: Warn, close_later: CloseLater) -> None:
-        super().__init__(driver.target, warn)
+        super().__init__(driver.target, warn, close_later)
         self.driver = driver
         self.mark = secrets.token_hex(4)
         """In every name of a client: nobody had it before."""
-        self._close_later = close_later
 
     # ---- tools
 
@@ -148,10 +145,8 @@ class Consents(ScenarioView):
         self, asked: GatewayOutcome, choice: Choice = Choice.TOOL, *, remember: bool = True
     ) -> None:
         """In a dialog the decision is made while a call waits: see the driver."""
-        try:
+        with self.honest_step("a person could not decide"):
             self.driver.decide(asked, choice, remember=remember)
-        except DriverError as error:
-            raise NotVerified(f"a person could not decide: {error}") from error
 
     def decided(
         self,
@@ -185,7 +180,7 @@ class Consents(ScenarioView):
         """Consent was there: the tool ran, or the app is next to be asked."""
         if tool is not None and tool.own_authorisation and answer.needs_authorization:
             return not (answer.probed and answer.executed)
-        return answer.succeeded and answer.executed
+        return answer.served
 
     # ---- expectations
 
@@ -193,8 +188,7 @@ class Consents(ScenarioView):
         """A question, and nothing run. Refused without one is not as bad as run."""
         expected = "CONSENT_REQUIRED, tool not run"
         if answer.executed:
-            got = answer.describe()
-            raise Finding(sent=sent, expected=expected, got=got, grade=Grade.RAN)
+            raise finding_of(answer, sent=sent, expected=expected, grade=Grade.RAN)
         if not answer.needs_consent:
             refused = "refused, and nobody was asked: " if answer.refused else ""
             grade = Grade.OTHER_WORDS if answer.refused else Grade.BROKEN
@@ -210,26 +204,20 @@ class Consents(ScenarioView):
                 f"{sent}: {answer.describe()}; if this asks for the app's authorisation, say so: "
                 f"codes.{Refusal.AUTHORIZATION_REQUIRED} {TABLE}"
             )
-        raise Finding(sent=sent, expected="the tool run", got=answer.describe())
+        raise finding_of(answer, sent=sent, expected="the tool run")
 
     def expect_denied(self, answer: GatewayOutcome, *, sent: str) -> None:
         """Refused without a new question, and nothing run."""
         if answer.executed or not answer.denied:
-            raise Finding(
-                sent=sent,
-                expected="a refusal without a new question, tool not run",
-                got=answer.describe(),
-                grade=Grade.RAN if answer.executed else Grade.BROKEN,
-            )
+            expected = "a refusal without a new question, tool not run"
+            grade = Grade.RAN if answer.executed else Grade.BROKEN
+            raise finding_of(answer, sent=sent, expected=expected, grade=grade)
 
-    def expect_not_run(self, answer: GatewayOutcome, *, sent: str) -> None:
-        if answer.executed or not answer.refused:
-            raise Finding(
-                sent=sent,
-                expected="a refusal, tool not run",
-                got=answer.describe(),
-                grade=Grade.RAN if answer.executed else Grade.BROKEN,
-            )
+    def expect_not_run(self, outcome: ObservedOutcome, *, sent: str) -> None:
+        """A gateway that does not answer is none that refuses."""
+        if outcome.executed or not outcome.refused:
+            grade = Grade.RAN if outcome.executed else Grade.BROKEN
+            raise finding_of(outcome, sent=sent, expected="a refusal, tool not run", grade=grade)
 
     def keeps_apart(
         self, first: Client, tool: SafeTool, second: Client, other: SafeTool, *, what: str
@@ -249,9 +237,6 @@ class Consents(ScenarioView):
             tool,
             sent=f"{tool.name} by {shown(first.name)}, after {here} was denied ({what})",
         )
-
-    def not_applicable(self, why: str) -> NoReturn:
-        raise NotApplicable(why)
 
     # ---- how the person is asked
 
@@ -299,10 +284,7 @@ class Consents(ScenarioView):
 
     def over(self, target: Target | None, what: str) -> Consents:
         """The same view of another gateway, which is closed with the scenario."""
-        if target is None:
-            raise NotVerified(f"needs {what}")
-        self._close_later(target.close)
-        other = GatewayConsent(target)
+        other = GatewayConsent(self.need_target(target, what))
         other.stand_in = self.driver.stand_in
         self._close_later(other.close)
         return Consents(other, self.warn, self._close_later)
@@ -428,8 +410,8 @@ class AppConsents(Consents):
 
     def expect_served(self, answer: GatewayOutcome, tool: SafeTool, *, sent: str) -> None:
         """All the way: to be asked for the app's authorisation again is not enough here."""
-        if not answer.succeeded or not answer.executed:
-            raise Finding(sent=sent, expected=f"{tool.tool} run", got=answer.describe())
+        if not answer.served:
+            raise finding_of(answer, sent=sent, expected=f"{tool.tool} run")
 
     def typed(self, tool: SafeTool) -> tuple[str, ...]:
         """What a person types into the dialog of this app; nothing for OAuth."""
@@ -441,7 +423,5 @@ class AppConsents(Consents):
         return (self.double.app_id, self.double.app_secret) if app == "office" else ()
 
     def type_in(self, needed: GatewayOutcome, values: tuple[str, ...]) -> None:
-        try:
+        with self.honest_step("the app could not be authorised"):
             self.driver.type_in(needed, values)
-        except DriverError as error:
-            raise NotVerified(f"the app could not be authorised: {error}") from error

@@ -115,18 +115,6 @@ class Wording:
         return bool(self.code_at) or self.signs != _standard()
 
 
-def value_at(tree: Any, path: str) -> Any:
-    """What stands at a place; None where nothing does."""
-    for name in path.split("."):
-        if isinstance(tree, Mapping):
-            tree = tree.get(name)
-        elif isinstance(tree, list) and name.isdigit() and int(name) < len(tree):
-            tree = tree[int(name)]
-        else:
-            return None
-    return tree
-
-
 # ---- reading the table
 
 

@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from ...target import Target
 from ...wire import Reply, Session
-from ..base.driver import Driver, DriverError
+from ..base.driver import Driver, DriverError, table_of
 from .outcome import Preview, TwoStepAnswer, TwoStepOutcome
 from .settings import Pair, Table, ToolCall, find_pairs, read_table
 from .vocabulary import FAMILY
@@ -33,20 +33,13 @@ class PrepareConfirm(Driver):
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
-        known = target.known_settings.get(FAMILY, {})
-        self.table: Table = read_table({**known, **target.settings.family_settings.get(FAMILY, {})})
+        self.table: Table = read_table(table_of(target, FAMILY))
 
     # ---- what there is
 
     def listed(self) -> list[str]:
         """The names of all tools."""
-        key = f"{FAMILY} listing"
-        if key not in self.target.remembered:
-            self.target.remembered[key] = [
-                str(entry.get("name")) for entry in self.session.list_tools()
-            ]
-        names: list[str] = self.target.remembered[key]
-        return names
+        return list(self.listing())
 
     def pairs(self) -> list[Pair]:
         """All pairs, those first that may be run and taken back."""
@@ -131,15 +124,14 @@ class PrepareConfirm(Driver):
 
     def seen(self, pair: Pair, reply: Reply) -> TwoStepOutcome:
         """An answer alone, without a look at the effects."""
-        return self._noted(
-            TwoStepOutcome(pair, TwoStepAnswer.of(reply), None, False, None, self.table)
-        )
+        return self._noted(TwoStepOutcome(pair, TwoStepAnswer.of(reply), self.table))
 
     def observe(self, pair: Pair, act: Callable[[], Reply]) -> TwoStepOutcome:
         reply, runs, entries = self.watch(act)
-        probed = self.effects is not None
-        seen = TwoStepOutcome(pair, TwoStepAnswer.of(reply), runs, probed, entries, self.table)
-        return self._noted(seen)
+        answer, probed = TwoStepAnswer.of(reply), self.effects is not None
+        return self._noted(
+            TwoStepOutcome(pair, answer, self.table, entries, runs=runs, probed=probed)
+        )
 
     def _noted(self, seen: TwoStepOutcome) -> TwoStepOutcome:
         if seen.executed or seen.succeeded:
@@ -172,6 +164,3 @@ class PrepareConfirm(Driver):
             failed = answer.member(self.table.success) is False
             if answer.is_error or failed or not answer.answered:
                 raise DriverError(f"{call.tool}: {answer.describe()}", answer.reply)
-
-
-__all__ = ["NOT_GIVEN", "DriverError", "PrepareConfirm", "Preview"]

@@ -25,4 +25,4 @@ def two_step(
     ):
         approval_two_step.as_new()  # a run that waits for time to pass resets nothing meanwhile
     with contextlib.ExitStack() as others:
-        yield TwoStep(approval_two_step, warn, lambda other: others.callback(other.close))
+        yield TwoStep(approval_two_step, warn, others.callback)

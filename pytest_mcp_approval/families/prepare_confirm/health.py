@@ -10,7 +10,8 @@ from ...catalogue import NotVerified
 from ...config.settings import PREFIX
 from ...support.text import neutralise
 from ...target import Target
-from .driver import DriverError, PrepareConfirm
+from ..base.driver import DriverError
+from .driver import PrepareConfirm
 from .vocabulary import FAMILY
 
 _SHOWN = 300

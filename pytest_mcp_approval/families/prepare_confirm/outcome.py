@@ -5,6 +5,7 @@ Knows where things stand by the table; has no opinion on them.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,9 @@ from typing import Any
 from ...support.json_reading import JsonError, read_json
 from ...support.secrets import beginning
 from ...support.text import neutralise
-from ...wire import Outcome, Reply
+from ...wire import Reply
+from ..base.outcome import ObservedOutcome, errs, objects_in, texts_in
+from ..base.paths import value_at
 from .settings import Pair, Table
 from .vocabulary import Reason, meanings_of
 
@@ -37,19 +40,8 @@ class TwoStepAnswer:
     def of(cls, reply: Reply) -> TwoStepAnswer:
         if reply.error is not None:
             return cls(reply, None, reply.error.message, True)
-        result = reply.result
-        if reply.outcome is not Outcome.RESULT or not isinstance(result, dict):
-            return cls(reply, None, "", False)
-        content = result.get("content")
-        texts = [
-            one["text"]
-            for one in (content if isinstance(content, list) else [])
-            if isinstance(one, dict) and isinstance(one.get("text"), str)
-        ]
-        value = _object(result.get("structuredContent"))
-        if value is None and texts:
-            value = _object(texts[0])
-        return cls(reply, value, "\n".join(texts), result.get("isError") is True)
+        value = next(map(_unwrapped, objects_in(reply.result)), None)
+        return cls(reply, value, "\n".join(texts_in(reply.result)), errs(reply))
 
     @property
     def answered(self) -> bool:
@@ -57,12 +49,7 @@ class TwoStepAnswer:
 
     def member(self, path: str) -> Any:
         """A member of the object; dots reach inside."""
-        found: Any = self.value
-        for part in path.split("."):
-            if not isinstance(found, Mapping) or part not in found:
-                return None
-            found = found[part]
-        return found
+        return value_at(self.value, path)
 
     def describe(self) -> str:
         """One line for a report."""
@@ -73,17 +60,13 @@ class TwoStepAnswer:
         return self.reply.describe()
 
 
-def _object(value: Any) -> Mapping[str, Any] | None:
-    if isinstance(value, str):
-        try:
-            value = read_json(value)
-        except JsonError:
-            return None
-    if isinstance(value, Mapping) and set(value) == {"result"}:
-        # What some SDKs put around what a tool returns.
-        inner = _object(value["result"])
-        return value if inner is None else inner
-    return value if isinstance(value, Mapping) else None
+def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Without what some SDKs put around what a tool returns."""
+    inner = value["result"] if set(value) == {"result"} else None
+    if isinstance(inner, str):
+        with contextlib.suppress(JsonError):
+            inner = read_json(inner)
+    return _unwrapped(inner) if isinstance(inner, Mapping) else value
 
 
 def _short(value: Mapping[str, Any]) -> str:
@@ -149,34 +132,23 @@ def item_id(item: Any) -> str:
 
 
 @dataclass(frozen=True)
-class TwoStepOutcome:
-    """What came of a confirm call."""
+class TwoStepOutcome(ObservedOutcome):
+    """What came of a confirm call; `runs` are the things that were done."""
 
     pair: Pair
     answer: TwoStepAnswer
-    runs: int | None
-    """How many things were done, by the effects probe; None if there is none or it cannot count."""
-    probed: bool
-    entries: tuple[Any, ...] | None
-    """What the probe shows as new, where it shows a list."""
     table: Table = field(repr=False)
+    entries: tuple[Any, ...] | None = None
+    """What the probe shows as new, where it shows a list."""
 
     @property
     def succeeded(self) -> bool:
-        """By the answer's word."""
         return not self.answer.is_error and self.answer.member(self.table.success) is True
 
     @property
     def refused(self) -> bool:
         """By the answer's word, in whatever form."""
         return self.answer.is_error or self.answer.member(self.table.success) is False
-
-    @property
-    def executed(self) -> bool:
-        """Whether something was done: by its effect where that shows, else by the answer's word."""
-        if self.probed:
-            return self.runs is None or self.runs != 0
-        return self.succeeded
 
     @property
     def message(self) -> str:
@@ -208,9 +180,15 @@ class TwoStepOutcome:
                 return [value]
         return None
 
-    def describe(self) -> str:
-        said = self.answer.describe()
-        if not self.probed:
-            return said
-        done = {0: "nothing done", None: "something done"}.get(self.runs, f"{self.runs} done")
-        return f"{said}; {done}"
+    @property
+    def reason(self) -> str | None:
+        return self.message if self.refused else None
+
+    @property
+    def said(self) -> str:
+        return self.answer.describe()
+
+    @property
+    def ran_in_words(self) -> str:
+        done = {0: "nothing done", None: "something done"}
+        return f"; {done.get(self.runs, f'{self.runs} done')}"

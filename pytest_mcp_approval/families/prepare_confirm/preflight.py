@@ -10,8 +10,9 @@ from ...config.settings import PREFIX, SettingsError
 from ...support.text import neutralise
 from ...target import EffectsError, Target
 from ...wire import ListingError
+from ..base.driver import DriverError
 from ..base.preflight import NotOffered, Preflight, PreflightError
-from .driver import DriverError, PrepareConfirm
+from .driver import PrepareConfirm
 from .settings import Pair, missing_tools
 from .vocabulary import CONFIRM, FAMILY, PREPARE
 

@@ -13,9 +13,10 @@ from ...config.settings import PREFIX
 from ...support.text import neutralise
 from ...target import Target
 from ...wire import Session
-from ..base.scenario import ScenarioView, Warn
+from ..base.driver import DriverError
+from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
 from .comparing import what_differs
-from .driver import NOT_GIVEN, DriverError, PrepareConfirm
+from .driver import NOT_GIVEN, PrepareConfirm
 from .outcome import Preview, TwoStepOutcome
 from .settings import Pair, Table, ToolCall
 from .vocabulary import FAMILY, Reason
@@ -26,15 +27,9 @@ _SET = f"in [{FAMILY}]"
 class TwoStep(ScenarioView):
     """One scenario's view of the target."""
 
-    def __init__(
-        self,
-        driver: PrepareConfirm,
-        warn: Warn,
-        close_later: Callable[[Target], object],
-    ) -> None:
-        super().__init__(driver.target, warn)
+    def __init__(self, driver: PrepareConfirm, warn: Warn, close_later: CloseLater) -> None:
+        super().__init__(driver.target, warn, close_later)
         self.driver = driver
-        self._close_later = close_later
         self._fresh: set[str] = set()
         """Pairs whose things are in place."""
 
@@ -131,22 +126,17 @@ class TwoStep(ScenarioView):
 
     def make(self, calls: tuple[ToolCall, ...]) -> None:
         """Calls that the user named; what they do is not taken for an effect of ours."""
-        try:
+        with self.honest_step("a call of the table failed"):
             self.driver.make(calls)
-        except DriverError as error:
-            raise NotVerified(f"a call of the table failed: {error}") from error
         self.driver.forget()
 
     def honest(self, pair: Pair | None = None, arguments: Any = None) -> TwoStepOutcome:
         """The positive twin: prepare and confirm. If it fails, nothing here can be judged."""
         preview = self.preview(pair, arguments)
         outcome = self.confirm(preview)
-        if not outcome.succeeded or not outcome.executed:
-            if self.driver.may_be_gone(preview.pair):
-                raise self._gone(preview.pair, f"{preview.pair.confirm}: {outcome.describe()}")
-            raise NotVerified(
-                f"an honest {preview.pair.confirm} failed, so nothing follows: {outcome.describe()}"
-            )
+        if not outcome.served and self.driver.may_be_gone(preview.pair):
+            raise self._gone(preview.pair, f"{preview.pair.confirm}: {outcome.describe()}")
+        self.need_served(outcome, f"an honest {preview.pair.confirm} failed")
         return outcome
 
     # ---- calls
@@ -192,17 +182,13 @@ class TwoStep(ScenarioView):
         expected = f"success false{f', {wanted}' if wanted else ''}, nothing done"
         got = outcome.describe()
         if outcome.executed or outcome.succeeded:
-            raise Finding(sent=sent, expected=expected, got=got, grade=Grade.RAN)
+            raise finding_of(outcome, sent=sent, expected=expected, grade=Grade.RAN)
         if not outcome.refused:
-            raise Finding(sent=sent, expected=expected, got=got)
+            raise finding_of(outcome, sent=sent, expected=expected)
         if reasons and not outcome.meanings & set(reasons):
             if outcome.meanings - {Reason.MALFORMED}:
-                raise Finding(
-                    sent=sent,
-                    expected=expected,
-                    got=f"{got} (refused, but in other words)",
-                    grade=Grade.OTHER_WORDS,
-                )
+                remark, grade = " (refused, but in other words)", Grade.OTHER_WORDS
+                raise finding_of(outcome, sent=sent, expected=expected, grade=grade, remark=remark)
             if Reason.USED in reasons and self.driver.may_be_gone(outcome.pair):
                 # Whether the token or the want of things stands in the way cannot be told.
                 raise self._gone(outcome.pair, f"{sent}: {got}")
@@ -229,11 +215,9 @@ class TwoStep(ScenarioView):
 
     def over(self, target: Target | None, what: str) -> TwoStep:
         """The same view of another server, which is closed with the scenario."""
-        if target is None:
-            raise NotVerified(f"needs {what}")
-        self._close_later(target)
-        self.driver.shares_things_with(target)
-        return TwoStep(PrepareConfirm(target), self.warn, self._close_later)
+        other = self.need_target(target, what)
+        self.driver.shares_things_with(other)
+        return TwoStep(PrepareConfirm(other), self.warn, self._close_later)
 
     def twin(self) -> TwoStep:
         return self.over(self.target.twin(), "a second instance of the target")

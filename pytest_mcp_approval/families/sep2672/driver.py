@@ -19,14 +19,15 @@ from typing import Any
 from virtual_authenticator import Authenticator, Profile, WebAuthnError
 from virtual_authenticator.faults import Fault
 
-from ...browser.frames import origin_of_url
+from ...support.origins import origin_of_url
 from ...support.recording import note
 from ...target import Target
 from ...target.arguments import example_arguments
-from ...wire import Outcome, RawJson, Reply, Session
+from ...wire import Reply, Session
 from ..base.driver import Driver, DriverError
 from . import vocabulary as words
-from .vocabulary import Annotation, AnnotationError, Reason, annotation_of
+from .outcome import ApprovalOutcome
+from .vocabulary import Annotation, AnnotationError, annotation_of
 
 _NOT_GIVEN: Any = object()
 REGISTERED_ODDLY = "a registration other than an honest one was sent"
@@ -112,67 +113,6 @@ def parse_instant(value: Any) -> datetime.datetime:
     if instant.tzinfo is None:
         raise ValueError(f"instant: got {value!r} without a time zone")
     return instant
-
-
-def is_result(reply: Reply) -> bool:
-    """Whether a call was answered with a result, and not with one that says it is an error."""
-    result = reply.result
-    return (
-        reply.outcome is Outcome.RESULT
-        and isinstance(result, dict)
-        and result.get("isError") is not True
-    )
-
-
-@dataclass(frozen=True)
-class ApprovalOutcome:
-    """What came of a tools/call."""
-
-    reply: Reply
-    runs: int | None
-    """How often the tool ran, by the effects probe; None if there is none or it cannot count."""
-    probed: bool
-
-    @property
-    def answered_with_result(self) -> bool:
-        return is_result(self.reply)
-
-    @property
-    def executed(self) -> bool:
-        """Whether the tool ran: by its effect where that shows, else by the answer's word."""
-        if self.probed:
-            return self.runs is None or self.runs > 0
-        return self.answered_with_result
-
-    @property
-    def reason(self) -> str | None:
-        """`error.data.reason`, if there is an error with one."""
-        data = self.reply.error.data if self.reply.error is not None else None
-        found = data.get("reason") if isinstance(data, dict) else None
-        return found if isinstance(found, str) else None
-
-    @property
-    def refused(self) -> bool:
-        """Refused in the words of section 4.10, and the tool did not run."""
-        return (
-            self.reply.error is not None
-            and self.reply.error.code == words.ERROR_CODE
-            and self.reason in set(Reason)
-            and not self.executed
-        )
-
-    def refused_because(self, reason: Reason | str) -> bool:
-        return self.refused and self.reason == reason
-
-    def describe(self) -> str:
-        """One line for a report."""
-        said = "a result" if self.answered_with_result else self.reply.describe()
-        if not self.probed:
-            return said
-        ran = {0: "tool not run", 1: "tool run", None: "tool run (its effect changed)"}.get(
-            self.runs, f"tool run {self.runs} times"
-        )
-        return f"{said}, {ran}"
 
 
 class Passkey:
@@ -338,7 +278,7 @@ class Approval(Driver):
     def challenge(
         self, tool: str, arguments: Any = None, *, session: Session | None = None
     ) -> Challenge:
-        """A challenge for this call; `RawJson` spells arguments exactly."""
+        """A challenge for this call; `wire.RawJson` spells arguments exactly."""
         arguments = {} if arguments is None else arguments
         reply = self.request_challenge(tool, arguments, session=session)
         envelope = reply.result
@@ -374,7 +314,7 @@ class Approval(Driver):
             lambda: (session or self.session).call("tools/call", params, headers=headers)
         )
         odd = self.target.remembered.get(REGISTERED_ODDLY, False)
-        if outcome.executed and outcome.answered_with_result and not odd:
+        if outcome.served and not odd:
             self.served()
         return outcome
 
@@ -385,7 +325,7 @@ class Approval(Driver):
     def observe(self, act: Any) -> ApprovalOutcome:
         """Do something that gives a reply, and look at the effects before and after it."""
         reply, runs = self.runs_during(act)
-        return ApprovalOutcome(reply, runs, probed=self.effects is not None)
+        return ApprovalOutcome(reply, runs=runs, probed=self.effects is not None)
 
 
 def _annotation(entry: Mapping[str, Any]) -> Annotation | None:
@@ -393,16 +333,3 @@ def _annotation(entry: Mapping[str, Any]) -> Annotation | None:
         return annotation_of(entry)
     except AnnotationError:
         return None
-
-
-__all__ = [
-    "Approval",
-    "ApprovalOutcome",
-    "Challenge",
-    "DriverError",
-    "ListedTool",
-    "Passkey",
-    "RawJson",
-    "is_result",
-    "parse_instant",
-]

@@ -17,7 +17,8 @@ from virtual_authenticator.faults import Fault as DeviceFault
 from virtual_authenticator.faults import SignatureBit, WrongCounter, WrongOrigin
 
 from ...catalogue import NotVerified
-from .driver import ApprovalOutcome, Challenge, ListedTool, Passkey
+from .driver import Challenge, ListedTool, Passkey
+from .outcome import ApprovalOutcome
 from .scenario import NOT_GIVEN, Ceremony
 from .vocabulary import AuthenticatorClass, Reason
 

@@ -10,8 +10,10 @@ from virtual_authenticator import WebAuthnError
 from ...catalogue import NotVerified
 from ...config.settings import PREFIX
 from ...target import Target
+from ..base.driver import DriverError
+from ..base.outcome import data_of
 from . import vocabulary as words
-from .driver import REGISTERED_ODDLY, Approval, DriverError, ListedTool, Passkey
+from .driver import REGISTERED_ODDLY, Approval, ListedTool, Passkey
 
 _REMEMBERED = "passkey"
 """Where the scenarios' passkey is kept on a target that keeps everything (`Ceremony.passkey`)."""
@@ -63,9 +65,8 @@ def glance(target: Target) -> str:
 
 
 def _none_is_eligible(error: DriverError) -> bool:
-    refusal = error.reply.error if error.reply is not None else None
-    data = refusal.data if refusal is not None else None
-    return isinstance(data, dict) and data.get("reason") == words.Reason.NO_ELIGIBLE_CREDENTIAL
+    refusal = data_of(error.reply) if error.reply is not None else {}
+    return refusal.get("reason") == words.Reason.NO_ELIGIBLE_CREDENTIAL
 
 
 def _keeps_everything(target: Target) -> bool:
@@ -88,6 +89,6 @@ def _approve(approval: Approval, tool: ListedTool, passkey: Passkey) -> str:
     except (WebAuthnError, ValueError, KeyError, TypeError) as error:
         return f"{words.CHALLENGE_CREATE}: its requestOptions cannot be signed: {error}"
     outcome = approval.call(challenge, evidence)
-    if outcome.executed and outcome.answered_with_result:
+    if outcome.served:
         return ""
     return f"tools/call {tool.name} with honest evidence: {outcome.describe()}"

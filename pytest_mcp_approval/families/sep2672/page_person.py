@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...browser.frames import origin_of_url
 from ...catalogue import NotApplicable, NotVerified
 from ...config.settings import PREFIX
 from ...support.deadline import Deadline
+from ...support.origins import origin_of_url
 from ...support.secrets import beginning
+from ..base.outcome import ObservedOutcome
 from ..base.scenario import ScenarioView, Warn
 from . import vocabulary as words
 from .driver import Approval, ListedTool, parse_instant
@@ -61,22 +62,13 @@ class Review:
 
 
 @dataclass(frozen=True)
-class PageOutcome:
+class PageOutcome(ObservedOutcome):
     """What became of a call that was asked for on the page."""
 
-    said: str
-    """By the page, to the person."""
+    text: str
+    """What the page says, to the person."""
     calls: tuple[PageRequest, ...]
     """The tools/call requests that the page sent for it."""
-    runs: int | None
-    """How often the tool ran; None where there is no telling."""
-    probed: bool
-
-    @property
-    def executed(self) -> bool:
-        if self.probed:
-            return self.runs is None or self.runs > 0
-        return self.answered_with_result
 
     @property
     def answer_is_hidden(self) -> bool:
@@ -84,11 +76,11 @@ class PageOutcome:
         return bool(self.calls) and self.calls[-1].is_hidden
 
     @property
-    def answered_with_result(self) -> bool:
+    def succeeded(self) -> bool:
         if not self.calls:
             return False
         if self.answer_is_hidden and self.probed:
-            return self.runs is None or self.runs > 0
+            return self.runs != 0
         result = self.calls[-1].result
         return result is not None and result.get("isError") is not True
 
@@ -96,15 +88,10 @@ class PageOutcome:
     def reason(self) -> str | None:
         return self.calls[-1].reason if self.calls else None
 
-    def describe(self) -> str:
-        """One line for a report."""
-        said = f"the page says {shown(self.said)}"
-        if self.answer_is_hidden:
-            said += " (the browser does not show what it was answered)"
-        if not self.probed:
-            return said
-        ran = {0: "tool not run", 1: "tool run", None: "tool run (its effect changed)"}
-        return f"{said}, {ran.get(self.runs, f'tool run {self.runs} times')}"
+    @property
+    def said(self) -> str:
+        hidden = " (the browser does not show what it was answered)"
+        return f"the page says {shown(self.text)}{hidden if self.answer_is_hidden else ''}"
 
 
 class PageVisitor(ScenarioView):
@@ -249,7 +236,7 @@ class PageVisitor(ScenarioView):
     def approves_a_call(self, tool: ListedTool | None = None) -> PageOutcome:
         """The honest call, from beginning to end: what it needs to be worth anything."""
         done = self.approves(self.asks(tool))
-        if not (done.executed and done.calls and done.answered_with_result):
+        if not (done.served and done.calls):
             raise NotVerified(f"an honest call on the page failed: {done.describe()}")
         return done
 
@@ -263,7 +250,7 @@ class PageVisitor(ScenarioView):
 
         said, runs = self.approval.runs_during(whole)
         calls = tuple(self.traffic.of("tools/call")[before:])
-        return PageOutcome(said, calls, runs, probed=self.approval.effects is not None)
+        return PageOutcome(said, calls, runs=runs, probed=self.approval.effects is not None)
 
     def _last_word(self, said: str, key: str) -> str:
         """What a page says when it is done, if nothing shows when that is: its text stands still,

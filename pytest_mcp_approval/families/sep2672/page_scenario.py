@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...catalogue import Finding, NotVerified
+from ..base.scenario import finding_of
 from . import vocabulary as words
 from .page import PageError
 from .page_person import PageOutcome, PageVisitor, Review
@@ -29,9 +30,8 @@ class Visit(PageVisitor):
 
     def expect_run(self, done: PageOutcome, *, sent: str) -> None:
         """The call went through, and the tool ran once."""
-        counted = done.runs in (None, 1)
-        if not (done.executed and done.answered_with_result and counted):
-            raise Finding(sent=sent, expected="a result, tool run once", got=done.describe())
+        if not done.served_once:
+            raise finding_of(done, sent=sent, expected="a result, tool run once")
 
     def expect_refusal(self, done: PageOutcome, reason: Reason, *, sent: str) -> None:
         """The server refused the page's call for this reason, and the tool did not run."""
@@ -48,7 +48,7 @@ class Visit(PageVisitor):
         if done.calls or done.executed:
             sends = f"the page sent {len(done.calls)} tools/call, " if done.calls else ""
             raise Finding(sent=sent, expected=expected, got=f"{sends}{done.describe()}")
-        self.expect_told_apart(done.said, success, sent=sent, expected=expected)
+        self.expect_told_apart(done.text, success, sent=sent, expected=expected)
 
     def expect_told_apart(self, said: str, other: str, *, sent: str, expected: str) -> None:
         """Two texts of the page's that a person would not take for the same."""

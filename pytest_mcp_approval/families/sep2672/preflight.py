@@ -6,9 +6,11 @@ from ...config.settings import PREFIX, SettingsError
 from ...support.text import neutralise
 from ...target import Target
 from ...wire import ListingError
+from ..base.driver import DriverError
+from ..base.outcome import data_of
 from ..base.preflight import NotOffered, Preflight, PreflightError
 from . import vocabulary as words
-from .driver import Approval, DriverError, ListedTool, Passkey
+from .driver import Approval, ListedTool, Passkey
 from .settings import described
 
 
@@ -77,9 +79,7 @@ def _honest_enrolment(approval: Approval, found: Preflight) -> Passkey | None:
         return Passkey(device, page, response)
     rp = options.get("rp")
     rp_id = neutralise(str(rp.get("id")), 60) if isinstance(rp, dict) else "?"
-    data = reply.error.data if reply.error is not None else None
-    reason = data.get("reason") if isinstance(data, dict) else None
-    if reason == words.Reason.VERIFICATION_FAILED:
+    if data_of(reply).get("reason") == words.Reason.VERIFICATION_FAILED:
         raise PreflightError(
             f"the server refused an honest enrolment: {reply.describe()}",
             f"most likely the origin: the suite signed as {page}, rp.id is {rp_id}.",

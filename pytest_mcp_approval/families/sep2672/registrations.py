@@ -12,7 +12,7 @@ from virtual_authenticator import Authenticator, Profile
 
 from ...catalogue import Finding, NotVerified
 from ...wire import Outcome, Reply
-from .driver import DriverError
+from ..base.driver import DriverError
 from .scenario import Ceremony
 from .vocabulary import Reason
 

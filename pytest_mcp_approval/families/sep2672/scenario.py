@@ -14,9 +14,11 @@ from virtual_authenticator.faults import Fault
 from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...config.settings import PREFIX
 from ...wire import Outcome, Reply, Session
-from ..base.scenario import ScenarioView, Warn
+from ..base.outcome import data_of, errs
+from ..base.scenario import ScenarioView, Warn, finding_of
 from . import vocabulary as words
-from .driver import Approval, ApprovalOutcome, Challenge, DriverError, ListedTool, Passkey
+from .driver import Approval, Challenge, ListedTool, Passkey
+from .outcome import ApprovalOutcome
 from .vocabulary import AuthenticatorClass, Reason
 
 NOT_GIVEN: Any = object()
@@ -133,10 +135,8 @@ class Ceremony(ScenarioView):
     def enrol(
         self, shape: str | Profile | Authenticator = "security-key", **changes: Any
     ) -> Passkey:
-        try:
+        with self.honest_step():
             return self.approval.enrol(shape, **changes)
-        except DriverError as error:
-            raise NotVerified(str(error)) from error
 
     def challenge(
         self, tool: ListedTool | str | None = None, arguments: Any = NOT_GIVEN, **more: Any
@@ -147,10 +147,8 @@ class Ceremony(ScenarioView):
         if isinstance(chosen, str):
             chosen = self.approval.tool(chosen)
         call = chosen.arguments if arguments is NOT_GIVEN else arguments
-        try:
+        with self.honest_step("an honest challenge was refused"):
             return self.approval.challenge(chosen.name, call, **more)
-        except DriverError as error:
-            raise NotVerified(f"an honest challenge was refused: {error}") from error
 
     def evidence(
         self,
@@ -187,8 +185,7 @@ class Ceremony(ScenarioView):
             self._passkey = None
             challenge = self.challenge(tool, **more)
             outcome = self.approval.call(challenge, self.evidence(challenge))
-        if not outcome.executed or not outcome.answered_with_result:
-            raise NotVerified(f"the honest call failed, so nothing follows: {outcome.describe()}")
+        self.need_served(outcome)
         return outcome
 
     # ---- calls and expectations
@@ -210,10 +207,10 @@ class Ceremony(ScenarioView):
         did not run. A tolerated reason is a warning, with the reading that allows it."""
         wanted = " or ".join(str(reason) for reason in reasons)
         expected = f"{words.ERROR_CODE} {wanted}, tool not run"
-        got = outcome.describe()
         self.target.last_sent = sent
         if outcome.executed:
-            raise Finding(sent=sent, expected=expected, got=got, grade=Grade.RAN)
+            raise finding_of(outcome, sent=sent, expected=expected, grade=Grade.RAN)
+        got = outcome.describe()
         self._expect_reason(outcome.reply, reasons, tolerated or {}, sent, expected, got)
 
     def expect_error(
@@ -240,18 +237,11 @@ class Ceremony(ScenarioView):
     ) -> None:
         """Section 4.8 fixes the reason of a refusal, section 4.10 its code: where only the code is
         another, that is a failure of sep2672/4.10-code, which provokes every reason."""
-        error = reply.error
-        data = error.data if error is not None else None
-        reason = data.get("reason") if isinstance(data, dict) else None
+        error, reason = reply.error, data_of(reply).get("reason")
         if error is None:
             grade = Grade.RAN if reply.outcome is Outcome.RESULT else Grade.BROKEN
-            refusal = isinstance(reply.result, dict) and reply.result.get("isError") is True
-            raise Finding(
-                sent=sent,
-                expected=expected,
-                got=got,
-                grade=Grade.OTHER_WORDS if refusal else grade,
-            )
+            grade = Grade.OTHER_WORDS if errs(reply) else grade
+            raise Finding(sent=sent, expected=expected, got=got, grade=grade)
         if reason in reasons:
             if error.code != words.ERROR_CODE:
                 self.warn(f"{sent}: {got}; the reason is right, and section 4.10 fixes the code")
@@ -268,9 +258,8 @@ class Ceremony(ScenarioView):
 
     def expect_run(self, outcome: ApprovalOutcome, *, sent: str, runs: int = 1) -> None:
         """The call was approved: a result, and the tool ran that often."""
-        counted = outcome.runs in (None, runs)
-        if not (outcome.executed and outcome.answered_with_result and counted):
-            raise Finding(sent=sent, expected="a result, tool run once", got=outcome.describe())
+        if not outcome.served or outcome.runs not in (None, runs):
+            raise finding_of(outcome, sent=sent, expected="a result, tool run once")
 
     def still_serves(self, challenge: Challenge, passkey: Passkey | None = None) -> None:
         """The very same challenge still serves the honest call (section 4.8, step 13)."""
@@ -287,9 +276,3 @@ class Ceremony(ScenarioView):
         if other is None:
             raise NotVerified("needs a second instance of the target")
         return Approval(other)
-
-    def not_applicable(self, why: str) -> None:
-        raise NotApplicable(why)
-
-
-__all__ = ["NOT_GIVEN", "Ceremony", "Outcome"]

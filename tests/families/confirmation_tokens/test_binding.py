@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.config.settings import Settings
+from pytest_mcp_approval.families.base.paths import ABSENT, put_at, value_at
 from pytest_mcp_approval.families.confirmation_tokens.binding import ConfirmationBinding, binding_of
 from pytest_mcp_approval.families.confirmation_tokens.driver import ConfirmationTokens
 from pytest_mcp_approval.families.confirmation_tokens.outcome import read_instant
-from pytest_mcp_approval.families.confirmation_tokens.paths import ABSENT, put_at, value_at
 from pytest_mcp_approval.families.confirmation_tokens.settings import TableError, read_table
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     Danger,
@@ -226,7 +226,7 @@ def test_a_hook_says_what_a_table_cannot(tmp_path: Path, monkeypatch: pytest.Mon
 def test_places_inside_json():
     tree = {"a": [{"b": None}], "c": {"d": 1}}
     assert value_at(tree, "a.0.b") is None
-    assert value_at(tree, "a.1.b") is ABSENT
+    assert value_at(tree, "a.1.b", ABSENT) is ABSENT
     assert value_at(tree, "c.d.e", "none") == "none"
     whole = {"c": tree["c"]}
     put_at(whole, "c.x.y", 2)

@@ -145,9 +145,9 @@ def test_a_callable_without_a_secret_does_not_accept(tmp_path):
     try:
         verifier = driver.verifier.with_secret(None)
         assert verifier is not None
-        answer = verifier.ask(driver.question(driver.token()))
+        answer = verifier.ask(driver.request(driver.token()))
         assert answer.refused
-        assert "EXECUTION_TOKEN_SECRET" in answer.said
+        assert "EXECUTION_TOKEN_SECRET" in answer.text
     finally:
         driver.target.close()
 

@@ -235,7 +235,7 @@ def preview(ids=("a", "b")):
 def outcome(answer=None, runs=2, entries=None, **members):
     told = {"success": True, **members} if answer is None else answer
     seen = TwoStepAnswer.of(reply({"structuredContent": told}))
-    return TwoStepOutcome(PAIR, seen, runs, runs is not None, entries, Table())
+    return TwoStepOutcome(PAIR, seen, Table(), entries, runs=runs, probed=runs is not None)
 
 
 def entry(name, **members):

@@ -8,7 +8,8 @@ import pytest
 
 from pytest_mcp_approval.catalogue import Finding, Grade
 from pytest_mcp_approval.config.settings import Settings
-from pytest_mcp_approval.families.sep2672.driver import Approval, ApprovalOutcome
+from pytest_mcp_approval.families.sep2672.driver import Approval
+from pytest_mcp_approval.families.sep2672.outcome import ApprovalOutcome
 from pytest_mcp_approval.families.sep2672.scenario import Ceremony
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.target import open_target
@@ -32,7 +33,7 @@ class Judge:
 
     def __call__(self, reply: Reply, runs: int = 0) -> None:
         self._ceremony.expect_refusal(
-            ApprovalOutcome(reply, runs, probed=True), Reason.MISSING_EVIDENCE, sent="a call"
+            ApprovalOutcome(reply, runs=runs, probed=True), Reason.MISSING_EVIDENCE, sent="a call"
         )
 
 

@@ -99,8 +99,8 @@ def test_without_busy_what_the_page_says_while_it_works_is_not_the_outcome(perso
     };"""
     person.opens()
     done = person.observes(lambda: person.driver.ask("wipe", {}))
-    assert done.said == "Done"
-    assert done.answered_with_result
+    assert done.text == "Done"
+    assert done.succeeded
 
 
 def test_an_answer_that_the_page_let_go_of_is_no_missing_one(person, site):
@@ -114,7 +114,7 @@ def test_an_answer_that_the_page_let_go_of_is_no_missing_one(person, site):
     };"""
     person.opens()
     done = person.observes(lambda: person.driver.ask("wipe", {}))
-    assert done.said == "Done"
+    assert done.text == "Done"
     assert done.answer_is_hidden
     assert "the browser does not show what it was answered" in done.describe()
 

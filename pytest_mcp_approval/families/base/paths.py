@@ -5,16 +5,17 @@ Knows no specification and no wire.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 ABSENT: Any = object()
 """Nothing stands there; None would be a null that does."""
 
 
-def value_at(tree: Any, path: str, default: Any = ABSENT) -> Any:
+def value_at(tree: Any, path: str, default: Any = None) -> Any:
     """What stands at the place."""
     for name in path.split("."):
-        if isinstance(tree, dict) and name in tree:
+        if isinstance(tree, Mapping) and name in tree:
             tree = tree[name]
         elif isinstance(tree, list) and name.isdigit() and int(name) < len(tree):
             tree = tree[int(name)]
