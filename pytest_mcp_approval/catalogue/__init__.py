@@ -1,6 +1,7 @@
 """The requirements as data: what each rule is called, where it stands, and what became of it."""
 
-from .requirements import Catalogue, Requirement, UnknownRequirementError, catalogue, families
+from ..config.registry import families
+from .requirements import Catalogue, Requirement, UnknownRequirementError, catalogue
 from .verdicts import Finding, Grade, NotApplicable, NotVerified, Verdict, may_poison, requirement
 
 __all__ = [

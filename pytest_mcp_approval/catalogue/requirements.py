@@ -1,23 +1,28 @@
-"""Loads `requirements.toml`, one file a family, which stands beside the family's scenarios.
+"""Loads and checks `requirements.toml`, one file a family, which stands beside its scenarios.
 
-Knows nothing of pytest and of how a rule is tested. Full ids are `family/section-slug`; they
-select, baseline and replay, and never change.
+Knows nothing of pytest and of how a rule is tested; where a family is, the registry knows.
+Full ids are `family/section-slug`; they select, baseline and replay, and never change.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..config.registry import RULES, FamilyError, families, registered
+from ..support.nearest import expected
+
 _STEP = re.compile(r"(?P<section>[0-9.]+)-(?P<step>[0-9]{2})-")
 _SECTION = re.compile(r"(?P<section>[0-9][0-9.]*)-")
+_ID = re.compile(r"[A-Za-z0-9._-]+")
 _LEVELS = ("MUST", "SHOULD", "MAY")
+_PARTIES = ("server", "client")
 
 
 class UnknownRequirementError(LookupError):
@@ -82,50 +87,105 @@ class Catalogue:
         return self.requirements[full_id]
 
 
-def scenarios_folder() -> Path:
-    """Where the scenarios are: inside the installed package, or beside it in a checkout."""
-    package = Path(__file__).parent.parent
-    installed = package / "scenarios"
-    return installed if installed.is_dir() else package.parent / "scenarios"
-
-
-@cache
-def families() -> tuple[str, ...]:
-    """The families that have scenarios here."""
-    return tuple(
-        sorted(found.parent.name for found in scenarios_folder().glob("*/requirements.toml"))
-    )
-
-
 @cache
 def catalogue(family: str) -> Catalogue:
-    """The catalogue of one family."""
-    path = scenarios_folder() / family / "requirements.toml"
-    if not path.is_file():
+    """The catalogue of one family; `FamilyError` where its file is not as it should be."""
+    if family not in families():
         raise UnknownRequirementError(
             f"got family {family!r}, expected one of {', '.join(families())}"
         )
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
-    document = data["document"]
-    rules = [_requirement(family, document, row) for row in data["requirement"]]
-    known = {rule.id: rule for rule in rules}
-    if len(known) != len(rules):
-        raise ValueError(f"{path.name} of {family}: an id stands twice")
-    return Catalogue(family, document, tuple(data["readings"]), known)
+    return read_catalogue(family, registered(family).scenarios / RULES)
+
+
+def read_catalogue(family: str, path: Path) -> Catalogue:
+    """The rules of a file; `FamilyError` is one line with the file and the key."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        _check(data, _KEYS)
+        if data["family"] != family:
+            raise _wrong("family", data["family"], repr(family))
+    except OSError as error:
+        raise FamilyError(f"{path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FamilyError(f"{path}: no TOML: {error}") from None
+    except _WrongError as error:
+        raise FamilyError(f"{path}: {error}") from None
+    known: dict[str, Requirement] = {}
+    for number, row in enumerate(data["requirement"], 1):
+        try:
+            rule = _requirement(family, data["document"], row)
+            if rule.id in known:
+                raise _wrong("id", row["id"], "an id that no other rule has")
+        except _WrongError as error:
+            raise FamilyError(f"{path}: requirement {number}: {error}") from None
+        known[rule.id] = rule
+    return Catalogue(family, data["document"], tuple(data.get("readings", ())), known)
+
+
+def named_in(path: Path, family: str) -> frozenset[str]:
+    """The rules that a file of scenarios names. It is read, not imported: that takes far longer."""
+    return frozenset(
+        re.findall(rf"""["']({family}/[^"']+)["']""", path.read_text(encoding="utf-8"))
+    )
 
 
 @cache
 def covered(family: str) -> frozenset[str]:
     """The rules of a family that some packaged scenario names."""
-    found: set[str] = set()
-    for path in (scenarios_folder() / family).glob("test_*.py"):
-        found.update(re.findall(rf'"({family}/[^"]+)"', path.read_text(encoding="utf-8")))
-    return frozenset(found)
+    files = registered(family).scenarios.glob("test_*.py")
+    return frozenset().union(*(named_in(path, family) for path in files))
+
+
+class _WrongError(Exception):
+    """What is wrong in a file: the key, what stands there, and what should."""
+
+
+def _wrong(key: str, got: Any, wanted: str) -> _WrongError:
+    return _WrongError(f"{key}: got {'nothing' if got is None else repr(got)}, expected {wanted}")
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_text, value))
+
+
+def _rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+
+
+_Keys = Mapping[str, tuple[bool, Callable[[Any], bool], str]]
+"""By key: whether it must be there, what its value may be, and that in words."""
+_KEYS: _Keys = {
+    "family": (True, _text, "text"),
+    "document": (True, _text, "text"),
+    "readings": (False, _texts, "a list of texts"),
+    "requirement": (True, _rows, "[[requirement]] tables"),
+}
+_RULE_KEYS: _Keys = {
+    "id": (True, lambda value: _text(value) and bool(_ID.fullmatch(value)), "an id"),
+    "level": (True, lambda value: value in _LEVELS, f"one of {', '.join(_LEVELS)}"),
+    "party": (False, lambda value: value in _PARTIES, f"one of {', '.join(_PARTIES)}"),
+    "rule": (False, _text, "text"),
+    "watch": (True, _text, "text"),
+    "needs": (False, _texts, "a list of texts"),
+    "fault": (True, _text, "text"),
+}
+
+
+def _check(table: Mapping[str, Any], keys: _Keys) -> None:
+    for key in table:
+        if key not in keys:
+            raise _WrongError(f"got {key!r}, {expected(key, keys)}")
+    for key, (required, fits, words) in keys.items():
+        if (required or key in table) and not fits(table.get(key)):
+            raise _wrong(key, table.get(key), words)
 
 
 def _requirement(family: str, document: str, row: Mapping[str, Any]) -> Requirement:
-    if row["level"] not in _LEVELS:
-        raise ValueError(f"{row['id']}: got level {row['level']!r}, expected {', '.join(_LEVELS)}")
+    _check(row, _RULE_KEYS)
     return Requirement(
         id=f"{family}/{row['id']}",
         family=family,

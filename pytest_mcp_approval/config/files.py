@@ -11,6 +11,7 @@ from typing import Any
 
 from ..support.nearest import expected, nearest
 from .options import FILE, OPTIONS, TABLE, SettingsError
+from .registry import families
 
 
 def file_values(folder: Path) -> dict[str, Any]:
@@ -50,14 +51,6 @@ def settings_folder(root: Path, directory: Path) -> Path | None:
         ):
             return folder
     return None
-
-
-def families() -> tuple[str, ...]:
-    from ..catalogue.requirements import (
-        families as known,  # here: a run without a target needs none
-    )
-
-    return known()
 
 
 def _misspelt_table(tools: Any, name: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .files import families, file_values, settings_folder
+from .files import file_values, settings_folder
 from .options import (
     FILE,
     NO_BROWSER,
@@ -23,6 +23,7 @@ from .options import (
     TABLE,
     SettingsError,
 )
+from .registry import families
 
 __all__ = [
     "FILE",

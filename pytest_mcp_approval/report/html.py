@@ -18,6 +18,7 @@ from html import escape
 from pathlib import Path
 
 from ..catalogue import Requirement, Verdict, catalogue
+from ..config.registry import registered
 from .comparison import Change, Comparison
 from .findings import GroupedFinding
 from .model import JudgedRule, Report
@@ -81,8 +82,7 @@ def render_html(report: Report, folder: Path | None = None) -> str:
 def _scripts(report: Report) -> list[Path]:
     """What runs in the page: the suite's, with what each family knows of its messages."""
     folder = Path(__file__).parent
-    families = folder.parent / "families"
-    own = [families / family / "decoding.js" for family in report.families]
+    own = [registered(name).folder / "decoding.js" for name in report.families]
     found = [path for path in own if path.is_file()]
     return [folder / "explaining.js", *found, folder / "page.js"]
 

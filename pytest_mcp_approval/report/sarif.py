@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..catalogue import Verdict, catalogue
+from ..catalogue import Verdict
+from ..config.registry import RULES, registered
 from .findings import GroupedFinding
 from .model import JudgedRule, Report
 from .results import ScenarioResult
@@ -167,10 +167,7 @@ def _stated(one: JudgedRule) -> dict[str, Any]:
 
 
 def _catalogue_line(family: str, name: str) -> int:
-    from ..catalogue.requirements import scenarios_folder
-
-    assert catalogue(family)
-    path: Path = scenarios_folder() / family / "requirements.toml"
+    path = registered(family).scenarios / RULES
     wanted = f'id = "{name}"'
     lines = path.read_text(encoding="utf-8").splitlines()
     return next((number for number, line in enumerate(lines, 1) if line.strip() == wanted), 1)

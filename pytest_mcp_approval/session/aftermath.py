@@ -18,7 +18,6 @@ import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ import pytest
 from ..catalogue import NotVerified, Verdict
 from ..clock import ClockError
 from ..config.markers import MARKER, MAY_POISON
+from ..config.registry import registered
 from ..config.settings import PREFIX, Settings
 from ..families.base.driver import DriverError
 from ..report.results import Evidence, ScenarioResult
@@ -90,10 +90,10 @@ class Aftermath:
                 self._culprit = shared.read_text(encoding="utf-8")
 
     def _first_look(self, family: str, target: Target) -> _Health | None:
-        found = _health_of(family)
-        if found is None or self._ask(found.honest_approval, target) != "":
-            return None
-        return found
+        health = registered(family).part("health")
+        whole = health.honest_approval
+        well = self._ask(whole, target) == ""
+        return _Health(getattr(health, "glance", whole), whole) if well else None
 
     # ---- after it
 
@@ -345,18 +345,6 @@ class _Seen:
 def _family_of(item: pytest.Item | None) -> str | None:
     marker = item.get_closest_marker(MARKER) if item is not None else None
     return str(marker.args[0]).partition("/")[0] if marker is not None else None
-
-
-def _health_of(family: str) -> _Health | None:
-    name = f"pytest_mcp_approval.families.{family}.health"
-    try:
-        module = import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        return None
-    whole = module.honest_approval
-    return _Health(getattr(module, "glance", whole), whole)
 
 
 def _listed(scenarios: list[str]) -> str:

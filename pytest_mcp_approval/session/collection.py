@@ -6,15 +6,14 @@ targets and verdicts.
 
 from __future__ import annotations
 
-import importlib
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ..catalogue.requirements import scenarios_folder, selected
+from ..catalogue.requirements import named_in, selected
+from ..config.registry import FamilyError, registered
 from .start import ROOT
 
 ON_A_PAGE = "test_browser_"
@@ -47,7 +46,7 @@ class ScenarioFolder(pytest.Collector):
         super().__init__(**keywords)
         self.family = family
         self.with_page = with_page
-        self.folder = scenarios_folder() / family
+        self.folder = registered(family).scenarios
         self.patterns = patterns
 
     def collect(self) -> Iterator[pytest.Module]:
@@ -64,8 +63,7 @@ class ScenarioFolder(pytest.Collector):
             return False
         if not self.patterns:
             return True
-        named = re.findall(rf'"({self.family}/[^"]+)"', path.read_text(encoding="utf-8"))
-        return any(selected(full_id, self.patterns) for full_id in named)
+        return any(selected(one, self.patterns) for one in named_in(path, self.family))
 
 
 def collect_scenarios(
@@ -100,7 +98,10 @@ def _names(given: str, nodeid: str) -> bool:
 
 def _offer_fixtures(session: pytest.Session, folder: ScenarioFolder) -> None:
     """Fixtures of a family under plain names, for its scenarios only."""
-    module = importlib.import_module(f"pytest_mcp_approval.families.{folder.family}.fixtures")
+    try:
+        module = registered(folder.family).part("fixtures")
+    except FamilyError as error:
+        raise pytest.UsageError(str(error)) from error
     manager = session._fixturemanager
     try:
         manager.parsefactories(holder=module, node=folder)

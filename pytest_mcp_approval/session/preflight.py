@@ -10,12 +10,10 @@ asked for it by name.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
-from importlib import import_module
-from pathlib import Path
+from collections.abc import Sequence
 
 from ..catalogue import NotVerified, catalogue
-from ..catalogue.requirements import scenarios_folder
+from ..config.registry import FamilyError, registered
 from ..config.settings import NO_BROWSER, PREFIX, Settings
 from ..families.base.driver import DriverError
 from ..families.base.preflight import NotOffered, Preflight, PreflightError
@@ -33,13 +31,17 @@ def preflight(settings: Settings, wanted: Sequence[str]) -> Preflight:
     found = Preflight()
     _check_browser(settings)
     try:
+        for name in wanted:
+            registered(name).check()
         target = open_target(settings.targets[0], settings)
-    except TargetError as error:
+    except (FamilyError, TargetError) as error:
         raise PreflightError(str(error)) from None
     try:
         with contextlib.ExitStack() as stack:
             stack.callback(target.close)
             _look(target, found, wanted)
+    except FamilyError as error:
+        raise PreflightError(str(error)) from error
     except (WireError, TargetError) as error:
         raise PreflightError(
             f"cannot speak to the target: {error}", _advice_for(target, error)
@@ -180,23 +182,23 @@ def _examine_effects(target: Target, found: Preflight) -> None:
 def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
     """Which of these the server has; one that the user named it must have."""
     absent: dict[str, NotOffered] = {}
-    for family in wanted:
-        own = import_module(f"pytest_mcp_approval.families.{family}.preflight")
+    for name in wanted:
+        own = registered(name).part("preflight")
         try:
             if not target.speaks_mcp and not getattr(own, "WITHOUT_MCP", False):
-                raise NotOffered(f"{family} needs an MCP server, and this target is none")
+                raise NotOffered(f"{name} needs an MCP server, and this target is none")
             own.look(target, found)
-            found.offered.append(family)
+            found.offered.append(name)
         except NotOffered as error:
-            if family in target.settings.families:
+            if name in target.settings.families:
                 raise
-            absent[family] = error
+            absent[name] = error
     if not found.offered:
         if len(absent) == 1:
             raise next(iter(absent.values()))
         raise PreflightError(
             "nothing to judge: this server asks for no approval in any way that the suite knows",
-            *(f"{family}: {error.what}" for family, error in absent.items()),
+            *(f"{name}: {error.what}" for name, error in absent.items()),
             f"If it does, say which: {PREFIX}family=NAME, with its settings.",
         )
     if absent:
@@ -206,8 +208,8 @@ def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) 
 def _approve(target: Target, found: Preflight) -> None:
     """One honest approval in each family: where none succeeds, a refusal proves nothing."""
     probe = target.effects()
-    for family in found.offered:
-        health = import_module(f"pytest_mcp_approval.families.{family}.health")
+    for name in found.offered:
+        health = registered(name).part("health")
         try:
             before = probe.look() if probe is not None else None
             problem = str(health.honest_approval(target))
@@ -216,24 +218,24 @@ def _approve(target: Target, found: Preflight) -> None:
                     f" (no run is seen by {probe.description}: is it the right effects probe?)"
                 )
         except NotVerified as error:
-            found.not_approved[family] = str(error.msg)
+            found.not_approved[name] = str(error.msg)
             continue
         except (DriverError, EffectsError, TargetError, WireError) as error:
             problem = str(error)
         if problem:
-            found.not_approved[family] = f"an honest approval failed: {neutralise(problem, 300)}"
+            found.not_approved[name] = f"an honest approval failed: {neutralise(problem, 300)}"
         else:
-            found.approved.append(family)
+            found.approved.append(name)
     if found.approved:
         found.say("approved", f"once, honestly: {', '.join(found.approved)}")
-    for family, why in found.not_approved.items():
-        found.say("NOT" if found.approved else "approved", f"{family}: {neutralise(why, 200)}")
+    for name, why in found.not_approved.items():
+        found.say("NOT" if found.approved else "approved", f"{name}: {neutralise(why, 200)}")
 
 
 def _say_page(target: Target, found: Preflight) -> None:
     """Whether there is a page, and a browser for it. None is started before it is needed."""
-    concerned = [name for name in found.offered if any(_page_scenarios(name))]
-    if not concerned:
+    files = (registered(name).scenarios.glob(f"{ON_A_PAGE}*.py") for name in found.offered)
+    if not any(any(found_there) for found_there in files):
         return
     if target.settings.browser == NO_BROWSER:
         found.say("page", f"left alone, as {PREFIX}browser={NO_BROWSER} says")
@@ -253,10 +255,6 @@ def _say_page(target: Target, found: Preflight) -> None:
         found.missing.append("browser")
 
 
-def _page_scenarios(family: str) -> Iterator[Path]:
-    return (scenarios_folder() / family).glob(f"{ON_A_PAGE}*.py")
-
-
 def _say_clock(target: Target, found: Preflight) -> None:
     clock = target.clock
     if not clock.movable:
@@ -273,8 +271,8 @@ def _say_missing(target: Target, found: Preflight) -> None:
         return
     needing = sum(
         1
-        for family in found.offered
-        for rule in catalogue(family)
+        for name in found.offered
+        for rule in catalogue(name)
         if rule.party == "server" and {"clock", "restart"} & set(rule.needs) & set(found.missing)
     )
     # How many hang on other things, such as a tool's arguments, only their scenarios know.

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_mcp_approval.catalogue import UnknownRequirementError, catalogue, families
-from pytest_mcp_approval.catalogue.requirements import scenarios_folder, selected
+from pytest_mcp_approval.catalogue.requirements import named_in, read_catalogue, selected
+from pytest_mcp_approval.config.registry import FamilyError, registered
 
 
 def ids_in(path: Path) -> set[str]:
@@ -25,7 +26,7 @@ def ids_in(path: Path) -> set[str]:
 @pytest.mark.parametrize("family", families())
 def test_every_server_rule_has_a_scenario_and_every_scenario_a_rule(family: str):
     named = set[str]()
-    for path in (scenarios_folder() / family).glob("test_*.py"):
+    for path in registered(family).scenarios.glob("test_*.py"):
         named |= ids_in(path)
     rules = catalogue(family)
     assert named - {rule.id for rule in rules} == set()
@@ -34,7 +35,7 @@ def test_every_server_rule_has_a_scenario_and_every_scenario_a_rule(family: str)
 
 @pytest.mark.parametrize("family", families())
 def test_every_scenario_is_tied_to_a_rule(family: str):
-    for path in (scenarios_folder() / family).glob("test_*.py"):
+    for path in registered(family).scenarios.glob("test_*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 ties = [
@@ -79,3 +80,86 @@ def test_an_unknown_id_or_family_is_told():
 )
 def test_patterns_choose(patterns: tuple[str, ...], chosen: bool):
     assert selected("sep2672/4.8-11-counter", patterns) is chosen
+
+
+WHOLE = """family = "small"
+document = "A small page"
+[[requirement]]
+id = "1-first"
+level = "MUST"
+watch = "it does the first thing"
+fault = "it does not"
+[[requirement]]
+id = "2-second"
+level = "SHOULD"
+party = "client"
+watch = "it does the second thing"
+needs = ["clock"]
+fault = "it does not"
+"""
+
+
+def test_a_small_file_is_read(tmp_path: Path):
+    path = tmp_path / "requirements.toml"
+    path.write_text(WHOLE)
+    rules = read_catalogue("small", path)
+    assert list(rules.requirements) == ["small/1-first", "small/2-second"]
+    first, second = rules
+    assert (first.party, first.rule, first.needs) == ("server", first.watch, ())
+    assert (second.party, second.needs, second.place) == ("client", ("clock",), "A small page §2")
+
+
+@pytest.mark.parametrize(
+    ("line", "instead", "said"),
+    [
+        ('family = "small"', "", "family: got nothing, expected text"),
+        ('family = "small"', 'family = "big"', "family: got 'big', expected 'small'"),
+        ('document = "A small page"', "", "document: got nothing, expected text"),
+        ('document = "A small page"', "document = 7", "document: got 7, expected text"),
+        ("document", "documents", "got 'documents', did you mean 'document'?"),
+        (WHOLE[WHOLE.index("[[") :], "", "requirement: got nothing, expected [[requirement]]"),
+        ('id = "1-first"', "", "requirement 1: id: got nothing, expected an id"),
+        (
+            'id = "1-first"',
+            'id = "first/one"',
+            "requirement 1: id: got 'first/one', expected an id",
+        ),
+        (
+            'id = "2-second"',
+            'id = "1-first"',
+            "requirement 2: id: got '1-first', expected an id that",
+        ),
+        ('"SHOULD"', '"OUGHT"', "requirement 2: level: got 'OUGHT', expected one of MUST, SHOULD"),
+        (
+            '"client"',
+            '"guest"',
+            "requirement 2: party: got 'guest', expected one of server, client",
+        ),
+        ('fault = "it does not"', "", "requirement 1: fault: got nothing, expected text"),
+        (
+            'needs = ["clock"]',
+            'needs = "clock"',
+            "requirement 2: needs: got 'clock', expected a list",
+        ),
+        (
+            'needs = ["clock"]',
+            'need = ["clock"]',
+            "requirement 2: got 'need', did you mean 'needs'?",
+        ),
+        ("[[requirement]]", "[[requirement", "no TOML: "),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_one_line(tmp_path: Path, line: str, instead: str, said: str):
+    path = tmp_path / "requirements.toml"
+    assert line in WHOLE
+    path.write_text(WHOLE.replace(line, instead, 1))
+    with pytest.raises(FamilyError) as caught:
+        read_catalogue("small", path)
+    assert str(caught.value).startswith(f"{path}: {said}")
+    assert "\n" not in str(caught.value)
+
+
+def test_rules_are_found_in_either_quotes(tmp_path: Path):
+    path = tmp_path / "test_it.py"
+    path.write_text("@requirement('small/1-first')\n@requirement(\"small/2-second\")\n")
+    assert named_in(path, "small") == {"small/1-first", "small/2-second"}

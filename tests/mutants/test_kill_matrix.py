@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict, catalogue, families
-from pytest_mcp_approval.catalogue.requirements import covered, scenarios_folder
+from pytest_mcp_approval.catalogue.requirements import covered
+from pytest_mcp_approval.config.registry import registered
 from tests.inner_browser import shared_browser
 from tests.inner_runs import Verdicts, bare_options
 from tests.mutants.finders import PROPERTY, TriedFirst, finders
@@ -74,5 +75,5 @@ def test_the_finders_are_mutants_and_scenarios_that_exist():
     assert set(finders()) - set(MUTANTS) == set(), "gone: write finders.toml anew"
     for mutant, scenario in finders().items():
         _, family, file, function = re.split("::|/", scenario.partition("[")[0])
-        text = (scenarios_folder() / family / file).read_text(encoding="utf-8")
+        text = (registered(family).scenarios / file).read_text(encoding="utf-8")
         assert f"\ndef {function}(" in text, f"{mutant}: gone: write finders.toml anew"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
-from pytest_mcp_approval.catalogue.requirements import scenarios_folder
+from pytest_mcp_approval.config.registry import registered
 from pytest_mcp_approval.session.collection import ON_A_PAGE
 from tests.browsers import HINT, find_browser
 from tests.inner_browser import shared_browser
@@ -51,7 +51,7 @@ def test_the_parts_are_the_whole(suite):
     assert len(whole) > 30
     assert files == {
         f"mcp-approval/sep2672/{path.name}"
-        for path in (scenarios_folder() / "sep2672").glob(f"{ON_A_PAGE}*.py")
+        for path in registered("sep2672").scenarios.glob(f"{ON_A_PAGE}*.py")
     }
     for line in whole:
         owners = [

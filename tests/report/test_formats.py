@@ -17,7 +17,8 @@ import yaml
 
 import pytest_mcp_approval.report
 from pytest_mcp_approval.catalogue import Verdict, catalogue, families
-from pytest_mcp_approval.catalogue.requirements import covered, scenarios_folder
+from pytest_mcp_approval.catalogue.requirements import covered
+from pytest_mcp_approval.config.registry import registered
 from pytest_mcp_approval.report.badge import render_badge
 from pytest_mcp_approval.report.files import FORMATS, append_step_summary, write_reports
 from pytest_mcp_approval.report.html import render_html
@@ -316,7 +317,7 @@ def test_a_target_writes_no_links_and_no_placeholders_into_sarif(said):
 def test_sarif_points_at_the_line_of_the_rule():
     log = json.loads(render_sarif(samples.report(samples.finding())))
     related = log["runs"][0]["results"][0]["relatedLocations"][0]["physicalLocation"]
-    path = scenarios_folder().parent / related["artifactLocation"]["uri"]
+    path = registered("sep2672").scenarios.parents[1] / related["artifactLocation"]["uri"]
     line = path.read_text().splitlines()[related["region"]["startLine"] - 1]
     assert line == 'id = "4.8-11-counter"'
 
