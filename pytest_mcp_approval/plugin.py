@@ -6,6 +6,8 @@ standard library only. Where scenarios are asked for, `run` takes over.
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +46,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", f"{MAY_POISON}: sends what a careless server keeps, and fails of from then on"
     )
+    # Those of ours are found by their folders: reading entry points takes long. A family of another
+    # distribution names its own in the group pytest11.
+    for path in sorted(Path(__file__).parent.glob("families/*/public_fixtures.py")):
+        name = f"{__package__}.families.{path.parent.name}.{path.stem}"
+        config.pluginmanager.register(import_module(name), name)
     try:
         replayed = _recall_replay(config)
         start = find_start(config)

@@ -1,0 +1,26 @@
+"""What tests of one's own use of this family. Loaded with the plugin: nothing heavy is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from ...target import Target
+    from .driver import GatewayConsent
+
+
+@pytest.fixture
+def approval_gateway(
+    approval_turn: Target, request: pytest.FixtureRequest
+) -> Iterator[GatewayConsent]:
+    """A gateway, its MCP clients and the person who decides (docs/gateway-consent.md)."""
+    from .driver import GatewayConsent
+
+    driver = GatewayConsent(approval_turn)
+    if driver.decides_in_a_browser:
+        driver.decide_at(request.getfixturevalue("approval_page").page)
+    yield driver
+    driver.close()
