@@ -13,8 +13,6 @@ import hashlib
 import os
 import platform
 import shutil
-import signal
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -23,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..support.command import CommandError, run_command
 from ..support.text import last_lines
 from .errors import NoBrowserError
 from .finding import OPTION, VARIABLE, fetched_program, find_browser
@@ -208,32 +207,18 @@ def _run(
     environment: Mapping[str, str] | None = None,
 ) -> None:
     """Run to the end, or end it with all that it started."""
-    with tempfile.TemporaryFile() as said:
-        try:
-            process = subprocess.Popen(
-                command,
-                cwd=folder,
-                env={**os.environ, **(environment or {})},
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise _StepError(f"{command[0]}: {error.strerror or error}") from None
-        try:
-            code = process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            raise _StepError(f"{Path(command[0]).name}: not done after {seconds:g} s") from None
-        finally:
-            if process.poll() is None:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait(10)
-        if code:
-            said.seek(max(0, said.seek(0, os.SEEK_END) - 4_000))
-            lines = said.read().splitlines()
-            # A stack of Node's says nothing to whoever wants a browser.
-            told = b"\n".join(line for line in lines if not line.strip().startswith(b"at "))
-            words = last_lines(told, 2, 300) or "it said nothing"
-            raise _StepError(f"{Path(command[0]).name} ended with {code}: {words}")
+    try:
+        done = run_command(
+            command,
+            seconds=seconds,
+            directory=folder,
+            environment={**os.environ, **(environment or {})},
+        )
+    except CommandError as error:
+        raise _StepError(str(error)) from None
+    if done.code:
+        # A stack of Node's says nothing to whoever wants a browser.
+        lines = (done.errors.strip() or done.output).splitlines()
+        told = b"\n".join(line for line in lines if not line.strip().startswith(b"at "))
+        words = last_lines(told, 2, 300) or "it said nothing"
+        raise _StepError(f"{Path(command[0]).name} ended with {done.code}: {words}")

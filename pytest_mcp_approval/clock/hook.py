@@ -1,26 +1,21 @@
 """A clock that the user moves: a command or an endpoint of theirs is told the new time.
 
-The command gets the instant as its last argument, the endpoint as JSON. Knows nothing of what they
+The command gets the instant as its last word, the endpoint as JSON. Knows nothing of what they
 do with it; who uses this clock looks whether time moved.
 """
 
 from __future__ import annotations
 
 import datetime
-import json
-import shlex
-import subprocess
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..support.fetch import FetchError, fetch
-from ..support.text import last_lines, neutralise
+from ..support.hook import HookError, tell_hook
+from ..support.text import neutralise
 from .base import ClockError, StoppedClock
 
 RELEASE = "release"
 """The command's last argument when time is to go on by itself."""
-_OF_AN_ANSWER = 2000
 
 
 class HookClock(StoppedClock):
@@ -58,56 +53,17 @@ class HookClock(StoppedClock):
 
     def _tell(self, instant: datetime.datetime | None) -> None:
         text = None if instant is None else written(instant)
-        if self._hook.startswith(("http://", "https://")):
-            self._post(text)
-        else:
-            self._run(text)
-
-    def _post(self, text: str | None) -> None:
         try:
-            answer = fetch(
+            tell_hook(
                 self._hook,
+                {"now": text},
+                words=[text or RELEASE],
                 seconds=self._timeout,
-                method="POST",
-                headers={"Content-Type": "application/json"},
-                body=json.dumps({"now": text}).encode(),
-                limit=_OF_AN_ANSWER,
-                cut=True,
+                directory=self._directory,
+                environment=self._environment,
             )
-        except FetchError as error:
-            raise self._failed(str(error)) from None
-        if not answer.ok:
-            said = last_lines(answer.body)
-            tail = f": {said}" if said else ""
-            raise self._failed(f"got status {answer.status}, expected 2xx{tail}")
-
-    def _run(self, text: str | None) -> None:
-        # Into a file, not a pipe: what the command leaves running in the background may hold its
-        # output, and must not hold us.
-        with tempfile.TemporaryFile() as output:
-            try:
-                done = subprocess.run(
-                    [*shlex.split(self._hook), text or RELEASE],
-                    cwd=self._directory,
-                    env=dict(self._environment) if self._environment is not None else None,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    timeout=self._timeout,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
-                raise self._failed(f"not done within {self._timeout:g} s") from None
-            except (OSError, ValueError) as error:
-                raise self._failed(neutralise(str(error), 200)) from None
-            if done.returncode:
-                output.seek(max(0, output.seek(0, 2) - _OF_AN_ANSWER))
-                said = last_lines(output.read())
-                tail = f": {said}" if said else ""
-                raise self._failed(f"got exit code {done.returncode}, expected 0{tail}")
-
-    def _failed(self, why: str) -> ClockError:
-        return ClockError(f"clock hook {self.note}: {why}")
+        except HookError as error:
+            raise ClockError(f"clock hook {self.note}: {error}") from None
 
 
 def written(instant: datetime.datetime) -> str:

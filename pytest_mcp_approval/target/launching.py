@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from ..config.settings import PREFIX
+from ..support.child import Child
+from ..support.command import CommandError, signal_group
 from ..support.deadline import Deadline
 from ..support.fetch import ClosedError, FetchError, NoAnswerError, NotConnectedError, fetch
 from ..support.text import neutralise
-from ..wire import WireError
-from ..wire.child import Child
 from .errors import TargetError
 from .instance import listens
 
@@ -67,7 +66,7 @@ class ServerProcess(Child):
 
     def stop(self, *, hurried: bool = False) -> None:
         # It does not listen to its standard input, so it is asked at once.
-        self._signal(signal.SIGTERM)
+        signal_group(self._process)
         if not hurried:
             self._exited.wait(_GRACE_SECONDS)
         super().stop(hurried=True)
@@ -110,7 +109,7 @@ def launch(
         )
     try:
         process = ServerProcess(command, environment, directory)
-    except WireError as error:
+    except CommandError as error:
         raise TargetError(f"{PREFIX}launch: {error}") from None
     deadline = Deadline(timeout)
     try:

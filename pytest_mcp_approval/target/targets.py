@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
-import shlex
-import subprocess
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -22,8 +20,9 @@ from urllib.parse import urlsplit
 from ..clock import NOT_STARTED, ClockControl, ClockError, FrozenClock, NoClock, choose_clock
 from ..config.launch import longest_wait
 from ..config.settings import PREFIX, Settings
+from ..support.command import CommandError, run_command
+from ..support.connection import is_loopback
 from ..support.guard import TemporaryFolder
-from ..support.text import last_lines
 from ..wire import (
     HttpTransport,
     InProcessTransport,
@@ -36,8 +35,6 @@ from .effects import EffectsProbe
 from .effects_watch import EffectsWatch
 from .errors import TargetError
 from .grammar import TargetSpec, parse_target
-
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Target(ABC):
@@ -126,7 +123,7 @@ class Target(ABC):
             longest_wait=longest_wait(self.settings.clock),
             hook_timeout=self.settings.timeout,
             directory=self.settings.directory,
-            nearby=not self.spec.url or urlsplit(self.spec.url).hostname in _LOOPBACK,
+            nearby=not self.spec.url or is_loopback(urlsplit(self.spec.url).hostname or ""),
         )
 
     @property
@@ -173,19 +170,11 @@ class Target(ABC):
             self._run_reset(how)
 
     def _run_reset(self, command: str) -> None:
+        seconds = max(30.0, self.settings.timeout)
         try:
-            done = subprocess.run(
-                shlex.split(command),
-                cwd=self.settings.directory,
-                capture_output=True,
-                timeout=max(30.0, self.settings.timeout),
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+            run_command(command, seconds=seconds, directory=self.settings.directory).check()
+        except CommandError as error:
             raise TargetError(f"{PREFIX}reset: {error}") from None
-        if done.returncode:
-            said = last_lines(done.stderr, 1)
-            raise TargetError(f"{PREFIX}reset: exit code {done.returncode} {said}".rstrip())
 
     def effects(self) -> EffectsProbe | None:
         """The probe that the user named, or that the target brings."""

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_mcp_approval.support.child import Child
+from pytest_mcp_approval.support.command import CommandError
 from pytest_mcp_approval.support.deadline import Deadline, now
 from pytest_mcp_approval.support.text import neutralise
-from pytest_mcp_approval.wire.child import Child
-from pytest_mcp_approval.wire.errors import BadAddressError
+from pytest_mcp_approval.wire.errors import BadAddressError, CommandFailedError
 from pytest_mcp_approval.wire.messages import (
     Message,
     MessageKind,
@@ -107,15 +108,18 @@ class StdioTransport(Transport):
         del deadline  # starting does not wait; the first exchange does
         if self._child is None:
             self._ended = False
-            self._child = Child(
-                self._command,
-                environment=self._environment,
-                directory=self._directory,
-                limit=self.limit,
-                on_line=self._take_line,
-                on_too_long=self._take_too_long,
-                on_end=self._take_end,
-            )
+            try:
+                self._child = Child(
+                    self._command,
+                    environment=self._environment,
+                    directory=self._directory,
+                    limit=self.limit,
+                    on_line=self._take_line,
+                    on_too_long=self._take_too_long,
+                    on_end=self._take_end,
+                )
+            except CommandError as problem:
+                raise CommandFailedError(str(problem)) from None
 
     def restart(self, deadline: Deadline) -> bool:
         self.close()

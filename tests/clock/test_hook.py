@@ -39,9 +39,9 @@ def test_a_command_gets_the_instant_as_its_last_word(tmp_path):
 @pytest.mark.parametrize(
     ("command", "timeout", "words"),
     [
-        ("no-such-command-here", 30.0, "No such file"),
+        ("no-such-command-here", 30.0, "no such command: no-such-command-here"),
         (python("import sys; sys.exit('no such clock')"), 30.0, "exit code 1, expected 0: no such"),
-        (python("import threading; threading.Event().wait(60)"), 0.3, "not done within 0.3 s"),
+        (python("import threading; threading.Event().wait(60)"), 0.3, "did not end within 0.3 s"),
         (python("import os; os.write(2, b'\\x1b[31mred\\n'); os._exit(3)"), 30.0, r"\\u001b"),
     ],
     ids=["not-there", "fails", "hangs", "paints-the-terminal"],

@@ -16,7 +16,7 @@ import pytest
 
 from tests.clock.asking import HAS_FAKETIME, NEEDS_FAKETIME
 from tests.default_signals import with_default_signals
-from tests.hostile_servers.keeping import MARK, processes_marked
+from tests.hostile_servers.visits import MARK, processes_marked
 from tests.inner_runs import Verdicts, plugin_options
 
 REFERENCE = f"{shlex.quote(sys.executable)} -m pytest_mcp_approval.reference_server"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_mcp_approval.support import fetch as fetching
+from pytest_mcp_approval.support.connection import is_loopback
 from pytest_mcp_approval.support.fetch import (
     ClosedError,
     FetchError,
@@ -204,3 +205,10 @@ def test_a_status_says_what_to_do(status: int, words: str) -> None:
     assert words in line
     assert line.isprintable()
     assert len(line) < 250
+
+
+def test_loopback_by_name_and_number() -> None:
+    for host in ("localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.1.2.3", "::1", "[::1]"):
+        assert is_loopback(host), host
+    for host in ("localhost.evil", "128.0.0.1", "0x7f000001", "10.0.0.1", "", "::2"):
+        assert not is_loopback(host), host

@@ -128,8 +128,11 @@ def test_a_command_of_the_users(opened):
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("no-such-command-here", "No such file"),
-        (f"{sys.executable} -c 'import sys; sys.exit(\"broken\")'", "exit code 1 broken"),
+        ("no-such-command-here", "no such command"),
+        (
+            f"{sys.executable} -c 'import sys; sys.exit(\"broken\")'",
+            "got exit code 1, expected 0: broken",
+        ),
     ],
 )
 def test_a_reset_command_that_fails_is_told(opened, how, words):

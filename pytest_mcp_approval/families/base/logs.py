@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...catalogue import NotVerified
+from ...support.child import KEPT_OF_STDERR
 from ...target import Target
 from ...wire import StdioTransport
-from ...wire.child import KEPT_OF_STDERR
 
 _MOST = 4 * 1024 * 1024
 

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import importlib
 import json
-import shlex
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from ...config.settings import SettingsError
+from ...support.command import CommandError, run_command
 from ...target import Target, TargetError, open_target
 from ...wire import Reply
 from ..base.driver import DriverError, table_of
@@ -110,18 +109,15 @@ class ConfirmationBinding:
 
     def _run(self, command: str, given: str) -> str:
         try:
-            done = subprocess.run(
-                shlex.split(command),
-                input=given,
-                capture_output=True,
-                text=True,
-                cwd=self.target.settings.directory,
-                timeout=max(30.0, self.target.settings.timeout),
-                check=True,
-            )
-        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            done = run_command(
+                command,
+                given=given.encode(),
+                directory=self.target.settings.directory,
+                seconds=max(30.0, self.target.settings.timeout),
+            ).check()
+        except CommandError as error:
             raise DriverError(f"plant: {error}") from None
-        return done.stdout
+        return done.output.decode("utf-8", "replace")
 
     def variant(self, what: str, value: Any) -> Target | None:
         """The target started with one thing set otherwise; None if there is no way to say so."""

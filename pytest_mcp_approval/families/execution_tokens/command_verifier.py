@@ -10,12 +10,8 @@ in a variable of its environment.
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
-import os
 import secrets
-import signal
 import stat
-import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
@@ -23,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ...support.command import CommandError, run_command
 from ...support.json_reading import JsonError, read_json
 from ...support.recording import note
 from ...support.secrets import beginning
@@ -38,7 +35,6 @@ STANDARD = (
 )
 PLACES = ("{token}", "{content}", "{nonce_log}", "{action}", "{host}", "{runner}")
 _AT_A_TIME = 4
-_KEPT = 64 * 1024
 _TRIES = 6
 
 
@@ -215,30 +211,18 @@ class CommandVerifier(Verifier):
         """And whether libfaketime may have failed in it: some versions do so at times in what a
         shell starts, whose parent has just ended. That says nothing about the verifier."""
         try:
-            process = subprocess.Popen(
+            done = run_command(
                 self._words(request, place, content),
-                cwd=self.target.directory,
-                env=self._environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
+                seconds=self._seconds,
+                directory=self.target.directory,
+                environment=self._environment(),
+                with_children=True,
             )
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise VerifierError(f"the command cannot be run: {reason}") from None
-        try:
-            output, errors = process.communicate(timeout=self._seconds)
-        except subprocess.TimeoutExpired:
-            raise VerifierError(f"the command did not end within {self._seconds:g} s") from None
-        finally:
-            # Whatever it has started ends with it.
-            with contextlib.suppress(OSError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-        answer = self._answer(process.returncode, output[:_KEPT], errors[-_KEPT:])
-        note("effects", "command ended", code=process.returncode, said=beginning(answer.text, 200))
-        failed = b"libfaketime: " in errors or not answer.started
+        except CommandError as error:
+            raise VerifierError(f"the command: {error}") from None
+        answer = self._answer(done.code, done.output, done.errors)
+        note("effects", "command ended", code=done.code, said=beginning(answer.text, 200))
+        failed = b"libfaketime: " in done.errors or not answer.started
         return answer, self.target.clock_moved and failed
 
     def _answer(self, code: int, output: bytes, errors: bytes) -> ExecutionOutcome:

@@ -7,9 +7,6 @@ command, URL or Python function of the user's, for gateways that ask in dialogs.
 from __future__ import annotations
 
 import contextlib
-import json
-import shlex
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,9 +14,9 @@ from urllib.parse import urlsplit
 
 from ...config.settings import SettingsError
 from ...support.deadline import Deadline
-from ...support.fetch import FetchError, fetch
+from ...support.hook import HookError, tell_hook
 from ...support.json_reading import JsonError, read_json
-from ...support.text import last_lines, neutralise
+from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError
 from ..base.form_client import FetchedPage, Form, FormClient, FormClientError, check_address
@@ -31,7 +28,6 @@ from .vocabulary import APP_ID, FAMILY, TOOL, Choice
 _MOST_STEPS = 5
 _STEP, _SETTLING = 10.0, 300.0
 """Milliseconds between two looks, and for a page that may yet go elsewhere."""
-_OF_AN_ANSWER, _OF_A_REPORT = 2000, 1024 * 1024
 
 
 class ConsentPerson(Protocol):
@@ -199,48 +195,14 @@ class HookPerson(ToldPerson):
         self._directory = directory
 
     def tell(self, told: dict[str, Any]) -> Any:
-        body = json.dumps(told).encode()
-        remote = self._hook.startswith(("http://", "https://"))
-        said = self._post(body) if remote else self._run(body)
+        try:
+            said = tell_hook(self._hook, told, seconds=self._timeout, directory=self._directory)
+        except HookError as error:
+            raise DriverError(f"the hook for decisions: {error}") from None
         try:
             return read_json(said)
         except JsonError:
             return None
-
-    def _post(self, body: bytes) -> bytes:
-        try:
-            answer = fetch(
-                self._hook,
-                seconds=self._timeout,
-                method="POST",
-                headers={"Content-Type": "application/json"},
-                body=body,
-                limit=_OF_A_REPORT,
-                cut=True,
-            )
-        except FetchError as error:
-            raise DriverError(f"the hook for decisions: {error}") from None
-        if not answer.ok:
-            said = last_lines(answer.body[:_OF_AN_ANSWER])
-            raise DriverError(f"the hook for decisions answered {answer.status} {said}")
-        return answer.body
-
-    def _run(self, body: bytes) -> bytes:
-        try:
-            done = subprocess.run(
-                shlex.split(self._hook),
-                input=body,
-                cwd=self._directory,
-                capture_output=True,
-                timeout=self._timeout,
-                check=False,
-            )
-        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-            raise DriverError(f"the hook for decisions: {neutralise(str(error))}") from None
-        if done.returncode:
-            said = last_lines(done.stderr)
-            raise DriverError(f"the hook for decisions: exit code {done.returncode} {said}")
-        return done.stdout[:_OF_A_REPORT]
 
 
 class BrowserPerson:

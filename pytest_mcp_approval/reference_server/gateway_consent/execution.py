@@ -7,17 +7,16 @@ request.
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
+from ...support.command import CommandError, run_command
 from . import http_client
 from .demonstration import COMMAND_PLACES
 from .descriptors import App, AppTool
 
 _SECONDS = 20.0
-_MOST_BYTES = 64 * 1024
 
 
 class ExecutionError(Exception):
@@ -82,19 +81,12 @@ def as_command(tool: AppTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         raise ExecutionError("its descriptor names no command")
     line = [_word(str(word), arguments) for word in words]
     try:
-        done = subprocess.run(
-            line,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        raise ExecutionError(f"its command could not be run: {type(error).__name__}") from None
-    if done.returncode:
-        raise ExecutionError(f"its command ended with {done.returncode}")
-    return {"output": done.stdout[:_MOST_BYTES].decode("utf-8", "replace")}
+        done = run_command(line, seconds=_SECONDS)
+    except CommandError:
+        raise ExecutionError("its command could not be run") from None
+    if done.code:
+        raise ExecutionError(f"its command ended with {done.code}")
+    return {"output": done.output.decode("utf-8", "replace")}
 
 
 def _word(word: str, arguments: Mapping[str, Any]) -> str:

@@ -118,7 +118,7 @@ def test_a_standard_command_shows_what_it_runs(tmp_path):
 def test_a_command_that_there_is_not_is_said(tmp_path):
     driver = driver_of("command:./no-such-verifier", tmp_path)
     try:
-        with pytest.raises(DriverError, match="cannot be run: No such file"):
+        with pytest.raises(DriverError, match="the command: no such command"):
             driver.execute(driver.token())
     finally:
         driver.target.close()

@@ -106,7 +106,7 @@ def test_a_hook_is_told_the_decision(tmp_path: Path):
 
 
 def test_a_hook_that_fails_is_told_in_one_line(tmp_path: Path):
-    with pytest.raises(DriverError, match=r"exit code 3 no such dialog$"):
+    with pytest.raises(DriverError, match=r"exit code 3, expected 0: no such dialog$"):
         hook(tmp_path, "import sys; print('no such dialog', file=sys.stderr); sys.exit(3)").decide(
             asked_by_hand(), Choice.TOOL, remember=False
         )

@@ -14,10 +14,10 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pytest_mcp_approval.support import guard, leftovers
-from pytest_mcp_approval.support.deadline import Deadline
-from pytest_mcp_approval.support.text import last_lines, neutralise
-from pytest_mcp_approval.wire.errors import CommandFailedError
+from . import guard, leftovers
+from .command import CommandError, await_end, signal_group, start
+from .deadline import Deadline
+from .text import last_lines
 
 _PIECE = 64 * 1024
 KEPT_OF_STDERR = 1024 * 1024
@@ -35,7 +35,8 @@ _WINDOWS = sys.platform == "win32"
 
 class Child:
     """`on_line` gets each line of standard output, `on_too_long` the beginning of one beyond
-    `limit`, and `on_end` is called when there will be no more; all from the reading thread."""
+    `limit`, and `on_end` is called when there will be no more; all from the reading thread.
+    `CommandError` if it cannot be started."""
 
     def __init__(
         self,
@@ -59,29 +60,20 @@ class Child:
         self._mark = mark[leftovers.MARK]
         self.exit_code: int | None = None
         """Below zero: the signal that ended it. None while it runs."""
-        shown = neutralise(command[0]) if command else ""
         guard.keep_processes(self._mark)  # before: we may be killed as soon as there is one
         try:
-            self._process = subprocess.Popen(
-                list(command),
+            self._process = start(
+                command,
+                directory,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
                 env={**os.environ, **(environment or {}), **mark},
-                cwd=directory,
-                start_new_session=True,
             )
-        except FileNotFoundError as problem:
+        except CommandError:
             guard.release_processes(self._mark)
-            missing = (
-                "no such directory" if problem.filename == str(directory) else "no such command"
-            )
-            raise CommandFailedError(f"{missing}: {neutralise(str(problem.filename))}") from None
-        except (OSError, ValueError, IndexError) as problem:
-            guard.release_processes(self._mark)
-            reason = problem.strerror if isinstance(problem, OSError) else str(problem)
-            raise CommandFailedError(f"cannot run {shown!r}: {neutralise(str(reason))}") from None
+            raise
         guard.keep_group(self._process.pid)
         assert self._process.stdin is not None
         self._input = self._process.stdin.fileno()
@@ -142,11 +134,11 @@ class Child:
             assert self._process.stdin is not None
             self._process.stdin.close()
         if not self._exited.wait(gentle):
-            self._signal(signal.SIGTERM)
+            signal_group(self._process)
             self._exited.wait(gentle)
         # Also when the child is gone: what it started may not be. The child was not reaped yet, so
         # that its number still stands for this group and no other.
-        self._signal(signal.SIGTERM if _WINDOWS else signal.SIGKILL)
+        signal_group(self._process, kill=True)
         if self._exited.wait(5.0):
             guard.release_group(self._process.pid)  # when it is reaped, its number is free
             self._process.wait()
@@ -166,15 +158,8 @@ class Child:
 
     def kill(self, seconds: float = 5.0) -> bool:
         """End it at once, without a word, as a failing machine would; whether it is gone."""
-        self._signal(signal.SIGTERM if _WINDOWS else signal.SIGKILL)
+        signal_group(self._process, kill=True)
         return self._exited.wait(seconds)
-
-    def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(OSError):
-            if _WINDOWS:
-                self._process.terminate()
-            else:
-                os.killpg(self._process.pid, number)
 
     def _with_errors(self, line: str) -> str:
         said = last_lines(self.stderr_tail)
@@ -187,14 +172,7 @@ class Child:
             poll.poll(seconds * 1000)
 
     def _await_exit(self) -> None:
-        if hasattr(os, "waitid"):
-            # Leaves the child unreaped, see `stop`.
-            ended = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
-            if ended is not None:
-                status = ended.si_status
-                self.exit_code = status if ended.si_code == os.CLD_EXITED else -status
-        else:
-            self.exit_code = self._process.wait()
+        self.exit_code = await_end(self._process)
         self._exited.set()
         # Somebody whom it started may hold its output open, and nobody answers any more.
         output, deadline = self._threads[0], Deadline(_LAST_WORDS_SECONDS)

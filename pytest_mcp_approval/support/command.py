@@ -1,0 +1,161 @@
+"""Commands in process groups of their own, and those that are run to their end within a time limit.
+
+Waits on locks only, never on `subprocess`'s timeouts, which a frozen clock turns into endless
+loops. Output goes into files, not pipes: what a command leaves running in the background may hold
+its output, and must not hold us, unless that is asked for. Knows nothing of what a command is for; for one that is spoken to
+while it runs see `child`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import PIPE
+from typing import IO, Any
+
+from .text import last_lines, neutralise
+
+KEPT = 64 * 1024
+_END_SECONDS = 10.0
+"""For what was killed to be gone."""
+_WINDOWS = sys.platform == "win32"
+
+
+class CommandError(Exception):
+    """A command could not be run, or did not end well; one line says why, safe to print."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a command ended, and what it said."""
+
+    code: int
+    """Below zero: the signal that ended it."""
+    output: bytes
+    """The first of it."""
+    errors: bytes
+    """The last of them."""
+
+    def check(self) -> Finished:
+        """`CommandError` unless it ended with 0."""
+        if self.code:
+            said = last_lines(self.errors) or last_lines(self.output)
+            tail = f": {said}" if said else ""
+            raise CommandError(f"got exit code {self.code}, expected 0{tail}")
+        return self
+
+
+def run_command(
+    command: str | Sequence[str],
+    *,
+    seconds: float,
+    given: bytes = b"",
+    directory: str | Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    limit: int = KEPT,
+    with_children: bool = False,
+) -> Finished:
+    """Run it to its end, or end it with all that it started and raise a `CommandError`.
+
+    `command` is a line or its words, `given` its standard input, `environment` all of it. With
+    `with_children` what it started, and what holds its output, belongs to it: that is waited for
+    too, and nothing of its group goes on afterwards.
+    """
+    words = words_of(command)
+    with (
+        tempfile.TemporaryFile() as told,
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() as errors,
+    ):
+        told.write(given)
+        told.seek(0)
+        streams = (PIPE, PIPE) if with_children else (output, errors)
+        process = start(
+            words, directory, env=environment, stdin=told, stdout=streams[0], stderr=streams[1]
+        )
+        said: list[bytes] = []
+
+        def attend() -> None:
+            if with_children:
+                said.extend(process.communicate())
+            else:
+                await_end(process)
+
+        waiting = threading.Thread(target=attend, daemon=True)
+        waiting.start()
+        ended = False
+        try:
+            waiting.join(min(seconds, threading.TIMEOUT_MAX))
+            ended = not waiting.is_alive()
+        finally:
+            if with_children or not ended:
+                signal_group(process, kill=True)
+            waiting.join(_END_SECONDS)
+            code = process.poll()
+        if not ended or code is None:
+            raise CommandError(f"{Path(words[0]).name} did not end within {seconds:g} s")
+        if with_children:
+            return Finished(code, said[0][:limit], said[1][-limit:])
+        return Finished(code, _first(output, limit), _last(errors, limit))
+
+
+def words_of(command: str | Sequence[str]) -> list[str]:
+    """The words of a command line."""
+    try:
+        return shlex.split(command) if isinstance(command, str) else list(command)
+    except ValueError as problem:
+        raise CommandError(f"cannot read {neutralise(str(command))!r}: {problem}") from None
+
+
+def start(
+    words: Sequence[str], directory: str | Path | None, **how: Any
+) -> subprocess.Popen[bytes]:
+    """Start it in a process group of its own; `CommandError` says why that cannot be."""
+    try:
+        return subprocess.Popen(list(words), cwd=directory, start_new_session=True, **how)
+    except FileNotFoundError as problem:
+        what = "directory" if problem.filename == str(directory) else "command"
+        raise CommandError(f"no such {what}: {neutralise(str(problem.filename))}") from None
+    except (OSError, ValueError, IndexError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+        shown = neutralise(words[0]) if words else ""
+        raise CommandError(f"cannot run {shown!r}: {neutralise(str(reason))}") from None
+
+
+def await_end(process: subprocess.Popen[bytes]) -> int:
+    """Its exit code. It is not reaped where that can be helped, so that its number still stands for
+    its group and no other."""
+    if not hasattr(os, "waitid"):
+        return process.wait()
+    ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    if ended is None:
+        return 0
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+
+def signal_group(process: subprocess.Popen[bytes], *, kill: bool = False) -> None:
+    """Ask all of its group to end, or end it. Only as long as the process is not reaped."""
+    with contextlib.suppress(OSError):
+        if _WINDOWS:
+            process.terminate()
+        else:
+            os.killpg(process.pid, signal.SIGKILL if kill else signal.SIGTERM)
+
+
+def _first(file: IO[bytes], limit: int) -> bytes:
+    file.seek(0)
+    return file.read(limit)
+
+
+def _last(file: IO[bytes], limit: int) -> bytes:
+    file.seek(max(0, file.seek(0, os.SEEK_END) - limit))
+    return file.read(limit)
