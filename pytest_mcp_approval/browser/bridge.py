@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from virtual_authenticator import Credential, Profile
     from virtual_authenticator.faults import Fault
 
-    from .prompt_broker import Desk
+    from .prompt_broker import PromptBroker
 
 _GESTURES = {
     APPROVE: Gesture.APPROVE,
@@ -39,8 +39,8 @@ class BridgeKey(Key):
 
     kind = "bridge"
 
-    def __init__(self, profile: Profile, desk: Desk) -> None:
-        super().__init__(profile, desk)
+    def __init__(self, profile: Profile, broker: PromptBroker) -> None:
+        super().__init__(profile, broker)
         self._authenticator = Authenticator(profile)
 
     @property
@@ -88,7 +88,7 @@ class BridgeKey(Key):
         if backup_state is not None:
             held.backup_state = backup_state
 
-    # ---- the desk's side
+    # ---- the broker's side
 
     def begin(self, prompt: Prompt) -> Answer:
         try:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from virtual_authenticator import Authenticator, Credential, Profile
     from virtual_authenticator.faults import Fault
 
-    from .prompt_broker import Desk
+    from .prompt_broker import PromptBroker
 
 _AT_ONCE = 1
 """Milliseconds: the time-out of a request that nobody will approve."""
@@ -66,8 +66,8 @@ class CdpKey(Key):
 
     kind = "cdp"
 
-    def __init__(self, profile: Profile, desk: Desk) -> None:
-        super().__init__(profile, desk)
+    def __init__(self, profile: Profile, broker: PromptBroker) -> None:
+        super().__init__(profile, broker)
         self._seat: _Seat | None = None
         self._kept: list[dict[str, Any]] = []
         """Credentials while the key is on no page."""
@@ -132,7 +132,7 @@ class CdpKey(Key):
         seat.send("removeCredential", credentialId=name)
         seat.send("addCredential", credential=changed)
 
-    # ---- the desk's side
+    # ---- the broker's side
 
     def begin(self, prompt: Prompt) -> Answer:
         self._sit(prompt)
@@ -208,7 +208,7 @@ class CdpKey(Key):
         """Be the one authenticator on the page that asks."""
         assert prompt.frame is not None
         page = prompt.frame.page
-        for other in self._desk.keys:
+        for other in self._broker.keys:
             if isinstance(other, CdpKey) and other is not self:
                 other._leave(page)
         if self._seat is not None and self._seat.page == page:

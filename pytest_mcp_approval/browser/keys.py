@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from virtual_authenticator import Authenticator, Credential, Profile
     from virtual_authenticator.faults import Fault
 
-    from .prompt_broker import Desk
+    from .prompt_broker import PromptBroker
 
 ATTEMPTS = 3
 """Wrong fingers until a client gives up, as in virtual_authenticator."""
@@ -27,16 +27,16 @@ PATIENCE = 10.0
 
 
 class Key(ABC):
-    """One authenticator. The desk asks the one that is in the person's hand."""
+    """One authenticator. The broker asks the one that is in the person's hand."""
 
     kind: ClassVar[str]
 
-    def __init__(self, profile: Profile, desk: Desk) -> None:
+    def __init__(self, profile: Profile, broker: PromptBroker) -> None:
         self.profile = profile
         self.person = BrowserPerson(self)
         self.prompts: list[Prompt] = []
         """All that this key was asked, oldest first."""
-        self._desk = desk
+        self._broker = broker
 
     def __repr__(self) -> str:
         return f"<Key {self.profile.name} by {self.kind}, {len(self.prompts)} prompts>"
@@ -55,7 +55,7 @@ class Key(ABC):
 
     def asked(self, timeout: float = PATIENCE) -> Prompt:
         """The prompt that waits for the person; waits for one to appear."""
-        self._desk.until(
+        self._broker.until(
             lambda: self._waiting() is not None,
             f"a prompt that waits for a person (person.will('wait')); so far: {self._told()}",
             timeout,
@@ -68,12 +68,12 @@ class Key(ABC):
 
     def hold(self) -> None:
         """Take this key in hand: it is asked from now on."""
-        self._desk.hand = self
+        self._broker.hand = self
 
     def put_away(self) -> None:
         """Leave the hand empty: requests find no authenticator."""
-        if self._desk.hand is self:
-            self._desk.hand = None
+        if self._broker.hand is self:
+            self._broker.hand = None
 
     @abstractmethod
     def faulty(self, *faults: Fault | str) -> AbstractContextManager[None]:
@@ -110,7 +110,7 @@ class Key(ABC):
     ) -> None:
         """Change what a credential says of itself from now on."""
 
-    # ---- the desk's side
+    # ---- the broker's side
 
     @property
     def is_platform(self) -> bool:
@@ -140,7 +140,7 @@ class Key(ABC):
         if instruction is None:
             return
         prompt.go_on(instruction)
-        self._desk.until(
+        self._broker.until(
             lambda: prompt.waits or not prompt.is_open,
             f"the page to be told that the person did {gesture!r}",
             PATIENCE,

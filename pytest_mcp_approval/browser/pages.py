@@ -20,7 +20,7 @@ from virtual_authenticator.cdp import losses
 
 from .errors import BrowserError
 from .keys import PATIENCE, Key
-from .prompt_broker import Desk
+from .prompt_broker import PromptBroker
 from .prompts import Prompt
 
 if TYPE_CHECKING:
@@ -34,18 +34,18 @@ class ApprovalPage:
 
     def __init__(self, context: BrowserContext) -> None:
         self.context = context
-        self._desk = Desk(context)
+        self._broker = PromptBroker(context)
         self.page: Page = context.new_page()
 
     @property
     def keys(self) -> list[Key]:
         """All keys that were attached, in order."""
-        return list(self._desk.keys)
+        return list(self._broker.keys)
 
     @property
     def asked(self) -> list[Prompt]:
         """Every request of any page, frame or pop-up, also those that no key was asked for."""
-        return list(self._desk.prompts)
+        return list(self._broker.prompts)
 
     def key(
         self, shape: str | Profile = "security-key", *, kind: str | None = None, **changes: Any
@@ -70,12 +70,12 @@ class ApprovalPage:
         if kind == "cdp":
             from .cdp import CdpKey
 
-            made = CdpKey(chosen, self._desk)
+            made = CdpKey(chosen, self._broker)
         else:
             from .bridge import BridgeKey
 
-            made = BridgeKey(chosen, self._desk)
-        self._desk.keys.append(made)
+            made = BridgeKey(chosen, self._broker)
+        self._broker.keys.append(made)
         made.hold()
         return made
 
@@ -87,15 +87,15 @@ class ApprovalPage:
         self, condition: Callable[[], bool], what: str = "it", timeout: float = PATIENCE
     ) -> None:
         """Wait for a condition while the browser's events go on; at the deadline a BrowserError."""
-        self._desk.until(condition, what, timeout)
+        self._broker.until(condition, what, timeout)
 
     def check(self) -> None:
         """Raise what went wrong in the harness while pages asked."""
-        self._desk.check()
+        self._broker.check()
 
     def close(self) -> None:
         """End what is open; the context is closed by whoever made it."""
-        self._desk.close()
+        self._broker.close()
 
     @property
     def _engine(self) -> str:

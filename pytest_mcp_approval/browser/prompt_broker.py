@@ -1,4 +1,4 @@
-"""The desk that every page of a context asks at: one script in each document, one binding.
+"""The broker that every page of a context asks: one script in each document, one binding.
 
 Takes in what a page says (bounded, and believed only where that cannot help the page), does the
 checks that come before any authenticator, and hands the request to the key in the person's hand.
@@ -38,7 +38,7 @@ _GARBLED: Instruction = {"do": "throw", "name": "TypeError", "message": "The req
 _KINDS = ("create", "get")
 
 
-class Desk:
+class PromptBroker:
     """Serves the pages of one browser context."""
 
     def __init__(self, context: BrowserContext) -> None:

@@ -34,7 +34,7 @@ from ..support.exchanges import Exchange
 from ..support.recording import Note, Recording
 from ..support.text import neutralise
 from ..target import EffectsError, Target, TargetError
-from ..wire import StdioTransport, Vigil, WireError, keeping
+from ..wire import Patience, StdioTransport, WireError, keeping
 from .worker_input import shared_file
 
 NAME = "mcp-approval-aftermath"
@@ -147,7 +147,7 @@ class Aftermath:
 
     def _ask(self, look: Callable[[Target], str], target: Target) -> str | None:
         """What was seen; None if that says nothing about honest approvals."""
-        own = Vigil(self.settings.timeout)
+        own = Patience(self.settings.timeout)
         try:
             with keeping(own):
                 problem = look(target)

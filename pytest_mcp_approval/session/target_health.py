@@ -29,10 +29,10 @@ from ..wire import (
     NotMcpError,
     Outcome,
     Outgoing,
+    Patience,
     Session,
     Trouble,
     UnreachableError,
-    Vigil,
     WireError,
     keeping,
 )
@@ -75,7 +75,7 @@ class Vitals:
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self.config = config
         self.settings = settings
-        self.vigil = Vigil(settings.timeout)
+        self.vigil = Patience(settings.timeout)
         found = of_worker(config)
         if found is not None:
             self.vigil.answered |= set(found.answered)

@@ -37,7 +37,7 @@ from pytest_mcp_approval.wire.messages import (
 from pytest_mcp_approval.wire.opening import open_session
 from pytest_mcp_approval.wire.over_http import HttpTransport
 from pytest_mcp_approval.wire.over_stdio import StdioTransport
-from pytest_mcp_approval.wire.patience import Trouble, Vigil, keeping
+from pytest_mcp_approval.wire.patience import Patience, Trouble, keeping
 from pytest_mcp_approval.wire.race import Race, race, race_replicas
 from pytest_mcp_approval.wire.reply import ErrorObject, Outcome, Reply
 from pytest_mcp_approval.wire.session import Session
@@ -62,6 +62,7 @@ __all__ = [
     "NothingAnsweredError",
     "Outcome",
     "Outgoing",
+    "Patience",
     "Race",
     "RawJson",
     "RefusedError",
@@ -74,7 +75,6 @@ __all__ = [
     "Transport",
     "Trouble",
     "UnreachableError",
-    "Vigil",
     "WireError",
     "first_line",
     "keeping",

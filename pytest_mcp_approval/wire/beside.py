@@ -1,6 +1,6 @@
 """What is fetched beside the conversation: effects, audit logs.
 
-It belongs to the server under test, so that the vigil that is kept decides how long it may take,
+It belongs to the server under test, so that the patience in force decides how long it may take,
 and is told where it broke off. Knows nothing of what is fetched.
 """
 
@@ -16,7 +16,7 @@ from pytest_mcp_approval.support.fetch import (
     fetch,
 )
 from pytest_mcp_approval.support.text import neutralise
-from pytest_mcp_approval.wire import patience as vigils
+from pytest_mcp_approval.wire.patience import current_patience
 from pytest_mcp_approval.wire.reply import Outcome, Reply
 
 _ENDS: dict[type[FetchError], Outcome] = {
@@ -30,10 +30,10 @@ def fetch_beside(
     what: str, url: str, *, seconds: float, headers: Mapping[str, str], limit: int
 ) -> Fetched:
     """An answer with a status of success, or a `FetchError`. `what` is a short name for it."""
-    vigil = vigils.current()
+    patience = current_patience()
     deadline: Deadline | None = Deadline(seconds)
-    if vigil is not None and deadline is not None:
-        deadline = vigil.allow(what, b"", deadline)
+    if patience is not None and deadline is not None:
+        deadline = patience.allow(what, b"", deadline)
     if deadline is None:
         raise NoAnswerError("not asked any more, after so much silence")
     started = now()
@@ -41,9 +41,9 @@ def fetch_beside(
         answer = fetch(url, seconds=deadline.left(), headers=headers, limit=limit)
     except FetchError as error:
         outcome = _ENDS.get(type(error))
-        if vigil is not None and outcome is not None:
+        if patience is not None and outcome is not None:
             reply = Reply(outcome, detail=str(error), seconds=now() - started)
-            vigil.heard(what, b"", None, (), reply)
+            patience.heard(what, b"", None, (), reply)
         raise
     if not answer.ok:
         said = neutralise(answer.body.strip(), 80)

@@ -1,8 +1,8 @@
-"""A vigil over a server: what it left unanswered, and how long it may still be waited for.
+"""Patience with a server: what it left unanswered, and how long it may still be waited for.
 
-Every transport of this process asks the vigil that is kept, if any, before an exchange and tells it
-the end. So one check against a server that hangs loses its deadline once and not with every call,
-whichever session or process it speaks to. Knows nothing of checks, verdicts or targets.
+Every transport of this process asks the patience that is in force, if any, before an exchange, and
+tells it the end. So one check against a server that hangs loses its deadline once and not with
+every call, whichever session or process it speaks to. Knows nothing of checks, verdicts or targets.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ class Trouble:
     """The very request, to ask it again."""
 
 
-class Vigil:
+class Patience:
     """`timeout` is what a caller means to wait for one answer."""
 
     def __init__(self, timeout: float) -> None:
@@ -158,18 +158,18 @@ def _session_ended(headers: Headers, reply: Reply) -> bool:
     return reply.status == 404 and any(name.lower() == "mcp-session-id" for name, _ in headers)
 
 
-_kept: list[Vigil] = []
+_kept: list[Patience] = []
 
 
-def current() -> Vigil | None:
+def current_patience() -> Patience | None:
     return _kept[-1] if _kept else None
 
 
 @contextlib.contextmanager
-def keeping(vigil: Vigil) -> Iterator[Vigil]:
-    """The exchanges of all transports are this vigil's until the end of the block."""
-    _kept.append(vigil)
+def keeping(patience: Patience) -> Iterator[Patience]:
+    """It is in force for all transports until the end of the block."""
+    _kept.append(patience)
     try:
-        yield vigil
+        yield patience
     finally:
-        _kept.remove(vigil)
+        _kept.remove(patience)

@@ -14,7 +14,7 @@ from pytest_mcp_approval.wire.session import Session
 from pytest_mcp_approval.wire.transport import (
     Outgoing,
     Simultaneity,
-    allowed_by_the_vigil,
+    allowed_by_patience,
 )
 
 Call = Outgoing | tuple[str, object]
@@ -52,7 +52,7 @@ def race_replicas(calls: Sequence[tuple[Session, Call]], *, deadline: float) -> 
             raise ValueError("replicas are raced over HTTP only")
         runners.append((session.transport, _prepare(session, call)))
     # Where there is no use in asking, a deadline that has passed says so for each of them.
-    allowed = allowed_by_the_vigil([one for _, one in runners], Deadline(deadline)) or Deadline(0)
+    allowed = allowed_by_patience([one for _, one in runners], Deadline(deadline)) or Deadline(0)
     return Race(tuple(last_byte_race(runners, allowed)), Simultaneity.LAST_BYTE)
 
 

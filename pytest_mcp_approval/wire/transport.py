@@ -18,8 +18,8 @@ from pytest_mcp_approval.support.exchanges import (
     Exchange,
     without_secrets,
 )
-from pytest_mcp_approval.wire import patience as vigils
 from pytest_mcp_approval.wire.messages import Message, RequestId, answer_to
+from pytest_mcp_approval.wire.patience import current_patience
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply, show_json
 
 DEFAULT_LIMIT = 8 * 1024 * 1024
@@ -75,13 +75,13 @@ class Transport(abc.ABC):
 
     def exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
         """Send, and tell what came of it. Never raises for anything that the server does."""
-        allowed = allowed_by_the_vigil([outgoing], deadline)
+        allowed = allowed_by_patience([outgoing], deadline)
         return self._not_asked(outgoing) if allowed is None else self._exchange(outgoing, allowed)
 
     def exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
         """Send all as nearly at once as `simultaneity` says; the replies are in the order of the
         requests."""
-        allowed = allowed_by_the_vigil(outgoing, deadline)
+        allowed = allowed_by_patience(outgoing, deadline)
         if allowed is None:
             return [self._not_asked(one) for one in outgoing]
         return self._exchange_together(outgoing, allowed)
@@ -143,9 +143,9 @@ class Transport(abc.ABC):
                 seconds=reply.seconds,
             )
             record.add(started, exchange)
-        vigil = vigils.current()
-        if vigil is not None and outgoing.http_method != "DELETE":
-            vigil.heard(
+        patience = current_patience()
+        if patience is not None and outgoing.http_method != "DELETE":
+            patience.heard(
                 outgoing.method, outgoing.body, outgoing.request_id, outgoing.headers, reply
             )
         return reply
@@ -186,12 +186,12 @@ class Transport(abc.ABC):
             record.add(started, exchange)
 
 
-def allowed_by_the_vigil(outgoing: Sequence[Outgoing], deadline: Deadline) -> Deadline | None:
-    """How long may be waited, by the vigil that is kept; None if there is no use in asking."""
-    vigil = vigils.current()
-    if vigil is None or not outgoing:
+def allowed_by_patience(outgoing: Sequence[Outgoing], deadline: Deadline) -> Deadline | None:
+    """How long may be waited, by the patience in force; None if there is no use in asking."""
+    patience = current_patience()
+    if patience is None or not outgoing:
         return deadline
-    return vigil.allow(outgoing[0].method, outgoing[0].body, deadline)
+    return patience.allow(outgoing[0].method, outgoing[0].body, deadline)
 
 
 def accepted() -> Reply:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_mcp_approval.browser import BrowserError
-from pytest_mcp_approval.browser.prompt_broker import LONGEST, MOST_PROMPTS, Desk
+from pytest_mcp_approval.browser.prompt_broker import LONGEST, MOST_PROMPTS, PromptBroker
 
 # Playwright's own way into Python, which no page can be kept from.
 RAW = """(said) => {
@@ -103,7 +103,7 @@ def test_one_page_cannot_end_the_prompt_of_another(approval_page, ask, key, part
     prompt = key.asked()
     other = approval_page.context.new_page()
     other.goto(f"{site.origin}/")
-    (name,) = [name for name, one in approval_page._desk._by_id.items() if one is prompt]
+    (name,) = [name for name, one in approval_page._broker._by_id.items() if one is prompt]
     for step in ("abort", "over", "ended", "held"):
         other.evaluate(RAW, json.dumps({"step": step, "id": name, "error": "X"}))
     assert prompt.waits
@@ -145,7 +145,7 @@ def test_what_goes_wrong_in_the_harness_is_told_to_the_test(
     def broken(*_, **__):
         raise RuntimeError("a bug\x1b[31m of ours")
 
-    monkeypatch.setattr(Desk, "_begin", broken)
+    monkeypatch.setattr(PromptBroker, "_begin", broken)
     outcome = ask("create", party.creation_options())
     assert (outcome["error"], outcome["message"]) == ("UnknownError", "The request failed.")
     with pytest.raises(BrowserError, match=r"RuntimeError: a bug\\u001b\[31m of ours"):

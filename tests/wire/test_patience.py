@@ -1,4 +1,4 @@
-"""The vigil: how long is waited after a silence, and what counts as trouble."""
+"""Patience: how long is waited after a silence, and what counts as trouble."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pytest_mcp_approval.wire import (
     Deadline,
     Outcome,
     Outgoing,
+    Patience,
     Reply,
     StdioTransport,
-    Vigil,
     keeping,
     request_bytes,
 )
@@ -30,64 +30,64 @@ def silence(seconds: float) -> Reply:
     return Reply(Outcome.NO_ANSWER, detail="nothing", seconds=seconds)
 
 
-def hear(vigil: Vigil, reply: Reply, method: str = "x", body: bytes = b"{}") -> None:
-    vigil.heard(method, body, 1, (), reply)
+def hear(patience: Patience, reply: Reply, method: str = "x", body: bytes = b"{}") -> None:
+    patience.heard(method, body, 1, (), reply)
 
 
 def test_the_first_silence_of_a_check_takes_its_time_and_the_next_ones_little() -> None:
-    vigil = Vigil(10)
+    patience = Patience(10)
     given = Deadline(10)
-    assert vigil.allow("x", b"{}", given) is given
-    hear(vigil, silence(10))
-    again = vigil.allow("x", b"{}", Deadline(10))
+    assert patience.allow("x", b"{}", given) is given
+    hear(patience, silence(10))
+    again = patience.allow("x", b"{}", Deadline(10))
     assert again is not None
     assert again.seconds == 0.5
-    hear(vigil, silence(0.5))
-    assert vigil.allow("y", b"{}", Deadline(10)) is None
-    assert [one.curtailed for one in vigil.troubles] == [False, True]
-    vigil.begin()
-    assert vigil.allow("x", b"{}", given) is given
+    hear(patience, silence(0.5))
+    assert patience.allow("y", b"{}", Deadline(10)) is None
+    assert [one.curtailed for one in patience.troubles] == [False, True]
+    patience.begin()
+    assert patience.allow("x", b"{}", given) is given
 
 
 def test_who_gives_up_early_proves_no_silence() -> None:
     """A scenario may leave a call at once: the next one is waited for as long as ever."""
-    vigil, whole = Vigil(10), Deadline(10)
-    vigil.allow("x", b"{}", Deadline(0.1))
-    hear(vigil, silence(0.1))
-    assert [one.abandoned for one in vigil.troubles] == [True]
-    assert vigil.allow("x", b"{}", whole) is whole
-    hear(vigil, silence(10))
-    assert [one.abandoned for one in vigil.troubles] == [True, False]
+    patience, whole = Patience(10), Deadline(10)
+    patience.allow("x", b"{}", Deadline(0.1))
+    hear(patience, silence(0.1))
+    assert [one.abandoned for one in patience.troubles] == [True]
+    assert patience.allow("x", b"{}", whole) is whole
+    hear(patience, silence(10))
+    assert [one.abandoned for one in patience.troubles] == [True, False]
 
 
 def test_what_was_silent_in_three_checks_gets_a_second() -> None:
-    vigil = Vigil(10)
+    patience = Patience(10)
     for _ in range(3):
-        vigil.begin()
-        vigil.allow("tools/call", CALL, Deadline(10))
-        hear(vigil, silence(10), "tools/call", CALL)
-    vigil.begin()
-    less = vigil.allow("tools/call", CALL, Deadline(10))
+        patience.begin()
+        patience.allow("tools/call", CALL, Deadline(10))
+        hear(patience, silence(10), "tools/call", CALL)
+    patience.begin()
+    less = patience.allow("tools/call", CALL, Deadline(10))
     assert less is not None
     assert less.seconds == 1.0
     other = request_bytes(1, "tools/call", {"name": "other"})
     given = Deadline(10)
-    assert vigil.allow("tools/call", other, given) is given
-    hear(vigil, ANSWER, "tools/call", CALL)
-    assert vigil.allow("tools/call", CALL, given) is given
+    assert patience.allow("tools/call", other, given) is given
+    hear(patience, ANSWER, "tools/call", CALL)
+    assert patience.allow("tools/call", CALL, given) is given
 
 
 def test_an_answer_of_the_same_kind_ends_the_trouble() -> None:
-    vigil = Vigil(1)
-    hear(vigil, Reply(Outcome.CLOSED, detail="bye"), "tools/call", CALL)
-    hear(vigil, ANSWER, "x")
-    assert [one.line for one in vigil.troubles] == [
+    patience = Patience(1)
+    hear(patience, Reply(Outcome.CLOSED, detail="bye"), "tools/call", CALL)
+    hear(patience, ANSWER, "x")
+    assert [one.line for one in patience.troubles] == [
         "tools/call trade: the connection was closed: bye"
     ]
-    assert vigil.last is None
-    hear(vigil, ANSWER, "tools/call", CALL)
-    assert vigil.troubles == []
-    assert vigil.samples["tools/call trade"] == CALL
+    assert patience.last is None
+    hear(patience, ANSWER, "tools/call", CALL)
+    assert patience.troubles == []
+    assert patience.samples["tools/call trade"] == CALL
 
 
 @pytest.mark.parametrize(
@@ -95,17 +95,19 @@ def test_an_answer_of_the_same_kind_ends_the_trouble() -> None:
     [(404, "Mcp-Session-Id", True), (404, "X", False), (400, "Mcp-Session-Id", False)],
 )
 def test_a_session_that_was_ended_is_trouble(status: int, header: str, ended: bool) -> None:
-    vigil = Vigil(1)
+    patience = Patience(1)
     error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32001, "message": "Session not found"}}
-    vigil.heard("x", b"{}", 1, ((header, "1"),), Reply(Outcome.ERROR, message=error, status=status))
-    assert [one.line for one in vigil.troubles] == (
+    patience.heard(
+        "x", b"{}", 1, ((header, "1"),), Reply(Outcome.ERROR, message=error, status=status)
+    )
+    assert [one.line for one in patience.troubles] == (
         ["x: the server ended the session (HTTP 404)"] if ended else []
     )
 
 
-def test_transports_ask_the_vigil_that_is_kept() -> None:
-    vigil = Vigil(0.4)
-    with StdioTransport(program("wait()")) as transport, keeping(vigil):
+def test_transports_ask_the_patience_in_force() -> None:
+    patience = Patience(0.4)
+    with StdioTransport(program("wait()")) as transport, keeping(patience):
         transport.start(Deadline(5))
         for number in (1, 2, 3, 4):
             reply = transport.exchange(
@@ -113,7 +115,7 @@ def test_transports_ask_the_vigil_that_is_kept() -> None:
             )
             assert reply.outcome is Outcome.NO_ANSWER
     assert reply.describe() == "no answer in time: not asked any more, after so much silence"
-    assert len(vigil.troubles) == 4
+    assert len(patience.troubles) == 4
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
