@@ -2,8 +2,8 @@
 
 Waits on locks only, never on `subprocess`'s timeouts, which a frozen clock turns into endless
 loops. Output goes into files, not pipes: what a command leaves running in the background may hold
-its output, and must not hold us, unless that is asked for. Knows nothing of what a command is for; for one that is spoken to
-while it runs see `child`.
+its output, and must not hold us, unless that is asked for. Knows nothing of what a command is for;
+for one that is spoken to while it runs see `child`.
 """
 
 from __future__ import annotations
