@@ -15,13 +15,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from tests.hostile_servers.visits import MANY, HostileServers, Visit, good_server
 
 RESULTS = Path(__file__).parent / "results" / "hostile.md"
 TIMEOUT = 3.0
-CALL = {"at": "tools/call", "tool": "place_trade"}
+CALL: dict[str, Any] = {"at": "tools/call", "tool": "place_trade"}
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def environment(peer: str) -> Path:
     if not stamp.exists() or stamp.read_text() != requirements.read_text():
         print(f"benchmark: installing {peer} into {folder.relative_to(ROOT)}")
         venv.create(folder, with_pip=True, clear=True)
-        pip = [interpreter, "-m", "pip", "--quiet", "--quiet", "--disable-pip-version-check"]
+        pip = [str(interpreter), "-m", "pip", "--quiet", "--quiet", "--disable-pip-version-check"]
         subprocess.run(
             [*pip, "install", "--require-hashes", "--requirement", str(requirements)], check=True
         )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from _pytest.fixtures import SubRequest
     from playwright.sync_api import Browser
 
 
@@ -41,7 +42,7 @@ class SharedBrowser:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(
-        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+        self, fixturedef: pytest.FixtureDef[Any], request: SubRequest
     ) -> Browser | None:
         if fixturedef.argname != "approval_browser":
             return None

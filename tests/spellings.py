@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import shlex
+from collections.abc import Callable
 from functools import cache
 from urllib.parse import quote
 
@@ -19,7 +20,12 @@ def units(text: str) -> str:
     return "".join(f"\\u{data[n] << 8 | data[n + 1]:04x}" for n in range(0, len(data), 2))
 
 
-SPELLINGS = {
+def after(number: int, encode: Callable[[bytes], str]) -> Callable[[str], str]:
+    """The text after so many bytes of something else, encoded together."""
+    return lambda text: encode(b"." * number + text.encode())
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
     "as it is": str,
     "JSON": json.dumps,
     "JSON with slashes escaped": lambda text: json.dumps(text).replace("/", "\\/"),
@@ -46,9 +52,7 @@ SPELLINGS = {
     "folded": lambda text: f"{text[:9]}\r\n   {text[9:]}",
     "folded in JSON": lambda text: json.dumps(f"{text[:9]}\n{text[9:]}"),
     **{
-        f"{name} after {before} bytes": (
-            lambda text, encode=encode, before=before: encode(b"." * before + text.encode())
-        )
+        f"{name} after {before} bytes": after(before, encode)
         for before in range(4)
         for name, encode in {
             "base64": lambda data: base64.b64encode(data + b"...").decode(),

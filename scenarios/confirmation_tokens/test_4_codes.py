@@ -1,6 +1,7 @@
 """Confirmation tokens, section 4.1: each failed check has its code, as the document names it."""
 
 import secrets
+from typing import Any
 
 from pytest_mcp_approval.catalogue import Finding, Grade, NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
@@ -63,7 +64,7 @@ def test_each_failed_check_has_its_own_code(tokens):
     told = _told(tokens)
     if len(told) < 2:
         raise NotVerified("needs two faults that are refused: other_params, or a clock")
-    by_own = {}
+    by_own: dict[Any, dict[str, Any]] = {}
     for code, (own, message) in told.items():
         by_own.setdefault(own, {})[code] = message
     shared = {own: codes for own, codes in by_own.items() if len(codes) > 1}

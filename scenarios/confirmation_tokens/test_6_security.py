@@ -251,7 +251,7 @@ def test_the_time_that_it_takes_is_looked_at(tokens):
     """Told, and never failed: timing says something about a server only where nothing else runs."""
     tokens.honest()
     issued = tokens.issue()
-    seconds = {"unknown": [], "malformed": []}
+    seconds: dict[str, list[float]] = {"unknown": [], "malformed": []}
     for _ in range(ROUNDS):
         for kind, token in {
             "unknown": CONFIRMATION_PREFIX + secrets.token_hex(24),

@@ -60,9 +60,9 @@ def _some(executions, tricks):
     """Where asking is slow, those that have fooled most."""
     if executions.verifier.quick:
         return tricks
-    names = ("a subdomain", "another host that ends alike", "another host that begins alike")
-    names += ("the allowed host as user information", "a look-alike letter", "another host")
-    names += ("the allowed host in the path", "a backslash before user information")
+    names = ["a subdomain", "another host that ends alike", "another host that begins alike"]
+    names += ["the allowed host as user information", "a look-alike letter", "another host"]
+    names += ["the allowed host in the path", "a backslash before user information"]
     return {name: tricks[name] for name in names}
 
 

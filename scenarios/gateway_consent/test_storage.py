@@ -3,6 +3,7 @@
 import datetime
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,7 +107,7 @@ def _record(consents, client, app, sent):
 
 def _expect_tool(consents, record, tool, granted, sent):
     tools = record.get("tools")
-    own = tools.get(tool.tool) if isinstance(tools, dict) else None
+    own: Any = tools.get(tool.tool) if isinstance(tools, dict) else None
     consents.expect(
         isinstance(own, dict) and own.get("granted") is granted and own.get("remember") is True,
         sent=sent,

@@ -1,5 +1,7 @@
 """SEP-2672 section 4.4.1: approval/enroll/begin, the options for a new credential."""
 
+from typing import Any
+
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
@@ -57,7 +59,7 @@ def test_params_change_nothing(ceremony, params):
     plain = begin(ceremony)
     reply = ceremony.approval.begin(params)
     sent = f"{words.ENROLL_BEGIN} with params {str(params)[:60]}"
-    options = reply.result.get("options") if isinstance(reply.result, dict) else None
+    options: Any = reply.result.get("options") if isinstance(reply.result, dict) else None
     ceremony.expect(
         isinstance(options, dict),
         sent=sent,
@@ -180,7 +182,7 @@ def test_the_options_are_what_a_browser_takes(ceremony):
     reply = ceremony.approval.begin()
     if reply.error is not None or not reply.answered:
         raise NotVerified(f"{words.ENROLL_BEGIN}: {reply.describe()}")
-    options = reply.result.get("options") if isinstance(reply.result, dict) else None
+    options: Any = reply.result.get("options") if isinstance(reply.result, dict) else None
     ceremony.expect(
         isinstance(options, dict),
         sent=words.ENROLL_BEGIN,
@@ -203,7 +205,7 @@ def test_the_options_are_what_a_browser_takes(ceremony):
 def test_the_user_handle_is_short_enough(ceremony):
     """WebAuthn section 5.4.3: a user.id has 1 to 64 bytes, or every authenticator refuses."""
     user = begin(ceremony).get("user")
-    encoded = user.get("id") if isinstance(user, dict) else None
+    encoded: Any = user.get("id") if isinstance(user, dict) else None
     if not is_base64url(encoded):
         raise NotVerified("user.id cannot be read")
     length = len(encoded) * 3 // 4
@@ -361,7 +363,7 @@ def test_exclude_credentials_names_every_enrolled_one(ceremony):
     for shape in ("security-key", "icloud-keychain", "touch-id", "security-key-nfc"):
         passkey = ceremony.enrol(shape)
         enrolled[passkey.id] = passkey.registration["response"]["transports"]
-        listed = begin(ceremony).get("excludeCredentials")
+        listed: Any = begin(ceremony).get("excludeCredentials")
         sent = f"{words.ENROLL_BEGIN}, {len(enrolled)} credentials enrolled a moment ago"
         ceremony.expect(
             isinstance(listed, list) and all(map(is_descriptor, listed)),

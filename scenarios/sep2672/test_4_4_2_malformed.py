@@ -6,6 +6,7 @@ warning, a crash or a hang a failure; and the server goes on serving.
 
 import copy
 import json
+from typing import Any
 
 import pytest
 
@@ -46,7 +47,7 @@ def changed(response, path, value):
 
 # ---- params
 
-PARAMS = {
+PARAMS: dict[str, Any] = {
     "absent": None,
     "null": RawJson("null"),
     "list": RawJson("[]"),

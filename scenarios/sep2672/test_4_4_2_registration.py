@@ -38,7 +38,7 @@ from virtual_authenticator.faults import (
 
 pytestmark = may_poison
 
-LOOKED_UP = {
+LOOKED_UP: dict[Reason | str, str] = {
     Reason.NO_PENDING_ENROLLMENT: "a server that looks the challenge up may find none (reading)"
 }
 """Section 4.4.2 does not say whether a wrong challenge fails to verify or is not found."""

@@ -78,8 +78,8 @@ def _shown_text_argument(ceremony):
         for name, value in safe.items():
             if not isinstance(value, str):
                 continue
-            texts = [ask(ceremony, tool, {**safe, name: f"{value}{end}"})[0] for end in ("", "x")]
-            if None not in texts and texts[0].display_text != texts[1].display_text:
+            one, other = (ask(ceremony, tool, {**safe, name: value + end})[0] for end in ("", "x"))
+            if one and other and one.display_text != other.display_text:
                 return tool, name
     if not any(tool.arguments for tool in tools_to_ask(ceremony)):
         nothing_with_arguments(ceremony)

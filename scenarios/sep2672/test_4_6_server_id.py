@@ -43,9 +43,9 @@ def test_the_server_id_is_no_constant_default(ceremony):
             got=f"the serverId is {guess!r}",
         )
     info = ceremony.session.server_info
-    for guess in (info.get("name"), challenge.options.get("rpId")):
-        if isinstance(guess, str) and found == expected_hash(tool.name, canonical, guess):
-            ceremony.warn(f"the serverId is {guess!r}, which another server may have too")
+    for name in (info.get("name"), challenge.options.get("rpId")):
+        if isinstance(name, str) and found == expected_hash(tool.name, canonical, name):
+            ceremony.warn(f"the serverId is {name!r}, which another server may have too")
 
 
 @requirement("sep2672/4.6-server-id-unique")

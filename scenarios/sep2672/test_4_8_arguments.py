@@ -1,5 +1,7 @@
 """SEP-2672 section 4.8, step 12: the arguments of the call are those that were signed."""
 
+from typing import Any
+
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
@@ -106,7 +108,8 @@ def test_an_approval_for_some_arguments_is_none_for_no_arguments(ceremony):
     Reading: what an absent member means for the hash is open, so nothing is said of the reason."""
     ceremony.honest()
     challenge = ceremony.challenge(arguments=ceremony.tool.arguments or {"added": 1})
-    for left in ({}, {"arguments": None}, {"arguments": {}}):
+    empty: list[dict[str, Any]] = [{}, {"arguments": None}, {"arguments": {}}]
+    for left in empty:
         meta = {words.META_KEY: ceremony.evidence(challenge)}
         params = {"name": challenge.tool, "_meta": meta, **left}
         outcome = ceremony.approval.observe(

@@ -6,6 +6,7 @@ test_4_8_arguments.py (12) and test_4_8_consumption.py (13, 14).
 """
 
 import base64
+from typing import Any
 
 import pytest
 
@@ -109,7 +110,7 @@ def words_of(evidence):
     return words.canonical_arguments(evidence).decode()
 
 
-WRONG_TYPES = {
+WRONG_TYPES: dict[str, list[Any]] = {
     "method": [None, 7, True, [], ["webauthn"], {}],
     "challengeId": [None, 7, 0, True, [], {}],
     "response": [None, "", "text", 7, True, [], [{}]],

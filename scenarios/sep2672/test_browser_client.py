@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 
@@ -279,7 +280,7 @@ def test_the_reasons_of_refused_enrolments_can_be_told_apart(visit):
     visit.enrols()
 
 
-def refusal(reason: Reason) -> dict:
+def refusal(reason: Reason) -> dict[str, Any]:
     """The same words for every reason: what the page tells apart, it tells apart by the reason."""
     data = {"reason": str(reason)}
     return {"error": {"code": ERROR_CODE, "message": "The approval was refused", "data": data}}

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import io
 import os
+import platform
 import shutil
 import stat
 import sys
@@ -194,7 +195,7 @@ def test_the_steps_in_order_each_in_a_line(bare, monkeypatch, capsys):
     )
     monkeypatch.setattr(sys, "executable", str(python))
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(installing.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert main(["install"]) == 0
     told = capsys.readouterr()

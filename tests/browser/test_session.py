@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import zipfile
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -250,14 +252,11 @@ def test_the_browser_of_pytest_playwright_is_used_where_that_is_loaded(pytester,
 def test_our_own_tests_must_run_in_ci(monkeypatch):
     from tests.browsers import HINT, must_run
 
-    class Call:
-        class excinfo:  # noqa: N801
-            value = HINT
-
+    call: Any = SimpleNamespace(excinfo=SimpleNamespace(value=HINT))
     report = pytest.TestReport("x", ("x", 0, "x"), {}, "skipped", ("x", 0, HINT), "setup")
     monkeypatch.delenv("CI", raising=False)
-    must_run(report, Call)
+    must_run(report, call)
     assert report.skipped
     monkeypatch.setenv("CI", "true")
-    must_run(report, Call)
+    must_run(report, call)
     assert report.failed

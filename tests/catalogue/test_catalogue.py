@@ -18,7 +18,7 @@ def ids_in(path: Path) -> set[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "requirement":
             found |= {
-                argument.value for argument in node.args if isinstance(argument, ast.Constant)
+                str(argument.value) for argument in node.args if isinstance(argument, ast.Constant)
             }
     return found
 

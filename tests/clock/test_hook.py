@@ -8,6 +8,7 @@ import shlex
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
 
 import pytest
 
@@ -75,6 +76,11 @@ def endpoint():
     """Answers with `status`; keeps what it was told; with status None it never answers."""
     told, done = [], threading.Event()
 
+    class Server(HTTPServer):
+        status: int | None = 204
+        told: list[Any]
+        url: str
+
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
@@ -90,8 +96,8 @@ def endpoint():
         def log_message(self, *_):
             pass
 
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    server.status, server.told = 204, told
+    server = Server(("127.0.0.1", 0), Handler)
+    server.told = told
     server.url = f"http://127.0.0.1:{server.server_port}/clock"
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

@@ -12,7 +12,7 @@ from pytest_mcp_approval.target import open_target
 
 @pytest.fixture
 def view() -> ScenarioView:
-    return ScenarioView(open_target("http://localhost:9/mcp", Settings()), [].append)
+    return ScenarioView(open_target("http://localhost:9/mcp", Settings()), list[str]().append)
 
 
 def _finding(got: str, grade: Grade = Grade.BROKEN) -> Finding:

@@ -154,8 +154,8 @@ class Relay:
                 raise Death
             case "repeat":
                 first, *others = self.plan.next_words(24)
-                error = {"code": -32603, "message": first, "data": {"reason": others[0]}}
-                error["data"] |= {"others": others, others[1]: first}
+                data = {"reason": others[0], "others": others, others[1]: first}
+                error = {"code": -32603, "message": first, "data": data}
                 return json.dumps(
                     {"jsonrpc": "2.0", "id": request.get("id"), "error": error},
                     ensure_ascii=False,

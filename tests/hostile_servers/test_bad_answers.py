@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from typing import Any
 
 import pytest
 
@@ -115,7 +116,7 @@ def test_nothing_that_a_server_says_is_obeyed(
     hostile: HostileServers, kind: str, habit: str
 ) -> None:
     """Escape sequences, right-to-left marks and control characters in every text there is."""
-    plan = {"at": "challenge", "first": 2} if habit == "ugly error" else {}
+    plan: dict[str, Any] = {"at": "challenge", "first": 2} if habit == "ugly error" else {}
     visit = hostile.visit(kind, options=["-vv", "-rA"], do=habit, **plan)
     visit.expect_told()
     if habit == "ugly":
@@ -145,8 +146,8 @@ def test_a_status_says_what_to_do(hostile: HostileServers, status: str, words: s
 
 def test_one_that_is_asked_too_often_breaks_no_rule(hostile: HostileServers) -> None:
     """It answers "not now" where a refusal is due, and is well before and after."""
-    plan = {"at": "tools/call", "tool": "place_trade", "in_checks": True, "first": 2, "times": 1}
-    visit = hostile.visit("http", TOUR[-1], **plan, do="429")
+    plan: dict[str, Any] = {"at": "tools/call", "tool": "place_trade", "first": 2, "times": 1}
+    visit = hostile.visit("http", TOUR[-1], in_checks=True, **plan, do="429")
     visit.expect_told()
     assert visit.shape == "n"
     assert "slow down" in visit.of("not verified")[0]["why"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.hostile_servers.visits import MANY, TOUR, HostileServers, processes_marked
 
 TARGET_LOST = 11
-CALL = {"at": "tools/call", "tool": "place_trade"}
+CALL: dict[str, Any] = {"at": "tools/call", "tool": "place_trade"}
 MOST_BYTES = 200 * 1024 * 1024
 
 

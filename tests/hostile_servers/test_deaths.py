@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.hostile_servers.visits import MANY, TOUR, HostileServers
@@ -9,8 +11,8 @@ from tests.hostile_servers.visits import MANY, TOUR, HostileServers
 TARGET_LOST = 11
 PREFLIGHT_FAILED = 10
 
-CALL = {"at": "tools/call", "tool": "place_trade"}
-POINTS = {
+CALL: dict[str, Any] = {"at": "tools/call", "tool": "place_trade"}
+POINTS: dict[str, tuple[dict[str, Any], int]] = {
     # Where the first of the tour's checks stands that needs it: all before that are judged.
     "opening": ({"at": "opening", "do": "die", "first": 2}, 0),
     "listing": ({"at": "tools/list", "do": "die", "first": 3}, 0),

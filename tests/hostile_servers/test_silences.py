@@ -5,6 +5,8 @@ What is lost to them is bounded: for each check the stated time and a little, an
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.hostile_servers.visits import MANY, TOUR, HostileServers
@@ -17,8 +19,8 @@ SECONDS = 2.0
 OVERHEAD = 2.0
 """For each affected check, on top of that."""
 
-CALL = {"at": "tools/call", "tool": "place_trade"}
-POINTS = {
+CALL: dict[str, Any] = {"at": "tools/call", "tool": "place_trade"}
+POINTS: dict[str, dict[str, Any]] = {
     "begin": {"at": "begin", "in_checks": True},
     "finish": {"at": "finish", "in_checks": True},
     "challenge": {"at": "challenge", "in_checks": True},

@@ -146,6 +146,7 @@ def test_waiting_on_a_server_that_nobody_resets(suite):
     """Somebody else runs it: nothing is restarted or reset, and its time passes by itself."""
     command = [*shlex.split(REFERENCE), "--http", "localhost:0", "--challenge-ttl", "2"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
     try:
         url = next(word for word in server.stdout.readline().split() if word.startswith("http"))
         result, verdicts, _ = verdicts_of(suite, "--mcp-approval-clock=wait:8", *EXPIRY, target=url)

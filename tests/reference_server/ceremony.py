@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_mcp_approval.families.sep2672.vocabulary import META_KEY
+from pytest_mcp_approval.families.sep2672.vocabulary import META_KEY, AuthenticatorClass
 from pytest_mcp_approval.reference_server import (
     ApprovalGate,
     ApprovalRefusal,
@@ -23,9 +23,13 @@ ORIGIN = "http://localhost"
 ALICE = "alice"
 ARGUMENTS = {"symbol": "AAPL", "quantity": 10}
 TOOLS = (
-    GatedTool("trade", lambda arguments: f"Trade {arguments['symbol']}", "cross-platform"),
+    GatedTool(
+        "trade",
+        lambda arguments: f"Trade {arguments['symbol']}",
+        AuthenticatorClass.CROSS_PLATFORM,
+    ),
     GatedTool("transfer", lambda _: "Transfer"),
-    GatedTool("wipe", lambda _: "Wipe", "platform"),
+    GatedTool("wipe", lambda _: "Wipe", AuthenticatorClass.PLATFORM),
 )
 
 

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import uvicorn
 
@@ -83,7 +83,7 @@ class HttpClient:
 
     def __init__(self, port: int, era: str) -> None:
         self.port, self.era, self.headers = port, era, dict(HEADERS)
-        self.first = None
+        self.first: Any = None
         # In one session no two requests may wait under the same id: the SDK answers only one.
         self.ids = itertools.count(1)
         if era == HANDSHAKE:
@@ -127,12 +127,20 @@ def command(*options: str, module: str = SERVER) -> list[str]:
     return [sys.executable, "-m", module, *options]
 
 
+class Running(subprocess.Popen[bytes]):
+    """A process of which all three pipes are ours."""
+
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+    stderr: IO[bytes]
+
+
 @contextlib.contextmanager
 def process(
     *options: str, module: str = SERVER, environment: Mapping[str, str] | None = None
-) -> Iterator[subprocess.Popen[bytes]]:
+) -> Iterator[Running]:
     """The command line's server, ended whatever happens."""
-    with subprocess.Popen(
+    with Running(
         command(*options, module=module),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -149,10 +157,8 @@ def process(
             running.kill()
 
 
-def ask(running: subprocess.Popen[bytes], body: bytes) -> Any:
+def ask(running: Running, body: bytes) -> Any:
     """One line in, one line out."""
-    assert running.stdin is not None
-    assert running.stdout is not None
     running.stdin.write(body.replace(b"\n", b" ") + b"\n")
     running.stdin.flush()
     return json.loads(running.stdout.readline())

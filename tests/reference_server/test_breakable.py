@@ -4,9 +4,11 @@ The suite's mutants depend on that. Here are samples of each kind: a step, the o
 WebAuthn check, a store, and what the server declares, lists, runs and answers.
 """
 
+from typing import Any
+
 import pytest
 
-from pytest_mcp_approval.families.sep2672.vocabulary import META_KEY
+from pytest_mcp_approval.families.sep2672.vocabulary import META_KEY, AuthenticatorClass
 from pytest_mcp_approval.reference_server import (
     ApprovalGate,
     MemoryStore,
@@ -14,7 +16,6 @@ from pytest_mcp_approval.reference_server import (
     build,
 )
 from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
-from pytest_mcp_approval.reference_server.sep2672.gate import AuthenticatorClass
 from tests.reference_server.ceremony import Ceremony
 from tests.reference_server.running import MODERN, HttpClient, serving
 from virtual_authenticator import Authenticator, Scripted, fault
@@ -85,7 +86,7 @@ def test_a_store_that_lets_everybody_win():
     assert ceremony.call(evidence)
 
 
-SKIPPABLE = [
+SKIPPABLE: list[tuple[str, Any]] = [
     ("check_origin", "wrong-origin"),
     ("check_type", "wrong-type"),
     ("check_challenge", "wrong-challenge"),

@@ -2,6 +2,7 @@
 
 import datetime
 import threading
+from typing import Any
 
 import pytest
 
@@ -105,7 +106,7 @@ def test_a_faulty_registration_is_refused_and_the_honest_one_accepted(
 ):
     passkey = Authenticator(attestation=attestation, counter={"kind": "constant", "value": 0})
     options = ceremony.gate.begin_enrolment(ALICE)["options"]
-    how = {"ignoring": LETS_STATEMENT_THROUGH} if attestation != "none" else {}
+    how: dict[str, Any] = {"ignoring": LETS_STATEMENT_THROUGH} if attestation != "none" else {}
     response = passkey.create(options, ORIGIN, faults=[fault(broken)], **how)
     assert ceremony.refused_enrolment(response) == "verification_failed"
     assert ceremony.store.credentials(ALICE) == []

@@ -70,13 +70,16 @@ def test_the_approval_methods_answer(session: Session):
     begun = session.call("approval/enroll/begin")
     assert begun.result["options"]["user"]["name"] == "alice"
     bad = session.call("approval/challenge/create", {"toolName": "wipe"})
+    assert bad.error is not None
     assert bad.error.code == -32602
     nobody = session.call("approval/challenge/create", {"toolName": "wipe", "arguments": {}})
+    assert nobody.error is not None
     assert nobody.error.data["reason"] == "no_eligible_credential"
 
 
 def test_malformed_json_has_an_answer(session: Session):
     reply = session.call("approval/challenge/create", {"toolName": "\ud800", "arguments": {}})
+    assert reply.error is not None
     assert reply.error.code == -32700
 
 

@@ -3,6 +3,8 @@
 import datetime
 import itertools
 import secrets
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -33,7 +35,7 @@ def test_step_1_no_evidence(ceremony, meta):
     assert caught.value.reason == "missing_evidence"
 
 
-MALFORMED = {
+MALFORMED: dict[str, Callable[..., Any]] = {
     "text": lambda _: "x",
     "false": lambda _: False,
     "zero": lambda _: 0,
@@ -429,7 +431,7 @@ def reason_with(violated):
     signer = internal if 9 in violated else key
     if 8 in violated:
         signer = _stranger(ceremony)
-    faults = []
+    faults: list[Any] = []
     if 10 in violated:
         faults.append("signature-bit")
     if 11 in violated:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page
 
 from pytest_mcp_approval.report.html import render_html
 from pytest_mcp_approval.report.model import Report
@@ -43,11 +43,16 @@ class Opened:
         self.problems: list[str] = []
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("dialog", lambda dialog: (self.problems.append(dialog.message), dialog.dismiss()))
-        page.on(
-            "console",
-            lambda said: said.type == "error" and self.problems.append(said.text),
-        )
+        page.on("dialog", self._asked)
+        page.on("console", self._heard)
+
+    def _asked(self, dialog: Dialog) -> None:
+        self.problems.append(dialog.message)
+        dialog.dismiss()
+
+    def _heard(self, said: ConsoleMessage) -> None:
+        if said.type == "error":
+            self.problems.append(said.text)
 
     def show(self, path: Path) -> Page:
         self.page.goto(path.as_uri())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ EXPECTED = "-32001 missing_evidence, tool not run"
 
 
 def check(
-    sent: str, got: str, rule: str = EVIDENCE, expected: str = EXPECTED, **more: object
+    sent: str, got: str, rule: str = EVIDENCE, expected: str = EXPECTED, **more: Any
 ) -> ScenarioResult:
     """A check that found something, under a name of its own."""
     found = Finding(sent=sent, expected=expected, got=got)

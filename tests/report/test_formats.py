@@ -394,7 +394,7 @@ def test_several_families_are_several_documents():
 def test_a_badge_says_what_it_shows(report, words):
     picture = ElementTree.fromstring(render_badge(report))
     assert picture.get("aria-label") == words
-    texts = [one.text for one in picture.iter("{http://www.w3.org/2000/svg}text")]
+    texts = [one.text or "" for one in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert ": ".join(texts) == words
 
 

@@ -173,15 +173,13 @@ def test_a_body_is_not_dropped_on_the_way() -> None:
 
 
 def test_a_name_that_is_not_looked_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pytest_mcp_approval.support import connection
-
     listening, waiting = socket.socketpair()
 
     def never(*_: object, **__: object) -> list[object]:
         waiting.recv(1)
         return []
 
-    monkeypatch.setattr(connection.socket, "getaddrinfo", never)
+    monkeypatch.setattr(socket, "getaddrinfo", never)
     try:
         with told(NotConnectedError, "slow.example was not looked up within 0.4 s"):
             fetch("http://slow.example/", seconds=SECONDS)

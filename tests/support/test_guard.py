@@ -59,9 +59,11 @@ def test_a_guard_that_was_lost_is_followed_by_another_that_knows_all(tmp_path):
         folder.mkdir()
     guard.keep("folder", str(first))
     lost = guard._process
+    assert lost is not None
     lost.kill()
     lost.wait(SECONDS)
     guard.keep("folder", str(second))
+    assert guard._process is not None
     assert guard._process.pid != lost.pid
     guard.close()
     assert not first.exists()
@@ -74,6 +76,7 @@ def test_signals_for_the_run_do_not_end_it(tmp_path):
     folder.mkdir()
     guard.keep("folder", str(folder))
     process = guard._process
+    assert process is not None
     assert os.getsid(process.pid) != os.getsid(0)
     guard.close()
     assert process.returncode == 0
@@ -98,6 +101,7 @@ os.kill(os.getpid(), 9)
         start_new_session=True,
         env={**os.environ, "TMPDIR": str(tmp_path)},
     )
+    assert process.stdout is not None
     try:
         folder = Path(process.stdout.readline().decode().strip())
         assert folder.parent == tmp_path

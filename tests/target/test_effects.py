@@ -6,6 +6,7 @@ import json
 import shlex
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
 
 import pytest
 
@@ -164,6 +165,7 @@ def test_a_doubted_probe_is_none_also_for_those_that_are_made_of_the_target():
         target.doubt_effects("it never changes")
         twin = target.twin()
         assert target.effects() is None
+        assert twin is not None
         assert twin.effects() is None
     finally:
         target.close()
@@ -182,6 +184,11 @@ class Answers:
 
     def call(self, *_):
         return Reply(Outcome.RESULT, message={"result": self.results.pop(0)})
+
+
+def tool_that_answers(*results):
+    session: Any = Answers(*results)
+    return EffectsProbe.of_tool("list", lambda: session)
 
 
 def texts(*values):
@@ -207,18 +214,17 @@ def texts(*values):
     ],
 )
 def test_json_that_comes_as_text_is_counted(before, after, runs):
-    session = Answers(before, after)
-    probe = EffectsProbe.of_tool("list", lambda: session)
+    probe = tool_that_answers(before, after)
     first, second = probe.look(), probe.look()
     assert second.runs_since(first) == runs
 
 
 def test_the_entries_of_a_text_are_there_too():
-    probe = EffectsProbe.of_tool("list", lambda: Answers(texts('[{"id": 1}, {"id": 2}]')))
+    probe = tool_that_answers(texts('[{"id": 1}, {"id": 2}]'))
     assert probe.look().entries == ({"id": 1}, {"id": 2})
 
 
 def test_an_error_is_no_effect():
-    probe = EffectsProbe.of_tool("list", lambda: Answers({"isError": True, **texts("[]")}))
+    probe = tool_that_answers({"isError": True, **texts("[]")})
     with pytest.raises(EffectsError, match="answered with an error"):
         probe.look()

@@ -186,6 +186,7 @@ def test_other_urls_are_replicas_that_the_command_starts_too(launched):
     )
     try:
         replica = target.replica()
+        assert replica is not None
         assert replica.spec.url == target.spec.url.replace("/mcp", "/second")
         assert told(target)["pid"]
     finally:

@@ -87,6 +87,7 @@ def test_a_reset_forgets_everything(opened):
     target.reset()
     approval.forget()
     assert approval.call(request, evidence).refused_because("challenge_unknown")
+    assert approval.effects is not None
     assert approval.effects.look().count == 0
 
 

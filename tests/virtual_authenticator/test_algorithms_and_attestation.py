@@ -145,7 +145,9 @@ def test_a_given_private_key_and_id_are_used(form: str) -> None:
     )
     party.accept_registration(response)
     assert base64url_decode(response["id"]) == b"a chosen id"
-    assert device.credential(b"a chosen id").key.private_numbers() == key.private_numbers()
+    held = device.credential(b"a chosen id").key
+    assert isinstance(held, ec.EllipticCurvePrivateKey)
+    assert held.private_numbers() == key.private_numbers()
     party.sign_in(device, [response["id"]])
 
 

@@ -127,7 +127,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def new_device(attestation: str) -> Authenticator:
-    aaguid = {"aaguid": bytes(16)} if attestation == "fido-u2f" else {}
+    aaguid: dict[str, Any] = {"aaguid": bytes(16)} if attestation == "fido-u2f" else {}
     return Authenticator(
         "security-key",
         attestation=attestation,
@@ -144,7 +144,6 @@ class Ceremony:
         self.kind = kind
         self.device = new_device(attestation)
         self.party = RelyingParty()
-        self.party.algorithms = {"ES256": -7}
         if attestation in ("packed", "fido-u2f"):
             self.party.trust(self.device)
         self.options = {

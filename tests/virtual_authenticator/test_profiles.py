@@ -90,13 +90,14 @@ def test_profiles_survive_json(name: str) -> None:
 
 
 def test_a_changed_profile_survives_json_too() -> None:
-    shape = Profile(
-        aaguid="00112233-4455-6677-8899-aabbccddeeff",
-        counter={"kind": "scripted", "values": [3, 1]},
-        backup_eligible=[False, True],
-        backup_state=[True, False],
-        transports=["usb", "nfc"],
-    )
+    written: dict[str, Any] = {
+        "aaguid": "00112233-4455-6677-8899-aabbccddeeff",
+        "counter": {"kind": "scripted", "values": [3, 1]},
+        "backup_eligible": [False, True],
+        "backup_state": [True, False],
+        "transports": ["usb", "nfc"],
+    }
+    shape = Profile(**written)
     assert shape.counter == Scripted([3, 1])
     assert Profile.from_json(json.loads(json.dumps(shape.to_json()))) == shape
 

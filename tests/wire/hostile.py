@@ -46,7 +46,7 @@ def then_closes(behave: Behaviour) -> Behaviour:
 def floods(head: bytes, piece: bytes, times: int) -> Behaviour:
     """Sends without end, as far as anybody reads."""
 
-    def behave(connection: socket.socket, _: bytes) -> None:
+    def behave(connection: socket.socket, request: bytes) -> None:
         connection.sendall(head)
         for _ in range(times):
             connection.sendall(piece)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 import freezegun
@@ -21,8 +21,8 @@ from pytest_mcp_approval.wire import (
 )
 from tests.wire.sample_server import TOOLS, build
 
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[Any], Awaitable[None]]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Any, Receive, Send], Awaitable[None]]
 
 OK = b'{"jsonrpc":"2.0","id":7,"result":{"ok":true}}'

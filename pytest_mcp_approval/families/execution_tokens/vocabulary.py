@@ -6,6 +6,7 @@ Data without behaviour: neither how a token is made nor how it is verified is kn
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 FAMILY = "execution_tokens"
 
@@ -44,7 +45,7 @@ class Reason(StrEnum):
 
 # The published vector.
 VECTOR_SECRET = "test_hmac_secret"
-VECTOR_TOKEN = {
+VECTOR_TOKEN: dict[str, Any] = {
     TOKEN_ID: "11111111-1111-1111-1111-111111111111",
     NONCE: "22222222-2222-2222-2222-222222222222",
     EXPIRES_AT: "2026-02-14T18:00:00+00:00",

@@ -332,9 +332,11 @@ def expected_hash(tool: str, canonical: str, server_id: str, separator: bytes = 
     return hashlib.sha256(separator.join(parts)).digest()
 
 
-def server_id_of(ceremony: Ceremony) -> str | None:
-    """The target's serverId, where it is known."""
-    return ceremony.target.settings.server_id or ceremony.target.known_server_id
+def server_id_of(ceremony: Ceremony) -> str:
+    """The target's serverId. Rules that ask for it have `needs = ["server-id"]`."""
+    known = ceremony.target.settings.server_id or ceremony.target.known_server_id
+    assert known is not None
+    return known
 
 
 def canonical_text(value: Any) -> str:

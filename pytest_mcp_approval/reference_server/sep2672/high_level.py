@@ -108,12 +108,15 @@ class VerifiedApproval(Extension):
 
     # ---- sections 4.3 and 4.8: around every request
 
-    async def middleware(self, context: Context, call_next: CallNext) -> HandlerResult:
-        """Let a gated call pass only if it is approved, and declare the capability."""
-        if context.method == "tools/call":
-            await self._verify(context)
-        result = await call_next(context)
-        if context.method in ("initialize", "server/discover") and isinstance(result, dict):
+    async def middleware(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Let a gated call pass only if it is approved, and declare the capability.
+
+        `ctx` is called as in the SDK's protocol: a type checker compares the names too.
+        """
+        if ctx.method == "tools/call":
+            await self._verify(ctx)
+        result = await call_next(ctx)
+        if ctx.method in ("initialize", "server/discover") and isinstance(result, dict):
             return {**result, "capabilities": self._declared(result.get("capabilities", {}))}
         return result
 

@@ -8,10 +8,8 @@ from typing import Any
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
 from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
-from pytest_mcp_approval.reference_server.confirmation_tokens.gate import (
-    INVALID_MESSAGE,
-    ConfirmationGate,
-)
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
+from pytest_mcp_approval.reference_server.confirmation_tokens.ledger import INVALID_MESSAGE
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import Attempt, TokenRecord
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer

@@ -95,7 +95,7 @@ def test_whatever_comes_can_be_read(reply: Reply):
 
 
 def test_the_whole_error_can_be_looked_into():
-    table = {"answer": "error", "fields": {"code": "code", "token": "data.t"}}
+    table: dict[str, Any] = {"answer": "error", "fields": {"code": "code", "token": "data.t"}}
     binding = binding_of(target_with(**table, codes={"CONFIRMATION_REQUIRED": [-1, "again"]}))
     answer = binding.read(error({"code": -1, "message": "no", "data": {"t": "conf_x"}}))
     assert (answer.code, answer.get("token")) == ("CONFIRMATION_REQUIRED", "conf_x")
@@ -115,7 +115,8 @@ def test_where_the_token_goes():
 
 
 def test_an_operation_can_be_a_tool_of_its_own():
-    table = {"operation_at": "name", "params_at": "arguments", "token_at": "_meta.token"}
+    table: dict[str, Any] = {"operation_at": "name", "params_at": "arguments"}
+    table["token_at"] = "_meta.token"
     call = binding_of(target_with(**table)).call_params("drop", {"id": 1}, "conf_x")
     assert call == {"name": "drop", "arguments": {"id": 1}, "_meta": {"token": "conf_x"}}
 
@@ -266,7 +267,7 @@ def test_the_drivers_first_steps(tmp_path: Path):
 
 
 def test_one_code_may_mean_several_things():
-    table = {"codes": {"TOKEN_INVALID": "no", "TOKEN_EXPIRED": ["no", "late"]}}
+    table: dict[str, Any] = {"codes": {"TOKEN_INVALID": "no", "TOKEN_EXPIRED": ["no", "late"]}}
     binding = binding_of(target_with(**table))
     answers = {}
     for own in ("no", "late", "TOKEN_ALREADY_USED"):

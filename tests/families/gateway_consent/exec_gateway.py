@@ -152,8 +152,8 @@ class Gateway:
 
     def execute(self, caller: str, given: dict[str, Any]) -> dict[str, Any]:
         own = self.apps.get(given.get("app", ""))
-        named = (one for one in own["tools"] if one["name"] == given.get("tool")) if own else ()
-        tool = next(iter(named), None)
+        tools = own["tools"] if own else []
+        tool = next((one for one in tools if one["name"] == given.get("tool")), None)
         if own is None or tool is None or not isinstance(given.get("arguments"), dict):
             return failed(-32602, "no such tool of an app")
         if "caller-from-exec" in self.faults:

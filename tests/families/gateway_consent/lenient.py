@@ -20,6 +20,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisio
 from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
+from pytest_mcp_approval.reference_server.server.answers import ErrorAnswer
 from pytest_mcp_approval.reference_server.server.mcp_server import Context, ReferenceServer
 from tests.mutants.gateway_consent.oauth_server import _Answers
 from tests.mutants.gateway_consent.parts import in_extension
@@ -51,7 +52,8 @@ def lenient(rule: str, warning: str) -> Callable[[type], Callable[..., Reference
 class WritesMoreThanTheListing(GatewayExtension):
     """Tells the agent of the app as well."""
 
-    def refuse(self, refusal: GatewayRefusal) -> dict[str, Any]:
+    def refuse(self, refusal: ErrorAnswer) -> dict[str, Any]:
+        assert isinstance(refusal, GatewayRefusal)
         if words.TOOL_DESCRIPTION in refusal.data:
             told = refusal.data[words.TOOL_DESCRIPTION]
             refusal.data[words.TOOL_DESCRIPTION] = f"[{refusal.data[words.APP_NAME]}] {told}"

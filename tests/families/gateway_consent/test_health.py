@@ -29,7 +29,7 @@ Opened = Callable[..., Target]
 def opened(tmp_path: Path) -> Iterator[Opened]:
     targets = []
 
-    def open_one(named: str = "reference", **settings: object) -> Target:
+    def open_one(named: str = "reference", **settings: Any) -> Target:
         given = replace(Settings(directory=tmp_path), **settings)
         targets.append(open_target(named, given))
         return targets[-1]

@@ -3,6 +3,8 @@ colour of its background."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_mcp_approval.families.gateway_consent.rendered_page import RenderedPage
@@ -21,7 +23,8 @@ REACHED = {
 
 def text_of(page, style: str) -> str:
     page.set_content(f"<div style='{style}'><p>{WORDS}</p></div>")
-    return RenderedPage(page, None).text()
+    target: Any = None
+    return RenderedPage(page, target).text()
 
 
 @pytest.mark.parametrize("how", CUT)

@@ -229,7 +229,7 @@ def test_calls_that_cannot_be_meant_are_one_line(calls):
 def preview(ids=("a", "b")):
     items = [{"id": one} for one in ids]
     answer = TwoStepAnswer.of(reply({"structuredContent": {"items": items}}))
-    return Preview(PAIR, PAIR.arguments, answer, Table())
+    return Preview(PAIR, PAIR.arguments or {}, answer, Table())
 
 
 def outcome(answer=None, runs=2, entries=None, **members):

@@ -67,6 +67,8 @@ def test_clocks_change_when_they_should(year):
         change = changes[direction]
         before = (change - second).astimezone(zone).utcoffset()
         after = change.astimezone(zone).utcoffset()
+        assert after is not None
+        assert before is not None
         assert after - before == datetime.timedelta(hours=offset), (year, direction)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_mcp_approval.config.settings import Settings
@@ -127,6 +129,7 @@ def test_another_error_is_refused_without_a_reason(approval):
 
 @pytest.mark.parametrize("annotation", [True, {"required": True}, {"required": "verified", "x": 1}])
 def test_whatever_is_marked_needs_approval(annotation):
-    client = ApprovalClient(lambda *_: None, show=lambda _: True, sign=lambda _: {})
+    nobody: Any = None
+    client = ApprovalClient(nobody, show=lambda _: True, sign=lambda _: {})
     assert client.needs_approval({"name": "x", "_meta": {META_KEY: annotation}})
     assert not client.needs_approval({"name": "x", "_meta": {"other": 1}})

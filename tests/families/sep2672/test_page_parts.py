@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from pytest_mcp_approval.families.sep2672.page_description import PageDescriptio
 from pytest_mcp_approval.families.sep2672.page_person import Review
 from pytest_mcp_approval.families.sep2672.page_scenario import Visit
 from pytest_mcp_approval.families.sep2672.page_traffic import message_in
+from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.target.effects_watch import EffectsWatch
 
 ANSWER = {"jsonrpc": "2.0", "id": 7, "result": {"tools": []}}
@@ -66,8 +68,8 @@ def test_a_wrong_description_is_told_in_one_line(table: object, line: str):
 
 
 def test_whoever_names_the_page_has_named_the_origin():
-    def origin(**given: str) -> str:
-        target = SimpleNamespace(
+    def origin(**given: Any) -> str:
+        target: Any = SimpleNamespace(
             settings=Settings(**given),
             default_origin=None,
             effects_watch=EffectsWatch(lambda: None),
@@ -112,7 +114,8 @@ def verbatim(text: str, shown: ShownText) -> list[str]:
     visit = Visit.__new__(Visit)
     warned: list[str] = []
     visit.warn = warned.append
-    visit.expect_verbatim(Review(None, {"displayText": text}, shown), sent="a text")
+    tool: Any = None
+    visit.expect_verbatim(Review(tool, {"displayText": text}, shown), sent="a text")
     return warned
 
 
@@ -180,10 +183,11 @@ def test_evidence_is_compared_member_by_member(response: object, wrong: str):
 def test_two_reasons_in_the_same_words_are_found_out_and_numbers_do_not_count():
     visit = Visit.__new__(Visit)
     told = {"challenge_expired": "Refused at 12:30:01 (no. 4)"}
+    text = "Refused at 12:30:02 (no. 5)"
     with pytest.raises(Finding) as error:
-        visit.expect_told_apart_from_all("Refused at 12:30:02 (no. 5)", "challenge_unknown", told)
+        visit.expect_told_apart_from_all(text, Reason.CHALLENGE_UNKNOWN, told)
     assert "as for challenge_expired" in error.value.got
-    visit.expect_told_apart_from_all("Not known", "challenge_unknown", told)
+    visit.expect_told_apart_from_all("Not known", Reason.CHALLENGE_UNKNOWN, told)
     assert set(told) == {"challenge_expired", "challenge_unknown"}
     with pytest.raises(Finding):
-        visit.expect_told_apart_from_all(" 12 ", "challenge_consumed", told)
+        visit.expect_told_apart_from_all(" 12 ", Reason.CHALLENGE_CONSUMED, told)

@@ -89,7 +89,7 @@ def person(approval_page, site):
     ]
     target.remembered["tools"] = listed
     driver = PageDriver(approval_page, site.url, PageDescription.of_table(DESCRIPTION))
-    return PageVisitor(Approval(target), approval_page, driver, [].append)
+    return PageVisitor(Approval(target), approval_page, driver, list[str]().append)
 
 
 def test_without_busy_what_the_page_says_while_it_works_is_not_the_outcome(person, site):

@@ -35,6 +35,7 @@ class Lenient(Verifier):
     stand_in = "0" * 64
 
     def read(self, data: Any) -> Token:
-        given = data.get(self.member) if isinstance(data, dict) else None
+        given: Any = data.get(self.member) if isinstance(data, dict) else None
         token = super().read({**data, self.member: self.stand_in} if given is not None else data)
-        return replace(token, **{self.member: given})
+        changes: dict[str, Any] = {self.member: given}
+        return replace(token, **changes)

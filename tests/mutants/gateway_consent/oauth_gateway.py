@@ -73,7 +73,7 @@ class HasOneVerifier(OAuth2):
     """Proves itself with the same verifier every time."""
 
     def proof(self, client_id: str) -> tuple[str, str]:
-        from oauthlib.oauth2 import WebApplicationClient
+        from oauthlib.oauth2 import WebApplicationClient  # type: ignore[import-untyped]
 
         verifier = "v" * 64
         client = WebApplicationClient(client_id)

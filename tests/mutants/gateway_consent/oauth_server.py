@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from oauthlib.oauth2.rfc6749.grant_types import AuthorizationCodeGrant
+from oauthlib.oauth2.rfc6749.grant_types import AuthorizationCodeGrant  # type: ignore[import-untyped]
 
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import (
     DemonstrationApp,
@@ -130,7 +130,7 @@ class _TakesPlain(Validator):
 
     def save_authorization_code(self, client_id: str, code: Any, request: Any, *_: Any) -> None:
         super().save_authorization_code(client_id, code, request)
-        self.grants.code(code["code"]).method = request.code_challenge_method  # type: ignore
+        self.grants.code(code["code"]).method = request.code_challenge_method  # type: ignore[union-attr]
 
     def get_code_challenge_method(self, code: str, request: Any) -> str:
         return getattr(request.held, "method", None) or "plain"

@@ -312,7 +312,7 @@ class TrustsEveryAddress(Gateway):
 
     def call_web(self, caller: str, app: App, tool: AppTool, arguments: dict[str, Any]) -> Any:
         authoriser = self.authoriser()
-        authoriser.check_transport = lambda _: None  # type: ignore[method-assign]
+        authoriser.check_transport = lambda _: None  # type: ignore[assignment]
         return super().call_web(caller, app, tool, arguments)
 
     def run(self, app: App, tool: AppTool, arguments: Any, sending: Sending | None) -> Any:

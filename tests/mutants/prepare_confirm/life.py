@@ -86,8 +86,8 @@ class KnowsOneLifetime(PrepareConfirmExtension):
     """Overlooks that another lifetime was configured."""
 
     def read_options(self, settings: Mapping[str, Any]) -> Options:
-        checked = read_options(settings)
-        return read_options({**settings, "expiry_minutes": 5}) if checked else checked
+        read_options(settings)  # refused all the same where it is out of range
+        return read_options({**settings, "expiry_minutes": 5})
 
 
 @mutant(kills=EXPIRED, because="in America/New_York[^§]*in 300 s[^§]*in -1[47][0-9]00 s")

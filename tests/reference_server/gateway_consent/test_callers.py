@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +24,7 @@ from tests.reference_server.running import (
     INITIALIZE,
     MODERN,
     MODERN_META,
+    Running,
     ask,
     exchange,
     message_in,
@@ -156,7 +156,7 @@ def test_half_of_a_surrogate_pair_does_not_come_in(port: int, era: str) -> None:
 
 
 @contextmanager
-def gateway(*options: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def gateway(*options: str, folder: Path) -> Iterator[Running]:
     environment = dict(os.environ)
     environment |= {name: str(folder) for name in ("XDG_STATE_HOME", "HOME", "LOCALAPPDATA")}
     # Whatever key store the machine has, it is not for tests.
@@ -172,15 +172,14 @@ def message(method: str, params: dict[str, Any]) -> bytes:
     ).encode()
 
 
-def begin(running: subprocess.Popen[bytes], name: str) -> None:
+def begin(running: Running, name: str) -> None:
     info = {"name": name, "version": "1"}
     answer = ask(running, message("initialize", {**INITIALIZE, "clientInfo": info}))
     assert "verifiedApproval" not in answer["result"]["capabilities"].get("extensions", {})
-    assert running.stdin is not None
     running.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
 
 
-def call(running: subprocess.Popen[bytes], name: str) -> Any:
+def call(running: Running, name: str) -> Any:
     return ask(running, message("tools/call", {"name": name, "arguments": {}}))
 
 

@@ -209,13 +209,16 @@ def test_an_app_that_does_not_answer_is_told(house: House) -> None:
 def test_nothing_is_opened_before_it_is_needed(house: House) -> None:
     house.extension.listings()
     house.extension.reset()
-    assert not house.extension.listener.running
+    listener = house.extension.listener
+    assert not listener.running
     assert house.extension._vault is None
     house.code(LOOK)
-    assert house.extension.listener.running
+    listener = house.extension.listener
+    assert listener.running
     assert house.extension._demonstration is None
     house.extension.close()
-    assert not house.extension.listener.running
+    listener = house.extension.listener
+    assert not listener.running
 
 
 def test_reset_makes_it_as_new(house: House) -> None:

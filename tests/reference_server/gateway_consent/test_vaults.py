@@ -55,7 +55,7 @@ DEADLINE = 30
 class WindowsLike(KeyringBackend):
     """A key store by the library's own plug-in interface, with the limits of the tightest one."""
 
-    priority = 5  # type: ignore[assignment]
+    priority = 5
 
     def __init__(self) -> None:
         super().__init__()
@@ -392,12 +392,12 @@ class Unrecommended(WindowsLike):
 
 
 class Chain(ChainerBackend):
-    backends = ()  # type: ignore[assignment]
+    backends = ()
 
 
 def chain(*several: KeyringBackend) -> ChainerBackend:
     made = Chain()
-    made.backends = several  # type: ignore[assignment, misc]
+    made.backends = several  # type: ignore[assignment]
     return made
 
 

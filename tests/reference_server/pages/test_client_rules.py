@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -170,7 +171,7 @@ def test_a_listing_in_several_pages_is_read_to_its_end(visit, files):
 
     def answer(route):
         message = json.loads(route.request.post_data)
-        result = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
+        result: dict[str, Any] = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
         if message["method"] == "tools/list":
             name, cursor = pages[message["params"].get("cursor")]
             result = {"tools": [listing(name, gated=False)]}

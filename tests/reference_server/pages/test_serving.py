@@ -121,7 +121,9 @@ def test_passkeys_are_those_of_the_user():
 def test_the_command_line_names_the_page():
     with process("--http", "127.0.0.1:0") as running:
         ready, page = running.stdout.readline().decode(), running.stdout.readline().decode()
-        number = re.fullmatch(r"ready: http://127\.0\.0\.1:(\d+)/mcp\n", ready)[1]
+        found = re.fullmatch(r"ready: http://127\.0\.0\.1:(\d+)/mcp\n", ready)
+        assert found is not None
+        number = found[1]
         assert page == f"page: http://localhost:{number}/\n"
         assert get(int(number), "/", Host=f"localhost:{number}")[0] == 200
 

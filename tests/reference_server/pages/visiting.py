@@ -6,7 +6,7 @@ import contextlib
 import json
 from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page, Route
+from playwright.sync_api import Browser, Dialog, Locator, Page, Route
 
 from pytest_mcp_approval.families.sep2672.vocabulary import META_KEY
 from pytest_mcp_approval.reference_server import ReferenceServer, SettableClock, build
@@ -51,9 +51,13 @@ class Visit:
         """Every JSON-RPC message of the page."""
         self.sessions: list[str] = []
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("dialog", lambda one: (self.problems.append(one.message), one.dismiss()))
+        self.page.on("dialog", self._asked)
         self.page.on("console", self._heard)
         self.page.on("request", self._saw)
+
+    def _asked(self, dialog: Dialog) -> None:
+        self.problems.append(dialog.message)
+        dialog.dismiss()
 
     def close(self) -> None:
         self._context.close()

@@ -8,7 +8,6 @@ import hashlib
 import pytest
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason, split_token
-from pytest_mcp_approval.reference_server.prepare_confirm import tokens
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
 from pytest_mcp_approval.reference_server.prepare_confirm.settings import read_options
 from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint, fingerprint
@@ -72,7 +71,7 @@ def test_the_key_is_derived_once(monkeypatch):
     calls = []
     derive = hashlib.pbkdf2_hmac
     monkeypatch.setattr(
-        tokens.hashlib, "pbkdf2_hmac", lambda *given: calls.append(given) or derive(*given)
+        hashlib, "pbkdf2_hmac", lambda *given: calls.append(given) or derive(*given)
     )
     mint = Mint("a key that is slow to derive")
     for _ in range(5):

@@ -19,7 +19,7 @@ from virtual_authenticator import Authenticator, ManualClock
 RP_ID = "example.org"
 PIN = "2468"
 HASH = bytes(range(32))
-ES256 = [{"type": "public-key", "alg": -7}]
+ES256: list[Mapping[str, Any]] = [{"type": "public-key", "alg": -7}]
 
 
 class Keyholder(UserInteraction):
@@ -92,7 +92,9 @@ class Platform:
         token: bytes | None = None,
         **rest: Any,
     ) -> AssertionResponse:
-        listed = None if allow is None else [{"type": "public-key", "id": one} for one in allow]
+        listed: list[Mapping[str, Any]] | None = None
+        if allow is not None:
+            listed = [{"type": "public-key", "id": one} for one in allow]
         return self.ctap.get_assertion(rp_id, HASH, listed, **{**self.signed(token), **rest})
 
     def shared_secret(self) -> tuple[Mapping[int, Any], bytes]:

@@ -8,6 +8,7 @@ from fido2.client import ClientError, PinRequiredError
 from fido2.ctap2 import ClientPin, Ctap2
 from fido2.server import Fido2Server
 from fido2.utils import websafe_decode
+from fido2.webauthn import AttestationConveyancePreference, PublicKeyCredentialRpEntity
 
 from virtual_authenticator import Gesture, profiles
 
@@ -26,9 +27,12 @@ class Trusting(AttestationVerifier):
         return self.root
 
 
+PARTY = PublicKeyCredentialRpEntity(id="example.org", name="Example")
+
+
 @pytest.fixture
 def server():
-    return Fido2Server({"id": "example.org", "name": "Example"}, attestation="direct")
+    return Fido2Server(PARTY, attestation=AttestationConveyancePreference.DIRECT)
 
 
 @pytest.fixture
@@ -85,8 +89,8 @@ def test_attestation_is_verified(ready, name):
     if key.profile.attestation != "packed-self":
         verifier = Trusting(key.attestation_authority.root)
     server = Fido2Server(
-        {"id": "example.org", "name": "Example"},
-        attestation="direct",
+        PARTY,
+        attestation=AttestationConveyancePreference.DIRECT,
         verify_attestation=verifier,
     )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 import pytest
 from fido2.ctap2 import ClientPin, Ctap2
@@ -25,7 +27,8 @@ HASH = bytes(range(32))
 @cache
 def key(shape):
     """One a shape, with a PIN and two credentials, used by all examples."""
-    authenticator = Authenticator(shape, clock=ManualClock(), seed=shape)
+    clock = ManualClock()
+    authenticator = Authenticator(shape, clock=clock, seed=shape)
     ClientPin(Ctap2(authenticator.ctap)).set_pin("2468")
     for number in (1, 2):
         authenticator.create(
@@ -39,7 +42,7 @@ def key(shape):
             "https://example.org",
             credential_id=bytes([number]) * 16,
         )
-    authenticator.clock.advance(60)  # no reset from here on: an example must not undo the next
+    clock.advance(60)  # no reset from here on: an example must not undo the next
     return authenticator
 
 
@@ -189,7 +192,7 @@ def valid_messages(shape):
         sent.append(message)
         return answer
 
-    authenticator.ctap.processor.process = recording
+    authenticator.ctap.processor.process = recording  # type: ignore[method-assign]
     ctap = Ctap2(authenticator.ctap)
     pins = ClientPin(ctap)
     pins.set_pin("2468")
@@ -203,7 +206,8 @@ def valid_messages(shape):
     agreed, secret = pins._get_shared_secret()
     salts = pins.protocol.encrypt(secret, bytes(64))
     hmac_secret = {1: agreed, 2: salts, 3: pins.protocol.authenticate(secret, salts), 4: 2}
-    rp, parameters = {"id": "example.org"}, [{"type": "public-key", "alg": -7}]
+    rp = {"id": "example.org"}
+    parameters: list[Mapping[str, Any]] = [{"type": "public-key", "alg": -7}]
     inputs = {"credProtect": 2, "hmac-secret": True, "minPinLength": True}
     for user in (b"a", b"b"):
         ctap.make_credential(

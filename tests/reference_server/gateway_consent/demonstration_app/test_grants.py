@@ -7,7 +7,7 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from oauthlib.oauth2.rfc6749.errors import InvalidGrantError
+from oauthlib.oauth2.rfc6749.errors import InvalidGrantError  # type: ignore[import-untyped]
 
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import grants
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import (
