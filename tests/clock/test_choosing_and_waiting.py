@@ -106,7 +106,7 @@ def test_another_machines_clock_gets_a_margin(monkeypatch):
 
 
 def test_a_wait_is_announced_before_it_begins(monkeypatch):
-    happened = []
+    happened: list[object] = []
     monkeypatch.setattr(waiting, "wait", lambda _: happened.append("waits"))
     clock = WaitClock(10.0)
     clock.announce = lambda seconds: happened.append(round(seconds))

@@ -76,7 +76,7 @@ def test_ours_are_registered_as_others_would_be():
 def test_ours_have_every_part(name: str):
     registered(name).check()
     for role in REQUIRED:
-        assert registered(name).part(role)
+        assert registered(name).part(role) is not None
 
 
 def test_ours_are_there_without_any_entry_point(monkeypatch: pytest.MonkeyPatch):

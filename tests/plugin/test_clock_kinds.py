@@ -183,6 +183,7 @@ def test_an_interrupt_ends_the_wait_at_once_and_leaves_nothing(pytester):
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1", MARK: mark},
     )
+    assert running.stdout is not None
     watchdog = threading.Timer(100, running.kill)
     watchdog.start()
     try:

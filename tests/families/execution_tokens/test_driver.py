@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from pytest_mcp_approval.config.settings import Settings
+from pytest_mcp_approval.families.base.driver import DriverError
 from pytest_mcp_approval.families.execution_tokens import vocabulary as words
 from pytest_mcp_approval.families.execution_tokens.corpus import NAMED, generated
-from pytest_mcp_approval.families.execution_tokens.driver import DriverError, ExecutionTokens
+from pytest_mcp_approval.families.execution_tokens.driver import ExecutionTokens
 from pytest_mcp_approval.families.execution_tokens.token_making import (
     FAULTY_SIGNING,
     Names,

@@ -9,7 +9,8 @@ import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
 from pytest_mcp_approval.config.settings import Settings, SettingsError
-from pytest_mcp_approval.families.execution_tokens.driver import DriverError, ExecutionTokens
+from pytest_mcp_approval.families.base.driver import DriverError
+from pytest_mcp_approval.families.execution_tokens.driver import ExecutionTokens
 from pytest_mcp_approval.families.execution_tokens.settings import read_table
 from pytest_mcp_approval.reference_server.execution_tokens import verifiers
 from pytest_mcp_approval.target import TargetError, open_target, parse_target
