@@ -1,0 +1,18 @@
+"""One whole honest approval. Where none succeeds, a refusal proves nothing. Knows no rule."""
+
+from __future__ import annotations
+
+from pytest_mcp_approval.families.base.driver import DriverError
+from pytest_mcp_approval.target import Target
+
+from .driver import TwoPerson
+
+
+def honest_approval(target: Target) -> str:
+    """Nothing if the action ran, else one line: the step, and what came."""
+    rule = TwoPerson(target)
+    try:
+        outcome = rule.approve(rule.request())
+    except DriverError as error:
+        return str(error)
+    return "" if outcome.executed else f"{rule.table.approve_tool}: {outcome.describe()}"

@@ -1,0 +1,18 @@
+"""What rules need of a target, beyond what the suite knows by itself (clock, restart)."""
+
+from __future__ import annotations
+
+from pytest_mcp_approval.families.base.needs import Check
+from pytest_mcp_approval.target import Target
+
+from .driver import TwoPerson
+from .vocabulary import FAMILY
+
+
+def _guessing(target: Target) -> str | None:
+    if TwoPerson(target).table.may_guess:
+        return None
+    return f"needs leave to send wrong PINs: may-guess = true in [{FAMILY}]"
+
+
+CHECKS: dict[str, Check] = {"guessing": _guessing}

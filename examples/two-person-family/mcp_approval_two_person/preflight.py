@@ -1,0 +1,36 @@
+"""Before the first verdict: does this server have the two tools, and was enough said of it?"""
+
+from __future__ import annotations
+
+from pytest_mcp_approval.config.settings import SettingsError
+from pytest_mcp_approval.families.base.preflight import NotOffered, Preflight, PreflightError
+from pytest_mcp_approval.support.text import neutralise
+from pytest_mcp_approval.target import Target
+
+from .driver import TwoPerson
+from .vocabulary import FAMILY
+
+
+def look(target: Target, found: Preflight) -> None:
+    """`NotOffered` is an error only where the user asked for this family by name: tools of these
+    names, of which the user said nothing, may be about something else."""
+    try:
+        rule = TwoPerson(target)
+    except SettingsError as error:
+        raise PreflightError(str(error)) from None
+    tools = (rule.table.request_tool, rule.table.approve_tool)
+    listed = [str(tool.get("name")) for tool in rule.session.list_tools()]
+    missing = [tool for tool in tools if tool not in listed]
+    if missing:
+        raise NotOffered(
+            f"this server has no tool {neutralise(missing[0], 40)!r}",
+            f"If it has another name, say so: request-tool, approve-tool in [{FAMILY}]",
+        )
+    for key in ("requester_pin", "approver_pin", "action"):
+        if not getattr(rule.table, key):
+            raise NotOffered(
+                f"[{FAMILY}]: got no {key.replace('_', '-')}, expected one",
+                "The suite has to be both persons, and has to know an action that is safe to run.",
+            )
+    found.say("tools", f"{tools[0]} {neutralise(rule.table.action, 40)}, then {tools[1]}")
+    found.check_clock(target.clock, lambda: rule.request().expires_at)

@@ -1,0 +1,42 @@
+"""What the scenarios are written with: honest use, dishonest use, and what is expected of both."""
+
+from __future__ import annotations
+
+from pytest_mcp_approval.catalogue import NotVerified
+from pytest_mcp_approval.families.base.driver import DriverError
+from pytest_mcp_approval.families.base.scenario import ScenarioView, Warn
+
+from .driver import ApprovalOutcome, Request, TwoPerson
+from .vocabulary import Reason, State
+
+
+class TwoPersonScenario(ScenarioView):
+    """One scenario's view of the target."""
+
+    def __init__(self, driver: TwoPerson, warn: Warn) -> None:
+        super().__init__(driver.target, warn)
+        self.driver = driver
+        self.table = driver.table
+
+    def request(self) -> Request:
+        """An honest one. If it fails, nothing here can be judged."""
+        try:
+            return self.driver.request()
+        except DriverError as error:
+            raise NotVerified(f"an honest request failed: {error}") from error
+
+    def honest(self, request: Request | None = None) -> ApprovalOutcome:
+        """The positive twin of every refusal: the second person's PIN, and nothing wrong."""
+        outcome = self.driver.approve(request or self.request())
+        if not outcome.executed:
+            raise NotVerified(f"an honest approval failed: {outcome.describe()}")
+        self.driver.served()
+        return outcome
+
+    def expect_refusal(self, outcome: ApprovalOutcome, reason: Reason, *, sent: str) -> None:
+        self.expect(
+            outcome.state == State.REFUSED and outcome.reason == reason and not outcome.executed,
+            sent=sent,
+            expected=f"a refusal for {reason}, and that nothing runs",
+            got=outcome.describe(),
+        )
