@@ -31,15 +31,9 @@ __all__ = [
 @pytest.fixture(scope="session")
 def approval_target(request: pytest.FixtureRequest) -> Iterator[Target]:
     """The server under test, started when it is first used."""
-    from .session.target_use import opened_target, settings_of
+    from .session.target_use import opened_target
 
-    settings = settings_of(request.config)
-    if not settings.targets:
-        pytest.skip(
-            "no server to test: pytest --mcp-approval-target=<server>, or target = ... in "
-            "mcp-approval.toml"
-        )
-    with opened_target(request.config, settings) as target:
+    with opened_target(request.config) as target:
         yield target
 
 
@@ -48,7 +42,7 @@ def approval_turn(approval_target: Target, request: pytest.FixtureRequest) -> It
     """The server for one test: fresh where that is possible, and nobody else's meanwhile."""
     from .session.target_use import exclusive_use
 
-    with exclusive_use(request.config, approval_target):
+    with exclusive_use(request.node, approval_target):
         yield approval_target
 
 

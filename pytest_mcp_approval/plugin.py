@@ -1,7 +1,7 @@
 """The pytest plugin's door: options, and nothing else until scenarios are asked for.
 
 Loaded by every pytest run of every environment that has this package, so it imports pytest and the
-standard library only. Where scenarios are asked for, `run` takes over.
+standard library only. Where scenarios are asked for, `session.hooks` takes over.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from .config.markers import MARKER, MAY_POISON
-from .config.options import OF_WHOLE_RUNS, OPTIONS, PREFIX, START, SettingsError
+from .config.options import OPTIONS, PREFIX, START, SettingsError
 from .fixtures import *  # noqa: F403  # pytest finds fixtures in the namespace of a plugin
 from .session.start import find_start, given_options, take_arguments
 
@@ -52,20 +52,12 @@ def pytest_configure(config: pytest.Config) -> None:
         name = f"{__package__}.families.{path.parent.name}.{path.stem}"
         config.pluginmanager.register(import_module(name), name)
     try:
-        replayed = _recall_replay(config)
         start = find_start(config)
         if start is None:
             return
-        from .config.settings import read_settings, without_target
-        from .session.run import Run
-        from .session.target_use import RUN
+        from .session.hooks import begin_run
 
-        started_in = config.invocation_params.dir
-        settings = read_settings(given_options(config), config.rootpath, started_in)
-        if not settings.targets:
-            raise SettingsError(without_target(config.rootpath, started_in))
-        ids = (replayed,) if replayed else start.ids
-        config.pluginmanager.register(Run(config, settings, ids), RUN)
+        begin_run(config, start.ids)
         take_arguments(config, start)
     except SettingsError as error:
         from .session.secrets_of_run import secrets_of_options
@@ -73,26 +65,3 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(
             secrets_of_options(given_options(config)).hide(str(error))
         ) from None
-
-
-def _recall_replay(config: pytest.Config) -> str:
-    """A finding brings its scenario and its options along; the command line comes first."""
-    name = config.getoption("mcp_approval_replay")
-    if not name:
-        return ""
-    from .config.files import file_values, settings_folder
-    from .config.report_files import existing
-    from .session.recording import replay_options
-
-    started_in = config.invocation_params.dir
-    path = existing("replay", name, started_in)
-    assert path is not None
-    own = file_values(settings_folder(config.rootpath, started_in) or config.rootpath)
-    options, scenario = replay_options(path, name, given_options(config), own)
-    asked_for = [str(word).partition("=")[0] for word in config.invocation_params.args]
-    for option in OPTIONS:
-        if option.name in OF_WHOLE_RUNS and f"{PREFIX}{option.name}" not in asked_for:
-            setattr(config.option, option.destination, None)  # from addopts, say
-        if option.name in options and not config.getoption(option.destination):
-            setattr(config.option, option.destination, options[option.name])
-    return scenario

@@ -9,7 +9,7 @@ After each check the family takes a glance (`health.glance`, a request or two). 
 approval (`health.honest_approval`) is made where the glance fails or something odd was seen in the
 check. Neither is made where nothing was sent, or an approval was the last thing that was.
 A check is accused only if honest approvals worked before it, and fail twice after it. A target that
-died or hangs is a matter of `vitals`. Knows no family.
+died or hangs is a matter of `target_health`. Knows no family, and no hooks of pytest.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ..catalogue import NotVerified, Verdict
+from ..catalogue.marking import family_of
 from ..clock import ClockError
-from ..config.markers import MARKER, MAY_POISON
 from ..config.registry import registered
 from ..config.settings import PREFIX, Settings
 from ..families.base.driver import DriverError
 from ..report.results import Evidence, ScenarioResult
 from ..support.exchanges import Exchange
-from ..support.recording import Note, Recording
+from ..support.recording import Note
 from ..support.text import neutralise
 from ..target import EffectsError, Target, TargetError
 from ..wire import Patience, StdioTransport, WireError, keeping
+from .phase import Phase
+from .target_health import TARGET_LOST
 from .worker_input import shared_file
 
-NAME = "mcp-approval-aftermath"
 _LONGEST = 300
 _LISTED = 3
 _SET_UP = ("initialize", "notifications/initialized", "server/discover", "tools/list", "effects")
@@ -57,12 +57,11 @@ class _Health:
 
 
 class Aftermath:
-    """The hooks that look at the target after each check of one run."""
+    """Looks at the target after each check of one run."""
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self.config = config
         self.settings = settings
-        self._item: pytest.Item | None = None
         self._known: dict[str, _Health | None] = {}
         """By family; None where there is none, or where an honest approval never worked."""
         self._suspects: list[str] = []
@@ -74,14 +73,10 @@ class Aftermath:
 
     # ---- before a check
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        self._item = item
-
-    def begin(self, target: Target) -> None:
+    def begin(self, item: pytest.Item, target: Target) -> None:
         """Nobody else uses the target now. The first check of a family shows that it is well."""
         target.last_sent = ""
-        family = _family_of(self._item)
+        family = family_of(item)
         if family is not None and family not in self._known:
             self._known[family] = self._first_look(family, target)
         shared = self._shared_note(target)
@@ -97,24 +92,18 @@ class Aftermath:
 
     # ---- after it
 
-    def reconsider(
-        self, result: ScenarioResult, item: pytest.Item, report: pytest.TestReport
-    ) -> ScenarioResult:
+    def reconsider(self, result: ScenarioResult, phase: Phase) -> ScenarioResult:
         """The verdict, or a failure where honest approvals fail after this check."""
-        if not isinstance(item, pytest.Function) or report.when != "call":
-            return result
-        target = item.funcargs.get("approval_turn")
-        if not isinstance(target, Target) or hasattr(report, "mcp_approval_lost"):
+        target = phase.target
+        lost = hasattr(phase.report, "mcp_approval_lost")
+        if target is None or phase.report.when != "call" or lost:
             return result
         if self._culprit:
-            return self._explained(result, report, target)
-        family = _family_of(item)
-        health = self._known.get(family) if family is not None else None
+            return self._explained(result, phase, target)
+        health = self._known.get(family_of(phase.item) or "")
         if health is None:
             return result
-        from .recording import record_of
-
-        seen = _Seen(record_of(item), target, on_a_page="approval_page" in item.fixturenames)
+        seen = _Seen(phase, target)
         if seen.nothing_was_sent:
             return result
         if seen.ended_with_an_approval:
@@ -131,9 +120,9 @@ class Aftermath:
             if problem == "" and odd:
                 self._suspects.clear()
             else:
-                self._suspects.append(item.nodeid)
+                self._suspects.append(result.scenario)
             return result
-        return self._poisoned(result, item, report, target, health, seen, problem, by_glance)
+        return self._poisoned(result, phase, target, health, seen, problem, by_glance)
 
     def _whole_look(self, health: _Health, target: Target) -> str | None:
         """Twice, the second time in a conversation of its own where there can be one."""
@@ -169,8 +158,7 @@ class Aftermath:
     def _poisoned(
         self,
         result: ScenarioResult,
-        item: pytest.Item,
-        report: pytest.TestReport,
+        phase: Phase,
         target: Target,
         health: _Health,
         seen: _Seen,
@@ -180,7 +168,7 @@ class Aftermath:
         healed = self._heal(target, health)
         # A glance after each check was well; a whole approval may have failed for longer.
         certain = by_glance or seen.had_an_approval or not self._suspects
-        suspects = [item.nodeid] if certain else [*self._suspects, item.nodeid]
+        suspects = [*([] if certain else self._suspects), result.scenario]
         self._suspects.clear()
         then = (
             "the server was restarted to go on"
@@ -188,7 +176,7 @@ class Aftermath:
             else "the server could not be restarted, and the checks after this say so"
         )
         told = {"after": _listed(suspects), "problem": problem, "healed": "yes" if healed else ""}
-        report.mcp_approval_poison = told  # type: ignore[attr-defined]  # xdist ships it
+        phase.report.mcp_approval_poison = told  # type: ignore[attr-defined]  # xdist ships it
         if not healed:
             self._culprit = f"{told['after']} ({problem})"
             shared = self._shared_note(target)
@@ -199,9 +187,9 @@ class Aftermath:
                 return result  # what it has found itself stands
             # Time that went back, or a check before this one, may be the reason.
             why = f"honest calls fail since {told['after']}: {problem}; {then}"
-            return self._not_verified(result, report, why)
+            return _not_verified(result, phase, why)
         own = result.evidence
-        report.outcome = "failed"
+        phase.report.outcome = "failed"
         evidence = Evidence(
             sent=own.sent if own else target.last_sent or seen.last_request,
             expected=f"{own.expected if own else 'any answer'}, and honest people served as before",
@@ -226,46 +214,26 @@ class Aftermath:
                 return True
         return False
 
-    def _explained(
-        self, result: ScenarioResult, report: pytest.TestReport, target: Target
-    ) -> ScenarioResult:
+    def _explained(self, result: ScenarioResult, phase: Phase, target: Target) -> ScenarioResult:
         """What is not verified on a poisoned target names the check that poisoned it."""
         if result.verdict is Verdict.PASSED and target.last_served:
             return result
         if result.verdict is not Verdict.NOT_VERIFIED or result.why.startswith("needs "):
             return result
         why = f"{result.why}; honest calls fail since {self._culprit}"
-        return self._not_verified(result, report, why)
-
-    def _not_verified(
-        self, result: ScenarioResult, report: pytest.TestReport, why: str
-    ) -> ScenarioResult:
-        report.outcome = "skipped"
-        report.longrepr = (result.scenario, 0, f"Skipped: {why}")
-        return replace(result, verdict=Verdict.NOT_VERIFIED, why=why, evidence=None)
+        return _not_verified(result, phase, why)
 
     def _shared_note(self, target: Target) -> Path | None:
         """Where workers tell each other what became of a server that they share."""
         return shared_file(self.config, "poisoned") if target.shared else None
 
-    # ---- the order, and the end
+    # ---- at the end
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Where nothing can be made well again, what may poison the server comes last."""
-        launched = self.settings.launch is not None or self.settings.reset is not None
-        if self.settings.targets[0].startswith("http") and not launched:
-            items.sort(key=lambda item: item.get_closest_marker(MAY_POISON) is not None)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def hear(self, report: pytest.TestReport) -> None:
+        """What became of a check, here or in one of xdist's workers."""
         told = getattr(report, "mcp_approval_poison", None)
         if told is not None:
             self._told.append(told)
-
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        for line in self.summary_lines():
-            terminalreporter.write_line(line, red=True)
 
     def summary_lines(self) -> list[str]:
         """One line a culprit, and what to do where the server stayed as it was."""
@@ -283,23 +251,22 @@ class Aftermath:
             )
         return lines
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self._told and session.exitstatus == pytest.ExitCode.OK:
-            from .target_health import TARGET_LOST
-
-            session.exitstatus = TARGET_LOST
+    @property
+    def exit_code(self) -> int:
+        """Of a run in which nothing failed."""
+        return TARGET_LOST if self._told else 0
 
 
 class _Seen:
     """What happened in a check, by its record."""
 
-    def __init__(self, record: Recording | None, target: Target, *, on_a_page: bool) -> None:
+    def __init__(self, phase: Phase, target: Target) -> None:
+        record = phase.record
         happenings = [] if record is None else [what for _, what in record.happenings]
         self._exchanges = [
             one for one in happenings if isinstance(one, Exchange) and one.outcome is not None
         ]
-        self._on_a_page = on_a_page
+        self._on_a_page = "approval_page" in getattr(phase.item, "fixturenames", ())
         probe = target.settings.effects or target.default_effects or ""
         self._probe = f'"{probe[5:]}"'.encode() if probe.startswith("tool:") else b""
         self._served = target.last_served
@@ -342,9 +309,9 @@ class _Seen:
         return bool(self._probe) and self._probe in one.sent.head
 
 
-def _family_of(item: pytest.Item | None) -> str | None:
-    marker = item.get_closest_marker(MARKER) if item is not None else None
-    return str(marker.args[0]).partition("/")[0] if marker is not None else None
+def _not_verified(result: ScenarioResult, phase: Phase, why: str) -> ScenarioResult:
+    phase.skip(why)
+    return replace(result, verdict=Verdict.NOT_VERIFIED, why=why, evidence=None)
 
 
 def _listed(scenarios: list[str]) -> str:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Generator, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -27,19 +27,16 @@ from ..catalogue.baseline_file import (
 )
 from ..catalogue.requirements import selected
 from ..config.settings import PREFIX, Settings, SettingsError
-from .failure_text import tell_failure
-
-if TYPE_CHECKING:
-    from ..report.results import Results, ScenarioResult
+from ..report.results import Results, ScenarioResult
+from .phase import Phase
 
 _SHOWN = 4
 
 
 class KnownFailures:
-    """The hooks of a run that has a baseline, or writes one."""
+    """The baseline that a run has, or writes."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, results: Results) -> None:
-        self.config = config
+    def __init__(self, settings: Settings, results: Results) -> None:
         self.settings = settings
         self.results = results
         self.baseline = Baseline("")
@@ -65,32 +62,33 @@ class KnownFailures:
 
     # ---- verdicts
 
-    def recognise(self, judged: ScenarioResult, report: pytest.TestReport) -> ScenarioResult:
-        """The same result, as known if the baseline has it; the report is put right with it."""
+    def recognise(self, result: ScenarioResult, phase: Phase) -> ScenarioResult:
+        """The same result, as known if the baseline has it."""
+        report = phase.report
         owed = {
-            rule: self._collected[rule] for rule in judged.rules if rule in self.baseline.entries
+            rule: self._collected[rule] for rule in result.rules if rule in self.baseline.entries
         }
         if owed:
             report.mcp_approval_owed = owed  # type: ignore[attr-defined]  # xdist ships it
-        comment = self.baseline.comment_on(judged.rules)
-        if judged.verdict is not Verdict.FAILED or comment is None:
-            return judged
+        comment = self.baseline.comment_on(result.rules)
+        if result.verdict is not Verdict.FAILED or comment is None:
+            return result
         report.outcome = "skipped"
         report.wasxfail = f"known failure: {comment}"
-        return judged.as_known(comment)
+        return result.as_known(comment)
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def hear(self, report: pytest.TestReport) -> None:
+        """What became of a check, here or in one of xdist's workers."""
         self._owed.update(getattr(report, "mcp_approval_owed", {}))
 
     # ---- at the end
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        done = yield
-        if not hasattr(self.config, "workerinput") and not self._renews_itself:
-            for stale in self.comparison().stale:
-                tell_failure(session, "baseline", stale.rule, stale.line(self.baseline.name))
-        return done
+    def stale_entries(self) -> Iterable[tuple[str, str]]:
+        """Each with a line about it; none where the very file that was read is written anew."""
+        if self.settings.baseline is None or self.settings.write_baseline == self.settings.baseline:
+            return
+        for stale in self.comparison().stale:
+            yield stale.rule, stale.line(self.baseline.name)
 
     def comparison(self) -> Comparison:
         """The entries that this run could judge, held against it."""
@@ -112,13 +110,6 @@ class KnownFailures:
 
     def _of(self, rule: str) -> list[ScenarioResult]:
         return [one for one in self.results if rule in one.rules]
-
-    @property
-    def _renews_itself(self) -> bool:
-        """Whether the very file that was read is written anew, without its stale entries."""
-        return self.settings.baseline is not None and (
-            self.settings.write_baseline == self.settings.baseline
-        )
 
     def header_line(self) -> tuple[str, str] | None:
         """What is known before the first verdict."""
@@ -145,9 +136,10 @@ class KnownFailures:
             lines.append(f"baseline  {path} written: say in each comment why the failure is known")
         return lines
 
-    def pytest_sessionfinish(self) -> None:
+    def write(self) -> None:
+        """The new one, if the user asked for it."""
         path = self.settings.write_baseline
-        if path is None or hasattr(self.config, "workerinput") or not self.results:
+        if path is None or not self.results:
             return
         failures: dict[str, str] = {}
         for one in self.results:
@@ -159,7 +151,7 @@ class KnownFailures:
         path.write_text(text, encoding="utf-8")
 
 
-def _shown(settings: Settings, path: Any) -> str:
+def _shown(settings: Settings, path: Path) -> str:
     """The file as the user would name it from where they started."""
     try:
         return str(path.relative_to(settings.directory))

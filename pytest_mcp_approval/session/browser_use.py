@@ -21,13 +21,12 @@ from ..browser.finding import find_browser
 from ..browser.pages import ApprovalPage, opened_page
 from ..browser.starting import launch, playwright_running
 from ..config.settings import NO_BROWSER, PREFIX
-from .recording import KEPT_FILES
-from .target_use import settings_of
+from .phase import KEPT_FILES
+from .state import state_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-NAME = "mcp-approval-browsing"
 _PYTEST_PLAYWRIGHT = "pytest_playwright.pytest_playwright"
 MOST_KEPT = 20
 """Failed tests of a session (of a worker) that leave something."""
@@ -36,6 +35,7 @@ EVIDENCE = Path(".mcp-approval") / "evidence"
 
 _RECORDER: pytest.StashKey[Recorder] = pytest.StashKey()
 _USES: pytest.StashKey[bool] = pytest.StashKey()
+_BROWSING: pytest.StashKey[Browsing] = pytest.StashKey()
 
 
 class Browsing:
@@ -119,24 +119,23 @@ class Browsing:
                 path.unlink(missing_ok=True)
 
     def _folder(self) -> Path | None:
-        findings = settings_of(self.config).findings
+        findings = state_of(self.config).settings.findings
         return findings.parent / EVIDENCE.name if findings is not None else None
 
 
 def browsing(config: pytest.Config) -> Browsing:
     """The session's browser plugin, registered by whoever asks first."""
-    found: Browsing | None = config.pluginmanager.getplugin(NAME)
-    if found is None:
-        found = Browsing(config)
-        config.pluginmanager.register(found, NAME)
-    return found
+    if _BROWSING not in config.stash:
+        config.stash[_BROWSING] = Browsing(config)
+        config.pluginmanager.register(config.stash[_BROWSING], "mcp-approval-browsing")
+    return config.stash[_BROWSING]
 
 
 @contextmanager
 def session_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The browser of a session: pytest-playwright's where that is loaded, else one of our own."""
     config, held = request.config, browsing(request.config)
-    named = settings_of(config).browser
+    named = state_of(config).settings.browser
     if named == NO_BROWSER:
         pytest.skip(f"needs a browser, and {PREFIX}browser={NO_BROWSER} leaves it out")
     if named is None and _has_pytest_playwright(config):

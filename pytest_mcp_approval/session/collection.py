@@ -41,21 +41,32 @@ class ScenarioFolder(pytest.Collector):
     """The scenarios of one family."""
 
     def __init__(
-        self, *, family: str, patterns: tuple[str, ...], with_page: bool, **keywords: Any
+        self,
+        *,
+        family: str,
+        ids: tuple[str, ...],
+        patterns: tuple[str, ...],
+        with_page: bool,
+        **keywords: Any,
     ) -> None:
         super().__init__(**keywords)
         self.family = family
-        self.with_page = with_page
         self.folder = registered(family).scenarios
+        self.ids = ids
         self.patterns = patterns
+        self.with_page = with_page
 
     def collect(self) -> Iterator[pytest.Module]:
         for path in sorted(self.folder.glob("test_*.py")):
-            if not self._concerns(path):
-                continue
-            yield ScenarioModule.from_parent(
-                self, path=path, nodeid=f"{ROOT}/{self.family}/{path.name}", name=path.name
-            )
+            nodeid = f"{self.nodeid}/{path.name}"
+            if self._concerns(path) and self._is_named(nodeid):
+                yield ScenarioModule.from_parent(self, path=path, nodeid=nodeid, name=path.name)
+
+    def _is_named(self, nodeid: str) -> bool:
+        """Whether an id means this file, something in it, or the whole folder."""
+        return not self.ids or any(
+            one.partition("::")[0] == nodeid or _names(one, nodeid) for one in self.ids
+        )
 
     def _concerns(self, path: Path) -> bool:
         """Whether a file has scenarios of a rule that is wanted: importing it takes far longer."""
@@ -81,6 +92,7 @@ def collect_scenarios(
         folder = ScenarioFolder.from_parent(
             session,
             family=family,
+            ids=ids,
             patterns=patterns,
             with_page=with_page,
             name=f"{ROOT}/{family}",

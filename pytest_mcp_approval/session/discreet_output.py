@@ -15,15 +15,12 @@ import pytest
 
 from ..support.secrets import Secrets, forget, hide, keep
 
-NAME = "mcp-approval-discretion"
-
 
 def be_discreet(config: pytest.Config, secrets: Secrets) -> None:
     """From now on, to the end of this session."""
     keep(secrets)
     config.add_cleanup(lambda: forget(secrets))
-    if not config.pluginmanager.hasplugin(NAME):
-        config.pluginmanager.register(Discretion(config), NAME)
+    config.pluginmanager.register(Discretion(config), "mcp-approval-discretion")
 
 
 class Discretion:

@@ -12,17 +12,16 @@ import threading
 from types import FrameType
 from typing import NoReturn
 
-import pytest
-
 _NAMES = ("SIGTERM", "SIGHUP")
 
 
 class Ending:
-    """The hooks; from the beginning of a run to its end."""
+    """From when it is made until `restore`."""
 
     def __init__(self) -> None:
         self._ours: list[int] = []
-        self._ended_by = 0
+        self.exit_code = 0
+        """As shells say it, once a signal has come."""
         if threading.current_thread() is threading.main_thread():
             for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
                 if signal.getsignal(number) is signal.SIG_DFL:
@@ -30,18 +29,11 @@ class Ending:
                     self._ours.append(number)
 
     def _end(self, number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG002
-        self._ended_by = number
-        self._restore()  # the next one ends pytest on the spot
+        self.exit_code = 128 + number
+        self.restore()  # the next one ends pytest on the spot
         raise KeyboardInterrupt(f"ended by {signal.Signals(number).name}")
 
-    def _restore(self) -> None:
+    def restore(self) -> None:
+        """Leave signals as they were."""
         while self._ours:
             signal.signal(self._ours.pop(), signal.SIG_DFL)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self._ended_by:
-            session.exitstatus = 128 + self._ended_by  # as shells say it
-
-    def pytest_unconfigure(self) -> None:
-        self._restore()

@@ -9,22 +9,17 @@ family.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
 
 import pytest
 
 from ..catalogue import Requirement, Verdict
 from ..catalogue.requirements import selected
-from ..config.markers import MARKER
 from ..config.options import PREFIX
+from ..report.results import Results, ScenarioResult
 from ..support.text import neutralise
-from ..target import Target
-from .failure_text import tell_failure
-
-if TYPE_CHECKING:
-    from ..report.results import Results
-    from .run import Run
+from .phase import Phase
+from .state import RunState
 
 NOTHING_PROVED = 10
 """pytest's exit code when no verdict can be trusted: nobody to judge, or nobody served."""
@@ -33,79 +28,68 @@ _LONGEST = 300
 
 
 class Proof:
-    """The hooks that have to do with what a run is worth."""
+    """What a run is worth."""
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    def __init__(self, state: RunState) -> None:
+        self.state = state
         self._served: set[str] = set()
         """The families in which an honest approval was seen while scenarios ran."""
 
     # ---- approvals that scenarios saw
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        report = yield
-        marker = item.get_closest_marker(MARKER)
-        target = getattr(item, "funcargs", {}).get("approval_turn")
-        if marker is not None and isinstance(target, Target) and target.last_served:
-            family = str(marker.args[0]).partition("/")[0]
-            report.mcp_approval_served = family  # type: ignore[attr-defined]  # xdist ships it
-        return report
+    def note_approval(self, result: ScenarioResult, phase: Phase) -> ScenarioResult:
+        """The report says in which family the target served an honest person."""
+        if phase.target is not None and phase.target.last_served:
+            family = phase.rules[0].family
+            phase.report.mcp_approval_served = family  # type: ignore[attr-defined]  # xdist ships
+        return result
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def hear(self, report: pytest.TestReport) -> None:
+        """What became of a check, here or in one of xdist's workers."""
         family = getattr(report, "mcp_approval_served", None)
         if family is not None:
             self._served.add(family)
 
     @property
     def nothing_was_served(self) -> bool:
-        found = self.run.found
-        return bool(self.run.results) and found is not None and not (found.approved or self._served)
+        found = self.state.found
+        return (
+            bool(self.state.results) and found is not None and not (found.approved or self._served)
+        )
 
     # ---- rules that had to be verified
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        done = yield
-        if not self.run.is_worker and not session.config.option.collectonly:
-            for name, line in self._owed():
-                tell_failure(session, "require-verified", name, line)
-        return done
-
-    def _owed(self) -> Iterable[tuple[str, str]]:
+    def owed(self) -> Iterable[tuple[str, str]]:
         """What should have been verified and was not, each with a line about it."""
-        patterns = self.run.settings.require_verified
-        judged = [rule for rule in self.run.rules() if self.run.results.verdict_of(rule.id)]
+        patterns = self.state.settings.require_verified
+        judged = [rule for rule in self.state.rules() if self.state.results.verdict_of(rule.id)]
         for pattern in patterns:
             if not any(selected(rule.id, (pattern,)) for rule in judged):
                 yield pattern, f"no rule like {pattern!r} was checked in this run"
         for rule in judged:
-            unverified = self.run.results.verdict_of(rule.id) is Verdict.NOT_VERIFIED
+            unverified = self.state.results.verdict_of(rule.id) is Verdict.NOT_VERIFIED
             if patterns and unverified and selected(rule.id, patterns):
-                yield rule.id, f"{rule.id} was not verified: {_reason(self.run.results, rule)}"
+                yield rule.id, f"{rule.id} was not verified: {_reason(self.state.results, rule)}"
 
     # ---- the end
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self.nothing_was_served and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = NOTHING_PROVED
+    @property
+    def exit_code(self) -> int:
+        """Of a run in which nothing failed."""
+        return NOTHING_PROVED if self.nothing_was_served else 0
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        hide = self.run.reporting.secrets.hide
+    def summary_lines(self) -> Iterable[tuple[str, bool]]:
+        """The last lines; the second: whether it is bad news."""
         if self.nothing_was_served:
-            terminalreporter.write_line("")
+            yield "", False
             for line in self._why_nothing_was_served():
-                terminalreporter.write_line(hide(line), red=True)
-        if self.run.results:
-            for line in proved_lines(self.run.results, self.run.rules()):
-                terminalreporter.write_line(hide(line))
+                yield self.state.secrets.hide(line), True
+        if self.state.results:
+            for line in proved_lines(self.state.results, self.state.rules()):
+                yield self.state.secrets.hide(line), False
 
     def _why_nothing_was_served(self) -> list[str]:
-        found = self.run.found
+        found = self.state.found
         reasons = dict(found.not_approved) if found is not None else {}
         lines = ["mcp-approval  no honest approval was seen, so what passed proves little:"]
         lines += [f"{'':14}{name}: {neutralise(why, _LONGEST)}" for name, why in reasons.items()]

@@ -4,14 +4,14 @@ A rule is judged by what a target answers. Where it died, hung or spoke no JSON-
 "not verified" with that reason, never passed and never failed, unless the target is well otherwise:
 it had answered requests of that kind before, and answers one again. A target that cannot be reached
 at the beginning of several checks in a row is gone, and the remaining checks say so at once. Each
-of xdist's workers finds out for itself. Knows no family.
+of xdist's workers finds out for itself. Knows no family, and no hooks of pytest.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -36,9 +36,9 @@ from ..wire import (
     WireError,
     keeping,
 )
-from .worker_input import of_worker
+from .phase import Phase
+from .worker_input import PreflightFindings
 
-NAME = "mcp-approval-vitals"
 TARGET_LOST = 11
 """pytest's exit code when nothing failed, but checks are not verified because of a lost target."""
 
@@ -69,18 +69,16 @@ class TargetGoneError(TargetError):
     """The target is not there any more, or not yet again."""
 
 
-class Vitals:
-    """The hooks that look after the target of one run."""
+class TargetHealth:
+    """Looks after the target of one run."""
 
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
-        self.config = config
+    def __init__(self, settings: Settings, found: PreflightFindings | None) -> None:
         self.settings = settings
-        self.vigil = Patience(settings.timeout)
-        found = of_worker(config)
+        self.patience = Patience(settings.timeout)
         if found is not None:
-            self.vigil.answered |= set(found.answered)
+            self.patience.answered |= set(found.answered)
             samples = found.samples.items()
-            self.vigil.samples |= {kind: body.encode("latin-1") for kind, body in samples}
+            self.patience.samples |= {kind: body.encode("latin-1") for kind, body in samples}
         self.gone = ""
         self._target: Target | None = None
         self._shaken = False
@@ -90,11 +88,6 @@ class Vitals:
         self._lost: list[dict[str, Any]] = []
         """What the reports say, here or from xdist's workers."""
 
-    @contextlib.contextmanager
-    def during_preflight(self) -> Iterator[None]:
-        with keeping(self.vigil):
-            yield
-
     # ---- around each check
 
     @contextlib.contextmanager
@@ -103,14 +96,14 @@ class Vitals:
         if self.gone:
             raise TargetGoneError(self.gone)
         self._target = target
-        self.vigil.begin()
-        with keeping(self.vigil):
+        self.patience.begin()
+        with keeping(self.patience):
             if self._shaken:
                 self._come_back(target)
             try:
                 yield
             finally:
-                if self.vigil.last is not None and self.vigil.last.broken_off:
+                if self.patience.last is not None and self.patience.last.broken_off:
                     # The next check meets a server that was started or reached anew.
                     self._shaken = True
                     target.stop()
@@ -143,41 +136,39 @@ class Vitals:
 
     # ---- what a check is worth
 
-    def reconsider(
-        self, result: ScenarioResult, call: pytest.CallInfo[Any], report: pytest.TestReport
-    ) -> ScenarioResult:
+    def reconsider(self, result: ScenarioResult, phase: Phase) -> ScenarioResult:
         """The verdict, or "not verified" where the target did not stay to be judged."""
-        error = call.excinfo.value if call.excinfo is not None else None
+        error = phase.error
         if isinstance(error, EffectsError):
             # Where the target itself broke off first, the probe only came to feel it.
-            first = next(iter(self.vigil.troubles), None)
+            first = next(iter(self.patience.troubles), None)
             if first is not None and first.broken_off and first.kind != "effects":
-                return self._lose(result, report, first.line)
-            return self._lose(result, report, result.why)
+                return self._lose(result, phase, first.line)
+            return self._lose(result, phase, result.why)
         if isinstance(error, (WireError, TargetError)):
             self._shaken = True
-            return self._lose(result, report, result.why)
+            return self._lose(result, phase, result.why)
         line = self._not_judged(result.verdict)
         if line:
-            return self._lose(result, report, line)
+            return self._lose(result, phase, line)
         if result.verdict is not Verdict.NOT_VERIFIED:
             self._lost_in_a_row = 0
         return result
 
     def _not_judged(self, verdict: Verdict) -> str:
         """Why a verdict says nothing about the rule; empty if it stands."""
-        vigil = self.vigil
-        troubles = [one for one in vigil.troubles if not one.abandoned]
+        patience = self.patience
+        troubles = [one for one in patience.troubles if not one.abandoned]
         if not troubles:
             return ""
         first = troubles[0]
         if verdict in (Verdict.NOT_VERIFIED, Verdict.HARNESS_ERROR):
             # It may be for another reason, if the target went on to answer.
-            broken_off = any(one.broken_off for one in troubles) or vigil.last is not None
-            ours = broken_off or first.kind not in vigil.answered
+            broken_off = any(one.broken_off for one in troubles) or patience.last is not None
+            ours = broken_off or first.kind not in patience.answered
             return first.line if ours or verdict is Verdict.HARNESS_ERROR else ""
         for trouble in troubles:
-            if trouble.kind not in vigil.answered or trouble.curtailed or trouble.not_now:
+            if trouble.kind not in patience.answered or trouble.curtailed or trouble.not_now:
                 return trouble.line
             if trouble.broken_off:
                 # This may well be how it breaks the rule. Or it just happened to go now.
@@ -201,29 +192,29 @@ class Vitals:
             problem = self._open_for_repeat(target)
             if problem:
                 return problem
-            reply = target.session().exchange(_once_more(trouble, target.session()), self._patience)
-            if self.vigil.last is None or not self.vigil.last.broken_off:
+            reply = target.session().exchange(_once_more(trouble, target.session()), self._again)
+            if self.patience.last is None or not self.patience.last.broken_off:
                 return f"asked the very same again, it did not break off: {reply.describe()}"
         problem = self._open_for_repeat(target)
-        sample = self.vigil.samples.get(trouble.kind)
+        sample = self.patience.samples.get(trouble.kind)
         if problem or sample is None:
             return problem
         asked = read_json(sample)
-        reply = target.session().call(asked["method"], asked.get("params"), deadline=self._patience)
+        reply = target.session().call(asked["method"], asked.get("params"), deadline=self._again)
         return "" if reply.answered else f"{trouble.kind}: {reply.describe()}"
 
     def _open_for_repeat(self, target: Target) -> str:
-        self.vigil.begin()
+        self.patience.begin()
         problem = self._open(target)
         if problem is not None:
             self._shaken = True
         return "" if problem is None else str(problem)
 
     @property
-    def _patience(self) -> float:
-        return min(_AGAIN_SECONDS, self.vigil.timeout)
+    def _again(self) -> float:
+        return min(_AGAIN_SECONDS, self.patience.timeout)
 
-    def _lose(self, result: ScenarioResult, report: pytest.TestReport, why: str) -> ScenarioResult:
+    def _lose(self, result: ScenarioResult, phase: Phase, why: str) -> ScenarioResult:
         why = hide(why)  # it travels with the report, and is printed at the end
         self._lost_in_a_row += 1
         if self._lost_in_a_row >= _LOST_CHECKS and not self.gone:
@@ -231,33 +222,18 @@ class Vitals:
             self.gone = (
                 f"{who} broke off in {_LOST_CHECKS} checks in a row, in the last one at {why}"
             )
-        report.outcome = "skipped"
-        report.longrepr = (result.scenario, 0, f"Skipped: {why}")
+        phase.skip(why)
         lost = {"line": why, "gone": self.gone, "rules": list(result.rules)}
-        report.mcp_approval_lost = lost  # type: ignore[attr-defined]  # xdist ships it
+        phase.report.mcp_approval_lost = lost  # type: ignore[attr-defined]  # xdist ships it
         return replace(result, verdict=Verdict.NOT_VERIFIED, why=why, evidence=None)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, call: pytest.CallInfo[Any]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        report = yield
-        error = call.excinfo.value if call.excinfo is not None else None
-        if isinstance(error, TargetGoneError) and report.outcome == "failed":
-            report.longrepr = str(error)  # a user's own test: the place in our code helps nobody
-        return report
 
     # ---- at the end
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def hear(self, report: pytest.TestReport) -> None:
+        """What became of a check, here or in one of xdist's workers."""
         lost = getattr(report, "mcp_approval_lost", None)
         if lost is not None:
             self._lost.append(lost)
-
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        for line in self.summary_lines():
-            terminalreporter.write_line(line, red=True)
 
     def summary_lines(self) -> list[str]:
         """One line says what is wrong, the others what it means and what to do."""
@@ -287,10 +263,10 @@ class Vitals:
             lines.append(_ADVICE[kind])
         return ["", lines[0], *(f"{'':14}{line}" for line in lines[1:])]
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self._lost and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = TARGET_LOST
+    @property
+    def exit_code(self) -> int:
+        """Of a run in which nothing failed."""
+        return TARGET_LOST if self._lost else 0
 
 
 def _on_its_way(error: Exception) -> bool:

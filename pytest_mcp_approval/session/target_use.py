@@ -1,8 +1,7 @@
-"""The target in a pytest session: its settings, opened once, and one test's turn on it.
+"""The target in a pytest session: opened once, and one test's turn on it.
 
-Works for scenarios and for tests of the user's own, which may run without any scenario: then the
-target is what the options or the settings file name, and nothing of it is read before it is asked
-for. Knows no verdicts.
+Works for scenarios and for tests of the user's own, which may run without any scenario. Knows no
+verdicts.
 """
 
 from __future__ import annotations
@@ -13,51 +12,27 @@ from dataclasses import replace
 
 import pytest
 
+from ..catalogue.marking import family_of
 from ..clock import NoClock, WaitClock
-from ..config.settings import Settings, SettingsError, read_settings
-from ..target import Target, check_launch, open_target, parse_target
-from .aftermath import NAME as AFTERMATH
-from .discreet_output import be_discreet
-from .secrets_of_run import secrets_of, secrets_of_options
-from .start import given_options
-from .target_health import NAME as VITALS
-from .target_health import Vitals
+from ..target import Target, open_target
+from .state import RunState, state_of
+from .target_health import TargetGoneError
 from .worker_input import shared_file
 
-RUN = "mcp-approval-run"
-"""The plugin of a run with scenarios."""
 _WORTH_A_LINE = 1.0
 """Seconds; a shorter wait is not noticed."""
-_SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
-
-
-def settings_of(config: pytest.Config) -> Settings:
-    """Of this session; without a target where nobody names one. Wrong ones fail the test."""
-    run = config.pluginmanager.getplugin(RUN)
-    if run is not None:
-        settings: Settings = run.settings
-        return settings
-    if _SETTINGS not in config.stash:
-        started_in = config.invocation_params.dir
-        try:
-            settings = read_settings(given_options(config), config.rootpath, started_in)
-            for text in settings.targets:
-                parse_target(text)
-            if settings.targets:
-                check_launch(settings, workers=hasattr(config, "workerinput"))
-        except SettingsError as error:
-            hidden = secrets_of_options(given_options(config)).hide(str(error))
-            pytest.fail(hidden, pytrace=False)
-        be_discreet(config, secrets_of(settings))
-        config.stash[_SETTINGS] = settings
-    return config.stash[_SETTINGS]
 
 
 @contextlib.contextmanager
-def opened_target(config: pytest.Config, settings: Settings) -> Iterator[Target]:
+def opened_target(config: pytest.Config) -> Iterator[Target]:
     """The first target; the others are its replicas."""
-    run = config.pluginmanager.getplugin(RUN)
-    found = run.found if run is not None else None
+    state = state_of(config)
+    settings, found = state.settings, state.found
+    if not settings.targets:
+        pytest.skip(
+            "no server to test: pytest --mcp-approval-target=<server>, or target = ... in "
+            "mcp-approval.toml"
+        )
     if found is not None and found.effects_doubt:
         settings = replace(settings, effects_doubt=found.effects_doubt)
     target = open_target(settings.targets[0], settings)
@@ -85,12 +60,11 @@ def _announce_wait(config: pytest.Config, seconds: float) -> None:
 
 
 @contextlib.contextmanager
-def exclusive_use(config: pytest.Config, target: Target) -> Iterator[None]:
+def exclusive_use(item: pytest.Item, target: Target) -> Iterator[None]:
     """For one test: a fresh target where that is possible, and nobody else meanwhile."""
-    with _lock(config, target), _vitals(config, target).watching(target):
-        aftermath = config.pluginmanager.getplugin(AFTERMATH)
-        if aftermath is not None:
-            aftermath.begin(target)
+    state = state_of(item.config)
+    with _lock(item.config, target), _watched(state, item, target):
+        state.aftermath.begin(item, target)
         if target.can_reset or target.settings.reset:
             target.reset()
         try:
@@ -99,12 +73,16 @@ def exclusive_use(config: pytest.Config, target: Target) -> Iterator[None]:
             target.clock.release()
 
 
-def _vitals(config: pytest.Config, target: Target) -> Vitals:
-    found: Vitals | None = config.pluginmanager.getplugin(VITALS)
-    if found is None:
-        found = Vitals(config, target.settings)
-        config.pluginmanager.register(found, VITALS)
-    return found
+@contextlib.contextmanager
+def _watched(state: RunState, item: pytest.Item, target: Target) -> Iterator[None]:
+    try:
+        with state.health.watching(target):
+            yield
+    except TargetGoneError as error:
+        if family_of(item) is not None:
+            raise
+        # A user's own test: the place in our code helps nobody.
+        pytest.fail(str(error), pytrace=False)
 
 
 @contextlib.contextmanager

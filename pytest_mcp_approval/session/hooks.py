@@ -1,0 +1,260 @@
+"""A run of scenarios inside pytest: every hook of it, and the verdict steps in their order.
+
+What happens in a hook is done by the parts that stand in `RunHooks.__init__`; they know each other
+only by the state that they share. Knows no family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from ..catalogue import Requirement, Verdict, catalogue, families
+from ..catalogue.marking import rules_of
+from ..catalogue.requirements import selected
+from ..config.markers import MARKER, MAY_POISON
+from ..config.settings import PREFIX, SettingsError, without_target
+from ..report.results import ScenarioResult
+from ..report.terminal import colour_of, header_lines, summary_lines
+from ..support.guard import TemporaryFolder
+from ..support.nearest import expected, meant
+from ..wire import keeping
+from .baseline import KnownFailures
+from .collection import collect_scenarios
+from .ending import Ending
+from .failure_text import FailureText, tell_failure
+from .judging import blank_result, downgrade_should, judge, tell_pytest
+from .phase import Phase, Step, recorded
+from .proof import NOTHING_PROVED, Proof
+from .recording import RunRecord
+from .running_again import recall_replay
+from .state import RunState, make_state
+from .terminal_summary import FailuresByCause
+from .worker_input import WORKER_FOLDER, WORKER_INPUT, PreflightFindings
+
+_LETTERS = {
+    Verdict.KNOWN: ("known", "k", ("KNOWN", {"yellow": True})),
+    Verdict.WARNING: ("warned", "w", ("WARNING", {"yellow": True})),
+    Verdict.NOT_VERIFIED: ("not verified", "n", ("NOT VERIFIED", {"yellow": True})),
+    Verdict.NOT_APPLICABLE: ("not applicable", "-", ("NOT APPLICABLE", {"cyan": True})),
+}
+
+
+def begin_run(config: pytest.Config, ids: tuple[str, ...]) -> None:
+    """Scenarios were asked for: these, or all. Raises `SettingsError`."""
+    given, replayed = recall_replay(config)
+    state = make_state(config, given, (replayed,) if replayed else ids)
+    if not state.settings.targets:
+        raise SettingsError(without_target(config.rootpath, config.invocation_params.dir))
+    check_names(state)
+    config.pluginmanager.register(RunHooks(state), "mcp-approval-run")
+
+
+class RunHooks:
+    """The hooks of one run."""
+
+    def __init__(self, state: RunState) -> None:
+        self.state = state
+        self.health, self.aftermath = state.health, state.aftermath
+        self.known = KnownFailures(state.settings, state.results)
+        self.proof = Proof(state)
+        self.record = RunRecord(state)
+        self.by_cause = FailuresByCause(state.config)
+        state.config.pluginmanager.register(self.by_cause, "mcp-approval-failures-by-cause")
+        self.ending = Ending()
+        self.steps: tuple[Step, ...] = (
+            judge,
+            self.health.reconsider,
+            *(() if state.settings.strict else (downgrade_should,)),
+            self.aftermath.reconsider,
+            self.known.recognise,
+            self.proof.note_approval,
+            self.record.complete,
+            tell_pytest,
+        )
+        """From what a scenario raised to what the run says of it; each takes the result of the one
+        before it."""
+        self._workers_folder: TemporaryFolder | None = None
+
+    # ---- before the first verdict
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        state, patience, hide = self.state, self.health.patience, self.state.secrets.hide
+        if state.is_worker or state.config.option.collectonly:
+            return
+        from .preflight import PreflightError, preflight
+
+        try:
+            with keeping(patience):
+                found = preflight(state.settings, state.wanted_families)
+        except PreflightError as error:
+            reporter = state.config.pluginmanager.getplugin("terminalreporter")
+            for line in hide(str(error)).splitlines():
+                reporter.write_line(line, red=True)
+            pytest.exit("nothing was judged", returncode=NOTHING_PROVED)
+        state.header = [(name, hide(value)) for name, value in found.lines]
+        if known := self.known.header_line():
+            state.header.append(known)
+        state.found = PreflightFindings(
+            offered=tuple(found.offered),
+            with_page=found.with_page,
+            clock_stuck=found.clock_stuck,
+            approved=tuple(found.approved),
+            not_approved={name: hide(why) for name, why in found.not_approved.items()},
+            effects_doubt=found.effects_doubt,
+            answered=tuple(sorted(patience.answered)),
+            samples={kind: body.decode("latin-1") for kind, body in patience.samples.items()},
+        )
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """xdist's, after our session start and before a worker is started."""
+        if self.state.found is not None:
+            node.workerinput[WORKER_INPUT] = self.state.found.to_json()
+        if self._workers_folder is None:
+            self._workers_folder = TemporaryFolder()
+        node.workerinput[WORKER_FOLDER] = self._workers_folder.name
+
+    def pytest_report_header(self) -> list[str]:
+        return header_lines(self.state.header)
+
+    # ---- collection
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> Generator[None, None, None]:
+        state, settings = self.state, self.state.settings
+        left_out: list[pytest.Item] = []
+        for item in collect_scenarios(
+            session, state.wanted_families, state.ids, settings.select, with_page=state.with_page
+        ):
+            rules = rules_of(item)
+            item.user_properties += [(MARKER, rule.id) for rule in rules]
+            if not state.ids:  # with ids, whole rules may have been cut in parts
+                self.known.collected(rules)
+            chosen = any(selected(rule.id, settings.select) for rule in rules)
+            (items if chosen else left_out).append(item)
+        if left_out:
+            state.config.hook.pytest_deselected(items=left_out)
+        yield
+        launched = settings.launch is not None or settings.reset is not None
+        if settings.targets[0].startswith("http") and not launched:
+            # Where nothing can be made well again, what may poison the server comes last.
+            items.sort(key=lambda item: item.get_closest_marker(MAY_POISON) is not None)
+
+    # ---- verdicts
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        return (yield from recorded(item))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        return (yield from recorded(item))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        rules = rules_of(item)
+        if rules:
+            phase = Phase(item, call, report, rules)
+            result = blank_result(phase)
+            if result is not None:
+                for step in self.steps:
+                    result = step(result, phase)
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
+        found = getattr(report, "mcp_approval", None)
+        if found is None or report.when not in ("call", "setup"):
+            return None
+        return _LETTERS.get(Verdict(found["verdict"]))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        found = getattr(report, "mcp_approval", None)
+        if found is not None:
+            result = ScenarioResult.from_json(found)
+            self.state.results.add(result)
+            if result.evidence is not None and isinstance(report.longrepr, str):
+                # Here, not where it was made: on its way from a worker only the text survives.
+                report.longrepr = FailureText(report.longrepr, result.headline)
+        for part in (self.health, self.aftermath, self.known, self.proof):
+            part.hear(report)
+
+    # ---- at the end
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        done = yield
+        if not self.state.is_worker and not session.config.option.collectonly:
+            for rule, line in self.known.stale_entries():
+                tell_failure(session, "baseline", rule, line)
+            for rule, line in self.proof.owed():
+                tell_failure(session, "require-verified", rule, line)
+        return done
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if not self.state.is_worker:
+            self.record.write(session)
+            self.known.write()
+        codes = [part.exit_code for part in (self.health, self.aftermath, self.proof)]
+        if self.ending.exit_code:
+            session.exitstatus = self.ending.exit_code
+        elif session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = next(filter(None, codes), pytest.ExitCode.OK)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        self.by_cause.hand_back()
+        if self.state.results:
+            width = min(120, max(80, terminalreporter._tw.fullwidth))
+            verbose = self.state.config.option.verbose > 0
+            for line in summary_lines(self.record.report, width=width, verbose=verbose):
+                terminalreporter.write_line(line, **colour_of(line))
+            for line in self.known.notes():
+                terminalreporter.write_line(line)
+        for line, wrong in self.record.lines:
+            terminalreporter.write_line(line, red=wrong)
+        for line in (*self.aftermath.summary_lines(), *self.health.summary_lines()):
+            terminalreporter.write_line(line, red=True)
+        for line, wrong in self.proof.summary_lines():
+            terminalreporter.write_line(line, red=wrong)
+
+    def pytest_unconfigure(self) -> None:
+        self.ending.restore()
+        if self._workers_folder is not None:
+            self._workers_folder.cleanup()
+
+
+def check_names(state: RunState) -> None:
+    """Families and rules that the user named have to be there: others were mistyped."""
+    settings = state.settings
+    for family in settings.families:
+        if family not in families():
+            raise SettingsError(f"{PREFIX}family: got {family!r}, {expected(family, families())}")
+    if state.is_worker:  # the controller has done so, with all rules there are
+        return
+    # Those that bind a client too: a rule that is not judged here is no typo.
+    known = [rule for name in state.families for rule in catalogue(name)]
+    _check_patterns("select", settings.select, known)
+    _check_patterns("require-verified", settings.require_verified, known)
+
+
+def _check_patterns(option: str, patterns: tuple[str, ...], known: list[Requirement]) -> None:
+    for pattern in patterns:
+        if not any(selected(rule.id, (pattern,)) for rule in known):
+            names = [name for rule in known for name in (rule.id, rule.name)]
+            raise SettingsError(
+                f"{PREFIX}{option}: got {pattern!r}, which is no rule's id"
+                f"{meant(pattern.rstrip('*'), names, alike=0.75)}; ids look like "
+                "sep2672/4.8-11-counter, and * stands for anything"
+            )

@@ -1,0 +1,81 @@
+"""The first verdict on a scenario, by what it raised, and what its rule's level makes of it.
+
+What the target's health, the user's baseline and the reports make of it are steps of their own
+(`hooks` has the list). Knows no family.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ..browser import BrowserError
+from ..catalogue import Finding, NotApplicable, NotVerified, Verdict
+from ..catalogue.marking import WARNINGS
+from ..clock import ClockError
+from ..families.base.driver import DriverError
+from ..report.results import ScenarioResult
+from ..target import EffectsError, TargetError
+from ..wire import WireError
+from .phase import Phase
+
+_OF_THE_TARGET = (BrowserError, ClockError, DriverError, EffectsError, TargetError, WireError)
+"""The target's doing, or its page's (as are Playwright's own errors): nothing was judged."""
+_LONGEST_PLAUSIBLE = 3600.0
+
+
+def blank_result(phase: Phase) -> ScenarioResult | None:
+    """What the steps begin with; None for a phase that says nothing."""
+    if phase.error is None and phase.report.when != "call":
+        return None
+    seconds = phase.call.duration
+    return ScenarioResult(
+        rules=tuple(rule.id for rule in phase.rules),
+        scenario=phase.item.nodeid,
+        verdict=Verdict.PASSED,
+        # A clock that was moved in this process (freezegun) moves pytest's stopwatch too.
+        seconds=seconds if 0 <= seconds < _LONGEST_PLAUSIBLE else 0.0,
+    )
+
+
+def judge(result: ScenarioResult, phase: Phase) -> ScenarioResult:
+    """What the scenario says itself."""
+    error = phase.error
+    if error is None:
+        warnings = phase.item.stash.get(WARNINGS, [])
+        return result.with_verdict(Verdict.WARNING, "; ".join(warnings)) if warnings else result
+    if isinstance(error, Finding):
+        return result.with_finding(error)
+    if isinstance(error, NotApplicable):
+        return result.with_verdict(Verdict.NOT_APPLICABLE, str(error.msg))
+    if isinstance(error, NotVerified):
+        unseen = result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
+        return replace(unseen, minor=error.minor)
+    if isinstance(error, pytest.skip.Exception):
+        return result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
+    if isinstance(error, _OF_THE_TARGET) or type(error).__module__.startswith("playwright."):
+        phase.skip(str(error))
+        return result.with_verdict(Verdict.NOT_VERIFIED, str(error))
+    return result.with_verdict(Verdict.HARNESS_ERROR, f"{type(error).__name__}: {error}")
+
+
+def downgrade_should(result: ScenarioResult, phase: Phase) -> ScenarioResult:
+    """A SHOULD that is broken is a warning, unless the user is strict."""
+    binding = any(rule.level == "MUST" for rule in phase.rules)
+    if result.verdict is Verdict.FAILED and not binding:
+        return result.as_warning()
+    return result
+
+
+def tell_pytest(result: ScenarioResult, phase: Phase) -> ScenarioResult:
+    """The last step: pytest's report says the same, and takes the result along (xdist ships it)."""
+    report = phase.report
+    if result.verdict is Verdict.WARNING:
+        report.outcome, report.longrepr = "passed", None
+    elif result.evidence is not None:
+        report.longrepr = result.as_text(phase.rules[0])
+    report.mcp_approval = result.to_json()  # type: ignore[attr-defined]
+    # On the item, so that JUnit's XML, which is written at teardown, has it too.
+    phase.item.user_properties.append(("mcp_approval_verdict", str(result.verdict)))
+    return result

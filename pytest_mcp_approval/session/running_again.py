@@ -1,0 +1,118 @@
+"""How a run, or one finding of it, is run again: the commands under findings, and replays.
+
+What a finding may bring along, and what the user has to say again, is `config.replay`'s to know.
+Knows no verdicts.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ..config.files import file_values, settings_folder
+from ..config.options import OF_WHOLE_RUNS, OPTIONS, PREFIX, START, SettingsError
+from ..config.replay import options_of_finding, said_again
+from ..config.report_files import existing
+from ..report.replay import Finding, ReplayError, read_finding
+from ..support.secrets import Secrets
+from .secrets_of_run import secrets_of_options
+from .start import given_options
+from .state import RunState
+
+_NOT_REPEATED = frozenset(
+    {
+        *("baseline", "compare", "findings", "replay", "report", "require-verified", "select"),
+        "write-baseline",
+    }
+)
+"""Options that say what is left behind, not what is judged."""
+_DRAWN = frozenset({"header-from", "environment-from"})
+"""Options that name secrets by their places. A finding of somebody else's must not have them read
+and sent to where it says, so findings bring none along."""
+_WITHHELD = {"header": "NAME: VALUE", "environment": "NAME=VALUE"}
+"""Options with secrets: what stands for them in a command."""
+_OF_FINDINGS = {option.name for option in OPTIONS} - _NOT_REPEATED - _DRAWN - set(_WITHHELD)
+
+
+def command_of(config: pytest.Config, given: Mapping[str, Any]) -> str:
+    """pytest with the options of this run that are ours, without what narrows it or is secret."""
+    kept = [START] if config.getoption("mcp_approval") else []
+    for option in OPTIONS:
+        value = given[option.name]
+        if not value or option.name in _NOT_REPEATED:
+            continue
+        if option.name in _WITHHELD:
+            kept.append(f"{PREFIX}{option.name}={_WITHHELD[option.name]}")
+        elif option.flag:
+            kept.append(f"{PREFIX}{option.name}")
+        else:
+            values = value if isinstance(value, list) else [value]
+            kept += [f"{PREFIX}{option.name}={one}" for one in values]
+    return shlex.join(["pytest", *kept])
+
+
+def options_to_keep(given: Mapping[str, Any], secrets: Secrets) -> dict[str, Any]:
+    """The options of this run, as a replay needs them."""
+    kept = {name: value for name, value in given.items() if value and name in _OF_FINDINGS}
+    return {name: secrets.hide_all(value) for name, value in kept.items()}
+
+
+def replay_command(state: RunState, file: str) -> str:
+    """The command that replays the finding in this file."""
+    settings = state.settings
+    assert settings.findings is not None
+    path = os.path.relpath(settings.findings / file, settings.directory)
+    kept = options_to_keep(state.given, state.secrets)
+    repeated = said_again(kept, with_headers=bool(settings.headers))
+    return shlex.join(["pytest", f"{PREFIX}replay={path}", *repeated])
+
+
+def recall_replay(config: pytest.Config) -> tuple[dict[str, Any], str]:
+    """The options of this run, with what a finding brings along if it is a replay, and the
+    scenario of that finding. What the command line says comes first."""
+    given, name = given_options(config), config.getoption("mcp_approval_replay")
+    if not name:
+        return given, ""
+    started_in = config.invocation_params.dir
+    path = existing("replay", name, started_in)
+    assert path is not None
+    own = file_values(settings_folder(config.rootpath, started_in) or config.rootpath)
+    try:
+        finding = read_finding(path, name)
+    except ReplayError as error:
+        raise SettingsError(f"{PREFIX}replay: {error}") from None
+    kept = {k: v for k, v in finding.options.items() if k in _OF_FINDINGS}
+    hide = secrets_of_options({**own, **given}).hide_all
+    brought = options_of_finding(name, kept, given, own, hide)
+    asked_for = [str(word).partition("=")[0] for word in config.invocation_params.args]
+    for option in OF_WHOLE_RUNS:
+        if f"{PREFIX}{option}" not in asked_for:
+            given[option] = None  # from addopts, say
+    return given | {k: v for k, v in brought.items() if not given[k]}, finding.scenario
+
+
+def finding_to_replay(state: RunState) -> Finding | None:
+    """Read again, for what it says; a replay without the token that the run had would find
+    something else."""
+    settings = state.settings
+    if settings.replay is None:
+        return None
+    name = os.path.relpath(settings.replay, settings.directory)
+    try:
+        finding = read_finding(settings.replay, name)
+    except ReplayError as error:
+        raise SettingsError(f"{PREFIX}replay: {error}") from None
+    for option, given in (("header", settings.headers), ("environment", settings.environment)):
+        known = {one.lower() for one in given}
+        for withheld in finding.withheld.get(option, ()):
+            if withheld.lower() not in known:
+                form = _WITHHELD[option].replace("NAME", withheld)
+                raise SettingsError(
+                    f"{PREFIX}replay: the run had {option} {withheld!r}, whose value is not kept: "
+                    f"add {PREFIX}{option}='{form}', or {PREFIX}{option}-from"
+                )
+    return finding

@@ -1,0 +1,113 @@
+"""The state of a session with a target: one object, which everybody who needs it is given.
+
+A run of scenarios makes it when pytest is configured; tests of the user's own, without any
+scenario, when they first ask for the server. Knows no hooks, and none of the parts that only judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from ..catalogue import Requirement, catalogue, families
+from ..catalogue.requirements import selected
+from ..config.settings import NO_BROWSER, Settings, SettingsError, read_settings
+from ..report.results import Results
+from ..support.secrets import Secrets
+from ..target import check_launch, parse_target
+from .aftermath import Aftermath
+from .discreet_output import be_discreet
+from .secrets_of_run import secrets_of, secrets_of_options
+from .start import given_options
+from .target_health import TargetHealth
+from .worker_input import PreflightFindings, of_worker
+
+_STATE: pytest.StashKey[RunState] = pytest.StashKey()
+
+
+@dataclass
+class RunState:
+    """What a session knows, and what it has found out."""
+
+    config: pytest.Config
+    settings: Settings
+    given: Mapping[str, Any]
+    """The options of the command line, by name; in a replay with those of the finding."""
+    ids: tuple[str, ...]
+    """Of the scenarios that were asked for; none: all."""
+    secrets: Secrets
+    found: PreflightFindings | None
+    """None before the preflight, and where there is none."""
+    results: Results
+    health: TargetHealth
+    aftermath: Aftermath
+    header: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def is_worker(self) -> bool:
+        return hasattr(self.config, "workerinput")
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Those that the user named; else those that the preflight found; before it, all."""
+        found = self.found.offered if self.found is not None else ()
+        return self.settings.families or found or families()
+
+    @property
+    def wanted_families(self) -> list[str]:
+        """Those of which some rule was asked for: nothing else is looked for, or imported."""
+        named = {one.split("/")[1] for one in self.ids if one.count("/")}
+        wanted = {rule.family for rule in self.rules() if selected(rule.id, self.settings.select)}
+        return [name for name in self.families if name in wanted and (not named or name in named)]
+
+    @property
+    def with_page(self) -> bool:
+        """Whether scenarios on a page are run; before the preflight nobody knows, so they are."""
+        if self.settings.browser == NO_BROWSER:
+            return False
+        return self.found is None or self.found.with_page
+
+    def rules(self) -> list[Requirement]:
+        """The rules of the chosen families that bind a server; where there is a page, a client."""
+        parties = ("server", "client") if self.with_page else ("server",)
+        return [rule for name in self.families for rule in catalogue(name) if rule.party in parties]
+
+
+def make_state(
+    config: pytest.Config, given: Mapping[str, Any], ids: tuple[str, ...] = ()
+) -> RunState:
+    """From here on nothing secret is shown. Raises `SettingsError`."""
+    settings = read_settings(given, config.rootpath, config.invocation_params.dir)
+    for text in settings.targets:
+        parse_target(text)
+    found, is_worker = of_worker(config), hasattr(config, "workerinput")
+    if settings.targets:
+        check_launch(settings, workers=is_worker or config.getoption("dist", "no") != "no")
+    secrets = secrets_of(settings)
+    be_discreet(config, secrets)
+    state = config.stash[_STATE] = RunState(
+        config=config,
+        settings=settings,
+        given=given,
+        ids=ids,
+        secrets=secrets,
+        found=found,
+        results=Results(strict=settings.strict),
+        health=TargetHealth(settings, found),
+        aftermath=Aftermath(config, settings),
+    )
+    return state
+
+
+def state_of(config: pytest.Config) -> RunState:
+    """For fixtures; without a target where nobody names one. Wrong settings fail the test."""
+    if _STATE not in config.stash:
+        given = given_options(config)
+        try:
+            make_state(config, given)
+        except SettingsError as error:
+            pytest.fail(secrets_of_options(given).hide(str(error)), pytrace=False)
+    return config.stash[_STATE]
