@@ -1,7 +1,7 @@
 """A recorded conversation as plain JSON text: bounded, without secrets, ready to travel.
 
-Bytes stay what they were: text where they are UTF-8, base64 where not. What they mean is found out
-when somebody looks (explaining.js). Knows no family.
+Bytes stay what they were: text where they are UTF-8, base64 where not. What a step means is said by
+its family (`families.base.decoder`), in two short lines. Knows no family.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..families.base.decoder import Meaning, decode
 from ..support.exchanges import Excerpt, Exchange
 from ..support.recording import Note, Recording
 from ..support.secrets import Secrets
@@ -22,19 +23,29 @@ KEPT_IN_ALL = 128 * 1024
 KEPT_OF_A_PASS = 32 * 1024
 """Bytes of one scenario's messages, where all is well."""
 _KEPT_OF_A_DETAIL = 500
+_LOOKED = "looked"
+"""What the effects probe notes when it was read."""
 
 
-def conversation_text(recording: Recording, secrets: Secrets, *, passed: bool) -> str:
-    """The steps of a scenario, as the text of a JSON object."""
+def conversation_text(
+    recording: Recording, secrets: Secrets, *, passed: bool, family: str = ""
+) -> str:
+    """The steps of a scenario of that family, as the text of a JSON object."""
     happenings = recording.happenings
     entries = [what for _, what in happenings if isinstance(what, Exchange)]
     limit = _fair_limit(entries, KEPT_OF_A_PASS if passed else KEPT_IN_ALL)
+    callers: dict[str, str] = {}
+
+    def meaning(exchange: Exchange) -> Meaning:
+        return decode(family, exchange, secrets.hide_bytes, callers)
+
     steps = [
-        _exchange(at - recording.began, what, limit, secrets)
+        _exchange(at - recording.began, what, limit, secrets, meaning(what))
         if isinstance(what, Exchange)
         else _noted(at - recording.began, what, secrets)
         for at, what in happenings
     ]
+    _say_what_ran(steps)
     told: dict[str, Any] = {"steps": steps}
     if recording.left_out:
         told["leftOut"] = {"after": recording.gap, "steps": recording.left_out}
@@ -54,15 +65,21 @@ def _fair_limit(entries: Sequence[Exchange], budget: int) -> int:
     return KEPT_OF_A_MESSAGE
 
 
-def _exchange(at: float, entry: Exchange, limit: int, secrets: Secrets) -> dict[str, Any]:
+def _exchange(
+    at: float, entry: Exchange, limit: int, secrets: Secrets, meaning: Meaning
+) -> dict[str, Any]:
     step: dict[str, Any] = {
         "kind": "exchange" if entry.outcome is not None else "overheard",
         "at": round(at, 4),
         "seconds": round(entry.seconds, 4),
         "method": secrets.beginning(entry.method, _KEPT_OF_A_DETAIL),
+        "asked": meaning.asked,
         "sent": body(entry.sent, limit, secrets),
         "received": body(entry.received, limit, secrets),
     }
+    if meaning.answered:
+        step["answered"] = meaning.answered
+        step["refused"] = meaning.refused
     if entry.outcome is not None:
         step["outcome"] = entry.outcome
     if entry.detail:
@@ -110,6 +127,27 @@ def _noted(at: float, note: Note, secrets: Secrets) -> dict[str, Any]:
         "what": note.what,
         "details": secrets.hide_all(details),
     }
+
+
+def _say_what_ran(steps: Iterable[dict[str, Any]]) -> None:
+    """Of each look at the effects: whether something ran since the one before."""
+    before: dict[str, Any] | None = None
+    for step in steps:
+        if step["kind"] != "effects" or step["what"] != _LOOKED:
+            continue
+        now = step["details"]
+        seen = now.get("count", now.get("digest"))
+        step["asked"] = f"effects so far: {seen}" if before is None else _ran_between(before, now)
+        before = now
+
+
+def _ran_between(before: dict[str, Any], now: dict[str, Any]) -> str:
+    if before.get("digest") == now.get("digest"):
+        return "nothing ran: the effects are as before"
+    counts = before.get("count"), now.get("count")
+    if all(isinstance(one, int) for one in counts):
+        return f"it ran: the effects went from {counts[0]} to {counts[1]}"
+    return "it ran: the effects changed"
 
 
 def _plain(value: Any) -> Any:

@@ -1,13 +1,13 @@
-// What the steps of a conversation mean, found out when somebody looks. Knows JSON-RPC and MCP's
-// envelope, and no family by name.
+// What the steps of a conversation show: labels, which the suite has found out when it recorded them,
+// and parts, which are taken apart when somebody looks. Knows JSON-RPC, and no family by name.
 "use strict";
 
-// ---- what a step says. Each family may have a script of its own (families/<family>/decoding.js):
-//   explainers.<family> = { exchange(method, request, answer) -> { request, answer, parts }, ceremony(response) -> parts }
+// ---- the parts of a step. A family may have a script of its own (families/<family>/decoding.js):
+//   explainers.<family> = { exchange(method, request, answer) -> parts, ceremony(response) -> parts }
 // where a part is { title, side: "sent" | "received", rows: () => [[name, value], ...] }.
 
 const explainers = {};
-const LONGEST_LABEL = 90;
+const LONGEST_LABEL = 140;
 
 const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -71,27 +71,22 @@ function move(details) {
 
 function explain(step, family) {
   const own = Object.hasOwn(explainers, family) ? explainers[family] : undefined;
-  const attempt = (act) => { try { return act() ?? {}; } catch { return {}; } };
+  const attempt = (act) => { try { return act(); } catch { return undefined; } };
   if (step.kind === "clock") return { ask: move(step.details) };
-  if (step.kind === "effects") return { ask: `effects: ${step.details.count ?? step.details.digest}` };
+  if (step.kind === "effects") return { ask: short(step.asked ?? `${step.what}: ${step.details.said ?? ""}`) };
   if (step.kind === "page") return { ask: short(step.what) };
   if (step.kind === "authenticator") {
     const faults = [step.details.faults ?? []].flat();
     const answer = [step.what, ...faults.map((fault) => `fault ${fault}`)].join(", ");
-    const parts = attempt(() => ({ parts: own?.ceremony(step.details.response) })).parts;
+    const parts = attempt(() => own?.ceremony(step.details.response));
     return { ask: step.what === "registered" ? "create a credential" : "sign", answer: short(answer), tone: faults.length ? "fault" : "plain", parts };
   }
-  const [request, answer] = [messageIn(step.sent), messageIn(step.received)];
-  const found = attempt(() => own?.exchange(step.method, request, answer));
-  const error = answer?.error;
-  const plain = error ? `${error.code} ${error.message}` : step.outcome ?? "";
-  const isError = error !== undefined || answer?.result?.isError === true;
   const answered = ["a result", "an error"].includes(step.outcome);
   const name = step.method || (step.kind === "overheard" ? "a message of its own accord" : `${step.sent.bytes} bytes`);
   return {
-    ask: short(found.request ? `${name} ${found.request}` : name),
-    answer: short(String(found.answer ?? plain)),
-    tone: answered ? (isError ? "error" : "result") : ["accepted", undefined].includes(step.outcome) ? "plain" : "none",
-    parts: found.parts,
+    ask: short(step.asked || name),
+    answer: short(step.answered ?? step.outcome ?? ""),
+    tone: answered ? (step.refused ? "error" : "result") : ["accepted", undefined].includes(step.outcome) ? "plain" : "none",
+    parts: attempt(() => own?.exchange(step.method, messageIn(step.sent), messageIn(step.received))),
   };
 }

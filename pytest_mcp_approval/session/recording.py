@@ -65,7 +65,8 @@ class RunRecord:
         taken, text = phase.record, ""
         if taken is not None:
             passed = result.verdict is Verdict.PASSED
-            text = conversation_text(taken, secrets, passed=passed)
+            family = phase.rules[0].family
+            text = conversation_text(taken, secrets, passed=passed, family=family)
             phase.drop_record()
         place, line = _location(item)
         complete = replace(

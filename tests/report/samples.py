@@ -91,7 +91,7 @@ def real_conversation() -> str:
         assert approval.call(request, evidence).executed
         assert approval.call(request, evidence).refused_because("challenge_consumed")
         target.clock.advance(61)
-        return conversation_text(recorded, Secrets(), passed=False)
+        return conversation_text(recorded, Secrets(), passed=False, family="sep2672")
     finally:
         recording.end()
         target.close()

@@ -136,7 +136,7 @@ def many(of: str) -> list[ScenarioResult]:
         if of == "large answers":
             text = "".join(noise.choices("abcdefghijklmnopqrstuvwxyz", k=2_000)) * 8
             return samples.steps(*(samples.exchange(text, text[::-1]) for _ in range(4)))
-        return samples.real_conversation().replace("2026", str(number))
+        return samples.real_conversation().replace("2026-", f"{number}-")
 
     return [
         samples.finding(

@@ -89,7 +89,7 @@ def test_a_conversation_is_drawn_and_taken_apart(page_of):
     for said in (
         "client to server: approval/enroll/begin",
         "authenticator to client: registered",
-        "server to client: -32001 challenge_consumed",
+        "server to client: refused: challenge_consumed",
         "clock to server: +61 s",
     ):
         assert any(arrow.startswith(said) for arrow in arrows), arrows

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...support.json_reading import JsonError, read_json
+from ...support.recording import note
 from ...support.text import neutralise
 from ...target import Target
 from ...wire import Outcome, Reply, StdioTransport, race
@@ -34,7 +35,7 @@ from .people import (
     told_person_for,
 )
 from .settings import BROWSER, IN_A_DIALOG, SafeTool, Table, filled, read_table, safe_tools
-from .vocabulary import FAMILY, Choice, split_tool_name
+from .vocabulary import CHOICE_NAMES, FAMILY, Choice, split_tool_name
 
 _TOOL = "tool:"
 
@@ -279,6 +280,8 @@ class GatewayConsent(Driver):
         be remembered, with one that is made for it.
         """
         choice = Choice(choice)
+        kept = ", and the decision is remembered" if remember else ", for now"
+        note("page", f"the person decides: {CHOICE_NAMES[choice]}{kept}")
         if not self.asks_in_dialogs:
             self.person.decide(asked, choice, remember=remember)
             return

@@ -117,18 +117,16 @@ explainers.sep2672 = (() => {
   const METHODS = {
     "approval/enroll/begin": (params, result) => {
       const options = result?.options;
-      if (!options) return {};
+      if (!options) return [];
       const rows = () => [
         ["rp", text(options.rp)], ["user", text(options.user)], ...halves(options.challenge),
         ["algorithms", (options.pubKeyCredParams ?? []).map((one) => algorithm(one?.alg)).join(", ")],
         ...["attestation", "authenticatorSelection", "excludeCredentials", "timeout"]
           .filter((name) => options[name] !== undefined).map((name) => [name, text(options[name])]),
       ];
-      return { answer: "creation options", parts: [{ title: "creation options", side: "received", rows }] };
+      return [{ title: "creation options", side: "received", rows }];
     },
-    "approval/enroll/finish": (params, result) => ({
-      request: "a registration", answer: result?.success === true ? "enrolled" : undefined, parts: response(params?.response),
-    }),
+    "approval/enroll/finish": (params) => response(params?.response),
     "approval/challenge/create": (params, result) => {
       const parts = [call("call to approve", params?.toolName, params?.arguments)];
       const options = result?.requestOptions;
@@ -141,33 +139,23 @@ explainers.sep2672 = (() => {
         ];
         parts.push({ title: "challenge", side: "received", rows });
       }
-      return { request: `for ${text(params?.toolName)}`, answer: options ? "a challenge" : undefined, parts };
+      return parts;
     },
-    "tools/call": (params, result) => {
+    "tools/call": (params) => {
       const evidence = params?._meta?.[META_KEY];
-      const answer = result === undefined ? undefined : result?.isError === true ? "the tool's own error" : "a result";
-      if (evidence === undefined) return { request: text(params?.name), answer };
+      if (evidence === undefined) return [];
       const rows = ["method", "challengeId"].map((name) => [name, text(evidence?.[name])]);
-      return {
-        request: `${text(params?.name)}, with evidence`,
-        answer,
-        parts: [call("call", params?.name, params?.arguments), { title: "evidence", side: "sent", rows: () => rows }, ...response(evidence?.response)],
-      };
+      return [call("call", params?.name, params?.arguments), { title: "evidence", side: "sent", rows: () => rows }, ...response(evidence?.response)];
     },
     "tools/list": (params, result) => {
       const tools = Array.isArray(result?.tools) ? result.tools : [];
       const rows = tools.map((tool) => [text(tool?.name), tool?._meta?.[META_KEY] === undefined ? "plain" : `gated ${text(tool._meta[META_KEY])}`]);
-      return { answer: `${tools.length} tools`, parts: [{ title: "tools", side: "received", rows: () => rows }] };
+      return [{ title: "tools", side: "received", rows: () => rows }];
     },
   };
 
   return {
-    exchange(method, request, answer) {
-      const explained = METHODS[method]?.(request?.params, answer?.result) ?? {};
-      const reason = answer?.error?.data?.reason;
-      if (reason !== undefined) explained.answer = `${text(answer.error.code)} ${text(reason)}`;
-      return explained;
-    },
+    exchange: (method, request, answer) => METHODS[method]?.(request?.params, answer?.result),
     ceremony: (given) => response(given),
   };
 })();
