@@ -120,9 +120,15 @@ def test_its_rules_are_judged_and_pass(ran: dict[str, Ran], place: Path):
     }
 
 
-def test_its_decoder_is_in_the_report(ran: dict[str, Ran], place: Path):
-    assert ran["whole"].code == 0, ran["whole"].text
-    assert "explainers.two_person = {" in (place / "user" / "r.html").read_text(encoding="utf-8")
+def test_its_decoder_says_what_the_steps_mean(ran: dict[str, Ran], place: Path):
+    assert ran["broken"].code == 1, ran["broken"].text
+    [finding] = (place / "user" / ".mcp-approval" / "findings").glob("*.json")
+    steps = json.loads(finding.read_text(encoding="utf-8"))["conversation"]["steps"]
+    told = [(step.get("asked", ""), step.get("answered", "")) for step in steps]
+    assert any(
+        asked.startswith("tools/call approve: request ") and answered == "done"
+        for asked, answered in told
+    ), told
 
 
 def test_its_scenarios_are_listed_by_stable_names(ran: dict[str, Ran]):

@@ -268,7 +268,8 @@ def exchange(sent: Any, received: Any, method: str = "tools/call") -> Exchange:
     bodies = [
         one if isinstance(one, bytes) else json.dumps(one).encode() for one in (sent, received)
     ]
-    return Exchange("", method, *map(Excerpt.of, bodies), "a result", "", 200, (), (), 0.0, 0.0)
+    asked, answered = map(Excerpt.of, bodies)
+    return Exchange("", method, asked, answered, "a result", "", 200, (), (), 0.0, 0.0)
 
 
 ODD = [None, True, 7, 1e300, "", "\x1b[31m\u202e" * 80, [], [[]], {}, {"": {}}, "[" * 500, "{}"]

@@ -11,7 +11,6 @@ may be missing or of another type. Knows MCP's envelope and no family by name.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from ...config.registry import FamilyError, registered
 from ...support.exchanges import Exchange
 from ...support.json_reading import JsonError, read_json
 from ...support.text import neutralise
@@ -152,13 +152,10 @@ def _plain(message: DecodedMessage) -> Meaning:
 
 @cache
 def _decoder_of(family: str) -> Decoder | None:
-    if not family.isidentifier():
-        return None
-    name = f"pytest_mcp_approval.families.{family}.decoder"
     try:
-        found: Decoder = importlib.import_module(name).decode
-    except ModuleNotFoundError:
-        return None
+        found: Decoder = registered(family).part("decoder").decode
+    except (FamilyError, AttributeError):
+        return None  # a family need not have one
     return found
 
 
