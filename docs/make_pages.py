@@ -10,8 +10,9 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-from pytest_mcp_approval.catalogue import catalogue, families
+from pytest_mcp_approval.catalogue import catalogue
 from pytest_mcp_approval.catalogue.requirements import Catalogue, covered
+from pytest_mcp_approval.config.registry import built_in
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent
@@ -47,6 +48,27 @@ def rules_page(family: str) -> str:
     return "\n".join([*lines, ""])
 
 
+def rules_index() -> str:
+    """Where the rules of each family are."""
+    lines = [
+        "# The rules of every family",
+        NOTE,
+        "",
+        "Each page has the rules of one family, and how its document is read where it is unclear.",
+        "",
+        "| family | document | rules | MUST |",
+        "|---|---|---|---|",
+    ]
+    for family in built_in():
+        rules = catalogue(family)
+        musts = sum(rule.level == "MUST" for rule in rules)
+        lines.append(
+            f"| [{family}](rules-{family}.md) | {cell(rules.document)} | {len(rules)} | {musts} |"
+        )
+    more = "A package of your own can bring another: [how to add a family](how-to-add-a-family.md)."
+    return "\n".join([*lines, "", more, ""])
+
+
 def _parties(rules: Catalogue) -> str:
     """Whom the rules bind, and which of them are judged."""
     servers = [rule for rule in rules if rule.party == "server"]
@@ -77,7 +99,7 @@ def kill_matrix_page() -> str:
         "|---|---|---|---|",
     ]
     by_module = sorted(MUTANTS.values(), key=lambda one: one.module)  # whoever was imported first
-    for family in families():
+    for family in built_in():
         for rule in catalogue(family):
             for one in by_module:
                 if one.kills == rule.id:
@@ -95,8 +117,11 @@ def cell(text: str) -> str:
 
 def pages() -> dict[Path, str]:
     """What each page should say."""
-    written = {FOLDER / "kill-matrix.md": kill_matrix_page()}
-    for family in families():
+    written = {
+        FOLDER / "kill-matrix.md": kill_matrix_page(),
+        FOLDER / "rules.md": rules_index(),
+    }
+    for family in built_in():
         written[FOLDER / f"rules-{family}.md"] = rules_page(family)
     return written
 

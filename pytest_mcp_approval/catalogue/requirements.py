@@ -101,7 +101,7 @@ def read_catalogue(family: str, path: Path) -> Catalogue:
     """The rules of a file; `FamilyError` is one line with the file and the key."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-        _check(data, _KEYS)
+        _check(data, FILE_KEYS)
         if data["family"] != family:
             raise _wrong("family", data["family"], repr(family))
     except OSError as error:
@@ -158,13 +158,13 @@ def _rows(value: Any) -> bool:
 
 _Keys = Mapping[str, tuple[bool, Callable[[Any], bool], str]]
 """By key: whether it must be there, what its value may be, and that in words."""
-_KEYS: _Keys = {
+FILE_KEYS: _Keys = {
     "family": (True, _text, "text"),
     "document": (True, _text, "text"),
     "readings": (False, _texts, "a list of texts"),
     "requirement": (True, _rows, "[[requirement]] tables"),
 }
-_RULE_KEYS: _Keys = {
+RULE_KEYS: _Keys = {
     "id": (True, lambda value: _text(value) and bool(_ID.fullmatch(value)), "an id"),
     "level": (True, lambda value: value in _LEVELS, f"one of {', '.join(_LEVELS)}"),
     "party": (False, lambda value: value in _PARTIES, f"one of {', '.join(_PARTIES)}"),
@@ -185,7 +185,7 @@ def _check(table: Mapping[str, Any], keys: _Keys) -> None:
 
 
 def _requirement(family: str, document: str, row: Mapping[str, Any]) -> Requirement:
-    _check(row, _RULE_KEYS)
+    _check(row, RULE_KEYS)
     return Requirement(
         id=f"{family}/{row['id']}",
         family=family,

@@ -44,6 +44,10 @@ class Family:
     distribution: str
     """Who brings it, for example `mcp-approval-two-person 0.1.0`."""
 
+    @property
+    def built_in(self) -> bool:
+        return self.distribution == _OURS
+
     @cached_property
     def folder(self) -> Path:
         """Where its package is. The package itself is not imported for that."""
@@ -58,7 +62,7 @@ class Family:
     @cached_property
     def scenarios(self) -> Path:
         """The folder of its rules and scenarios."""
-        if self.distribution == _OURS:
+        if self.built_in:
             return _scenarios() / self.name
         if not (self.folder / "scenarios" / RULES).is_file():
             raise self.broken(f"it has no scenarios/{RULES} in {self.folder}")
@@ -85,13 +89,18 @@ class Family:
                 raise self.broken(f"it has no module {role}.py")
 
     def broken(self, why: str) -> FamilyError:
-        advice = "" if self.distribution == _OURS else f"; without it: {PREFIX}family=NAME"
+        advice = "" if self.built_in else f"; without it: {PREFIX}family=NAME"
         return FamilyError(f"family {self.name} of {self.distribution}: {why}{advice}")
 
 
 def families() -> tuple[str, ...]:
     """The names of all families."""
     return tuple(_all())
+
+
+def built_in() -> tuple[str, ...]:
+    """The names of those that come with the suite."""
+    return tuple(name for name, family in _all().items() if family.built_in)
 
 
 def registered(name: str) -> Family:
@@ -108,7 +117,7 @@ def _all() -> Mapping[str, Family]:
     found = {name: Family(name, f"pytest_mcp_approval.families.{name}", _OURS) for name in ours}
     for point in entry_points(group=GROUP):
         known = found.get(point.name)
-        if known is not None and known.distribution == _OURS and known.package == point.value:
+        if known is not None and known.built_in and known.package == point.value:
             continue
         given = Family(point.name, point.value, _distribution(point))
         if known is not None:

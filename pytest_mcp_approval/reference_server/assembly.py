@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from .sep2672.extension import Sep2672Extension
@@ -12,21 +16,16 @@ from .server.extension import Backing, Extension, ExtensionParts
 from .server.mcp_server import ReferenceServer
 
 
-def default_extensions() -> dict[str, type[Extension]]:
-    """What the reference server has of each family, by its name."""
-    from .confirmation_tokens.extension import ConfirmationExtension
-    from .execution_tokens.extension import ExecutionExtension
-    from .gateway_consent.extension import GatewayExtension
-    from .prepare_confirm.extension import PrepareConfirmExtension
-
-    extensions: tuple[type[Extension], ...] = (
-        Sep2672Extension,
-        ConfirmationExtension,
-        ExecutionExtension,
-        GatewayExtension,
-        PrepareConfirmExtension,
-    )
-    return {extension.family: extension for extension in extensions}
+@cache
+def default_extensions() -> Mapping[str, type[Extension]]:
+    """What the reference server has of each family, by its name: the one in its folder."""
+    found: dict[str, type[Extension]] = {Sep2672Extension.family: Sep2672Extension}
+    for path in sorted(Path(__file__).parent.glob("*/extension.py")):
+        name = path.parent.name
+        for one in vars(import_module(f"{__package__}.{name}.extension")).values():
+            if isinstance(one, type) and issubclass(one, Extension) and one is not Extension:
+                found[name] = one
+    return MappingProxyType(found)
 
 
 def build(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_mcp_approval.catalogue import UnknownRequirementError, catalogue, families
+from pytest_mcp_approval.catalogue import UnknownRequirementError, catalogue
 from pytest_mcp_approval.catalogue.requirements import named_in, read_catalogue, selected
-from pytest_mcp_approval.config.registry import FamilyError, registered
+from pytest_mcp_approval.config.registry import FamilyError, built_in, registered
 
 
 def ids_in(path: Path) -> set[str]:
@@ -23,7 +23,7 @@ def ids_in(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("family", families())
+@pytest.mark.parametrize("family", built_in())
 def test_every_server_rule_has_a_scenario_and_every_scenario_a_rule(family: str):
     named = set[str]()
     for path in registered(family).scenarios.glob("test_*.py"):
@@ -33,7 +33,7 @@ def test_every_server_rule_has_a_scenario_and_every_scenario_a_rule(family: str)
     assert {rule.id for rule in rules if rule.party == "server"} - named == set()
 
 
-@pytest.mark.parametrize("family", families())
+@pytest.mark.parametrize("family", built_in())
 def test_every_scenario_is_tied_to_a_rule(family: str):
     for path in registered(family).scenarios.glob("test_*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -54,7 +54,7 @@ def test_a_rule_says_where_it_stands():
 
 
 def test_every_rule_is_one_line_of_words():
-    for family in families():
+    for family in built_in():
         for rule in catalogue(family):
             assert "\n" not in rule.rule
             assert 10 < len(rule.rule) < 100, rule.id

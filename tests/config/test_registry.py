@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from pytest_mcp_approval.config import registry
-from pytest_mcp_approval.config.registry import GROUP, REQUIRED, FamilyError, families, registered
+from pytest_mcp_approval.config.registry import (
+    GROUP,
+    REQUIRED,
+    FamilyError,
+    built_in,
+    families,
+    registered,
+)
+from pytest_mcp_approval.reference_server.assembly import default_extensions
 
 ROOT = Path(__file__).parents[2]
 Bring = Callable[..., Path]
@@ -68,20 +76,26 @@ def broken(act: Callable[[], object]) -> str:
 
 def test_ours_are_registered_as_others_would_be():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["entry-points"][GROUP] == {name: registered(name).package for name in families()}
-    assert len(families()) >= 5
+    assert project["entry-points"][GROUP] == {name: registered(name).package for name in built_in()}
+    assert len(built_in()) >= 5
 
 
-@pytest.mark.parametrize("name", families())
+def test_each_of_ours_has_a_healthy_server_and_broken_ones():
+    assert set(default_extensions()) == set(built_in())
+    mutants = {path.parent.name for path in (ROOT / "tests" / "mutants").glob("*/*.py")}
+    assert mutants == set(built_in())
+
+
+@pytest.mark.parametrize("name", built_in())
 def test_ours_have_every_part(name: str):
     registered(name).check()
     for role in REQUIRED:
-        assert registered(name).part(role) is not None
+        registered(name).part(role)
 
 
 def test_ours_are_there_without_any_entry_point(monkeypatch: pytest.MonkeyPatch):
     """In a bare checkout."""
-    before = families()
+    before = built_in()
     monkeypatch.setattr(registry, "entry_points", lambda **_: [])
     registry._all.cache_clear()
     assert families() == before
@@ -95,6 +109,7 @@ def test_ours_are_there_without_any_entry_point(monkeypatch: pytest.MonkeyPatch)
 def test_a_family_of_another_distribution_is_one_of_them(bring: Bring):
     package = bring()
     assert "borrowed" in families()
+    assert "borrowed" not in built_in()
     found = registered("borrowed")
     found.check()
     assert (found.distribution, found.folder) == ("others-1 1.1", package)

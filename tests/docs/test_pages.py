@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from docs.make_pages import pages
+from pytest_mcp_approval.catalogue.requirements import FILE_KEYS, RULE_KEYS
+from pytest_mcp_approval.config.registry import GROUP, REQUIRED
 from virtual_authenticator import profiles
 from virtual_authenticator.faults import FAULTS
 
@@ -25,8 +27,18 @@ def test_the_authenticators_page_names_every_fault_and_profile():
     assert missing == []
 
 
+def test_the_page_on_families_names_every_part_and_key():
+    page = (DOCS / "how-to-add-a-family.md").read_text(encoding="utf-8")
+    parts = [f"`{role}.py`" for role in REQUIRED] + [
+        f"`{name}(" for name in REQUIRED.values() if name
+    ]
+    keys = [f"`{key}`" for key in (*FILE_KEYS, *RULE_KEYS) if key != "requirement"]
+    assert [word for word in (*parts, *keys, GROUP) if word not in page] == []
+
+
 def test_links_between_pages_lead_somewhere():
     root = DOCS.parent
-    for page in [*DOCS.glob("*.md"), root / "README.md", root / "CHANGELOG.md"]:
+    others = [root / "README.md", root / "CHANGELOG.md", *root.glob("examples/*/README.md")]
+    for page in [*DOCS.glob("*.md"), *others]:
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name}: {link}"

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from pytest_mcp_approval.catalogue import Verdict, catalogue, families
+from pytest_mcp_approval.catalogue import Verdict, catalogue
 from pytest_mcp_approval.catalogue.requirements import covered
-from pytest_mcp_approval.config.registry import registered
+from pytest_mcp_approval.config.registry import built_in, registered
 from tests.inner_browser import shared_browser
 from tests.inner_runs import Verdicts, bare_options
 from tests.mutants.finders import PROPERTY, TriedFirst, finders
@@ -65,7 +65,7 @@ def test_a_broken_server_is_found_out(
 
 
 def test_every_rule_that_is_judged_has_a_mutant():
-    owed = {rule.id for name in families() for rule in catalogue(name) if rule.id in covered(name)}
+    owed = {rule.id for name in built_in() for rule in catalogue(name) if rule.id in covered(name)}
     killed = {mutant.kills for mutant in MUTANTS.values()}
     assert killed - owed == set(), "a mutant names no rule"
     assert owed - killed == set(), "rules without a mutant"
