@@ -52,11 +52,13 @@ $(STAMP): requirements/development.txt pyproject.toml
 	@report=$$($(BIN)/python -m pip --disable-pip-version-check check 2>&1) || { echo "$$report" >&2; exit 1; }
 	@touch $@
 
-lint: $(STAMP) ## Check style and formatting
+lint: $(STAMP) ## Check style, formatting and layers
 	@echo "lint: checking the code with ruff"
 	@$(BIN)/ruff check --quiet .
 	@echo "lint: checking the formatting with ruff"
 	@$(BIN)/ruff format --quiet --check . || { echo "lint: make format puts this right" >&2; exit 1; }
+	@echo "lint: checking the layers with import-linter"
+	@report=$$($(BIN)/lint-imports --no-logo --no-cache 2>&1) || { echo "$$report" >&2; exit 1; }
 
 types: $(STAMP) ## Check types
 	@echo "types: checking with mypy"

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from .errors import NoBrowserError
 
+NPM_VERSION = "149.0.0"
+"""Of the package that `installing` takes a browser from."""
 VARIABLE = "MCP_APPROVAL_BROWSER"
 OPTION = "--mcp-approval-browser"
 INSTALL_HINT = "python -m pytest_mcp_approval.browser install"
@@ -70,8 +72,6 @@ def cache_folder() -> Path:
 
 def fetched_program() -> Path:
     """The program of the npm package, once it is unpacked."""
-    from .installing import NPM_VERSION
-
     return cache_folder() / f"chromium-{NPM_VERSION}" / "chromium"
 
 

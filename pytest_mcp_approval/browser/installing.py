@@ -24,9 +24,9 @@ from typing import Any
 from ..support.command import CommandError, run_command
 from ..support.text import last_lines
 from .errors import NoBrowserError
-from .finding import OPTION, VARIABLE, fetched_program, find_browser
+from .finding import NPM_VERSION, OPTION, VARIABLE, fetched_program, find_browser
 
-NPM_PACKAGE, NPM_VERSION = "@sparticuz/chromium", "149.0.0"
+NPM_PACKAGE = "@sparticuz/chromium"
 NPM_HASH = (
     "2NECBVKlUA9xIUXb4fT8OoGKdAJs+I2tNYscO8FwcxCKCWA7FmpPI0fdVxGJoIJglrFZYn+4YEJqChq4rdrxQg=="
 )

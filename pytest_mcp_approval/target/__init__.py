@@ -4,7 +4,8 @@ from .effects import Effects, EffectsError, EffectsProbe, examine
 from .effects_watch import EffectsWatch
 from .errors import TargetError
 from .grammar import TargetSpec, check_launch, parse_target
-from .targets import Target, open_target
+from .opening import open_target
+from .targets import Target
 
 __all__ = [
     "Effects",

@@ -75,8 +75,8 @@ class ReferenceTarget(Target):
         self,
         spec: TargetSpec,
         settings: Settings,
-        *,
         build: Callable[..., ReferenceServer] = build,
+        *,
         sibling: ReferenceTarget | None = None,
         extension_settings: ExtensionSettings | None = None,
     ) -> None:

@@ -7,25 +7,19 @@ do it says, with the option that would help. Knows no family.
 from __future__ import annotations
 
 import contextlib
-import importlib
-import inspect
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..clock import NOT_STARTED, ClockControl, ClockError, FrozenClock, NoClock, choose_clock
+from ..clock import NOT_STARTED, ClockControl, ClockError, NoClock, choose_clock
 from ..config.launch import longest_wait
 from ..config.settings import PREFIX, Settings
 from ..support.command import CommandError, run_command
 from ..support.connection import is_loopback
-from ..support.guard import TemporaryFolder
 from ..wire import (
     HttpTransport,
-    InProcessTransport,
     NothingAnsweredError,
     Session,
     Transport,
@@ -241,99 +235,4 @@ class HttpTarget(Target):
 
     def replica(self) -> Target | None:
         others = [text for text in self.settings.targets if text != self.spec.text]
-        return open_target(others[0], self.settings) if others else None
-
-
-class PythonTarget(Target):
-    """An ASGI application (or an MCP server object) of the user's, in this process."""
-
-    can_restart = True
-
-    def __init__(self, spec: TargetSpec, settings: Settings, factory: Any) -> None:
-        super().__init__(spec, settings)
-        self._factory = factory
-        # As {state} is to a command: a factory that takes `state` gets a folder for it, which is
-        # kept over restarts and which a twin does not share.
-        self._state = _state_for(factory)
-        self.clock = self.choose_clock(FrozenClock)
-
-    def make_transport(self) -> Transport:
-        try:
-            made = self._factory(state=Path(self._state.name)) if self._state else self._factory()
-            # The SDK's server objects make their application themselves.
-            app = made.streamable_http_app() if hasattr(made, "streamable_http_app") else made
-        except Exception as error:
-            raise TargetError(f"{self.spec.text}: the factory failed: {error!r}") from error
-        return InProcessTransport(app, headers=dict(self.settings.headers))
-
-    def restart(self) -> None:
-        self.stop()
-
-    def renew(self) -> None:
-        self.restart()
-        if self._state is not None:
-            self._state.cleanup()
-            self._state = _state_for(self._factory)
-
-    def twin(self) -> Target | None:
-        return type(self)(self.spec, self.settings, self._factory)
-
-    def close(self) -> None:
-        super().close()
-        if self._state is not None:
-            self._state.cleanup()
-
-
-def _state_for(factory: Any) -> TemporaryFolder | None:
-    try:
-        takes_it = "state" in inspect.signature(factory).parameters
-    except (TypeError, ValueError):  # no callable, or one without a signature
-        return None
-    return TemporaryFolder("state") if takes_it else None
-
-
-def open_target(text: str, settings: Settings) -> Target:
-    """The target of that name. Nothing is started before it is spoken to."""
-    spec = parse_target(text)
-    if spec.kind == "http" and settings.launch is None:
-        return HttpTarget(spec, settings)
-    if spec.kind in ("http", "stdio"):
-        from .started import LaunchedTarget, StdioTarget
-
-        return (LaunchedTarget if spec.kind == "http" else StdioTarget)(spec, settings)
-    if spec.kind in ("command", "verifier"):
-        from .verifiers import CallableTarget, CommandTarget
-
-        return (CommandTarget if spec.kind == "command" else CallableTarget)(spec, settings)
-    if spec.kind == "python":
-        factory = load_factory(spec, settings)
-        if not getattr(factory, "mcp_approval_reference", False):
-            return PythonTarget(spec, settings, factory)
-    # The reference server needs packages that a user of the suite may not have.
-    try:
-        from .reference import ReferenceStdioTarget, ReferenceTarget
-    except ModuleNotFoundError as error:
-        raise TargetError(
-            f"the reference server needs {error.name!r}: "
-            "pip install 'pytest-mcp-approval[reference]'"
-        ) from None
-    if spec.kind == "python":
-        return ReferenceTarget(spec, settings, build=factory)
-    if spec.transport == "stdio":
-        return ReferenceStdioTarget(spec, settings)
-    return ReferenceTarget(spec, settings)
-
-
-def load_factory(spec: TargetSpec, settings: Settings) -> Any:
-    """What `python:<module>:<factory>` names."""
-    directory = str(settings.directory)
-    if directory not in sys.path:
-        sys.path.insert(0, directory)
-    try:
-        return getattr(importlib.import_module(spec.module), spec.factory)
-    except ModuleNotFoundError as error:
-        raise TargetError(f"{PREFIX}target: no module {error.name!r} for {spec.text}") from None
-    except AttributeError:
-        raise TargetError(f"{PREFIX}target: {spec.module} has no {spec.factory!r}") from None
-    except Exception as error:
-        raise TargetError(f"{PREFIX}target: importing {spec.module} failed: {error!r}") from error
+        return HttpTarget(parse_target(others[0]), self.settings) if others else None

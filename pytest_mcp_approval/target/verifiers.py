@@ -20,7 +20,8 @@ from ..support.guard import TemporaryFolder
 from ..wire import Transport
 from .errors import TargetError
 from .grammar import TargetSpec
-from .targets import Target, load_factory
+from .python_target import load_factory
+from .targets import Target
 
 
 class VerifierTarget(Target):

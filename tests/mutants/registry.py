@@ -24,6 +24,7 @@ from pytest_mcp_approval.reference_server.sep2672.memory_store import MemoryStor
 from pytest_mcp_approval.reference_server.sep2672.relying_party import RelyingParty
 from pytest_mcp_approval.reference_server.server.extension import Extension
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
+from pytest_mcp_approval.target.reference import ReferenceTarget
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def mutant(*, kills: str, because: str, warned: bool = False) -> Callable[[Any],
 
     def decorate(part: Any) -> Any:
         made = _factory(part)
-        made.mcp_approval_reference = True  # the suite then treats it as the reference it is
+        made.mcp_approval_target = ReferenceTarget  # as which the suite then opens it
         made.part = part
         words = inspect.getdoc(part) or "no words for it"
         register(Mutant(part.__name__, part.__module__, kills, because, words, warned))

@@ -10,6 +10,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import Att
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
+from pytest_mcp_approval.target.reference import ReferenceTarget
 from tests.mutants.registry import having
 
 
@@ -50,4 +51,4 @@ def prepare_confirm(**options: Any) -> ReferenceServer:
 
 
 for factory in (confirmation_tokens, prepare_confirm):
-    factory.mcp_approval_reference = True  # type: ignore[attr-defined]
+    factory.mcp_approval_target = ReferenceTarget  # type: ignore[attr-defined]

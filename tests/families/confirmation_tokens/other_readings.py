@@ -13,6 +13,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.ledger import INVA
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import Attempt, TokenRecord
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
+from pytest_mcp_approval.target.reference import ReferenceTarget
 from tests.mutants.registry import having
 
 
@@ -72,4 +73,4 @@ def repeats(**options: Any) -> ReferenceServer:
 
 
 for factory in (asks, evicts, repeats):
-    factory.mcp_approval_reference = True  # type: ignore[attr-defined]
+    factory.mcp_approval_target = ReferenceTarget  # type: ignore[attr-defined]

@@ -22,6 +22,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
 from pytest_mcp_approval.reference_server.server.answers import ErrorAnswer
 from pytest_mcp_approval.reference_server.server.mcp_server import Context, ReferenceServer
+from pytest_mcp_approval.target.reference import ReferenceTarget
 from tests.mutants.gateway_consent.oauth_server import _Answers
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import having
@@ -36,7 +37,7 @@ def served(part: type) -> Callable[..., ReferenceServer]:
         known = issubclass(part, (ReferenceServer, GatewayExtension))
         return having(part if known else in_extension(part), options)
 
-    make.mcp_approval_reference = True  # type: ignore[attr-defined]
+    make.mcp_approval_target = ReferenceTarget  # type: ignore[attr-defined]
     return make
 
 

@@ -11,6 +11,7 @@ from pytest_mcp_approval.reference_server.prepare_confirm.gate import Confirmati
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import Operation, Outcome
 from pytest_mcp_approval.reference_server.prepare_confirm.settings import Options, read_options
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
+from pytest_mcp_approval.target.reference import ReferenceTarget
 from tests.mutants.prepare_confirm.parts import in_extension
 from tests.mutants.registry import having
 
@@ -77,4 +78,4 @@ def zero_is_at_once(**options: Any) -> ReferenceServer:
 
 
 for factory in (one_mutation, counts_all, gives_back, zero_is_at_once):
-    factory.mcp_approval_reference = True  # type: ignore[attr-defined]
+    factory.mcp_approval_target = ReferenceTarget  # type: ignore[attr-defined]

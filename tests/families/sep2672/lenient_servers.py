@@ -9,6 +9,7 @@ from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extens
 from pytest_mcp_approval.reference_server.sep2672.relying_party import RelyingParty
 from pytest_mcp_approval.reference_server.sep2672.settings import Options
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
+from pytest_mcp_approval.target.reference import ReferenceTarget
 from tests.mutants.registry import having
 
 
@@ -34,4 +35,4 @@ def has_one_gated_tool(**options: Any) -> ReferenceServer:
 
 
 for factory in (keeps_the_names_in_transports, has_one_gated_tool):
-    factory.mcp_approval_reference = True  # type: ignore[attr-defined]
+    factory.mcp_approval_target = ReferenceTarget  # type: ignore[attr-defined]

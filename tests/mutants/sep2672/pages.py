@@ -6,6 +6,7 @@ from typing import Any
 
 from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
+from pytest_mcp_approval.target.reference import ReferenceTarget
 from tests.mutants.registry import having, mutant
 
 
@@ -291,4 +292,4 @@ def goes_on_after_a_refusal(**options: Any) -> ReferenceServer:
     return having(GoesOnAfterARefusal, options)
 
 
-goes_on_after_a_refusal.mcp_approval_reference = True  # type: ignore[attr-defined]
+goes_on_after_a_refusal.mcp_approval_target = ReferenceTarget  # type: ignore[attr-defined]
