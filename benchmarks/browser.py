@@ -19,6 +19,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page
 
+from benchmarks import sanity
 from pytest_mcp_approval.browser.evidence import Recorder
 from pytest_mcp_approval.browser.pages import opened_page
 from pytest_mcp_approval.browser.starting import started_browser
@@ -103,7 +104,7 @@ def main() -> None:
         target.close()
     rows = [
         f"| with `approval_page`, kind `{kind}`, to a bare Playwright script | "
-        f"{found[kind] / found['bare']:.2f} | at most {WANTED} |"
+        f"{sanity.ratio(found[kind] / found['bare'], kind):.2f} | at most {WANTED} |"
         for kind in ("cdp", "bridge")
     ]
     lines = [

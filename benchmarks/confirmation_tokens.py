@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks import sanity
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import Danger
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import Operation
@@ -94,7 +95,10 @@ def rows(name: str, found: dict[int, tuple[float, float]]) -> list[str]:
         f"| {name} | {size:,} | {cost[0] * 1e6:.0f} | {cost[1] * 1e6:.0f} |"
         for size, cost in found.items()
     ]
-    ratios = most[0] / least[0], most[1] / least[1]
+    ratios = [
+        sanity.ratio(many / few, f"{name}: 100,000 to 10")
+        for many, few in zip(most, least, strict=True)
+    ]
     return [
         *lines,
         f"| {name}: 100,000 to 10 | ratio | {ratios[0]:.2f} | {ratios[1]:.2f} |",

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from benchmarks import sanity
 from tests.hostile_servers.visits import MANY, HostileServers, Visit, good_server
 
 RESULTS = Path(__file__).parent / "results" / "hostile.md"
@@ -32,7 +33,7 @@ def started() -> Iterator[HostileServers]:
 
 
 def megabytes(visit: Visit) -> float:
-    return visit.peak / 2**20
+    return sanity.measured(visit.peak / 2**20, "peak memory in MB")
 
 
 def check_seconds(visit: Visit) -> list[float]:
@@ -78,6 +79,7 @@ def time_lost(hostile: HostileServers) -> list[tuple[str, str, str]]:
             **plan,
         )
         taken = [one for one in check_seconds(visit) if one > 0.2]
+        sanity.measured(len(taken), f"checks that waited ({kind})", len(check_seconds(visit)))
         extra = max(taken) - TIMEOUT
         rows.append(
             (

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks import sanity
 from pytest_mcp_approval.catalogue import Verdict, catalogue
 from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.sep2672.driver import Approval
@@ -83,7 +84,7 @@ def main() -> None:
             kept.append(timed(lambda: recorded(target)))
     finally:
         target.close()
-    cost = statistics.median(kept) / statistics.median(plain)
+    cost = sanity.ratio(statistics.median(kept) / statistics.median(plain), "the cost of records")
     rules = [rule for rule in catalogue("sep2672") if rule.party == "server"]
     one = ScenarioResult(rules=("",), scenario="", verdict=Verdict.PASSED, seconds=0.02)
     scenarios = [
@@ -112,11 +113,12 @@ def main() -> None:
 
                 def write(path: Path = path, checks: list[ScenarioResult] = checks) -> None:
                     whole = make_report(Results(scenarios=checks), rules, RunFacts("reference"))
+                    sanity.count(len(whole.scenarios), CHECKS, "checks in the report")
                     _, problems = write_reports(whole, [path])
                     assert not problems, problems
 
                 seconds = statistics.median(timed(write, time.process_time) for _ in range(5))
-                megabytes = path.stat().st_size / 1e6
+                megabytes = sanity.measured(path.stat().st_size / 1e6, f"the size of {ending}")
                 wanted = WANTED.get(ending, "")
                 rows.append(
                     f"| {ending}, {CHECKS} checks, {words} | {seconds:.2f} s, {megabytes:.2f} MB "

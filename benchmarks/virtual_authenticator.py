@@ -20,6 +20,8 @@ import venv
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks import sanity
+
 ROOT = Path(__file__).parent.parent
 ENVIRONMENTS = ROOT / ".venv-benchmark"
 RESULTS = ROOT / "benchmarks" / "results" / "virtual_authenticator.md"
@@ -162,9 +164,8 @@ def render(
 
     def ratio(task: tuple[str, str], to: tuple[str, str]) -> float:
         """How many times as fast, as the median over rounds: both were measured side by side."""
-        return statistics.median(
-            slow / fast for slow, fast in zip(taken[to], taken[task], strict=True)
-        )
+        quotients = [slow / fast for slow, fast in zip(taken[to], taken[task], strict=True)]
+        return sanity.ratio(statistics.median(quotients), f"{task} to {to}")
 
     raw, get, create = ("ours", "raw"), ("ours", "get"), ("ours", "create")
     figures = [

@@ -1,22 +1,35 @@
-"""A pytest plugin for benchmarks: how long a run waited for answers, all told."""
+"""A pytest plugin for benchmarks: for how much of a run an answer was waited for.
+
+Calls that wait at the same time are counted once, so that what is told is a part of the run.
+"""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from pytest_mcp_approval.wire import transport
 
-_waited = 0.0
-_calls = 0
+_began = time.perf_counter()
+_waits: list[tuple[float, float]] = []
+"""From when to when each call waited."""
 _conclude = transport.Transport._conclude
 
 
 def _measured(self: Any, outgoing: Any, reply: Any, *rest: Any, **more: Any) -> Any:
-    global _waited, _calls  # noqa: PLW0603  # one process, one sum
     concluded = _conclude(self, outgoing, reply, *rest, **more)
-    _waited += concluded.seconds
-    _calls += 1
+    now = time.perf_counter()
+    _waits.append((now - concluded.seconds, now))
     return concluded
+
+
+def together(waits: list[tuple[float, float]]) -> float:
+    """The seconds in which at least one was waiting."""
+    total, until = 0.0, float("-inf")
+    for start, end in sorted(waits):
+        total += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return total
 
 
 def pytest_configure() -> None:
@@ -24,4 +37,7 @@ def pytest_configure() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    terminalreporter.write_line(f"waited {_waited:.3f} s in {_calls} calls")
+    whole = time.perf_counter() - _began
+    terminalreporter.write_line(
+        f"waited {together(_waits):.3f} s of {whole:.3f} s in {len(_waits)} calls"
+    )

@@ -1,0 +1,52 @@
+"""What a figure must be before a benchmark writes it down.
+
+A figure that cannot be true ends the benchmark with one line and a failing exit code, before
+anything is written. Knows nothing of what is measured.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NoReturn
+
+LARGEST_RATIO = 1000.0
+"""Of two things that were measured side by side; beyond it one of them was not measured."""
+
+
+def share(value: float, what: str) -> float:
+    """A part of a whole."""
+    if not 0 <= value <= 1:
+        _wrong(what, f"{value:.2f}", "a share between 0 and 1")
+    return value
+
+
+def ratio(value: float, what: str) -> float:
+    """Of two measurements: neither was nothing."""
+    if not (math.isfinite(value) and 1 / LARGEST_RATIO < value < LARGEST_RATIO):
+        _wrong(what, f"{value:g}", "a ratio of two things that were measured")
+    return value
+
+
+def measured(value: float, what: str, at_most: float = math.inf) -> float:
+    """Seconds, bytes and the like: above zero, and within what there was."""
+    if not (math.isfinite(value) and 0 < value <= at_most):
+        limit = "" if math.isinf(at_most) else f" and at most {at_most:g}"
+        _wrong(what, f"{value:g}", f"more than 0{limit}")
+    return value
+
+
+def count(value: int, reported: int, what: str) -> int:
+    """Counted in one place, and reported in another."""
+    if value != reported or value <= 0:
+        _wrong(what, str(value), f"the {reported} that were reported, and more than 0")
+    return value
+
+
+def named(value: object, expected: object, what: str) -> None:
+    """The figure is of what its name says."""
+    if value != expected:
+        _wrong(what, repr(value), repr(expected))
+
+
+def _wrong(what: str, got: str, expected: str) -> NoReturn:
+    raise SystemExit(f"benchmark: nothing was written: {what}: got {got}, expected {expected}")

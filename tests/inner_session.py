@@ -1,0 +1,118 @@
+"""One pytest session for many short runs of the packaged scenarios: a target comes after the other.
+
+Starting pytest, reading its options and loading the scenarios takes longer than most of these runs.
+That is done once here. Everything that a run of ours has of its own is made anew for each target by
+the plugin itself, as in a run of its own, and thrown away after it: settings, preflight, scenarios
+as pytest's items, fixtures, the target, verdicts, secrets.
+
+Knows no mutants. In a process of tests only: it reaches into what pytest calls private.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.config import _prepareconfig
+
+from pytest_mcp_approval.plugin import pytest_configure
+from tests.inner_runs import Verdicts, bare_options
+
+Order = Callable[[list[pytest.Item]], list[pytest.Item]]
+
+
+class InnerSession:
+    """Opened in an empty folder, which must stay there until it is closed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._written = io.StringIO()
+        self._paths = sys.path[:]
+        # Nothing is captured here: that would be for as long as the session lives.
+        words = ["-q", "--tb=native", "--capture=no", f"--rootdir={folder}", *bare_options()]
+        with contextlib.redirect_stdout(self._written), contextlib.chdir(folder):
+            self.config = _prepareconfig(words)
+            self.session = pytest.Session.from_config(self.config)
+            self.session.exitstatus = pytest.ExitCode.OK
+            self.config._do_configure()
+            self.config.hook.pytest_sessionstart(session=self.session)
+        self._plugins = set(self.config.pluginmanager.get_plugins())
+
+    def close(self) -> None:
+        self.config.hook.pytest_sessionfinish(
+            session=self.session, exitstatus=self.session.exitstatus
+        )
+        self.config._ensure_unconfigure()
+        sys.path[:] = self._paths
+
+    def judge(
+        self,
+        *plugins: object,
+        order: Order = list,
+        enough: Callable[[dict[str, Any]], bool] | None = None,
+        **options: Any,
+    ) -> Verdicts:
+        """The verdicts on one target, up to the first that is `enough`. Options are ours, without
+        their prefix. No verdict where the preflight ends the run; what was written says why."""
+        heard = Verdicts()
+        self._written.seek(0)
+        self._written.truncate()
+        with self._run_of_its_own(options, [heard, *plugins]):
+            items: list[pytest.Item] = []
+            self._theirs("pytest_collection_modifyitems")(
+                session=self.session, config=self.config, items=items
+            )
+            items = order(items)
+            for item, following in zip(items, [*items[1:], None], strict=True):
+                self.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                if enough is not None and any(map(enough, heard.found)):
+                    break
+        return heard
+
+    @property
+    def written(self) -> str:
+        """What the last run wrote to its terminal."""
+        return self._written.getvalue()
+
+    @contextlib.contextmanager
+    def _run_of_its_own(self, options: dict[str, Any], plugins: list[object]) -> Iterator[None]:
+        manager, values = self.config.pluginmanager, vars(self.config.option).copy()
+        cleanup, self.config._cleanup_stack = self.config._cleanup_stack, contextlib.ExitStack()
+        folder = Path.cwd()
+        try:
+            for name, value in options.items():
+                assert f"mcp_approval_{name}" in values, name
+                setattr(self.config.option, f"mcp_approval_{name}", value)
+            for plugin in plugins:
+                manager.register(plugin)
+            os.chdir(self.config.rootpath)
+            pytest_configure(self.config)
+            try:
+                # A run that the preflight ends has no verdicts.
+                with contextlib.suppress(pytest.exit.Exception):
+                    self._theirs("pytest_sessionstart")(session=self.session)
+                    yield
+            finally:
+                self.session._setupstate.teardown_exact(None)
+                self._theirs("pytest_sessionfinish")(
+                    session=self.session, exitstatus=pytest.ExitCode.OK
+                )
+                self._theirs("pytest_unconfigure")(config=self.config)
+        finally:
+            os.chdir(folder)
+            for plugin in set(manager.get_plugins()) - self._plugins:
+                manager.unregister(plugin)
+            self.config._cleanup_stack.close()
+            self.config._cleanup_stack = cleanup
+            vars(self.config.option).clear()
+            vars(self.config.option).update(values)
+            manager.getplugin("terminalreporter").stats.clear()
+
+    def _theirs(self, hook: str) -> Any:
+        """A hook of the plugins that came with the run: the others have a longer session."""
+        return self.config.pluginmanager.subset_hook_caller(hook, self._plugins)
