@@ -1,4 +1,4 @@
-"""Writes the pages that follow from data: the rules with their readings, and the kill matrix.
+"""Writes the pages that follow from data: the rules with their readings, options, the kill matrix.
 
     python -m docs.make_pages
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pytest_mcp_approval.catalogue import catalogue
 from pytest_mcp_approval.catalogue.requirements import Catalogue, covered
+from pytest_mcp_approval.config.options import LAUNCH, OPTIONS, PREFIX, SET, START, Option
 from pytest_mcp_approval.config.registry import built_in
 
 FOLDER = Path(__file__).parent
@@ -110,6 +111,61 @@ def kill_matrix_page() -> str:
     return "\n".join([*lines, ""])
 
 
+def options_page() -> str:
+    """Every option, with its key in the files."""
+    lines = [
+        "# Options and settings",
+        "",
+        NOTE.replace("the catalogue", "config/options.py"),
+        "",
+        "Each option is also a key in `mcp-approval.toml`, or in `[tool.mcp-approval]` of "
+        "pyproject.toml; the command line comes first.",
+        "Keys are written in kebab-case. A name that nobody knows is an error, with its place and "
+        "the name that was meant.",
+        "",
+        "| option | in the file | what it says |",
+        "|---|---|---|",
+        f"| `{START}` | | judge the target that the file names |",
+        *(_option_row(option) for option in OPTIONS),
+        "",
+        "`pytest --help` shows the options of every day. The others are there all the same.",
+        "",
+        "- **Targets**: `reference` (also `reference:http+sqlite` and the like), `http(s)://...`, "
+        "`stdio:<command line>`,",
+        "  `python:<module>:<factory>`; several are replicas of one service. A verifier that is no "
+        "server: `command:<command line>`,",
+        "  `verifier:<module>:<callable>`.",
+        f"- **Tables on the command line.** `{PREFIX}{SET.name} TABLE.KEY=VALUE` says what stands "
+        "in a table of the file:",
+        f"  `{LAUNCH}` or a family's, as in `{PREFIX}set launch.timeout=60` and `{PREFIX}set "
+        "sep2672.page.approve='#yes'`.",
+        "  A value is read as TOML writes it; what is no TOML is text.",
+        "- **What the command line adds.** Tools, headers and variables of the command line are "
+        "added to those of the file, and the header",
+        "  of the run says so; of one that both name, the command line's counts. Any other option "
+        "takes the place of the file's.",
+        '- **Short forms**: `launch = "COMMAND"` is `[launch] command`, and `page = "URL"` in '
+        "`[sep2672]` is `[sep2672.page] url`.",
+        "- **Old spellings.** Keys with underscores, and keys that have moved into a table "
+        "(`server-id` at the top of a file), are still",
+        "  read; the header of the run says what to write now.",
+        "",
+        "The tables of the families: [sep2672](browser.md), "
+        "[confirmation_tokens](confirmation-tokens.md), [execution_tokens](execution-tokens.md),",
+        "[gateway_consent](gateway-consent.md), [prepare_confirm](prepare-confirm.md). Starting a "
+        "server: [foreign-servers](foreign-servers.md).",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _option_row(option: Option) -> str:
+    value = f" {option.metavar}" if option.metavar else ""
+    *tables, key = option.place or ("",)
+    place = f"`[{'.'.join(tables)}] {key}`" if tables else f"`{key}`" if key else ""
+    told = cell(option.help).replace("<", "&lt;")
+    return f"| `{PREFIX}{option.name}{cell(value)}` | {place} | {told} |"
+
+
 def cell(text: str) -> str:
     """Text as a table's cell can hold it."""
     return text.replace("|", "\\|").replace("\n", " ")
@@ -120,6 +176,7 @@ def pages() -> dict[Path, str]:
     written = {
         FOLDER / "kill-matrix.md": kill_matrix_page(),
         FOLDER / "rules.md": rules_index(),
+        FOLDER / "options.md": options_page(),
     }
     for family in built_in():
         written[FOLDER / f"rules-{family}.md"] = rules_page(family)

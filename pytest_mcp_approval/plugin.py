@@ -6,6 +6,7 @@ standard library only. Where scenarios are asked for, `session.hooks` takes over
 
 from __future__ import annotations
 
+import argparse
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="judge the target that mcp-approval.toml, or [tool.mcp-approval], names",
     )
     for option in OPTIONS:
-        keywords: dict[str, Any] = {"dest": option.destination, "help": option.help}
+        shown = argparse.SUPPRESS if option.hidden else option.help
+        keywords: dict[str, Any] = {"dest": option.destination, "help": shown}
         if option.flag:
             keywords["action"] = "store_true"
         else:

@@ -1,43 +1,58 @@
-"""The settings files: where they are looked for, what stands in them, and names that nobody knows.
+"""The settings files: where they are looked for, and what stands in them, in today's spelling.
 
 `mcp-approval.toml`, or `[tool.mcp-approval]` in pyproject.toml. They configure; they start nothing.
-Knows no value's meaning.
+A key that has moved into a table is found in its old place too, and told. Knows no value's meaning.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..support.nearest import expected, nearest
-from .options import FILE, OPTIONS, TABLE, SettingsError
+from .options import FILE, LAUNCH, OPTIONS, TABLE
+from .reader import Keys, Place, SettingsError, Sources, shown, wrong
 from .registry import families
 
+Tables = dict[str, Any]
+_TOP = [option.name for option in OPTIONS if len(option.place) == 1]
+_MOVED = {option.name: option for option in OPTIONS if len(option.place) > 1}
+"""What stood at the top once, and stands in a table now."""
 
-def file_values(folder: Path) -> dict[str, Any]:
+
+def file_tables(folder: Path) -> tuple[Tables, Sources]:
     """What the file of this folder says; nothing if there is none."""
     own, shared = folder / FILE, folder / "pyproject.toml"
-    found: dict[str, Any] = {}
-    source = own.name
+    found: Any = {}
+    sources = Sources()
     if own.is_file():
-        found = _load(own)
+        found, sources = _load(own), Sources(own.name)
     elif shared.is_file():
         tools = _load(shared).get("tool", {})
-        found = tools.get(TABLE, {})
-        source = f"[tool.{TABLE}] of {shared.name}"
         _misspelt_table(tools, shared.name)
+        if TABLE in tools:
+            found, sources = tools[TABLE], Sources(shared.name, ("tool", TABLE))
+    place = Place((), sources)
     if not isinstance(found, dict):
-        raise SettingsError(f"{source}: got {found!r}, expected a table")
-    known = sorted(option.name for option in OPTIONS)
-    for name, value in found.items():
-        if name in known:
-            continue
-        if name not in families():
-            names = [*known, *families()] if isinstance(value, dict) else known
-            raise SettingsError(f"{source}: got {name!r}, {expected(name, names)}")
-        if not isinstance(value, dict):
-            raise SettingsError(f"{source}: got {name} = {value!r}, expected a table [{name}]")
-    return found
+        raise SettingsError(f"{place.table}: got {shown(found)}, expected a table")
+    tables: Tables = {}
+    for name in families():
+        if name in found:
+            tables[name] = _table_at(found[name], (name,), place / name)
+    if LAUNCH in found:
+        tables[LAUNCH] = _table_at(found[LAUNCH], (LAUNCH,), place / LAUNCH)
+    for key, value in found.items():
+        if key not in tables:
+            _take(tables, key, value, place)
+    return tables, sources
+
+
+def file_options(folder: Path) -> dict[str, Any]:
+    """The same by option, for those that have one."""
+    tables, _ = file_tables(folder)
+    found = {option.name: value_at(tables, option.place) for option in OPTIONS if option.in_files}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def settings_folder(root: Path, directory: Path) -> Path | None:
@@ -51,6 +66,63 @@ def settings_folder(root: Path, directory: Path) -> Path | None:
         ):
             return folder
     return None
+
+
+def value_at(tables: Mapping[str, Any], keys: Keys) -> Any:
+    """None where nothing stands."""
+    found: Any = tables
+    for key in keys:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
+
+
+def put_at(tables: Tables, keys: Keys, value: Any) -> None:
+    """`KeyError` names what is in the way and is no table."""
+    table = tables
+    for key in keys[:-1]:
+        table = table.setdefault(_spelt(table, key), {})
+        if not isinstance(table, dict):
+            raise KeyError(key)
+    table[_spelt(table, keys[-1])] = value
+
+
+def _spelt(table: Tables, key: str) -> str:
+    """As it stands there already, where that is another spelling of the same."""
+    return next((one for one in table if one.replace("_", "-") == key.replace("_", "-")), key)
+
+
+def _take(tables: Tables, key: str, value: Any, place: Place) -> None:
+    """One key at the top of a file."""
+    name = key.replace("_", "-")
+    if name in _MOVED:
+        keys = _MOVED[name].place
+        written = str(Place(keys, place.sources))
+        if value_at(tables, keys) is not None:
+            raise SettingsError(f"{place.table}: got {key!r} twice, expected {written} alone")
+        place.sources.tell_old(f"{written} for {key}")
+        put_at(tables, keys, value)
+    elif name in _TOP:
+        if name in tables:
+            raise SettingsError(f"{place.table}: got {name!r} twice, expected it once")
+        if name != key:
+            place.sources.tell_old(f"{place / name} for {key}")
+        tables[name] = value
+    else:
+        more = [LAUNCH, *families()] if isinstance(value, dict) else [LAUNCH]
+        raise SettingsError(f"{place.table}: got {key!r}, {expected(key, [*sorted(_TOP), *more])}")
+
+
+def _table_at(value: Any, keys: Keys, place: Place) -> Tables:
+    """A copy, in which a text that stands for a whole table is its one key."""
+    short = {option.place[:-1]: option.place[-1] for option in OPTIONS if option.short}
+    if isinstance(value, str) and keys in short:
+        return {short[keys]: value}
+    if not isinstance(value, dict):
+        raise wrong(place, value, f"expected a table [{place.keys[-1]}]")
+    return {
+        key: _table_at(one, (*keys, key), place / key) if (*keys, key) in short else one
+        for key, one in value.items()
+    }
 
 
 def _misspelt_table(tools: Any, name: str) -> None:

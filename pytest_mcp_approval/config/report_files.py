@@ -1,50 +1,78 @@
-"""The options that say what is left behind: reports, findings, a comparison, a replay. Checked
+"""The options that name files and folders: where those are, and whether they can be used. Checked
 before anything runs, since a report that cannot be written is noticed too late otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from .settings import PREFIX, SettingsError
+from .options import PREFIX
+from .reader import Place, SettingsError
 
 FINDINGS = Path(".mcp-approval") / "findings"
 """Below pytest's root, unless the user says otherwise."""
 NONE = "none"
+ENDINGS = (".html", ".json", ".md", ".sarif", ".yaml", ".yml", ".svg")
+"""Of the files that a report can be written to."""
 
 
-def reports(values: Sequence[str], directory: Path) -> tuple[Path, ...]:
-    """The files to write; their endings say what they are."""
-    from ..report.files import FORMATS  # here: a run without a target needs none
+def locate(values: dict[str, Any], place: Place, root: Path, directory: Path) -> None:
+    """Makes paths of the texts that were given, by the names of the fields."""
+    reports = values.get("reports", ())
+    values["reports"] = tuple(
+        dict.fromkeys(_report(one, place / "report", directory) for one in reports)
+    )
+    for name in ("compare", "replay"):
+        if name in values:
+            values[name] = existing(str(place / name), values[name], directory)
+    findings = values.get("findings")
+    values["findings"] = root / FINDINGS if findings is None else directory / findings
+    if findings == NONE:
+        values["findings"] = None
+    read, written = values.get("baseline"), values.get("write_baseline")
+    if read:
+        values["baseline"] = directory / read
+    if written:
+        values["write_baseline"] = _write_baseline(
+            place / "write-baseline", written, read, directory
+        )
+    server = values.get("server_directory")
+    if server is not None:
+        values["server_directory"] = directory / server
+        if not values["server_directory"].is_dir():
+            where = place / "launch" / "directory"
+            raise SettingsError(f"{where}: got {server!r}, which is no folder")
 
-    found = []
-    for value in values:
-        path = directory / value
-        if path.suffix.lower() not in FORMATS:
-            known = ", ".join(FORMATS)
-            raise SettingsError(
-                f"{PREFIX}report: got {value!r}, expected a file that ends in one of {known}"
-            )
-        if not path.parent.is_dir():
-            raise SettingsError(f"{PREFIX}report: there is no folder {str(Path(value).parent)!r}")
-        if path.is_dir():
-            raise SettingsError(f"{PREFIX}report: got {value!r}, which is a folder")
-        found.append(path)
-    return tuple(dict.fromkeys(found))
 
-
-def existing(name: str, value: str | None, directory: Path) -> Path | None:
+def existing(label: str, value: str, directory: Path) -> Path:
     """A file that has to be there already."""
-    if value is None:
-        return None
     path = directory / value
     if not path.is_file():
-        raise SettingsError(f"{PREFIX}{name}: there is no file {value!r}")
+        raise SettingsError(f"{label}: there is no file {value!r}")
     return path
 
 
-def findings(value: str | None, root: Path, directory: Path) -> Path | None:
-    """Where findings are left; None if they are not."""
-    if value is None:
-        return root / FINDINGS
-    return None if value == NONE else directory / value
+def _report(value: str, place: Place, directory: Path) -> Path:
+    """A file to write; its ending says what it is."""
+    path = directory / value
+    if path.suffix.lower() not in ENDINGS:
+        known = ", ".join(ENDINGS)
+        raise SettingsError(f"{place}: got {value!r}, expected a file that ends in one of {known}")
+    if not path.parent.is_dir():
+        raise SettingsError(f"{place}: there is no folder {str(Path(value).parent)!r}")
+    if path.is_dir():
+        raise SettingsError(f"{place}: got {value!r}, which is a folder")
+    return path
+
+
+def _write_baseline(place: Place, value: str, read: str | None, directory: Path) -> Path:
+    path = directory / value
+    if not path.parent.is_dir():
+        raise SettingsError(f"{place}: there is no folder {str(Path(value).parent)!r}")
+    if path.exists() and not (read and path == directory / read):
+        # Somebody's comments stand in it; those of the baseline that is read are kept.
+        raise SettingsError(
+            f"{place}: {value!r} is there already: name another file, or "
+            f"{PREFIX}baseline={value} too, which keeps its comments"
+        )
+    return path

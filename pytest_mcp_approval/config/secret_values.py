@@ -11,84 +11,73 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..support.nearest import meant
-from .options import PREFIX, SettingsError
+from .options import PREFIX
+from .reader import Place, SettingsError
 
 _DRAWN = re.compile(r"\{(env|file):([^{}]+)\}")
 
 
-def headers(given: Any) -> dict[str, str]:
-    """Those of `header`, as they stand."""
-    return _pairs("header", given, ":", "'NAME: VALUE'", "'Authorization: Bearer ...'")
+def draw(values: dict[str, Any], place: Place, directory: Path) -> tuple[str, ...]:
+    """Adds to headers and variables those that are drawn from elsewhere, by the names of the
+    fields; gives what was put into them. One that is given as it stands too comes first."""
+    secrets: list[str] = []
+    for name, keys in (
+        ("headers", ("header-from",)),
+        ("environment", ("launch", "environment-from")),
+    ):
+        templates = values.get(f"{name}_from", {})
+        where = Place(keys, place.sources)
+        drawn = {
+            key: _filled(where / key, text, directory, secrets) for key, text in templates.items()
+        }
+        literal = values.get(name, {})
+        named = {key.lower() for key in literal}
+        values[name] = {k: v for k, v in drawn.items() if k.lower() not in named} | dict(literal)
+    return tuple(secrets)
 
 
-def drawn(option: str, given: Any, directory: Path, secrets: list[str]) -> dict[str, str]:
-    """Those of `header-from` or `environment-from`; what was put in is added to `secrets`."""
-    header = option == "header-from"
-    form = "'NAME: VALUE'" if header else "'NAME=VALUE'"
-    example = "'Authorization: Bearer {env:TOKEN}'" if header else "'API_KEY={file:key.txt}'"
-    found = {}
-    for name, text in _pairs(option, given, ":" if header else "=", form, example).items():
-        if not _DRAWN.search(text):
-            raise SettingsError(
-                f"{PREFIX}{option}: got no {{env:NAME}} or {{file:PATH}} for {name!r}, expected "
-                f"one; a value as it stands goes to {PREFIX}{option.removesuffix('-from')}"
-            )
+def _filled(place: Place, text: str, directory: Path, secrets: list[str]) -> str:
+    *_, option, name = place.keys
+    if not _DRAWN.search(text):
+        raise SettingsError(
+            f"{place}: got no {{env:NAME}} or {{file:PATH}} for {name!r}, expected one; a value as "
+            f"it stands goes to {PREFIX}{option.removesuffix('-from')}"
+        )
 
-        def put_in(match: re.Match[str]) -> str:
-            kind, where = match[1], match[2].strip()
-            value = (
-                _of_variable(option, where) if kind == "env" else _of_file(option, where, directory)
-            )
-            secrets.append(value)
-            return value
+    def put_in(match: re.Match[str]) -> str:
+        kind, where = match[1], match[2].strip()
+        value = _of_variable(place, where) if kind == "env" else _of_file(place, where, directory)
+        secrets.append(value)
+        return value
 
-        found[name] = _DRAWN.sub(put_in, text)
-        if header and ("\n" in found[name] or "\r" in found[name]):
-            raise SettingsError(f"{PREFIX}{option}: got several lines for {name!r}, expected one")
+    found = _DRAWN.sub(put_in, text)
+    if option == "header-from" and ("\n" in found or "\r" in found):
+        raise SettingsError(f"{place}: got several lines for {name!r}, expected one")
     return found
 
 
-def merged(weak: Mapping[str, str], strong: Mapping[str, str]) -> dict[str, str]:
-    """Both; where they share a name, in any case, the second."""
-    named = {name.lower() for name in strong}
-    return {name: value for name, value in weak.items() if name.lower() not in named} | dict(strong)
-
-
-def _pairs(option: str, given: Any, sign: str, form: str, example: str) -> dict[str, str]:
-    if isinstance(given, Mapping):
-        return {str(name): str(value) for name, value in given.items()}
-    found = {}
-    for text in (given,) if isinstance(given, str) else given:
-        name, between, value = str(text).partition(sign)
-        if not between or not name.strip():
-            raise SettingsError(f"{PREFIX}{option}: got no {form}, expected one, e.g. {example}")
-        found[name.strip()] = value.strip()
-    return found
-
-
-def _of_variable(option: str, name: str) -> str:
+def _of_variable(place: Place, name: str) -> str:
     value = os.environ.get(name)
     if value is None:
         raise SettingsError(
-            f"{PREFIX}{option}: there is no environment variable {name!r}{meant(name, os.environ)}"
+            f"{place}: there is no environment variable {name!r}{meant(name, os.environ)}"
         )
     if not value.strip():
-        raise SettingsError(f"{PREFIX}{option}: the environment variable {name!r} is empty")
+        raise SettingsError(f"{place}: the environment variable {name!r} is empty")
     return value
 
 
-def _of_file(option: str, name: str, directory: Path) -> str:
+def _of_file(place: Place, name: str, directory: Path) -> str:
     path = directory / Path(name).expanduser()
     try:
         value = path.read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise SettingsError(f"{PREFIX}{option}: cannot read the file {name!r}: {reason}") from None
+        raise SettingsError(f"{place}: cannot read the file {name!r}: {reason}") from None
     if not value.strip():
-        raise SettingsError(f"{PREFIX}{option}: the file {name!r} is empty")
+        raise SettingsError(f"{place}: the file {name!r} is empty")
     return value

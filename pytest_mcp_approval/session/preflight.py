@@ -13,8 +13,9 @@ import contextlib
 from collections.abc import Sequence
 
 from ..catalogue import NotVerified, catalogue
+from ..config.reader import Place, read
 from ..config.registry import FamilyError, registered
-from ..config.settings import NO_BROWSER, PREFIX, Settings
+from ..config.settings import NO_BROWSER, PREFIX, Settings, SettingsError
 from ..families.base.driver import DriverError
 from ..families.base.preflight import NotOffered, Preflight, PreflightError
 from ..support.nearest import meant
@@ -30,6 +31,7 @@ def preflight(settings: Settings, wanted: Sequence[str]) -> Preflight:
     """Look at the target for these families. Opens it and closes it again."""
     found = Preflight()
     _check_browser(settings)
+    _check_tables(settings)
     try:
         for name in wanted:
             registered(name).check()
@@ -62,6 +64,18 @@ def _check_browser(settings: Settings) -> None:
         raise PreflightError(f"{error}{meant(settings.browser or '', NAMES)}") from None
 
 
+def _check_tables(settings: Settings) -> None:
+    """Every table that the user wrote, whether its family is looked for or not."""
+    for name, table in settings.family_settings.items():
+        family = registered(name)
+        if not (family.folder / "settings.py").is_file():
+            continue  # what a family has no dataclass for, it reads by itself
+        try:
+            read(family.part("settings").Table, table, Place((name,), settings.sources))
+        except SettingsError as error:
+            raise PreflightError(neutralise(str(error), 600)) from None
+
+
 def _check_names(target: Target) -> None:
     """Tools that the user named have to be there, and what shows that they ran has to work."""
     settings = target.settings
@@ -70,11 +84,13 @@ def _check_names(target: Target) -> None:
     except ListingError:
         return  # the families say what that means for them
     for name in settings.tools:
+        on_the_line = ("tool", name) in settings.sources.line
+        place = f"{PREFIX}tool" if on_the_line else Place(("tool",), settings.sources).table
         # What stands behind one tool of a gateway is not in its list.
         behind = ":" in name and not any(":" in one for one in listed)
         if name not in listed and not behind:
             raise PreflightError(
-                f"{PREFIX}tool: got {name!r}, which the server does not list{_like(name, listed)}",
+                f"{place}: got {name!r}, which the server does not list{_like(name, listed)}",
                 f"It lists {_shown(listed)}",
             )
     probe = target.effects()
@@ -133,6 +149,7 @@ def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
         found.say("target", f"{neutralise(target.spec.text, 90)}  (no server)")
         _look_for_families(target, found, wanted)
         _approve(target, found)
+        _say_settings(target.settings, found)
         _say_clock(target, found)
         _say_missing(target, found)
         return
@@ -150,6 +167,7 @@ def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
     _look_for_families(target, found, wanted)
     _examine_effects(target, found)
     _approve(target, found)
+    _say_settings(target.settings, found)
     _say_clock(target, found)
     _say_page(target, found)
     probe = target.effects()
@@ -247,7 +265,8 @@ def _say_page(target: Target, found: Preflight) -> None:
     from ..browser.errors import NoBrowserError
     from ..browser.finding import find_browser
 
-    page = neutralise(target.settings.page, 90) if target.settings.page else "the server's own"
+    named = target.named_page
+    page = neutralise(named, 90) if named else "the server's own"
     try:
         found.say("page", f"{page}  (in {find_browser(target.settings.browser)})")
     except NoBrowserError as error:
@@ -262,6 +281,14 @@ def _say_clock(target: Target, found: Preflight) -> None:
         found.missing.append("clock")
     elif not found.clock_checked and not any(name == "clock" for name, _ in found.lines):
         found.say("clock", f"{clock.kind}, not tried")
+
+
+def _say_settings(settings: Settings, found: Preflight) -> None:
+    """Tables that have come from two places, and old spellings, in one line."""
+    for name, told in settings.additions:
+        found.say(name, neutralise(told, 160))
+    if settings.sources.old:
+        found.say("settings", f"write {neutralise('; '.join(settings.sources.old), 300)}")
 
 
 def _say_missing(target: Target, found: Preflight) -> None:

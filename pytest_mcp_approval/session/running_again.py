@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ..config.files import file_values, settings_folder
+from ..config.files import file_options, settings_folder
 from ..config.options import OF_WHOLE_RUNS, OPTIONS, PREFIX, START, SettingsError
 from ..config.replay import options_of_finding, said_again
 from ..config.report_files import existing
@@ -78,9 +78,8 @@ def recall_replay(config: pytest.Config) -> tuple[dict[str, Any], str]:
     if not name:
         return given, ""
     started_in = config.invocation_params.dir
-    path = existing("replay", name, started_in)
-    assert path is not None
-    own = file_values(settings_folder(config.rootpath, started_in) or config.rootpath)
+    path = existing(f"{PREFIX}replay", name, started_in)
+    own = file_options(settings_folder(config.rootpath, started_in) or config.rootpath)
     try:
         finding = read_finding(path, name)
     except ReplayError as error:

@@ -47,9 +47,6 @@ def secrets_of(settings: Settings) -> Secrets:
         settings.reset,
         settings.effects,
         settings.clock,
-        settings.page,
-        settings.origin,
-        settings.server_id,
         settings.browser,
     )
     for text in (*settings.targets, *filter(None, named)):

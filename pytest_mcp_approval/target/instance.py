@@ -59,11 +59,8 @@ class Instance:
 
         return replace(
             settings,
-            origin=filled(settings.origin),
-            page=filled(settings.page),
             effects=filled(settings.effects),
             reset=filled(settings.reset),
-            server_id=filled(settings.server_id),
             clock=self.fill(settings.clock),
             headers={name: self.fill(value) for name, value in settings.headers.items()},
             environment={name: self.fill(value) for name, value in settings.environment.items()},

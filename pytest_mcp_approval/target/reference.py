@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import socket
 import sys
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -37,9 +36,7 @@ SAFE_ARGUMENTS: dict[str, dict[str, Any]] = {
     "restart_service": {"service": "test"},
     "get_quote": {"symbol": "ACME"},
 }
-ORIGIN = "http://localhost"
 EFFECTS = "tool:list_effects"
-SEP2672 = "sep2672"
 
 ExtensionSettings = Mapping[str, Mapping[str, Any]]
 """By family; see `reference_server.extensions`."""
@@ -49,6 +46,11 @@ def trial_settings() -> ExtensionSettings:
     """What the extensions must be told and nobody has said: secrets, made for one server."""
     given = {name: extension.trial_settings() for name, extension in default_extensions().items()}
     return {name: own for name, own in given.items() if own}
+
+
+def instance_settings() -> ExtensionSettings:
+    """What each server that is started is told for itself."""
+    return {name: one.instance_settings() for name, one in default_extensions().items()}
 
 
 def known_settings(given: ExtensionSettings) -> ExtensionSettings:
@@ -62,13 +64,16 @@ def known_settings(given: ExtensionSettings) -> ExtensionSettings:
     }
 
 
+def _with(known: ExtensionSettings, more: ExtensionSettings) -> ExtensionSettings:
+    return {name: {**own, **more.get(name, {})} for name, own in known.items()}
+
+
 class ReferenceTarget(Target):
     """In this process, called directly or over HTTP on loopback. `build` may make a broken one."""
 
     can_reset = True
     can_restart = True
     default_effects = EFFECTS
-    default_origin = ORIGIN
     known_arguments = SAFE_ARGUMENTS
 
     def __init__(
@@ -118,7 +123,10 @@ class ReferenceTarget(Target):
             )
         except ExtensionSettingError as error:
             raise TargetError(f"the reference server does not start: {error}") from None
-        self.known_server_id = self._server.extension(SEP2672).gate.server_id
+        self.known_settings = _with(
+            self.known_settings,
+            {one.family: one.suite_settings() for one in self._server.extensions},
+        )
         app = self._server.asgi_app()
         if self.spec.transport == "in-process":
             return InProcessTransport(app, headers=dict(self.settings.headers))
@@ -149,7 +157,7 @@ class ReferenceTarget(Target):
 
     def page(self) -> str | None:
         """The server's own page, served from when it is first asked for, by the same server."""
-        if self.settings.page is not None:
+        if self.named_page is not None:
             return super().page()
         server = self.server
         if self._served is None:
@@ -157,7 +165,8 @@ class ReferenceTarget(Target):
         self._page_port = self._served.port  # after a restart a page that is open finds it again
         # By name, never by number: browsers have no passkeys for addresses.
         origin = f"http://localhost:{self._served.port}"
-        server.extension(SEP2672).gate.relying_party.accept_origin(origin)
+        for extension in server.extensions:
+            extension.served_at(origin)
         return f"{origin}/"
 
     def reset(self) -> None:
@@ -212,7 +221,6 @@ class ReferenceStdioTarget(StdioTarget):
     """As a process of its own; its clock reads a file."""
 
     default_effects = EFFECTS
-    default_origin = ORIGIN
     known_arguments = SAFE_ARGUMENTS
 
     def __init__(
@@ -231,9 +239,17 @@ class ReferenceStdioTarget(StdioTarget):
         self._extension_settings: ExtensionSettings = (
             inherited if extension_settings is None else extension_settings
         )
-        self.known_settings = known_settings(self._extension_settings)
         # Told to the server, so that the suite knows it; a sibling over the same store shares it.
-        self.known_server_id = sibling.known_server_id if sibling else str(uuid.uuid4())
+        self._instance_settings: ExtensionSettings = (
+            sibling._instance_settings if sibling else instance_settings()
+        )
+        self.known_settings = _with(
+            known_settings(self._extension_settings),
+            {
+                name: {key.replace("_", "-"): value for key, value in own.items()}
+                for name, own in self._instance_settings.items()
+            },
+        )
 
     def own_clock(self) -> ClockControl:
         return self.choose_clock(
@@ -243,12 +259,15 @@ class ReferenceStdioTarget(StdioTarget):
     def make_transport(self) -> Transport:
         command = [sys.executable, "-m", "pytest_mcp_approval.reference_server", "--stdio"]
         command += ["--clock-file", str(self._shared / "clock")]
-        command += ["--server-id", str(self.known_server_id)]
         if self.spec.store == "sqlite":
             command += ["--store", f"sqlite:{self._shared / 'store.db'}"]
         extensions = default_extensions()
         environment = self.environment()
-        for family, own in self._extension_settings.items():
+        told = _with(
+            {name: self._extension_settings.get(name, {}) for name in extensions},
+            self._instance_settings,
+        )
+        for family, own in told.items():
             for name, value in own.items():
                 variable = extensions[family].environment_settings.get(name)
                 if variable and isinstance(value, str):

@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..clock import NOT_STARTED, ClockControl, ClockError, NoClock, choose_clock
-from ..config.launch import longest_wait
 from ..config.settings import PREFIX, Settings
+from ..config.values import longest_wait
 from ..support.command import CommandError, run_command
 from ..support.connection import is_loopback
 from ..wire import (
@@ -42,12 +42,10 @@ class Target(ABC):
     shared = False
     """Whether other processes of this run may be speaking to the very same server."""
     default_effects: str | None = None
-    default_origin: str | None = None
     known_arguments: Mapping[str, Any] = {}
     """Safe arguments by gated tool, where the target itself is known to the suite."""
     known_settings: Mapping[str, Mapping[str, Any]] = {}
     """Settings by family, where the target itself is known to the suite; the user's come first."""
-    known_server_id: str | None = None
 
     def __init__(self, spec: TargetSpec, settings: Settings) -> None:
         self.spec = spec
@@ -190,15 +188,22 @@ class Target(ABC):
         self.settings = replace(self.settings, effects_doubt=why)
 
     @property
+    def named_page(self) -> str | None:
+        """The page that the user's table of a family names: `[FAMILY.page] url`."""
+        pages = (table.get("page") for table in self.settings.family_settings.values())
+        urls = (page.get("url") for page in pages if isinstance(page, Mapping))
+        return next((url for url in urls if isinstance(url, str)), None)
+
+    @property
     def has_page(self) -> bool:
         """Whether `page` gives one; nothing is started to find that out."""
-        return self.settings.page is not None
+        return self.named_page is not None
 
     def page(self) -> str | None:
-        """The URL of the page that people enrol and approve on, which answers now; None: none."""
-        if self.settings.page is not None and self.speaks_mcp:
+        """The URL of the page that people approve on, which answers now; None: none."""
+        if self.named_page is not None and self.speaks_mcp:
             _ = self.transport  # a server that is launched serves it, on a port that is then known
-        return self.settings.page
+        return self.named_page
 
     def forget_session(self) -> None:
         self._session = None

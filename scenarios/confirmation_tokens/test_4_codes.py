@@ -63,7 +63,7 @@ def test_each_failed_check_has_its_own_code(tokens):
     tokens.honest()
     told = _told(tokens)
     if len(told) < 2:
-        raise NotVerified("needs two faults that are refused: other_params, or a clock")
+        raise NotVerified("needs two faults that are refused: other-params, or a clock")
     by_own: dict[Any, dict[str, Any]] = {}
     for code, (own, message) in told.items():
         by_own.setdefault(own, {})[code] = message

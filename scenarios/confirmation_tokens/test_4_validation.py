@@ -205,7 +205,7 @@ def _with_faults(tokens, faults, stack):
     redeem = tokens.redeem
     if "other adapter" in faults:
         if not tokens.table.other_adapter:
-            raise NotApplicable("no second adapter over the same store is named (other_adapter)")
+            raise NotApplicable("no second adapter over the same store is named (other-adapter)")
         redeem = stack.enter_context(tokens.other_adapter())
     if "expired" in faults:
         tokens.move_beyond(issued)

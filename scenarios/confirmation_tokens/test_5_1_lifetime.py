@@ -60,7 +60,7 @@ def test_no_token_lives_beyond_the_maximum(tokens, life):
 def test_asking_for_a_longer_life_does_not_help(tokens, life):
     """A client asks for a day."""
     if not tokens.table.ttl_at:
-        raise NotApplicable("a client cannot ask for a lifetime, as far as the table says (ttl_at)")
+        raise NotApplicable("a client cannot ask for a lifetime, as far as the table says (ttl-at)")
     operation = tokens.of_level(Danger.read(life))
     call = tokens.driver.binding.call_params(operation.name, operation.params)
     put_at(call, tokens.table.ttl_at, A_DAY)

@@ -9,7 +9,7 @@ def _scoped(tokens):
     for one in tokens.table.operations:
         if one.gated and one.max_uses > 1:
             return one
-    raise NotApplicable("no operation with max_uses above 1 is named in operations")
+    raise NotApplicable("no operation with max-uses above 1 is named in operations")
 
 
 @requirement("confirmation_tokens/5.4-session-scope")

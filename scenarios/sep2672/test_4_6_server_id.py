@@ -13,6 +13,7 @@ from pytest_mcp_approval.families.sep2672.issuing import (
     safe_arguments,
     tools_to_ask,
 )
+from pytest_mcp_approval.families.sep2672.settings import own_settings
 from pytest_mcp_approval.wire import Outcome
 
 # ---- 4.6-server-id-unique
@@ -64,7 +65,7 @@ def test_two_instances_hash_differently(ceremony):
         there = issued(ceremony, tool, approval=other)
         if ceremony.passkey.id in offered(there):
             raise NotVerified("needs a second instance with a state of its own")
-        configured = ceremony.target.settings.server_id
+        configured = own_settings(ceremony.target).server_id
         if configured and action_hash_of(here) == action_hash_of(there):
             raise NotVerified(f"both instances have the configured serverId {configured!r}")
         ceremony.expect(

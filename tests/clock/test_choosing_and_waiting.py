@@ -15,9 +15,8 @@ from pytest_mcp_approval.clock import (
     choosing,
     waiting,
 )
-from pytest_mcp_approval.config.launch import clock as read_clock
-from pytest_mcp_approval.config.launch import longest_wait
-from pytest_mcp_approval.config.settings import SettingsError
+from pytest_mcp_approval.config.values import clock as read_clock
+from pytest_mcp_approval.config.values import longest_wait
 
 
 def chosen(wanted, *, starts_a_process=True):
@@ -62,7 +61,7 @@ def test_without_the_library_it_is_said_what_to_install(monkeypatch):
 
 @pytest.mark.parametrize("wanted", ["", "clock", "hook:", "hook: ", "wait:", "wait:0", "wait:x"])
 def test_a_clock_that_is_none_is_told(wanted):
-    with pytest.raises(SettingsError, match="expected auto, faketime, hook:"):
+    with pytest.raises(ValueError, match="expected auto, faketime, hook:"):
         read_clock(wanted)
 
 

@@ -43,7 +43,14 @@ NESTED = {
         ({"effects": "http://me:hunter2@host/effects"}, ["hunter2"]),
         ({"clock": "hook:http://me:hunter2@host/now?key=hunter3"}, ["hunter2", "hunter3"]),
         ({"clock": "hook:move-time --token hunter2"}, ["hunter2"]),
-        ({"page": "http://localhost/?session=hunter2"}, ["hunter2"]),
+        (
+            {
+                "family_settings": {
+                    "sep2672": {"page": {"url": "http://localhost/?session=hunter2"}}
+                }
+            },
+            ["hunter2"],
+        ),
         ({"environment": {"DB_PASSWORD": "hunter2"}}, ["login with hunter2"]),
         ({"environment": {"WHATEVER": "long enough to be one"}}, ["long enough to be one"]),
         ({"family_settings": {"execution_tokens": {"secret": "hunter2"}}}, ["hunter2"]),

@@ -38,10 +38,11 @@ def test_a_variable_and_a_file(place: Path):
     assert set(settings.drawn_secrets) == {TOKEN, "from-a-file"}
 
 
-def test_a_file_of_settings_may_say_so(place: Path):
+@pytest.mark.parametrize("table", ["launch.environment-from", "environment-from"])
+def test_a_file_of_settings_may_say_so(place: Path, table: str):
     (place / "mcp-approval.toml").write_text(
         '[header-from]\nAuthorization = "Bearer {env:SHOP_TOKEN}"\n'
-        '[environment-from]\nKEY = "{file:key.txt}"\n'
+        f'[{table}]\nKEY = "{{file:key.txt}}"\n'
     )
     settings = read(place)
     assert settings.headers == {"Authorization": f"Bearer {TOKEN}"}

@@ -331,12 +331,31 @@ def test_what_does_not_fit_together_is_told_before_anything_runs(target, launch,
         check_launch(Settings(targets=(target,), launch=launch), workers=workers)
 
 
-def test_launching_is_read_from_the_files_too(tmp_path):
+NOW = """
+clock = "wait:60"
+[launch]
+command = "node server.js"
+timeout = 5
+directory = "server"
+[launch.environment]
+PORT = "{port}"
+WORKERS = 2
+"""
+ONCE = """
+clock = "wait:60"
+launch = "node server.js"
+launch-timeout = 5
+directory = "server"
+[environment]
+PORT = "{port}"
+WORKERS = 2
+"""
+
+
+@pytest.mark.parametrize("text", [NOW, ONCE], ids=["now", "as it was once"])
+def test_launching_is_read_from_the_files_too(tmp_path, text):
     (tmp_path / "server").mkdir()
-    (tmp_path / "mcp-approval.toml").write_text(
-        'target = "http://localhost:{port}/mcp"\nlaunch = "node server.js"\nlaunch-timeout = 5\n'
-        'directory = "server"\nclock = "wait:60"\n[environment]\nPORT = "{port}"\nWORKERS = 2\n'
-    )
+    (tmp_path / "mcp-approval.toml").write_text(text)
     settings = read_settings({}, tmp_path, tmp_path)
     assert settings.environment == {"PORT": "{port}", "WORKERS": "2"}
     assert settings.server_directory == tmp_path / "server"

@@ -10,8 +10,13 @@ import pytest
 
 from pytest_mcp_approval.config.settings import SettingsError, read_settings
 from pytest_mcp_approval.families.sep2672.driver import Approval
+from pytest_mcp_approval.families.sep2672.settings import read_table
 
 DEADLINE = 10
+
+
+def named(url):
+    return {"sep2672": {"page": {"url": url}}}
 
 
 def fetched(url):
@@ -63,8 +68,10 @@ def test_a_command_has_none_unless_it_is_named(opened):
     command = f"stdio:{sys.executable} -m pytest_mcp_approval.reference_server --stdio"
     assert opened("reference:stdio").page() is None
     assert opened(command).page() is None
-    assert opened(command, page="http://localhost:3000/").page() == "http://localhost:3000/"
-    assert opened("reference", page="https://example.org/").page() == "https://example.org/"
+    for text in (command, "reference"):
+        assert (
+            opened(text, family_settings=named("https://a.example/")).page() == "https://a.example/"
+        )
 
 
 def test_the_page_of_a_launched_server_is_there_when_it_is_named(opened):
@@ -72,20 +79,34 @@ def test_the_page_of_a_launched_server_is_there_when_it_is_named(opened):
     target = opened(
         "http://localhost:{port}/mcp",
         launch=f"{sys.executable} {program}",
-        page="http://localhost:{port}/",
+        family_settings=named("http://localhost:{port}/"),
         clock="none",
     )
     assert "<title>Approve tool calls" in fetched(target.page())
 
 
-def test_the_settings_file_names_a_page(tmp_path):
-    (tmp_path / "mcp-approval.toml").write_text('page = "http://localhost:{port}/pay"\n')
-    settings = read_settings({}, tmp_path, tmp_path)
-    assert settings.page == "http://localhost:{port}/pay"
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        ('[sep2672.page]\nurl = "http://localhost:{port}/pay"\n', []),
+        ('[sep2672]\npage = "http://localhost:{port}/pay"\n', []),
+        (
+            'page = "http://localhost:{port}/pay"\n',
+            ["mcp-approval.toml [sep2672.page] url for page"],
+        ),
+    ],
+)
+def test_the_settings_file_names_a_page(tmp_path, text, old):
+    def page(**given):
+        settings = read_settings(given, tmp_path, tmp_path)
+        assert settings.sources.old == old
+        return read_table(settings.family_settings["sep2672"]).page.url
+
+    (tmp_path / "mcp-approval.toml").write_text(text)
+    assert page() == "http://localhost:{port}/pay"
     # Another target than the file's has another page.
-    assert read_settings({"target": ["reference"]}, tmp_path, tmp_path).page is None
-    given = {"page": "https://example.org/approve"}
-    assert read_settings(given, tmp_path, tmp_path).page == "https://example.org/approve"
+    assert page(target=["reference"]) is None
+    assert page(page="https://example.org/approve") == "https://example.org/approve"
 
 
 @pytest.mark.parametrize(
@@ -100,6 +121,7 @@ def test_the_settings_file_names_a_page(tmp_path):
     ],
 )
 def test_a_page_that_cannot_be_one_is_told_in_one_line(tmp_path, value, words):
-    with pytest.raises(SettingsError, match=words) as told:
-        read_settings({"page": value}, tmp_path, tmp_path)
+    settings = read_settings({"page": value}, tmp_path, tmp_path)
+    with pytest.raises(SettingsError, match=f"^--mcp-approval-page: got .*{words}") as told:
+        read_table(settings.family_settings["sep2672"], settings.sources)
     assert "\n" not in str(told.value)

@@ -59,7 +59,8 @@ class TwoPerson(Driver):
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
-        self.table: Table = read_table(target.settings.family_settings.get(FAMILY, {}))
+        given = target.settings.family_settings.get(FAMILY, {})
+        self.table: Table = read_table(given, target.settings.sources)
 
     def request(self, action: str | None = None) -> Request:
         """`DriverError` where the server does not take an honest request."""

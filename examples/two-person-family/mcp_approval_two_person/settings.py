@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-from pytest_mcp_approval.config.settings import SettingsError
-from pytest_mcp_approval.support.nearest import expected
+from pytest_mcp_approval.config.reader import Place, Sources, read
 
 from .vocabulary import FAMILY
 
@@ -30,13 +29,6 @@ class Table:
     """Whether the suite may send wrong PINs until the server has enough of them."""
 
 
-def read_table(given: Mapping[str, Any]) -> Table:
+def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> Table:
     """The table; `SettingsError` is one line that says what is wrong with it."""
-    known = {field.name.replace("_", "-"): type(field.default) for field in fields(Table)}
-    for key, value in given.items():
-        if key not in known:
-            raise SettingsError(f"[{FAMILY}]: got {key!r}, {expected(key, known)}")
-        if type(value) is not known[key]:
-            words = {str: "text", int: "a whole number", bool: "true or false"}[known[key]]
-            raise SettingsError(f"[{FAMILY}] {key}: got {value!r}, expected {words}")
-    return Table(**{key.replace("-", "_"): value for key, value in given.items()})
+    return read(Table, given, Place((FAMILY,), sources or Sources()))

@@ -18,8 +18,10 @@ _LISTING = "listing"
 
 def table_of(target: Target, family: str) -> dict[str, Any]:
     """What the user says of a target in a family's table, over what the suite knows of it."""
+    own = target.settings.family_settings.get(family, {})
+    said = {key.replace("_", "-") for key in own}  # an old spelling is the same key
     known = target.known_settings.get(family, {})
-    return {**known, **target.settings.family_settings.get(family, {})}
+    return {key: value for key, value in known.items() if key not in said} | dict(own)
 
 
 class DriverError(Exception):

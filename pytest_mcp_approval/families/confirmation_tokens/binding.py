@@ -28,7 +28,7 @@ from ..base.paths import put_at, value_at
 from . import probes as places
 from . import vocabulary as words
 from .outcome import ConfirmationAnswer, Instant, read_answer, read_instant
-from .settings import FAMILY, VARIANTS, Table, TableError, read_table
+from .settings import FAMILY, VARIANTS, Table, read_table
 from .vocabulary import TokenType
 
 
@@ -53,11 +53,11 @@ class ConfirmationBinding:
         """The params of the tools/call; without a token it is a first call."""
         table = self.table
         call: dict[str, Any] = {"name": table.tool if tool is None else tool, "arguments": {}}
-        put_at(call, table.places["params_at"], dict(params))
-        put_at(call, table.places["operation_at"], operation)
+        put_at(call, table.params_at, dict(params))
+        put_at(call, table.operation_at, operation)
         if token is not None:
-            place = "quota_token_at" if kind is TokenType.QUOTA else "token_at"
-            put_at(call, table.places[place], token)
+            place = table.quota_token_at if kind is TokenType.QUOTA else table.token_at
+            put_at(call, place, token)
         return call
 
     def introspection_params(self, query: str, token: Any) -> dict[str, Any]:
@@ -148,8 +148,8 @@ class ConfirmationBinding:
 
 
 def binding_of(target: Target) -> ConfirmationBinding:
-    """The binding of a target; `TableError` for what is wrong with its table."""
-    table = read_table(table_of(target, FAMILY))
+    """The binding of a target; `SettingsError` for what is wrong with its table."""
+    table = read_table(table_of(target, FAMILY), target.settings.sources)
     return (
         _hook(target, table.hook)(target, table)
         if table.hook
@@ -160,18 +160,20 @@ def binding_of(target: Target) -> ConfirmationBinding:
 def _hook(target: Target, name: str) -> type[ConfirmationBinding]:
     module, colon, attribute = name.partition(":")
     if not colon or not module or not attribute:
-        raise TableError(f"hook: got {name!r}, expected module:Class")
+        raise SettingsError(f"[{FAMILY}] hook: got {name!r}, expected module:Class")
     directory = str(target.settings.directory)
     if directory not in sys.path:
         sys.path.insert(0, directory)
     try:
         found = getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:
-        raise TableError(f"hook: no module {error.name!r} for {name}") from None
+        raise SettingsError(f"[{FAMILY}] hook: no module {error.name!r} for {name}") from None
     except AttributeError:
-        raise TableError(f"hook: {module} has no {attribute!r}") from None
+        raise SettingsError(f"[{FAMILY}] hook: {module} has no {attribute!r}") from None
     except Exception as error:
-        raise TableError(f"hook: importing {module} failed: {error!r}") from error
+        raise SettingsError(f"[{FAMILY}] hook: importing {module} failed: {error!r}") from error
     if not isinstance(found, type) or not issubclass(found, ConfirmationBinding):
-        raise TableError(f"hook: {name} is no subclass of {ConfirmationBinding.__module__}.Binding")
+        raise SettingsError(
+            f"[{FAMILY}] hook: {name} is no subclass of {ConfirmationBinding.__module__}.Binding"
+        )
     return found

@@ -38,7 +38,7 @@ CHECKS: dict[str, Check] = {
     ),
     "pair": _told(
         lambda binding: bool(binding.table.other_adapter),
-        f"a second adapter over the same store: [{FAMILY}] other_adapter.tool or .target",
+        f"a second adapter over the same store: [{FAMILY}] other-adapter.tool or .target",
     ),
     "quota": _told(
         lambda binding: any(one.quota for one in binding.table.operations),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ...config.settings import FILE
+from ...config.settings import FILE, SettingsError
 from ...support.text import neutralise
 from ...target import Target
 from ...wire import ListingError
 from ..base.driver import DriverError, table_of
 from ..base.preflight import NotOffered, Preflight, PreflightError
 from .driver import ConfirmationTokens
-from .settings import FAMILY, Table, TableError
+from .settings import FAMILY, Table
 
 
 def look(target: Target, found: Preflight) -> None:
@@ -21,8 +21,8 @@ def look(target: Target, found: Preflight) -> None:
         )
     try:
         driver = ConfirmationTokens(target)
-    except TableError as error:
-        raise PreflightError(f"[{FAMILY}] {neutralise(str(error), 300)}") from None
+    except SettingsError as error:
+        raise PreflightError(neutralise(str(error), 300)) from None
     table = driver.binding.table
     usual = [one for one in table.operations if one.usual]
     if not usual:
@@ -49,7 +49,7 @@ def look(target: Target, found: Preflight) -> None:
 
 
 def _find_tool(target: Target, table: Table) -> None:
-    if table.hook or table.places["operation_at"] == "name":
+    if table.hook or table.operation_at == "name":
         return
     try:
         listed = {str(tool.get("name")) for tool in target.session().list_tools()}

@@ -105,7 +105,7 @@ class Confirmations(ScenarioView):
         if not chosen.params and not chosen.other_params:
             raise NotApplicable(f"{chosen.name} has no parameters, as far as the table says")
         if not chosen.other_params:
-            raise NotVerified(f"needs other_params of {chosen.name} in [{FAMILY}] operations")
+            raise NotVerified(f"needs other-params of {chosen.name} in [{FAMILY}] operations")
         return {**chosen.params, **chosen.other_params[0]}
 
     # ---- honest steps: what fails here makes the rest void

@@ -32,7 +32,9 @@ class ExecutionTokens:
 
     def __init__(self, target: Target, verifier: Verifier | None = None) -> None:
         self.target = target
-        self.table: Table = read_table(table_of(target, FAMILY), is_server=target.speaks_mcp)
+        self.table: Table = read_table(
+            table_of(target, FAMILY), target.settings.sources, is_server=target.speaks_mcp
+        )
         self.verifier: Verifier = verifier or self._open()
         # A command and a callable are told the suite's secret, unless the user has one for them.
         self.secret: str | None = getattr(self.verifier, "secret", self.table.secret)

@@ -59,7 +59,7 @@ class GatewayBinding:
         """What the gateway says elsewhere that the tool does and takes; None: it does not say."""
         own = self.table.describe
         if own is not None:
-            told = structured(call(own.call.params(tool.name, tool.app, tool.tool, {})))
+            told = structured(call(own.params(tool.name, tool.app, tool.tool, {})))
             parameters = value_at(told, own.parameters)
             description = value_at(told, own.description)
         elif self.table.call.names_each_tool:

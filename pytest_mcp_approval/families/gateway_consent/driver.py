@@ -131,7 +131,7 @@ class GatewayConsent(Driver):
     def __init__(self, target: Target) -> None:
         super().__init__(target)
         self._given = table_of(target, FAMILY)
-        self.table: Table = read_table(self._given)
+        self.table: Table = read_table(self._given, target.settings.sources)
         self.binding = binding_of(self.table, target.settings.directory)
         self._planned: dict[tuple[str, str, str], Planned] = {}
         self._clients: dict[str, Client] = {}
@@ -172,7 +172,7 @@ class GatewayConsent(Driver):
 
     def facts(self) -> Table:
         """The table with its placeholders filled, for the gateway as it runs now."""
-        return read_table(filled(self._given, self.status()))
+        return read_table(filled(self._given, self.status()), self.target.settings.sources)
 
     def export(self) -> Any:
         """The stored consents, as the gateway gives them out."""

@@ -1,31 +1,22 @@
 """What a user tells the suite of their gateway: the table [gateway_consent], checked.
 
 Only tools that are named with arguments are ever run. Everything else has the document's names as
-its default, or lets more rules be judged; what a gateway of another make says otherwise is read by
-`shape`. `{pages}` and the like stand for what the gateway's own
-status tool tells, where it has one. Knows no server.
+its default, or lets more rules be judged; what a gateway of another make says otherwise is in
+`shape`. `{pages}` and the like stand for what the gateway's own status tool tells, where it has
+one. Knows no server.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from ...config.settings import PREFIX, SettingsError
-from ...support.nearest import expected
-from ...support.secrets import beginning
+from ...config.reader import Place, SettingsError, Sources, read, setting
 from . import vocabulary as words
-from .shape import (
-    Description,
-    Template,
-    Wording,
-    read_codes,
-    read_description,
-    read_fields,
-    read_template,
-)
-from .vocabulary import FAMILY, AuthType, Choice, Kind, split_tool_name
+from .shape import SIGNS, Description, Sign, Template, Wording, read_signs
+from .vocabulary import FAMILY, MEMBERS, AuthType, Choice, Kind, Refusal, split_tool_name
 
 PAGE, BROWSER, HOOK, PYTHON = "page", "browser", "hook:", "python:"
 IN_THE_ANSWER, IN_A_DIALOG = "answer", "dialog"
@@ -46,6 +37,17 @@ class SafeTool:
     """None: nobody said what sort of app it is."""
     own_authorisation: bool = False
     """Whether the app wants to be asked itself; such a tool does not run on consent alone."""
+
+
+@dataclass(frozen=True)
+class NamedTool:
+    """The same as the user names it."""
+
+    app: str = setting("", expected="an app's id")
+    tool: str = setting("", expected="a tool's name")
+    kind: Kind | None = None
+    arguments: Mapping[str, Any] | None = setting(None, expected="a table of arguments")
+    own_authorisation: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class OAuth:
     token: str
     client: str
     redirect: str
-    tools: tuple[str, ...]
+    tools: tuple[str, ...] = setting(filled=True)
     scope: str = ""
     resource: str = ""
     """A URL that a token opens, by POST with an empty JSON object."""
@@ -81,27 +83,39 @@ class OAuth:
     other_redirect: str = ""
 
 
+def _person(value: Any) -> str:
+    if isinstance(value, str) and (
+        value in (PAGE, BROWSER) or (value.startswith((HOOK, PYTHON)) and value[-1] != ":")
+    ):
+        return value
+    raise ValueError("expected page, browser, hook:<command or URL> or python:<module:function>")
+
+
 @dataclass(frozen=True)
 class Table:
     """The whole table."""
 
-    tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tools: Mapping[str, NamedTool] = setting({})
     all_tools_named: bool = False
     """Whether `tools` names every tool of every app: what it lacks, the gateway does not have."""
     auth: tuple[AuthType, ...] | None = None
     """The ways to authorise that the gateway has; None: nobody said."""
-    asks: str = IN_THE_ANSWER
-    person: str = PAGE
-    call: Template = field(default_factory=Template)
+    asks: str = setting(IN_THE_ANSWER, choices=(IN_THE_ANSWER, IN_A_DIALOG))
+    person: str = setting(PAGE, parse=_person)
+    call: Template = setting(Template)
     describe: Description | None = None
-    wording: Wording = field(default_factory=Wording)
+    codes: Mapping[Refusal, tuple[Sign, ...]] = setting(SIGNS, parse=read_signs)
+    code_at: tuple[str, ...] = setting((), filled=True)
+    fields: Mapping[str, str] = setting(
+        {}, names=dict.fromkeys(MEMBERS), verbatim=True, filled=True, expected="a place"
+    )
     hook: str = ""
-    page: Words = field(default_factory=Words)
+    page: Words = setting(Words)
     status: str = ""
     """A read-only tool that tells what the placeholders of this table stand for."""
     export: str = ""
     """`tool:NAME` or a URL that gives the stored consents in the document's nested shape."""
-    files: tuple[str, ...] = ()
+    files: tuple[str, ...] = setting((), filled=True)
     """Files and folders with all that the gateway writes."""
     log: str = ""
     descriptors_setting: str = ""
@@ -113,6 +127,18 @@ class Table:
     """Whether all processes of the gateway share what it keeps, as with a key store of the system:
     then clients that need a process each can still be told apart."""
     oauth: OAuth | None = None
+
+    def __post_init__(self) -> None:
+        if self.asks == IN_A_DIALOG and not self.person_is_told:
+            raise ValueError(
+                "asks: a dialog needs somebody who answers it: person = "
+                f"'{HOOK}COMMAND', '{HOOK}URL' or '{PYTHON}module:function'"
+            )
+
+    @cached_property
+    def wording(self) -> Wording:
+        """How refusals are told."""
+        return Wording(self.codes, self.code_at, self.fields)
 
     @property
     def takes_apps(self) -> bool:
@@ -128,90 +154,9 @@ class Table:
         return self.auth is None or any(kind in self.auth for kind in kinds)
 
 
-_TEXTS = (
-    "hook",
-    "status",
-    "export",
-    "log",
-    "descriptors-setting",
-    "descriptors-environment",
-    "storage-setting",
-)
-_TOOL_KEYS = ("app", "tool", "kind", "arguments", "own-authorisation")
-_OAUTH_KEYS = (
-    "authorize",
-    "token",
-    "client",
-    "redirect",
-    "tools",
-    "scope",
-    "resource",
-    "other-client",
-    "other-redirect",
-)
-_OAUTH_NEEDED = ("authorize", "token", "client", "redirect", "tools")
-_TRUTHS = ("shared-state", "all-tools-named")
-_WORDING = ("codes", "code-at", "fields")
-_KEYS = (
-    *_TEXTS,
-    *_TRUTHS,
-    *_WORDING,
-    *("asks", "auth", "call", "describe", "files", "oauth", "page", "person", "tools"),
-)
-
-
-def read_table(given: Mapping[str, Any]) -> Table:
+def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> Table:
     """The table; `SettingsError` is one line that says what is wrong with it."""
-    values: dict[str, Any] = {}
-    for key, value in given.items():
-        name = key.replace("-", "_")
-        if key in _TEXTS:
-            values[name] = _checked(key, value, str, "text")
-        elif key in _TRUTHS:
-            values[name] = _checked(key, value, bool, "true or false")
-        elif key == "person":
-            values[name] = _person(value)
-        elif key == "asks":
-            values[name] = _one_of(key, value, (IN_THE_ANSWER, IN_A_DIALOG))
-        elif key == "auth":
-            listed = [
-                _one_of(key, one, tuple(kind.value for kind in AuthType))
-                for one in _texts(key, value)
-            ]
-            values[name] = tuple(AuthType(one) for one in listed)
-        elif key == "call":
-            values[name] = read_template(key, value)
-        elif key == "describe":
-            values[name] = read_description(value)
-        elif key in _WORDING:
-            continue
-        elif key == "files":
-            listed = [value] if isinstance(value, str) else value
-            values[name] = _texts(key, listed)
-        elif key == "page":
-            values[name] = _words(value)
-        elif key == "oauth":
-            values[name] = _oauth(value)
-        elif key == "tools":
-            values[name] = _tools(value)
-        else:
-            raise SettingsError(f"[{FAMILY}]: got {key!r}, {expected(key, sorted(_KEYS))}")
-    table = Table(**values, wording=_wording(given))
-    if table.asks == IN_A_DIALOG and not table.person_is_told:
-        raise SettingsError(
-            f"[{FAMILY}] asks: a dialog needs somebody who answers it: person = "
-            f"'{HOOK}COMMAND', '{HOOK}URL' or '{PYTHON}module:function'"
-        )
-    return table
-
-
-def _wording(given: Mapping[str, Any]) -> Wording:
-    places = given.get("code-at", ())
-    return Wording(
-        read_codes(given.get("codes", {})),
-        _texts("code-at", [places] if isinstance(places, str) else places),
-        read_fields(given.get("fields", {})),
-    )
+    return read(Table, given, Place((FAMILY,), sources or Sources()))
 
 
 def safe_tools(
@@ -222,11 +167,11 @@ def safe_tools(
     # Behind one tool, or under names of another sort, they are not listed as they are named.
     names = listed if table.call == Template() else [*table.tools, *safe_arguments]
     for name in dict.fromkeys(names):
-        own = table.tools.get(name, {})
-        arguments = own.get("arguments", safe_arguments.get(name))
+        own = table.tools.get(name, NamedTool())
+        arguments = safe_arguments.get(name) if own.arguments is None else own.arguments
         if arguments is None:
             continue
-        app, tool = own.get("app"), own.get("tool")
+        app, tool = own.app, own.tool
         divided = split_tool_name(name)
         if divided is not None:
             app, tool = app or divided[0], tool or divided[1]
@@ -242,8 +187,8 @@ def safe_tools(
                 app=app,
                 tool=tool or name,
                 arguments=arguments,
-                kind=Kind(own["kind"]) if "kind" in own else None,
-                own_authorisation=own.get("own-authorisation", False),
+                kind=own.kind,
+                own_authorisation=own.own_authorisation,
             )
         )
     # Most scenarios use the first: one that runs on consent alone, if there is such a one.
@@ -258,9 +203,7 @@ def missing_tools(table: Table, listed: Sequence[str]) -> list[str]:
     wanted = []
     for name, own in table.tools.items():
         app, tool = split_tool_name(name) or ("", name)
-        wanted.append(
-            table.call.params(name, own.get("app", app), own.get("tool", tool), {})["name"]
-        )
+        wanted.append(table.call.params(name, own.app or app, own.tool or tool, {})["name"])
     return [name for name in wanted if name not in listed]
 
 
@@ -275,85 +218,4 @@ def filled(value: Any, places: Mapping[str, Any]) -> Any:
         return {key: filled(member, places) for key, member in value.items()}
     if isinstance(value, (list, tuple)):
         return [filled(member, places) for member in value]
-    return value
-
-
-def _person(value: Any) -> str:
-    if isinstance(value, str) and (
-        value in (PAGE, BROWSER) or (value.startswith((HOOK, PYTHON)) and value[-1] != ":")
-    ):
-        return value
-    raise SettingsError(
-        f"[{FAMILY}] person: got {beginning(str(value), 60)!r}, expected page, browser, "
-        "hook:<command or URL> or python:<module:function>"
-    )
-
-
-def _one_of(name: str, value: Any, known: tuple[str, ...]) -> str:
-    if value not in known:
-        raise SettingsError(
-            f"[{FAMILY}] {name}: got {str(value)[:60]!r}, {expected(str(value), known)}"
-        )
-    return str(value)
-
-
-def _tools(value: Any) -> Mapping[str, Any]:
-    for name, own in _checked("tools", value, Mapping, "a table").items():
-        place = f"tools.{name!r}"
-        for key in _checked(place, own, Mapping, "a table"):
-            if key not in _TOOL_KEYS:
-                raise SettingsError(f"[{FAMILY}] {place}: got {key!r}, {expected(key, _TOOL_KEYS)}")
-        _checked(f"{place}.app", own.get("app", ""), str, "an app's id")
-        _checked(f"{place}.tool", own.get("tool", ""), str, "a tool's name")
-        _checked(f"{place}.arguments", own.get("arguments", {}), Mapping, "a table of arguments")
-        _checked(
-            f"{place}.own-authorisation", own.get("own-authorisation", False), bool, "a truth value"
-        )
-        if own.get("kind", Kind.WEB) not in list(Kind):
-            raise SettingsError(
-                f"[{FAMILY}] {place}.kind: got {own['kind']!r}, expected one of {', '.join(Kind)}"
-            )
-    tools: Mapping[str, Any] = value
-    return tools
-
-
-def _words(value: Any) -> Words:
-    known = Words.__dataclass_fields__
-    for key, text in _checked("page", value, Mapping, "a table").items():
-        if key not in known:
-            raise SettingsError(f"[{FAMILY}.page]: got {key!r}, {expected(key, known)}")
-        _checked(f"page.{key}", text, str, "what is written there")
-    return Words(**value)
-
-
-def _oauth(value: Any) -> OAuth:
-    given = _checked("oauth", value, Mapping, "a table")
-    for key in given:
-        if key not in _OAUTH_KEYS:
-            raise SettingsError(f"[{FAMILY}.oauth]: got {key!r}, {expected(key, _OAUTH_KEYS)}")
-    for key in _OAUTH_NEEDED:
-        if key not in given:
-            raise SettingsError(f"[{FAMILY}.oauth]: got no {key!r}, expected it there")
-    values = {
-        key.replace("-", "_"): _checked(f"oauth.{key}", text, str, "text")
-        for key, text in given.items()
-        if key != "tools"
-    }
-    return OAuth(**values, tools=_texts("oauth.tools", given["tools"]))
-
-
-def _texts(name: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
-        raise SettingsError(
-            f"[{FAMILY}] {name}: got {beginning(str(value), 60)!r}, expected a list of texts"
-        )
-    return tuple(one for one in value if one)
-
-
-def _checked(name: str, value: Any, kind: Any, expected: str) -> Any:
-    if not isinstance(value, kind):
-        raise SettingsError(
-            f"[{FAMILY}] {name}: got {beginning(str(value), 60)!r}, expected {expected} "
-            f"(also {PREFIX}set {FAMILY}.{name}=...)"
-        )
     return value

@@ -8,8 +8,7 @@
     CONSENT_REQUIRED = -32010
     CONSENT_DENIED = { code = -32011, message = "said no" }
 
-What is not said is as the document has it. Reads its part of the user's table, each mistake in one
-line. Knows no server and no verdicts.
+What is not said is as the document has it. Knows no server and no verdicts.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from ...config.settings import SettingsError
+from ...config.reader import setting
 from ...support.nearest import expected
-from .vocabulary import FAMILY, MEMBERS, Refusal
+from .vocabulary import Refusal
 
 _PLACES = ("name", "app", "tool", "arguments", "arguments_json")
 _PLACE = re.compile(f"{{({'|'.join(_PLACES)})}}")
@@ -32,8 +31,15 @@ _PLACE = re.compile(f"{{({'|'.join(_PLACES)})}}")
 class Template:
     """The params of a tools/call, with places for the app, its tool and the arguments."""
 
-    tool: str = "{name}"
+    tool: str = setting("{name}", filled=True, expected="a tool's name")
     arguments: Any = "{arguments}"
+
+    def __post_init__(self) -> None:
+        used = re.findall("{([a-z_]+)}", json.dumps([self.tool, self.arguments], default=str))
+        for place in used:
+            if place not in _PLACES:
+                known = ", ".join(f"{{{one}}}" for one in _PLACES)
+                raise ValueError(f"got {{{place}}}, expected one of {known}")
 
     @property
     def names_each_tool(self) -> bool:
@@ -65,12 +71,11 @@ def _filled(template: Any, places: Mapping[str, Any]) -> Any:
 
 
 @dataclass(frozen=True)
-class Description:
-    """A call that tells what a tool does and takes, where tools/list does not."""
+class Description(Template):
+    """A call that tells what a tool does and takes, where tools/list does not; and where."""
 
-    call: Template
-    description: str = "description"
-    parameters: str = "parameters"
+    description: str = setting("description", expected="a place")
+    parameters: str = setting("parameters", expected="a place")
 
 
 @dataclass(frozen=True)
@@ -86,8 +91,8 @@ class Sign:
         return self.message.casefold() in message.casefold()
 
 
-def _standard() -> dict[Refusal, tuple[Sign, ...]]:
-    return {meaning: (Sign(meaning.value),) for meaning in Refusal}
+SIGNS: dict[Refusal, tuple[Sign, ...]] = {meaning: (Sign(meaning.value),) for meaning in Refusal}
+"""As the document has them."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +100,9 @@ class Wording:
     """How refusals are told. `code_at` and `fields` are places, written with dots: the first in
     {error, result, text}, the others in the object beside the code."""
 
-    signs: Mapping[Refusal, tuple[Sign, ...]] = field(default_factory=_standard)
+    signs: Mapping[Refusal, tuple[Sign, ...]] = setting(SIGNS)
     code_at: tuple[str, ...] = ()
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = setting({})
 
     def meaning(self, code: Any, message: str) -> Refusal | None:
         """A sign with words counts more than one without."""
@@ -112,79 +117,42 @@ class Wording:
     @property
     def own(self) -> bool:
         """Whether something was said of it at all."""
-        return bool(self.code_at) or self.signs != _standard()
+        return bool(self.code_at) or self.signs != SIGNS
 
 
-# ---- reading the table
-
-
-def read_template(place: str, given: Any, known: tuple[str, ...] = ()) -> Template:
-    _known_keys(place, given, ("tool", "arguments", *known))
-    tool = given.get("tool", "{name}")
-    if not isinstance(tool, str) or not tool:
-        raise SettingsError(f"[{FAMILY}.{place}] tool: got {tool!r}, expected a tool's name")
-    template = Template(tool, given.get("arguments", "{arguments}"))
-    for found in re.findall("{([a-z_]+)}", json.dumps([tool, template.arguments], default=str)):
-        if found not in _PLACES:
-            raise SettingsError(
-                f"[{FAMILY}.{place}]: got {{{found}}}, expected one of "
-                f"{', '.join(f'{{{one}}}' for one in _PLACES)}"
-            )
-    return template
-
-
-def read_description(given: Any) -> Description:
-    call = read_template("describe", given, ("description", "parameters"))
-    places = {key: given[key] for key in ("description", "parameters") if key in given}
-    for key, value in places.items():
-        if not isinstance(value, str):
-            raise SettingsError(f"[{FAMILY}.describe] {key}: got {value!r}, expected a place")
-    return Description(call, **places)
-
-
-def read_codes(given: Any) -> dict[Refusal, tuple[Sign, ...]]:
-    _known_keys("codes", given, tuple(one.value for one in Refusal))
-    signs = _standard()
+def read_signs(given: Any) -> dict[Refusal, tuple[Sign, ...]]:
+    """The table `codes`: for each meaning a code, a list of codes, or a code and words."""
+    if not isinstance(given, Mapping):
+        raise ValueError("expected a table")
+    signs = dict(SIGNS)
     for name, value in given.items():
+        known = [one.value for one in Refusal]
+        if name not in known:
+            raise ValueError(f"got {name!r}, {expected(name, known)}")
         values = value if isinstance(value, list) else [value]
         signs[Refusal(name)] = tuple(_sign(name, one) for one in values)
     taken: dict[Sign, Refusal] = {}
     for meaning, own in signs.items():
         for sign in own:
             if taken.setdefault(sign, meaning) is not meaning:
-                raise SettingsError(
-                    f"[{FAMILY}.codes] {meaning}: {sign.code!r} is {taken[sign]} already; if the "
-                    f"message tells them apart: {{ code = {sign.code!r}, message = 'WORDS' }}"
+                raise ValueError(
+                    f"{meaning}: {sign.code!r} is {taken[sign]} already; if the message tells "
+                    f"them apart: {{ code = {sign.code!r}, message = 'WORDS' }}"
                 )
     return signs
 
 
 def _sign(name: str, given: Any) -> Sign:
-    if isinstance(given, Mapping):
-        _known_keys(f"codes.{name}", given, ("code", "message"))
-        code, message = given.get("code"), given.get("message", "")
-    else:
-        code, message = given, ""
+    known = ("code", "message")
+    for key in given if isinstance(given, Mapping) else ():
+        if key not in known:
+            raise ValueError(f"{name}: got {key!r}, {expected(key, known)}")
+    parts = given if isinstance(given, Mapping) else {"code": given}
+    code, message = parts.get("code"), parts.get("message", "")
     right = isinstance(code, (str, int)) and not isinstance(code, bool)
     if not isinstance(message, str) or not (right or (code is None and message)):
-        raise SettingsError(
-            f"[{FAMILY}.codes] {name}: got {given!r}, expected text, a whole number, or "
+        raise ValueError(
+            f"{name}: got {given!r}, expected text, a whole number, or "
             "{ code = CODE, message = 'WORDS' }"
         )
     return Sign(code, message)
-
-
-def read_fields(given: Any) -> dict[str, str]:
-    _known_keys("fields", given, MEMBERS)
-    for key, value in given.items():
-        if not isinstance(value, str) or not value:
-            raise SettingsError(f"[{FAMILY}.fields] {key}: got {value!r}, expected a place")
-    return dict(given)
-
-
-def _known_keys(place: str, given: Any, known: tuple[str, ...]) -> None:
-    if not isinstance(given, Mapping):
-        raise SettingsError(f"[{FAMILY}] {place}: got {str(given)[:60]!r}, expected a table")
-    for key in given:
-        if key not in known:
-            raise SettingsError(f"[{FAMILY}.{place}]: got {key!r}, {expected(key, known)}")

@@ -33,7 +33,7 @@ class PrepareConfirm(Driver):
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
-        self.table: Table = read_table(table_of(target, FAMILY))
+        self.table: Table = read_table(table_of(target, FAMILY), target.settings.sources)
 
     # ---- what there is
 

@@ -1,4 +1,4 @@
-"""What a user tells the suite of their two-step tools: the table [prepare_confirm], checked.
+"""What a user tells the suite of their two-step tools: the table [prepare_confirm].
 
 Nothing in it is needed by a server that keeps to the document's names, but arguments that are safe
 to prepare AND to confirm. Knows no server.
@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ...config.settings import PREFIX, SettingsError
-from ...support.nearest import expected
-from ...support.secrets import beginning
+from ...config.reader import Place, Sources, read, setting
 from . import vocabulary as words
 
 _IRREVERSIBLE = re.compile(r"delete|remove|destroy|purge|wipe|drop|erase|revoke")
@@ -42,17 +40,24 @@ CONFIRMED = {
 class ToolCall:
     """A call that the user says may be made."""
 
-    tool: str
-    arguments: Mapping[str, Any]
+    tool: str = setting(expected="a tool's name")
+    arguments: Mapping[str, Any] = setting({})
+
+
+def _calls() -> Any:
+    """One call or a list of them: `{ tool = "reopen", arguments = { ids = ["a"] } }`."""
+    return setting(
+        (), alone=True, expected='{ tool = "NAME", arguments = { ... } } or a list of such'
+    )
 
 
 @dataclass(frozen=True)
 class Pair:
     """A prepare tool and its confirm tool."""
 
-    name: str
-    prepare: str
-    confirm: str
+    name: str = setting("", internal=True)
+    prepare: str = setting("", expected="a tool's name")
+    confirm: str = setting("", expected="a tool's name")
     arguments: Mapping[str, Any] | None = None
     """Safe to prepare and to confirm; None: this pair is never run."""
     forced: Mapping[str, Any] | None = None
@@ -64,16 +69,16 @@ class Pair:
     many: Mapping[str, Any] | None = None
     failing: Mapping[str, Any] | None = None
     """On something that the back end will fail to do."""
-    restore: tuple[ToolCall, ...] = ()
+    restore: tuple[ToolCall, ...] = _calls()
     """Makes the things that the arguments name as they were."""
-    many_before: tuple[ToolCall, ...] = ()
-    undo: tuple[ToolCall, ...] = ()
+    many_before: tuple[ToolCall, ...] = _calls()
+    undo: tuple[ToolCall, ...] = _calls()
     """What the preview names as the way back."""
-    change: tuple[ToolCall, ...] = ()
+    change: tuple[ToolCall, ...] = _calls()
     """Changes one of the things behind a preview's back."""
     reversible: bool | None = None
     """None: nobody knows."""
-    guessed: bool = False
+    guessed: bool = setting(False, internal=True)
     """Whether that is no more than what the name suggests."""
 
 
@@ -81,7 +86,7 @@ class Pair:
 class Table:
     """The whole table."""
 
-    pairs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    pairs: Mapping[str, Pair] = setting({})
     action: str = words.ACTION
     operation: str = words.OPERATION
     token: str = words.TOKEN
@@ -93,7 +98,9 @@ class Table:
     next_step: str = words.NEXT_STEP
     success: str = words.SUCCESS
     message: str = words.MESSAGE
-    expiry_minutes: float = words.DEFAULT_EXPIRY_MINUTES
+    expiry_minutes: float = setting(
+        words.DEFAULT_EXPIRY_MINUTES, above=0, most=1440, expected="minutes up to 1440"
+    )
     payload: bool = False
     """Whether tokens are of the documented format, payload|signature."""
     shared_key: bool = False
@@ -108,7 +115,7 @@ class Table:
     expiry_environment: str = ""
     """The variable that sets the minutes for a server that the suite starts."""
     key_environment: str = ""
-    back_end: Mapping[str, str] = field(default_factory=dict)
+    back_end: Mapping[str, str] = setting({})
 
     def own_names(self, members: Mapping[str, str]) -> list[str]:
         """What the user says is not called as in the document."""
@@ -123,57 +130,22 @@ class Table:
     def knows_key(self) -> bool:
         return bool(self.key_setting or self.key_environment)
 
-
-_TEXTS = (
-    "action",
-    "operation",
-    "token",
-    "token-argument",
-    "expires",
-    "items",
-    "warnings",
-    "next-step",
-    "success",
-    "message",
-    "held",
-    "log",
-    "expiry-setting",
-    "key-setting",
-    "zone-setting",
-    "expiry-environment",
-    "key-environment",
-)
-_TRUTHS = ("payload", "shared-key")
-_PAIR_ARGUMENTS = ("arguments", "forced", "sso", "many", "failing")
-_PAIR_CALLS = ("restore", "many-before", "undo", "change")
-_PAIR_KEYS = ("prepare", "confirm", "reversible", "awkward", *_PAIR_ARGUMENTS, *_PAIR_CALLS)
+    def named_pairs(self) -> dict[str, Pair]:
+        """Those of the table, whose tools are called as in the document if nobody says more."""
+        return {
+            name: replace(
+                pair,
+                name=name,
+                prepare=pair.prepare or words.PREPARE + name,
+                confirm=pair.confirm or words.CONFIRM + name,
+            )
+            for name, pair in self.pairs.items()
+        }
 
 
-def read_table(given: Mapping[str, Any]) -> Table:
+def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> Table:
     """The table; `SettingsError` is one line that says what is wrong with it."""
-    values: dict[str, Any] = {}
-    for key, value in given.items():
-        name = key.replace("-", "_")
-        if key in _TEXTS:
-            values[name] = _checked(key, value, str, "text")
-        elif key in _TRUTHS:
-            values[name] = _checked(key, value, bool, "true or false")
-        elif key == "expiry-minutes":
-            values[name] = _minutes(value)
-        elif key in ("pairs", "back-end"):
-            values[name] = _checked(key, value, Mapping, "a table")
-        else:
-            known = sorted((*_TEXTS, *_TRUTHS, "expiry-minutes", "pairs"))
-            raise SettingsError(f"[{words.FAMILY}]: got {key!r}, {expected(key, known)}")
-    table = Table(**values)
-    for name, own in table.pairs.items():
-        _checked(f"pairs.{name}", own, Mapping, "a table")
-        for key in own:
-            if key not in _PAIR_KEYS:
-                raise SettingsError(
-                    f"[{words.FAMILY}.pairs.{name}]: got {key!r}, {expected(key, _PAIR_KEYS)}"
-                )
-    return table
+    return read(Table, given, Place((words.FAMILY,), sources or Sources()))
 
 
 def find_pairs(
@@ -183,23 +155,17 @@ def find_pairs(
 
     `safe_arguments` are those of prepare tools by their names (--mcp-approval-tool).
     """
-    found: dict[str, dict[str, Any]] = {
-        name: {
-            "prepare": own.get("prepare", words.PREPARE + name),
-            "confirm": own.get("confirm", words.CONFIRM + name),
-            **{key: value for key, value in own.items() if key not in ("prepare", "confirm")},
-        }
-        for name, own in table.pairs.items()
-    }
+    found = table.named_pairs()
     for tool in listed:
         partner = words.confirm_name(tool)
-        named = any(own["prepare"] == tool for own in found.values())
-        if partner in listed and not named:
-            found[tool.removeprefix(words.PREPARE)] = {"prepare": tool, "confirm": partner}
+        named = any(pair.prepare == tool for pair in found.values())
+        if partner and partner in listed and not named:
+            name = tool.removeprefix(words.PREPARE)
+            found[name] = Pair(name=name, prepare=tool, confirm=partner)
     pairs = [
-        _pair(name, own, safe_arguments)
-        for name, own in found.items()
-        if own["prepare"] in listed and own["confirm"] in listed
+        _complete(pair, safe_arguments)
+        for pair in found.values()
+        if pair.prepare in listed and pair.confirm in listed
     ]
     # What can be taken back first: most scenarios use the first pair that may be run.
     return sorted(pairs, key=lambda pair: (pair.arguments is None, pair.reversible is not True))
@@ -207,82 +173,21 @@ def find_pairs(
 
 def missing_tools(table: Table, listed: Sequence[str]) -> list[str]:
     """Tools that the table names and the server does not list."""
-    wanted = []
-    for name, own in table.pairs.items():
-        wanted += [
-            own.get("prepare", words.PREPARE + name),
-            own.get("confirm", words.CONFIRM + name),
-        ]
+    wanted = [
+        tool for pair in table.named_pairs().values() for tool in (pair.prepare, pair.confirm)
+    ]
     return [tool for tool in wanted if tool not in listed]
 
 
-def _pair(name: str, own: Mapping[str, Any], safe_arguments: Mapping[str, Any]) -> Pair:
-    place = f"pairs.{name}"
-    arguments: dict[str, Any] = {
-        key: _checked(f"{place}.{key}", own[key], Mapping, "a table of arguments")
-        for key in _PAIR_ARGUMENTS
-        if key in own
-    }
-    if "arguments" not in arguments and own["prepare"] in safe_arguments:
-        arguments["arguments"] = safe_arguments[own["prepare"]]
-    calls: dict[str, Any] = {
-        key.replace("-", "_"): _calls(f"{place}.{key}", own[key])
-        for key in _PAIR_CALLS
-        if key in own
-    }
-    awkward = own.get("awkward", ())
-    if not isinstance(awkward, Sequence) or not all(isinstance(one, Mapping) for one in awkward):
-        raise SettingsError(f"{place}.awkward: got {awkward!r}, expected a list of tables")
-    reversible = own.get("reversible")
-    guessed = reversible is None
-    if guessed:
-        reversible = _guess_reversible(name)
-    return Pair(
-        name=name,
-        prepare=_checked(f"{place}.prepare", own["prepare"], str, "a tool's name"),
-        confirm=_checked(f"{place}.confirm", own["confirm"], str, "a tool's name"),
-        reversible=reversible,
-        guessed=guessed,
-        awkward=tuple(awkward),
-        **arguments,
-        **calls,
-    )
+def _complete(pair: Pair, safe_arguments: Mapping[str, Any]) -> Pair:
+    if pair.arguments is None:
+        pair = replace(pair, arguments=safe_arguments.get(pair.prepare))
+    if pair.reversible is None:
+        pair = replace(pair, reversible=_guess_reversible(pair.name), guessed=True)
+    return pair
 
 
 def _guess_reversible(name: str) -> bool | None:
     if _IRREVERSIBLE.search(name):
         return False
     return True if _REVERSIBLE.search(name) else None
-
-
-def _calls(place: str, given: Any) -> tuple[ToolCall, ...]:
-    """One call or a list of them: `{ tool = "reopen", arguments = { ids = ["a"] } }`."""
-    listed = [given] if isinstance(given, Mapping) else given
-    calls = []
-    for one in listed if isinstance(listed, Sequence) else [None]:
-        tool = one.get("tool") if isinstance(one, Mapping) else None
-        arguments = one.get("arguments", {}) if isinstance(one, Mapping) else None
-        if not isinstance(tool, str) or not isinstance(arguments, Mapping):
-            raise SettingsError(
-                f"[{words.FAMILY}] {place}: got {beginning(str(one), 60)!r}, expected "
-                '{ tool = "NAME", arguments = { ... } } or a list of such'
-            )
-        calls.append(ToolCall(tool, arguments))
-    return tuple(calls)
-
-
-def _checked(name: str, value: Any, kind: Any, expected: str) -> Any:
-    if not isinstance(value, kind):
-        raise SettingsError(
-            f"[{words.FAMILY}] {name}: got {beginning(str(value), 60)!r}, expected {expected} "
-            f"(also {PREFIX}set {words.FAMILY}.{name}=...)"
-        )
-    return value
-
-
-def _minutes(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 1440:
-        raise SettingsError(
-            f"[{words.FAMILY}] expiry-minutes: got {value!r}, expected minutes up to 1440"
-        )
-    return float(value)

@@ -27,6 +27,7 @@ from ...wire import Reply, Session
 from ..base.driver import Driver, DriverError
 from . import vocabulary as words
 from .outcome import ApprovalOutcome
+from .settings import own_settings, settings_of
 from .vocabulary import Annotation, AnnotationError, annotation_of
 
 _NOT_GIVEN: Any = object()
@@ -164,9 +165,9 @@ class Approval(Driver):
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
-        page = target.settings.page
-        of_the_page = origin_of_url(page) if page is not None else None
-        self._origin = target.settings.origin or of_the_page or target.default_origin
+        own = own_settings(target)
+        of_the_page = origin_of_url(own.page.url) if own.page.url is not None else None
+        self._origin = own.origin or of_the_page or settings_of(target).origin
 
     # ---- what there is
 

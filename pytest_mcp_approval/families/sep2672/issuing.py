@@ -20,6 +20,7 @@ from ...wire import Outcome, RawJson, Reply
 from . import vocabulary as words
 from .driver import Approval, Challenge, ListedTool
 from .scenario import Ceremony
+from .settings import settings_of
 
 EXTRA_MEMBER = "mcpApprovalProbe"
 """A name that no tool's schema knows."""
@@ -334,7 +335,7 @@ def expected_hash(tool: str, canonical: str, server_id: str, separator: bytes = 
 
 def server_id_of(ceremony: Ceremony) -> str:
     """The target's serverId. Rules that ask for it have `needs = ["server-id"]`."""
-    known = ceremony.target.settings.server_id or ceremony.target.known_server_id
+    known = settings_of(ceremony.target).server_id
     assert known is not None
     return known
 

@@ -22,9 +22,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import pytest
+
+from ...config.settings import PREFIX, SettingsError
 from ...support.text import neutralise
+from ...target import Target
 from ..base.driver import DriverError
 from .page_description import TABLE, PageDescription
+from .settings import settings_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import JSHandle, Locator
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
 
 Asked = TypeVar("Asked")
 
+NO_PAGE = f"the server has no page to test: {PREFIX}page=URL"
 PATIENCE = 10.0
 """Seconds that a page gets for one step."""
 _LONGEST_OUTCOME = 20_000
@@ -337,3 +343,17 @@ def _script(name: str) -> str:
     folder = Path(__file__).parent
     text = (folder / "page_looks.js").read_text(encoding="utf-8")
     return text.split(f"// ---- {name}\n", 1)[1].split("// ---- ", 1)[0].strip()
+
+
+def driver_for(approval_page: ApprovalPage, target: Target) -> PageDriver:
+    """The driver of a target's page."""
+    url = target.page()
+    if url is None:
+        pytest.skip(NO_PAGE)
+    try:
+        description = settings_of(target).page
+    except SettingsError as error:
+        raise PageError(str(error)) from None
+    memory: PageMemory = target.remembered.setdefault("page", PageMemory())
+    patience = max(PATIENCE, target.settings.timeout)
+    return PageDriver(approval_page, url, description, patience=patience, memory=memory)

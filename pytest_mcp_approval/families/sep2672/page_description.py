@@ -1,6 +1,7 @@
 """Where things are on a page, as its author describes it: the table [sep2672.page], checked.
 
     [sep2672.page]
+    url = "http://localhost:{port}/"
     enrol = "role=button[name='Add a passkey']"
     tool = "select#tool"
     arguments = "#arguments"
@@ -12,79 +13,116 @@ entries suit the reference server's page. Knows no browser and no server.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
-from ...config.settings import SettingsError
-from ...support.nearest import expected
+from ...config.reader import Place, Sources, read, setting
 
 TABLE = "page"
 """Under the family's own table."""
 
-_MAY_BE_MISSING = ("ready", "tool", "arguments", "busy")
-"""What a page need not have, and is then said to be []."""
-
 Steps = tuple[str, ...]
 """Selectors, used one after the other."""
+_ARGUMENTS: Steps = ("#as-json", "#arguments-json")
+_ASK: Steps = ("role=button[name='Ask for approval'i]",)
+_CALL: Steps = ("role=button[name='Call'i]",)
+
+
+def _url(value: Any) -> str:
+    """A URL with a name in it: browsers have no passkeys for addresses."""
+    try:
+        parts = urlsplit(value.replace("{port}", "1"))
+        host, _ = parts.hostname, parts.port
+    except (AttributeError, ValueError):
+        host = None
+    if not host or not value.startswith(("https://", "http://")):
+        raise ValueError("expected a URL such as http://localhost:3000/")
+    if ":" in host or host.replace(".", "").isdigit():
+        raise ValueError(
+            "expected a host name such as localhost: browsers have no passkeys for addresses"
+        )
+    return str(value)
+
+
+def _steps(value: Any) -> Steps:
+    listed = (value,) if isinstance(value, str) else value
+    if not isinstance(listed, (list, tuple)) or not all(
+        isinstance(one, str) and one.strip() for one in listed
+    ):
+        raise ValueError(
+            "expected a selector such as \"role=button[name='Approve']\", or a list of them"
+        )
+    return tuple(listed)
+
+
+def _needed(value: Any) -> Steps:
+    steps = _steps(value)
+    return steps or _steps([""])  # of what every page has
+
+
+def _named(value: Any) -> Steps:
+    steps = _needed(value)
+    if "{name}" not in steps[-1]:
+        raise ValueError("expected a selector with {name} in it")
+    return steps
+
+
+def _entry(*usual: str) -> Any:
+    return setting(usual, parse=_needed)
+
+
+def _may_be_missing(*usual: str) -> Any:
+    """What a page need not have, and is then said to be []."""
+    return setting(usual, parse=_steps)
 
 
 @dataclass(frozen=True)
 class PageDescription:
     """Each entry once. `{tool}` stands for the name of a tool, `{name}` for that of an argument."""
 
-    ready: Steps = ("html[data-ready=connected]",)
+    url: str | None = setting(None, parse=_url, repr=False)
+    """Where the page is; None: the reference server brings its own."""
+    ready: Steps = _may_be_missing("html[data-ready=connected]")
     """There when the page can be used."""
-    enrol: Steps = ("role=button[name='Enrol a passkey'i]",)
+    enrol: Steps = _entry("role=button[name='Enrol a passkey'i]")
     """Pressed to enrol a passkey."""
-    enrolled: Steps = ("#enrolment-outcome",)
+    enrolled: Steps = _entry("#enrolment-outcome")
     """Where the page says what became of that."""
-    tool: Steps = ('button[data-tool="{tool}"]',)
+    tool: Steps = _may_be_missing('button[data-tool="{tool}"]')
     """Pressed to choose a tool; in a list box the tool's name is chosen. [] for a page that is for
     one tool only."""
-    arguments: Steps = ("#as-json", "#arguments-json")
+    arguments: Steps = _may_be_missing(*_ARGUMENTS)
     """The last is filled with the arguments as JSON, those before it are pressed. [] for a page
     that gives its own."""
-    argument: Steps = ()
+    argument: Steps = setting((), parse=_named)
     """Instead: the field of one argument, with `{name}`."""
-    ask: Steps = ("role=button[name='Ask for approval'i]",)
+    ask: Steps = _entry(*_ASK)
     """Pressed to ask for a call that needs approval."""
-    call: Steps = ("role=button[name='Call'i]",)
-    """Pressed to call a tool that needs none."""
-    display_text: Steps = ("#display-text",)
+    call: Steps = _entry()
+    """Pressed to call a tool that needs none; on most pages one button does both."""
+    display_text: Steps = _entry("#display-text")
     """Where displayText stands."""
-    approve: Steps = ("role=button[name='Approve'i]",)
-    decline: Steps = ("role=button[name='Decline'i]",)
-    outcome: Steps = ("#call-outcome",)
+    approve: Steps = _entry("role=button[name='Approve'i]")
+    decline: Steps = _entry("role=button[name='Decline'i]")
+    outcome: Steps = _entry("#call-outcome")
     """Where the page says what became of a call."""
-    busy: Steps = ()
+    busy: Steps = _may_be_missing()
     """Seen while the page is at work: what it says meanwhile is not the outcome yet."""
 
+    def __post_init__(self) -> None:
+        if self.argument and self.arguments != _ARGUMENTS:
+            raise ValueError(
+                "got arguments and argument, expected one of them: a field for all arguments as "
+                "JSON, or one field for each"
+            )
+        if not self.call:
+            object.__setattr__(self, "call", _CALL if self.ask == _ASK else self.ask)
+
     @classmethod
-    def of_table(cls, table: Any) -> PageDescription:
+    def of_table(cls, table: Any, sources: Sources | None = None) -> PageDescription:
         """What [sep2672.page] says; SettingsError in one line where that cannot be."""
-        if not isinstance(table, Mapping):
-            raise SettingsError(f"[sep2672.{TABLE}]: got {table!r}, expected a table")
-        known = {one.name.replace("_", "-"): one.name for one in fields(cls)}
-        given: dict[str, Steps] = {}
-        for key, value in table.items():
-            if key not in known:
-                raise SettingsError(f"[sep2672.{TABLE}]: got {key!r}, {expected(key, known)}")
-            given[known[key]] = _steps(key, value)
-        if "argument" in given:
-            if "arguments" in given:
-                raise SettingsError(
-                    f"[sep2672.{TABLE}]: got arguments and argument, expected one of them: a "
-                    "field for all arguments as JSON, or one field for each"
-                )
-            if "{name}" not in given["argument"][-1]:
-                raise SettingsError(
-                    f"[sep2672.{TABLE}] argument: got {given['argument'][-1]!r}, expected a "
-                    "selector with {name} in it"
-                )
-        if "ask" in given and "call" not in given:
-            given["call"] = given["ask"]  # on most pages one button does both
-        return cls(**given)
+        return read(cls, table, Place(("sep2672", TABLE), sources or Sources()))
 
     def entry(self, key: str, **named: str) -> Steps:
         """The selectors of an entry as the files call it, with names in place of placeholders."""
@@ -94,17 +132,3 @@ class PageDescription:
             quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("'", "\\'")
             steps = tuple(step.replace(f"{{{placeholder}}}", quoted) for step in steps)
         return steps
-
-
-def _steps(key: str, value: Any) -> Steps:
-    listed = (value,) if isinstance(value, str) else value
-    if (
-        not isinstance(listed, (list, tuple))
-        or (not listed and key not in _MAY_BE_MISSING)
-        or not all(isinstance(one, str) and one.strip() for one in listed)
-    ):
-        raise SettingsError(
-            f"[sep2672.{TABLE}] {key}: got {value!r}, expected a selector such as "
-            "\"role=button[name='Approve']\", or a list of them"
-        )
-    return tuple(listed)

@@ -255,7 +255,7 @@ class PageVisitor(ScenarioView):
     def _last_word(self, said: str, key: str) -> str:
         """What a page says when it is done, if nothing shows when that is: its text stands still,
         no request of it is open, and no passkey is asked for."""
-        if self.driver.description.busy or self.target.settings.page is None:
+        if self.driver.description.busy or self.target.named_page is None:
             return said  # the reference server's own page says nothing before
         deadline = Deadline(self.driver.patience)
         quiet = Deadline(_SETTLING_MILLISECONDS / 1000)

@@ -11,12 +11,14 @@ from ..base.outcome import data_of
 from ..base.preflight import NotOffered, Preflight, PreflightError
 from . import vocabulary as words
 from .driver import Approval, ListedTool, Passkey
-from .settings import described
 
 
 def look(target: Target, found: Preflight) -> None:
     """Enrol and approve once, and say what there is to judge."""
-    approval = Approval(target)
+    try:
+        approval = Approval(target)
+    except SettingsError as error:
+        raise PreflightError(str(error)) from None
     extensions = target.session().capabilities.get("extensions")
     declared = isinstance(extensions, dict) and words.CAPABILITY_KEY in extensions
     try:
@@ -30,7 +32,6 @@ def look(target: Target, found: Preflight) -> None:
             f"extensions.{words.CAPABILITY_KEY} and lists no gated tool",
             f"A gated tool carries _meta[{words.META_KEY!r}] (SEP-2672 section 4.2).",
         )
-    _check_page(target)
     runnable = _say_gated(gated, found)
     passkey = _honest_enrolment(approval, found)
     if passkey is not None and runnable:
@@ -40,14 +41,6 @@ def look(target: Target, found: Preflight) -> None:
         )
     if not runnable:
         found.missing.append(f"arguments for a gated tool ({PREFIX}tool NAME=JSON)")
-
-
-def _check_page(target: Target) -> None:
-    """A description that cannot be read is told before anything else."""
-    try:
-        described(target.settings)
-    except SettingsError as error:
-        raise PreflightError(str(error)) from None
 
 
 def _say_gated(gated: list[ListedTool], found: Preflight) -> list[ListedTool]:

@@ -40,6 +40,6 @@ def approval_passkey(approval: Approval) -> Passkey:
 def approval_page_driver(approval_page: ApprovalPage, approval_turn: Target) -> PageDriver:
     """What a person does on the server's page, as [sep2672.page] describes it. A page that needs
     more: a fixture of this name in your conftest.py, with a class of yours (docs/browser.md)."""
-    from .settings import driver_for
+    from .page import driver_for
 
     return driver_for(approval_page, approval_turn)

@@ -1,41 +1,46 @@
-"""The page of a target, as the user's settings describe it."""
+"""The table [sep2672] of the user's settings, over what the suite knows of the target."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-import pytest
-
-from ...config.settings import PREFIX, Settings, SettingsError
-from ...support.nearest import expected
+from ...config.reader import Place, Sources, read, setting
 from ...target import Target
-from .page import PATIENCE, PageDriver, PageError, PageMemory
-from .page_description import TABLE, PageDescription
+from ..base.driver import table_of
+from .page_description import PageDescription
 
-if TYPE_CHECKING:
-    from ...browser.pages import ApprovalPage
-
-NO_PAGE = f"the server has no page to test: {PREFIX}page=URL"
+FAMILY = "sep2672"
 
 
-def described(settings: Settings) -> PageDescription:
-    """What [sep2672.page] says; SettingsError where it cannot be read."""
-    table = settings.family_settings.get("sep2672", {})
-    for key in table:
-        if key != TABLE:
-            raise SettingsError(f"[sep2672]: got {key!r}, {expected(key, [TABLE])}")
-    return PageDescription.of_table(table.get(TABLE, {}))
+def _origin(value: Any) -> str:
+    if not isinstance(value, str) or not value.startswith(("https://", "http://")):
+        raise ValueError("expected https://host or http://host")
+    return value.rstrip("/")
 
 
-def driver_for(approval_page: ApprovalPage, target: Target) -> PageDriver:
-    """The driver of a target's page."""
-    url = target.page()
-    if url is None:
-        pytest.skip(NO_PAGE)
-    try:
-        description = described(target.settings)
-    except SettingsError as error:
-        raise PageError(str(error)) from None
-    memory: PageMemory = target.remembered.setdefault("page", PageMemory())
-    patience = max(PATIENCE, target.settings.timeout)
-    return PageDriver(approval_page, url, description, patience=patience, memory=memory)
+@dataclass(frozen=True)
+class Table:
+    """The settings, checked."""
+
+    origin: str | None = setting(None, parse=_origin)
+    """The page that users approve on; None: that of the page, else by rp.id."""
+    server_id: str | None = None
+    """The serverId in action hashes (section 4.6)."""
+    page: PageDescription = setting(PageDescription)
+
+
+def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> Table:
+    """The table; `SettingsError` is one line that says what is wrong with it."""
+    return read(Table, given, Place((FAMILY,), sources or Sources()))
+
+
+def settings_of(target: Target) -> Table:
+    """As they are for this target now: an embedded server's id is known once it runs."""
+    return read_table(table_of(target, FAMILY), target.settings.sources)
+
+
+def own_settings(target: Target) -> Table:
+    """What the user says, without what the suite knows."""
+    return read_table(target.settings.family_settings.get(FAMILY, {}), target.settings.sources)

@@ -26,34 +26,34 @@ _METADATA = {"request_id": "request-0002", "timestamp": "2026-01-28T12:00:00Z"}
 
 KNOWN_SETTINGS: dict[str, Any] = {
     "tool": "mcp_aql",
-    "ttl_at": "arguments.params.confirmation_ttl_seconds",
-    "clock_skew_tolerance_seconds": 30,
+    "ttl-at": "arguments.params.confirmation_ttl_seconds",
+    "clock-skew-tolerance-seconds": 30,
     "operations": [
         {
             "name": "delete_repo",
             "danger": 2,
             "params": _REPOSITORY,
-            "other_params": _OTHER_REPOSITORIES,
+            "other-params": _OTHER_REPOSITORIES,
             "metadata": _METADATA,
         },
         {
             "name": "archive_repo",
             "danger": 2,
             "params": _REPOSITORY,
-            "other_params": _OTHER_REPOSITORIES,
+            "other-params": _OTHER_REPOSITORIES,
             "metadata": _METADATA,
         },
         {
             "name": "purge_path",
             "danger": 3,
             "params": {"path": "/srv/cache-4410", "recursive": False},
-            "other_params": [{"path": "/srv/cache-4411"}, {"recursive": True}],
+            "other-params": [{"path": "/srv/cache-4411"}, {"recursive": True}],
         },
         {
             "name": "wipe_account",
             "danger": 4,
             "params": {"account": "demonstration-7"},
-            "other_params": [{"account": "demonstration-8"}],
+            "other-params": [{"account": "demonstration-8"}],
         },
         {"name": "get_repo", "danger": 0, "params": {"repo": "widgets-2041"}},
         {"name": "rename_repo", "danger": 1, "params": {"repo": "widgets-2041", "to": "gears"}},
@@ -61,8 +61,8 @@ KNOWN_SETTINGS: dict[str, Any] = {
             "name": "delete_branch",
             "danger": 2,
             "params": {"branch": "feature-one"},
-            "other_params": [{"branch": "feature-two"}],
-            "max_uses": 3,
+            "other-params": [{"branch": "feature-two"}],
+            "max-uses": 3,
         },
         {
             "name": "deploy_release",
@@ -80,7 +80,7 @@ KNOWN_SETTINGS: dict[str, Any] = {
             "name": "bulk_export",
             "danger": 1,
             "params": {"dataset": "measurements-88"},
-            "other_params": [{"dataset": "measurements-89"}],
+            "other-params": [{"dataset": "measurements-89"}],
             "quota": True,
         },
         {
@@ -100,5 +100,5 @@ KNOWN_SETTINGS: dict[str, Any] = {
         {"name": "change_configuration", "why": "adapter configuration change"},
         {"name": "report_incident", "why": "security event"},
     ],
-    "other_adapter": {"tool": "mcp_aql_archive"},
+    "other-adapter": {"tool": "mcp_aql_archive"},
 }

@@ -7,7 +7,8 @@ the gate's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...families.sep2672 import vocabulary as words
@@ -32,6 +33,7 @@ class Sep2672Extension(Extension):
     """See the module."""
 
     family: ClassVar[str] = "sep2672"
+    known_settings: ClassVar[Mapping[str, Any]] = {"origin": "http://localhost"}
     gate_class: ClassVar[type[ApprovalGate]] = ApprovalGate
     relying_party_class: ClassVar[type[RelyingParty]] = RelyingParty
     memory_store_class: ClassVar[type[MemoryStore]] = MemoryStore
@@ -55,6 +57,16 @@ class Sep2672Extension(Extension):
             challenge_ttl=self.options.challenge_ttl,
             enrolment_ttl=self.options.enrolment_ttl,
         )
+
+    @classmethod
+    def instance_settings(cls) -> Mapping[str, Any]:
+        return {"server_id": str(uuid.uuid4())}
+
+    def suite_settings(self) -> Mapping[str, Any]:
+        return {"server-id": self.gate.server_id}
+
+    def served_at(self, origin: str) -> None:
+        self.gate.relying_party.accept_origin(origin)
 
     def offered_tools(self, options: Options) -> tuple[Tool, ...]:
         extra = (RESTART_SERVICE,) if options.schema_default else ()

@@ -94,6 +94,18 @@ class Extension(ABC):
         """What a server that is started only to be judged is told, unless somebody says more."""
         return {}
 
+    @classmethod
+    def instance_settings(cls) -> Mapping[str, Any]:
+        """The same for what no two servers share, unless they share a store."""
+        return {}
+
+    def suite_settings(self) -> Mapping[str, Any]:
+        """What shows only when the server runs of what a suite needs to be told."""
+        return {}
+
+    def served_at(self, origin: str) -> None:  # noqa: B027  # most do not mind
+        """Its pages are served there too."""
+
     def __init__(self, parts: ExtensionParts) -> None:
         self.clock = parts.clock
         self.effects = parts.effects

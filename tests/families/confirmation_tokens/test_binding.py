@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from pytest_mcp_approval.config.settings import Settings
+from pytest_mcp_approval.config.settings import Settings, SettingsError
 from pytest_mcp_approval.families.base.paths import ABSENT, put_at, value_at
 from pytest_mcp_approval.families.confirmation_tokens.binding import ConfirmationBinding, binding_of
 from pytest_mcp_approval.families.confirmation_tokens.driver import ConfirmationTokens
 from pytest_mcp_approval.families.confirmation_tokens.outcome import read_instant
-from pytest_mcp_approval.families.confirmation_tokens.settings import TableError, read_table
+from pytest_mcp_approval.families.confirmation_tokens.settings import read_table
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     Danger,
     NotCanonicalError,
@@ -102,7 +102,7 @@ def test_the_whole_error_can_be_looked_into():
 
 
 def test_where_the_token_goes():
-    binding = binding_of(target_with(token_at="arguments._confirmation"))
+    binding = binding_of(target_with(Path(), **{"token-at": "arguments._confirmation"}))
     call = binding.call_params("delete", {"id": 1}, "conf_x")
     arguments = {"operation": "delete", "params": {"id": 1}, "_confirmation": "conf_x"}
     assert call == {"name": "mcp_aql", "arguments": arguments}
@@ -115,8 +115,8 @@ def test_where_the_token_goes():
 
 
 def test_an_operation_can_be_a_tool_of_its_own():
-    table: dict[str, Any] = {"operation_at": "name", "params_at": "arguments"}
-    table["token_at"] = "_meta.token"
+    table: dict[str, Any] = {"operation-at": "name", "params-at": "arguments"}
+    table["token-at"] = "_meta.token"
     call = binding_of(target_with(**table)).call_params("drop", {"id": 1}, "conf_x")
     assert call == {"name": "drop", "arguments": {"id": 1}, "_meta": {"token": "conf_x"}}
 
@@ -154,35 +154,41 @@ def test_what_is_no_instant(value: Any, times: str):
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"colour": 1}, "colour: unknown, expected one of tool,"),
+    ({"colour": 1}, "[confirmation_tokens]: got 'colour', expected one of tool,"),
     ({"tool": 5}, "tool: got 5, expected text"),
-    ({"token_at": ""}, "token_at: got '', expected text"),
+    ({"token-at": ""}, "[confirmation_tokens] token-at: got '', expected text"),
     ({"answer": "xml"}, "answer: got 'xml', expected one of auto,"),
     ({"times": "hours"}, "times: got 'hours'"),
     ({"operations": {}}, "operations: got {}, expected a list"),
     ({"operations": [5]}, "operations[0]: got 5, expected a table"),
-    ({"operations": [{}]}, "operations[0].name: got None"),
-    ({"operations": [{"name": "x"}]}, "operations[0].danger: 'x' has no danger level"),
+    ({"operations": [{}]}, "operations[0]: got no 'name', expected the operation's name"),
+    ({"operations": [{"name": "x"}]}, "operations[0]: got no 'danger', expected 0 (safe) to 4"),
     ({"operations": [{"name": "x", "danger": 5}]}, "operations[0].danger: got 5, expected one of"),
     ({"operations": [{"name": "x", "danger": True}]}, "got True"),
-    ({"operations": [{"name": "x", "danger": 2, "parms": {}}]}, "operations[0].parms: unknown"),
+    (
+        {"operations": [{"name": "x", "danger": 2, "parms": {}}]},
+        "operations[0]: got 'parms', did you mean 'params'",
+    ),
     ({"operations": [{"name": "x", "danger": 2, "params": 5}]}, "params: got 5"),
-    ({"operations": [{"name": "x", "danger": 2, "other_params": {}}]}, "other_params: got {}"),
-    ({"operations": [{"name": "x", "danger": 2, "max_uses": 0}]}, "max_uses: got 0"),
+    ({"operations": [{"name": "x", "danger": 2, "other-params": {}}]}, "other-params: got {}"),
+    ({"operations": [{"name": "x", "danger": 2, "max-uses": 0}]}, "max-uses: got 0"),
     ({"operations": [{"name": "x", "danger": 2, "quota": 1}]}, "quota: got 1, expected true"),
-    ({"fields": {"tokn": "a"}}, "fields.tokn: unknown"),
-    ({"fields": {"token": 5}}, "fields.token: got 5"),
-    ({"codes": {"TOKEN_LOST": "x"}}, "codes.TOKEN_LOST: unknown"),
-    ({"codes": {"TOKEN_INVALID": 1.5}}, "codes.TOKEN_INVALID: got 1.5"),
-    ({"clock_skew_tolerance_seconds": "abc"}, "got 'abc', expected seconds from 0 to 300"),
-    ({"clock_skew_tolerance_seconds": -1}, "got -1"),
-    ({"clock_skew_tolerance_seconds": 301}, "got 301"),
-    ({"clock_skew_tolerance_seconds": float("nan")}, "got nan"),
-    ({"ttl": {"destructive": 0}}, "ttl.destructive: got 0"),
-    ({"variants": {"colour": "x"}}, "variants.colour: unknown"),
+    ({"fields": {"tokn": "a"}}, "[confirmation_tokens.fields]: got 'tokn', did you mean 'token'?"),
+    ({"fields": {"token": 5}}, "[confirmation_tokens.fields] token: got 5"),
+    ({"codes": {"TOKEN_LOST": "x"}}, "[confirmation_tokens.codes]: got 'TOKEN_LOST'"),
+    ({"codes": {"TOKEN_INVALID": 1.5}}, "[confirmation_tokens.codes] TOKEN_INVALID: got 1.5"),
+    ({"clock-skew-tolerance-seconds": "abc"}, "got 'abc', expected seconds from 0 to 300"),
+    ({"clock-skew-tolerance-seconds": -1}, "got -1"),
+    ({"clock-skew-tolerance-seconds": 301}, "got 301"),
+    ({"clock-skew-tolerance-seconds": float("nan")}, "got nan"),
+    ({"ttl": {"destructive": 0}}, "[confirmation_tokens.ttl] destructive: got 0"),
+    ({"variants": {"colour": "x"}}, "[confirmation_tokens.variants]: got 'colour'"),
     ({"audit": "somewhere"}, "audit: got 'somewhere', expected a URL, tool:NAME"),
-    ({"introspection": {"opration": "x"}}, "introspection.opration: unknown"),
-    ({"triggers": [{}]}, "triggers[0].name: got None"),
+    (
+        {"introspection": {"opration": "x"}},
+        "introspection]: got 'opration', did you mean",
+    ),
+    ({"triggers": [{}]}, "triggers[0]: got no 'name'"),
     ({"patience": -1}, "patience: got -1"),
     ({"burst": "many"}, "burst: got 'many'"),
 ]
@@ -190,7 +196,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("table", "said"), MISTAKES, ids=str)
 def test_a_mistake_in_the_table_is_one_line(table: dict[str, Any], said: str):
-    with pytest.raises(TableError) as caught:
+    with pytest.raises(SettingsError) as caught:
         read_table(table)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -219,7 +225,7 @@ def test_a_hook_says_what_a_table_cannot(tmp_path: Path, monkeypatch: pytest.Mon
         "hook_of_ours:Nothing": "no subclass",
         "no_such_module_here:X": "no module 'no_such_module_here'",
     }.items():
-        with pytest.raises(TableError, match=said):
+        with pytest.raises(SettingsError, match=said):
             binding_of(target_with(tmp_path, hook=name))
     sys.modules.pop("hook_of_ours", None)
 

@@ -115,7 +115,7 @@ def test_any_refusal_that_leads_to_the_app_asks_for_its_authorisation():
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "a code that there is not": (
         {"codes": {"CONSENT_REQIRED": 1}},
-        r"codes\]: got 'CONSENT_REQIRED', did you mean 'CONSENT_REQUIRED'",
+        r"codes: got 'CONSENT_REQIRED', did you mean 'CONSENT_REQUIRED'",
     ),
     "one code for two meanings": (
         {"codes": {"CONSENT_REQUIRED": -1, "CONSENT_DENIED": -1}},

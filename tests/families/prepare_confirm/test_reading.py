@@ -216,11 +216,19 @@ def test_a_table_that_cannot_be_meant_is_one_line(given):
         read_table(given)
 
 
-@pytest.mark.parametrize("calls", ["x", [1], {"arguments": {}}, {"tool": "x", "arguments": 5}, 5])
-def test_calls_that_cannot_be_meant_are_one_line(calls):
-    table = read_table({"pairs": {"x": {"restore": calls}}})
-    with pytest.raises(SettingsError, match=r"expected \{ tool = "):
-        find_pairs(table, ["prepare_x", "confirm_x"], {})
+@pytest.mark.parametrize(
+    ("calls", "words"),
+    [
+        ("x", r"restore\[0\]: got 'x', expected \{ tool = "),
+        ([1], r"restore\[0\]: got 1, expected \{ tool = "),
+        (5, r"restore\[0\]: got 5, expected \{ tool = "),
+        ({"arguments": {}}, r"restore\[0\]: got no 'tool', expected a tool's name"),
+        ({"tool": "x", "arguments": 5}, r"restore\[0\]\.arguments: got 5, expected a table"),
+    ],
+)
+def test_calls_that_cannot_be_meant_are_one_line(calls, words):
+    with pytest.raises(SettingsError, match=rf"^\[prepare_confirm\.pairs\.x\] {words}"):
+        read_table({"pairs": {"x": {"restore": calls}}})
 
 
 # ---- what was shown against what was done

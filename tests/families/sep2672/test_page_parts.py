@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from pytest_mcp_approval.families.sep2672.page_person import Review
 from pytest_mcp_approval.families.sep2672.page_scenario import Visit
 from pytest_mcp_approval.families.sep2672.page_traffic import message_in
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
-from pytest_mcp_approval.target.effects_watch import EffectsWatch
+from pytest_mcp_approval.target import open_target
 
 ANSWER = {"jsonrpc": "2.0", "id": 7, "result": {"tools": []}}
 
@@ -51,13 +50,16 @@ def test_a_tools_name_goes_into_a_selector_whatever_it_is(name: str, selector: s
 @pytest.mark.parametrize(
     ("table", "line"),
     [
-        ({"aprove": "#x"}, "got 'aprove', did you mean 'approve'? expected one of ready, enrol, "),
+        (
+            {"aprove": "#x"},
+            "got 'aprove', did you mean 'approve'? expected one of url, ready, enrol, ",
+        ),
         ({"approve": ""}, "approve: got '', expected a selector such as"),
         ({"approve": []}, "approve: got [], expected a selector such as"),
         ({"approve": ["#a", 1]}, "approve: got ['#a', 1], expected"),
         ({"argument": "#a"}, "expected a selector with {name} in it"),
         ({"argument": "#{name}", "arguments": "#a"}, "got arguments and argument, expected one"),
-        ("#x", "[sep2672.page]: got '#x', expected a table"),
+        ("#x", "[sep2672] page: got '#x', expected a table"),
     ],
 )
 def test_a_wrong_description_is_told_in_one_line(table: object, line: str):
@@ -69,15 +71,12 @@ def test_a_wrong_description_is_told_in_one_line(table: object, line: str):
 
 def test_whoever_names_the_page_has_named_the_origin():
     def origin(**given: Any) -> str:
-        target: Any = SimpleNamespace(
-            settings=Settings(**given),
-            default_origin=None,
-            effects_watch=EffectsWatch(lambda: None),
-        )
+        target = open_target("http://localhost:9/mcp", Settings(family_settings={"sep2672": given}))
         return Approval(target).origin_for({"rp": {"id": "localhost"}})
 
-    assert origin(page="http://localhost:3000/approve?x=1") == "http://localhost:3000"
-    assert origin(page="http://localhost:3000/", origin="https://a.example") == "https://a.example"
+    page = {"url": "http://localhost:3000/approve?x=1"}
+    assert origin(page=page) == "http://localhost:3000"
+    assert origin(page=page, origin="https://a.example") == "https://a.example"
     assert origin() == "http://localhost"
 
 

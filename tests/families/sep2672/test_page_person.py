@@ -82,7 +82,9 @@ def site():
 
 @pytest.fixture
 def person(approval_page, site):
-    target = open_target("http://localhost:9/mcp", Settings(page=site.url))
+    target = open_target(
+        "http://localhost:9/mcp", Settings(family_settings={"sep2672": {"page": {"url": site.url}}})
+    )
     listed = [
         ListedTool(name, {}, Annotation(AuthenticatorClass.CROSS_PLATFORM, True), {})
         for name in ("wipe", "other")

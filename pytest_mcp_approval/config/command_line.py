@@ -1,0 +1,140 @@
+"""What the command line says, put over what the file says.
+
+A table on the command line (a tool, a header, a variable) adds to the file's, and that is told; of
+an entry that both have, the command line's counts. Knows where things stand, not what they mean.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .files import Tables, put_at, value_at
+from .options import LAUNCH, OF_WHOLE_RUNS, OPTIONS, PREFIX, SET, Option
+from .reader import Keys, Place, SettingsError, Sources, shown
+from .registry import families
+
+_FROM = "-from"
+
+
+def drop_other_runs(tables: Tables, given: Mapping[str, Any]) -> None:
+    """What the file says of another run than this one."""
+    if given.get("target"):
+        # Another target than the file's: what is said of how that one is started goes with it.
+        tables.get(LAUNCH, {}).pop("command", None)
+        for option in OPTIONS:
+            value = value_at(tables, option.place)
+            inside = len(option.place) > 1 and option.place[0] != LAUNCH
+            if inside and isinstance(value, str) and ("{state}" in value or "{port}" in value):
+                value_at(tables, option.place[:-1]).pop(option.place[-1])
+    if given.get("replay"):
+        for name in OF_WHOLE_RUNS:
+            tables.pop(name, None)
+
+
+def add_command_line(
+    tables: Tables, sources: Sources, given: Mapping[str, Any]
+) -> tuple[Sources, tuple[tuple[str, str], ...]]:
+    """Changes the tables; says where all of it stands now, and which tables were added to."""
+    line: dict[Keys, str] = {}
+    additions = []
+    for option in OPTIONS:
+        value, label = given.get(option.name), f"{PREFIX}{option.name}"
+        if option.pairs is not None:
+            own = read_pairs(option, value_at(tables, option.place), Place(option.place, sources))
+            said = read_pairs(option, value, label)
+            rest = _without(option, own, said)
+            if rest and said:
+                names, more = ", ".join(said), len(rest)
+                additions.append(
+                    (option.name, f"{names} from the command line, {more} more from {sources.file}")
+                )
+            line |= {(*option.place, name): label for name in said}
+            if own or said:
+                put_at(tables, option.place, rest | said)
+            if said:
+                _drop_from_the_other(tables, option, said)
+        elif value not in (None, [], False) and option is not SET:
+            put_at(tables, option.place, value)
+            line[option.place] = label
+    for text in given.get(SET.name) or ():
+        keys, value = _read_set(text)
+        try:
+            put_at(tables, keys, value)
+        except KeyError as error:
+            raise SettingsError(
+                f"{PREFIX}{SET.name}: got {text!r}, but {error} is no table"
+            ) from None
+        line[keys] = f"{PREFIX}{SET.name} {'.'.join(keys)}"
+    return replace(sources, line=line), tuple(additions)
+
+
+def read_pairs(option: Option, given: Any, label: str | Place) -> dict[str, Any]:
+    """The table that these words stand for; a table is one already."""
+    assert option.pairs is not None
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return dict(given)
+    if not isinstance(given, (str, list, tuple)):
+        raise SettingsError(f"{label}: got {shown(given)}, expected a table")
+    found: dict[str, Any] = {}
+    pairs = option.pairs
+    for word in (given,) if isinstance(given, str) else given:
+        name, between, value = str(word).partition(pairs.sign)
+        name = name.strip()
+        try:
+            if not between or not name:
+                raise ValueError
+            found[name] = json.loads(value) if pairs.json else value.strip()
+            if pairs.json and not isinstance(found[name], dict):
+                raise ValueError
+        except ValueError:
+            # Only a tool's arguments are shown: any other value may be a secret.
+            got = f"got {word!r}, expected" if pairs.json else "got no"
+            one = "" if pairs.json else ", expected one"
+            raise SettingsError(f"{label}: {got} {pairs.form}{one}, e.g. {pairs.example}") from None
+    return found
+
+
+def _without(option: Option, weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of which the other has none; the case of a header's name does not matter."""
+    header = option.pairs is not None and option.pairs.sign == ":"
+    same = str.lower if header else str
+    named = {same(name) for name in strong}
+    return {name: value for name, value in weak.items() if same(name) not in named}
+
+
+def _drop_from_the_other(tables: Tables, option: Option, said: Mapping[str, Any]) -> None:
+    """A header may be given as it stands, or drawn from elsewhere: the command line comes first."""
+    name = option.place[-1]
+    other = name.removesuffix(_FROM) if name.endswith(_FROM) else name + _FROM
+    keys = (*option.place[:-1], other)
+    found = value_at(tables, keys)
+    if isinstance(found, Mapping):
+        put_at(tables, keys, _without(option, found, said))
+
+
+def _read_set(text: str) -> tuple[Keys, Any]:
+    """`TABLE.KEY=VALUE`, a value as TOML writes it."""
+    known = (LAUNCH, *families())
+    place, equals, value = text.partition("=")
+    table, *keys = place.strip().split(".")
+    if not equals or not keys or not all(keys) or table not in known:
+        raise SettingsError(
+            f"{PREFIX}{SET.name}: got {text!r}, expected TABLE.KEY=VALUE with a table of "
+            f"{', '.join(known)}"
+        )
+    return (table, *keys), _toml_value(value.strip())
+
+
+def _toml_value(text: str) -> Any:
+    """`30`, `true` and `["a"]` as TOML reads them; anything else is text as it stands."""
+    import tomllib
+
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

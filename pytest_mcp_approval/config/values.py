@@ -1,0 +1,91 @@
+"""What single options may be: a command line, seconds, a clock, an effects probe.
+
+Each reads one value, and raises `ValueError` with what was expected. Knows the text only; what it
+does is `target`'s and `clock`'s matter.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+LONGEST_WAIT = 900.0
+"""Seconds that `wait` waits for one rule, unless told otherwise."""
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("expected text")
+    return value
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    listed = (value,) if isinstance(value, str) else value
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(one, str) for one in listed):
+        raise ValueError("expected text or a list of texts")
+    return tuple(listed)
+
+
+def patterns(value: Any) -> tuple[str, ...]:
+    """A pattern or several, or true for all rules."""
+    if isinstance(value, bool):
+        return ("*",) if value else ()
+    return texts(value)
+
+
+def variable(value: Any) -> str:
+    """Of the environment; a number in a file is meant as its text."""
+    if not isinstance(value, (str, int, float)) or isinstance(value, bool):
+        raise ValueError("expected text")
+    return str(value)
+
+
+def command_line(value: Any) -> str:
+    try:
+        words = shlex.split(text(value))
+    except ValueError as error:
+        if not isinstance(value, str):
+            raise
+        raise ValueError(f"cannot read {value!r}: {error}") from None
+    if not words:
+        raise ValueError("expected a command line")
+    return str(value)
+
+
+def seconds(value: Any) -> float:
+    found = _seconds(value)
+    if not 0 < found <= 3600:
+        raise ValueError("expected seconds, up to 3600")
+    return found
+
+
+def effects(value: Any) -> str:
+    if not text(value).startswith(("http://", "https://", "tool:")):
+        raise ValueError("expected a URL or tool:NAME")
+    return str(value)
+
+
+def clock(value: Any) -> str:
+    kind, colon, rest = text(value).partition(":")
+    if kind == "hook" and rest.strip():
+        if not rest.startswith(("http://", "https://")):
+            command_line(rest)
+        return str(value)
+    if kind == "wait" and (not colon or 0 < _seconds(rest) <= 7 * 86400):
+        return str(value)
+    if value in ("auto", "faketime", "none"):
+        return str(value)
+    raise ValueError("expected auto, faketime, hook:<command or URL>, wait, wait:<seconds> or none")
+
+
+def longest_wait(value: str) -> float:
+    """The seconds of `wait` or `wait:<seconds>`."""
+    _, _, rest = value.partition(":")
+    return _seconds(rest) if rest else LONGEST_WAIT
+
+
+def _seconds(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return -1.0
