@@ -23,11 +23,9 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import Ope
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import (
     GateSettings,
-    Limit,
+    RateLimit,
 )
-from pytest_mcp_approval.reference_server.confirmation_tokens.sql_store import SqlTokenStore
 from pytest_mcp_approval.reference_server.confirmation_tokens.store import (
-    MemoryTokenStore,
     TokenStore,
 )
 from pytest_mcp_approval.reference_server.server.clock import SettableClock
@@ -45,7 +43,7 @@ def gate_over(store: TokenStore) -> ConfirmationGate:
         "delete_repo", Danger.DESTRUCTIVE, lambda _: {}, critical=("owner", "repo", "force")
     )
     # The limits are there, and wide enough that they are never met.
-    wide = Limit(10_000_000)
+    wide = RateLimit(10_000_000)
     settings = GateSettings(issue_limit=wide, failure_limit=wide, revocation_limit=wide)
     return ConfirmationGate([operation], store=store, clock=SettableClock(), settings=settings)
 
@@ -106,9 +104,9 @@ def rows(name: str, found: dict[int, tuple[float, float]]) -> list[str]:
 
 
 def main() -> None:
-    in_memory = measure(lambda _: MemoryTokenStore())
+    in_memory = measure(lambda _: TokenStore())
     with tempfile.TemporaryDirectory() as folder:
-        in_sqlite = measure(lambda size: SqlTokenStore(f"sqlite:///{folder}/tokens-{size}.db"))
+        in_sqlite = measure(lambda size: TokenStore(f"sqlite:///{folder}/tokens-{size}.db"))
     report = "\n".join(
         [
             "# Figures of the confirmation gate",

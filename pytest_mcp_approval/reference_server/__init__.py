@@ -16,12 +16,10 @@ if TYPE_CHECKING:
     from .assembly import build, default_extensions
     from .sep2672.gate import ApprovalGate
     from .sep2672.high_level import VerifiedApproval, http_app, run_stdio
-    from .sep2672.memory_store import MemoryStore
     from .sep2672.records import Approval, GatedTool
     from .sep2672.refusals import ApprovalRefusal
     from .sep2672.relying_party import RelyingParty, VerificationError
-    from .sep2672.sql_store import SqlStore
-    from .sep2672.store import Store
+    from .sep2672.store import ApprovalStore
     from .server.answers import InvalidParamsError
     from .server.clock import Clock, FileClock, SettableClock, SystemClock
     from .server.mcp_server import ReferenceServer
@@ -30,16 +28,14 @@ _HOMES = {
     "Approval": "sep2672.records",
     "ApprovalGate": "sep2672.gate",
     "ApprovalRefusal": "sep2672.refusals",
+    "ApprovalStore": "sep2672.store",
     "Clock": "server.clock",
     "FileClock": "server.clock",
     "GatedTool": "sep2672.records",
     "InvalidParamsError": "server.answers",
-    "MemoryStore": "sep2672.memory_store",
     "ReferenceServer": "server.mcp_server",
     "RelyingParty": "sep2672.relying_party",
     "SettableClock": "server.clock",
-    "SqlStore": "sep2672.sql_store",
-    "Store": "sep2672.store",
     "SystemClock": "server.clock",
     "VerificationError": "sep2672.relying_party",
     "VerifiedApproval": "sep2672.high_level",
@@ -53,16 +49,14 @@ __all__ = [
     "Approval",
     "ApprovalGate",
     "ApprovalRefusal",
+    "ApprovalStore",
     "Clock",
     "FileClock",
     "GatedTool",
     "InvalidParamsError",
-    "MemoryStore",
     "ReferenceServer",
     "RelyingParty",
     "SettableClock",
-    "SqlStore",
-    "Store",
     "SystemClock",
     "VerificationError",
     "VerifiedApproval",

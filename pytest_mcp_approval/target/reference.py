@@ -57,7 +57,7 @@ def known_settings(given: ExtensionSettings) -> ExtensionSettings:
     """The families' tables for the suite, with the secrets that the extensions were told."""
     return {
         name: {
-            **extension.known_settings,
+            **extension.suite_settings,
             **{key: given.get(name, {}).get(key) for key in extension.environment_settings},
         }
         for name, extension in default_extensions().items()
@@ -125,7 +125,7 @@ class ReferenceTarget(Target):
             raise TargetError(f"the reference server does not start: {error}") from None
         self.known_settings = _with(
             self.known_settings,
-            {one.family: one.suite_settings() for one in self._server.extensions},
+            {one.family: one.running_suite_settings() for one in self._server.extensions},
         )
         app = self._server.asgi_app()
         if self.spec.transport == "in-process":

@@ -20,8 +20,8 @@ from typing import Any
 from pytest_mcp_approval.reference_server.assembly import build
 from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.memory_store import MemoryStore
 from pytest_mcp_approval.reference_server.sep2672.relying_party import RelyingParty
+from pytest_mcp_approval.reference_server.sep2672.store import ApprovalStore
 from pytest_mcp_approval.reference_server.server.extension import Extension
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 from pytest_mcp_approval.target.reference import ReferenceTarget
@@ -52,7 +52,7 @@ class Mutant:
 _PARTS_OF_SEP2672 = {
     ApprovalGate: "gate_class",
     RelyingParty: "relying_party_class",
-    MemoryStore: "memory_store_class",
+    ApprovalStore: "store_class",
 }
 MUTANTS: dict[str, Mutant] = {}
 

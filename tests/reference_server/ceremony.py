@@ -11,11 +11,10 @@ from pytest_mcp_approval.families.sep2672.vocabulary import META_KEY, Authentica
 from pytest_mcp_approval.reference_server import (
     ApprovalGate,
     ApprovalRefusal,
+    ApprovalStore,
     GatedTool,
-    MemoryStore,
     RelyingParty,
     SettableClock,
-    Store,
 )
 from virtual_authenticator import Authenticator
 
@@ -38,12 +37,12 @@ class Ceremony:
 
     def __init__(
         self,
-        store: Store | None = None,
+        store: ApprovalStore | None = None,
         gate_class: type[ApprovalGate] = ApprovalGate,
         relying_party: RelyingParty | None = None,
         **options: Any,
     ) -> None:
-        self.store = store or MemoryStore()
+        self.store = store or ApprovalStore()
         self.clock = SettableClock()
         self.gate = gate_class(
             tools=TOOLS,

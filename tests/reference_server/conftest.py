@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pytest_mcp_approval.reference_server import MemoryStore, SqlStore
+from pytest_mcp_approval.reference_server import ApprovalStore
 from tests.databases import HINT, find_postgresql, started_postgresql
 from tests.reference_server.ceremony import Ceremony
 
@@ -38,7 +38,7 @@ def database_url(request, new_database):
 
 @pytest.fixture(params=["memory", *DATABASES])
 def store(request, new_database):
-    store = MemoryStore() if request.param == "memory" else SqlStore(new_database(request.param))
+    store = ApprovalStore(None if request.param == "memory" else new_database(request.param))
     yield store
     store.close()
 

@@ -11,7 +11,7 @@ import pytest
 from pytest_mcp_approval.families.sep2672.vocabulary import META_KEY, AuthenticatorClass
 from pytest_mcp_approval.reference_server import (
     ApprovalGate,
-    MemoryStore,
+    ApprovalStore,
     RelyingParty,
     build,
 )
@@ -46,7 +46,7 @@ class ForgetsTheCounter(ApprovalGate):
         """Nothing."""
 
 
-class Forgetful(MemoryStore):
+class Forgetful(ApprovalStore):
     def consume_challenge(self, challenge_id, now):
         return True
 

@@ -202,8 +202,8 @@ def test_a_missing_extra_is_one_line_with_the_command(name):
 def test_the_gate_as_a_library_needs_no_mcp():
     ended = run_without(
         "mcp",
-        "from pytest_mcp_approval.reference_server import ApprovalGate, MemoryStore\n"
-        "print(*ApprovalGate(store=MemoryStore()).begin_enrolment('alice'))\n"
+        "from pytest_mcp_approval.reference_server import ApprovalGate, ApprovalStore\n"
+        "print(*ApprovalGate(store=ApprovalStore()).begin_enrolment('alice'))\n"
         "from pytest_mcp_approval.reference_server import build",
     )
     assert ended.returncode == 1

@@ -10,7 +10,7 @@ from mcp.server.mcpserver import MCPServer
 from pytest_mcp_approval.families.sep2672.vocabulary import META_KEY
 from pytest_mcp_approval.reference_server import (
     ApprovalGate,
-    MemoryStore,
+    ApprovalStore,
     VerifiedApproval,
     http_app,
 )
@@ -19,7 +19,7 @@ from pytest_mcp_approval.wire import InProcessTransport, Session, open_session
 
 @pytest.fixture
 def approval() -> VerifiedApproval:
-    return VerifiedApproval(ApprovalGate(store=MemoryStore()), user=lambda _: "alice")
+    return VerifiedApproval(ApprovalGate(store=ApprovalStore()), user=lambda _: "alice")
 
 
 @pytest.fixture

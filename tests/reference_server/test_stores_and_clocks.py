@@ -6,7 +6,12 @@ import threading
 import pytest
 from freezegun import freeze_time
 
-from pytest_mcp_approval.reference_server import FileClock, SettableClock, SqlStore, SystemClock
+from pytest_mcp_approval.reference_server import (
+    ApprovalStore,
+    FileClock,
+    SettableClock,
+    SystemClock,
+)
 from tests.reference_server.ceremony import ALICE, Ceremony
 from tests.reference_server.test_enrolment import together
 from virtual_authenticator import AlwaysZero, Authenticator
@@ -19,7 +24,7 @@ def open_store(database_url):
     opened = []
 
     def open_once_more():
-        opened.append(SqlStore(database_url))
+        opened.append(ApprovalStore(database_url))
         return opened[-1]
 
     yield open_once_more

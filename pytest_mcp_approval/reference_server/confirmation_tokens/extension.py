@@ -21,8 +21,8 @@ from .gate import ConfirmationGate
 from .records import AuditEntry, TokenRecord
 from .refusals import TokenRefusal
 from .settings import SettingsReader
-from .store import MemoryTokenStore, TokenStore
-from .suite_settings import KNOWN_SETTINGS
+from .store import TokenStore
+from .suite_settings import SUITE_SETTINGS
 
 logger = logging.getLogger(__name__)
 
@@ -46,14 +46,16 @@ class ConfirmationExtension(Extension):
     """See the module."""
 
     family: ClassVar[str] = "confirmation_tokens"
-    known_settings: ClassVar[Mapping[str, Any]] = KNOWN_SETTINGS
+    suite_settings: ClassVar[Mapping[str, Any]] = SUITE_SETTINGS
     gate_class: ClassVar[type[ConfirmationGate]] = ConfirmationGate
+    store: TokenStore
+    store_class: ClassVar[type[TokenStore]] = TokenStore
     reader_class: ClassVar[type[SettingsReader]] = SettingsReader
 
     def __init__(self, parts: ExtensionParts) -> None:
         super().__init__(parts)
         self.read = self.reader_class().read(parts.settings)
-        self.store: TokenStore = parts.backing.keep(self.family, self.in_memory, _in_database)
+        self.store = parts.backing.keep(self.family, self.store_class)
         # An MCP session does not outlive its server, and stdio's is always called the same.
         self._life = secrets.token_hex(8)
         self.gates = {
@@ -66,12 +68,6 @@ class ConfirmationExtension(Extension):
             )
             for tool, adapter in ADAPTERS.items()
         }
-
-    def in_memory(self) -> TokenStore:
-        return MemoryTokenStore()
-
-    def reset(self) -> None:
-        self.store.reset()
 
     def session_ended(self, session: str) -> None:
         next(iter(self.gates.values())).session_ended(self.session_key(session))
@@ -199,12 +195,6 @@ class ConfirmationExtension(Extension):
         )
         self.store.add(record)
         return record.id
-
-
-def _in_database(url: str) -> TokenStore:
-    from .sql_store import SqlTokenStore
-
-    return SqlTokenStore(url)
 
 
 def _request(arguments: Any) -> tuple[str, Mapping[str, Any]]:

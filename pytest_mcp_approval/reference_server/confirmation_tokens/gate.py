@@ -4,7 +4,7 @@ A server author puts it before their own operations, whatever carries the messag
 
     gate = ConfirmationGate(
         [Operation("delete_repo", Danger.DESTRUCTIVE, run, describe, critical=("owner", "repo"))],
-        store=SqlTokenStore("sqlite:///tokens.db"),
+        store=TokenStore("sqlite:///tokens.db"),
     )
     gate.perform("delete_repo", params, user=..., session=...)
 
@@ -26,8 +26,8 @@ from typing import Any, ClassVar
 
 from ...families.confirmation_tokens import vocabulary as words
 from ...families.confirmation_tokens.vocabulary import Event, TokenCode, TokenType
-from ..sep2672.times import whole_milliseconds
 from ..server.clock import Clock, SystemClock
+from ..server.times import whole_milliseconds
 from .ledger import INVALID_MESSAGE, TokenBooks
 from .minting import SignedTokens, StoredTokens
 from .records import Attempt, Operation, State, TokenRecord

@@ -11,12 +11,12 @@ from typing import Any
 
 from ...families.confirmation_tokens import vocabulary as words
 from ...families.confirmation_tokens.vocabulary import Event, TokenCode
-from ..sep2672.times import iso_8601
 from ..server.clock import Clock
+from ..server.times import iso_8601
 from .minting import SignedTokens, StoredTokens
 from .records import AuditEntry, State, TokenRecord
 from .refusals import TokenRefusal
-from .settings import GateSettings, Limit
+from .settings import GateSettings, RateLimit
 from .store import TokenStore
 
 RETENTION = datetime.timedelta(minutes=30)
@@ -146,7 +146,7 @@ class TokenBooks:
         """What came as a token may be anything; the log is not the place for it."""
         return token if words.is_token(token) else "(malformed)"
 
-    def limited(self, ask: Any, kind: str, user: str, limit: Limit) -> None:
+    def limited(self, ask: Any, kind: str, user: str, limit: RateLimit) -> None:
         """Section 6.5: refuse what is beyond a caller's limit."""
         wait = ask(f"{kind}/{user}", limit, self.clock.now())
         if wait:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import datetime
 
 from .records import Bucket
-from .settings import Limit
+from .settings import RateLimit
 
 
-def take(bucket: Bucket | None, limit: Limit, now: datetime.datetime) -> tuple[Bucket, float]:
+def take(
+    bucket: Bucket | None, key: str, limit: RateLimit, now: datetime.datetime
+) -> tuple[Bucket, float]:
     """The bucket with one taken out and 0; or as it is, and the seconds until there is one."""
     left = float(limit.burst)
     if bucket is not None:
         gone = max(0.0, (now - bucket.at).total_seconds())
         left = min(left, bucket.left + gone * limit.burst / limit.seconds)
     if left >= 1:
-        return Bucket(left - 1, now), 0.0
-    return Bucket(left, now), (1 - left) * limit.seconds / limit.burst
+        return Bucket(key, left - 1, now), 0.0
+    return Bucket(key, left, now), (1 - left) * limit.seconds / limit.burst

@@ -91,8 +91,33 @@ class AuditEntry:
 class Bucket:
     """How much of a rate limit is left, and when that was so."""
 
+    key: str
     left: float
     at: datetime.datetime
+
+
+@dataclass(frozen=True)
+class QuotaCount:
+    """How many runs a quota has counted."""
+
+    key: str
+    used: int
+
+
+@dataclass(frozen=True)
+class AdapterConfiguration:
+    """How an adapter was configured when it was last started."""
+
+    adapter_name: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class SigningKey:
+    """The key behind signed tokens."""
+
+    name: str
+    value: bytes
 
 
 @dataclass(frozen=True)

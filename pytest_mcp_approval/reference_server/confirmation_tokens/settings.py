@@ -20,7 +20,7 @@ STYLES = ("stored", "signed")
 
 
 @dataclass(frozen=True)
-class Limit:
+class RateLimit:
     """At most `burst` at once for one caller; they come back evenly within `seconds`."""
 
     burst: int
@@ -36,9 +36,9 @@ class GateSettings:
     token_style: str = "stored"
     store_access: bool = False
     """Adds tools that show the store and plant records in it: for judging, never for use."""
-    issue_limit: Limit = Limit(300)
-    failure_limit: Limit = Limit(120)
-    revocation_limit: Limit = Limit(60)
+    issue_limit: RateLimit = RateLimit(300)
+    failure_limit: RateLimit = RateLimit(120)
+    revocation_limit: RateLimit = RateLimit(60)
     warnings: tuple[str, ...] = ()
     """What the operator should know; it is in the log too."""
 
@@ -124,9 +124,9 @@ class SettingsReader:
             raise ExtensionSettingError(f"{name}: got {value!r}, expected true or false")
         return value
 
-    def limit(self, name: str, table: Mapping[str, Any], usual: Limit) -> Limit:
+    def limit(self, name: str, table: Mapping[str, Any], usual: RateLimit) -> RateLimit:
         """How many at once; they come back within a minute."""
         value = table.get(name, usual.burst)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ExtensionSettingError(f"{name}: got {value!r}, expected a number of at least 1")
-        return Limit(value, usual.seconds)
+        return RateLimit(value, usual.seconds)

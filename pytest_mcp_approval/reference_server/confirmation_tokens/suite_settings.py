@@ -24,7 +24,7 @@ _OTHER_REPOSITORIES = [
 ]
 _METADATA = {"request_id": "request-0002", "timestamp": "2026-01-28T12:00:00Z"}
 
-KNOWN_SETTINGS: dict[str, Any] = {
+SUITE_SETTINGS: dict[str, Any] = {
     "tool": "mcp_aql",
     "ttl-at": "arguments.params.confirmation_ttl_seconds",
     "clock-skew-tolerance-seconds": 30,

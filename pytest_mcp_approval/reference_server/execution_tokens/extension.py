@@ -7,22 +7,21 @@ MCP's shapes of tools and results; the rules are the verifier's.
 from __future__ import annotations
 
 import datetime
-import hashlib
 import secrets
-import threading
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ...families.execution_tokens import vocabulary as words
-from ..server.answers import InvalidParamsError, tool_result
-from ..server.extension import Caller, Extension, ExtensionParts, ExtensionSettingError
-from .gate import Refusal, Verifier
-from .operator import DEFAULT_TTL, LONGEST_TTL, Arbiter, Operator
-from .store import MemoryNonceLog, NonceLog
+from ..server.answers import InvalidParamsError, object_arguments, tool_result
+from ..server.extension import Caller, Extension, ExtensionParts
+from .demonstration import LISTINGS, demonstrated
+from .gate import Verifier
+from .operator import Arbiter, Operator
+from .refusals import ExecutionRefusal
+from .settings import DEFAULT_TTL, LONGEST_TTL, read_secret
+from .store import NonceStore
 from .strict_json import JsonError, read_json
-from .tokens import SecretError, read_secret
-
-_TEXT = {"type": "string"}
+from .suite_settings import SUITE_SETTINGS
 
 
 class ExecutionExtension(Extension):
@@ -30,14 +29,9 @@ class ExecutionExtension(Extension):
 
     family = words.FAMILY
     environment_settings: ClassVar[Mapping[str, str]] = {"secret": words.SECRET_VARIABLE}
-    known_settings: ClassVar[Mapping[str, Any]] = {
-        # A token as text keeps its bytes: some of its numbers would not pass a strict door.
-        "token-as": "text",
-        "secret-setting": "secret",
-        "contents": ["echo approved\n", "echo something else\n"],
-        "action": "exec",
-        "host": "api.example.org",
-    }
+    suite_settings: ClassVar[Mapping[str, Any]] = SUITE_SETTINGS
+    store: NonceStore
+    store_class: ClassVar[type[NonceStore]] = NonceStore
     verifier_class: ClassVar[type[Verifier]] = Verifier
     arbiter_class: ClassVar[type[Arbiter]] = Arbiter
     operator_class: ClassVar[type[Operator]] = Operator
@@ -49,69 +43,30 @@ class ExecutionExtension(Extension):
     def __init__(self, parts: ExtensionParts) -> None:
         super().__init__(parts)
         self.secret = self.read_secret(parts.settings.get("secret"))
-        self._backing = parts.backing
-        self._lock = threading.Lock()
-        self._operator: Operator | None = None
-        self._to_reset = False
+        self.store = parts.backing.keep(self.family, self.store_class)
         self.arbiter = self.arbiter_class(self.secret, self.clock.now)
+        self.operator = self.operator_class(
+            self.verifier_class(self.secret, self.store, self.clock.now)
+        )
 
     def read_secret(self, given: Any) -> bytes:
         """Without one of its own the server does not start."""
-        if given is not None and not isinstance(given, str):
-            raise ExtensionSettingError(f"{words.SECRET_VARIABLE}: got no text, expected a secret")
-        try:
-            return read_secret({} if given is None else {words.SECRET_VARIABLE: given})
-        except SecretError as error:
-            raise ExtensionSettingError(str(error)) from None
-
-    @property
-    def operator(self) -> Operator:
-        """Made when it is first needed: who uses another family pays nothing."""
-        with self._lock:
-            if self._operator is None:
-                nonces = self.open_nonces()
-                if self._to_reset:
-                    nonces.reset()
-                self._operator = self.operator_class(
-                    self.verifier_class(self.secret, nonces, self.clock.now)
-                )
-            return self._operator
-
-    def open_nonces(self) -> NonceLog:
-        """Where spent nonces are kept; it outlives this server."""
-        return self._backing.keep(self.family, self._in_memory, self._in_database)
-
-    def _in_memory(self) -> NonceLog:
-        return MemoryNonceLog()
-
-    def _in_database(self, url: str) -> NonceLog:
-        from .sql_store import SqlNonceLog  # here: memory needs no database
-
-        return SqlNonceLog(url)
+        return read_secret({words.SECRET_VARIABLE: given})
 
     def listings(self) -> list[dict[str, Any]]:
-        return _LISTINGS
+        return LISTINGS
 
     def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
         del caller
-        given = {} if arguments is None else arguments
-        if not isinstance(given, Mapping):
-            raise InvalidParamsError(f"arguments: got {type(given).__name__}, expected an object")
+        given = object_arguments(arguments)
         if name == words.APPROVE_TOOL:
             return _result(self.approve(given))
         try:
             return _result(self.execute(given))
-        except Refusal as refusal:
+        except ExecutionRefusal as refusal:
             return _result(
                 {"accepted": False, "reason": str(refusal.reason), "message": str(refusal)}
             )
-
-    def reset(self) -> None:
-        with self._lock:
-            if self._operator is None:
-                self._to_reset = True  # done when the log is first needed
-            else:
-                self._operator.verifier.nonces.reset()
 
     # ---- the arbiter
 
@@ -135,21 +90,15 @@ class ExecutionExtension(Extension):
     # ---- the operator
 
     def execute(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a token allows, once; `Refusal` for everything else."""
+        """Do what a token allows, once; `ExecutionRefusal` for everything else."""
         action, url = _text(arguments, "action_type"), arguments.get("url")
         if url is not None and not isinstance(url, str):
             raise InvalidParamsError("url: expected text")
         token = self.read_token(arguments.get("token"))
-
-        def run(content: bytes) -> dict[str, Any]:
-            digest = hashlib.sha256(content).hexdigest()
-            self.effects.record(
-                words.EXECUTE_TOOL, {"action_type": action, "url": url, "content_sha256": digest}
-            )
-            return {"accepted": True, "token_id": token["token_id"], "content_sha256": digest}
-
         content = _text(arguments, "content").encode()
-        return self.operator.execute(token, content, action, run, url)
+        run = demonstrated(self.effects, action, url)
+        done = self.operator.execute(token, content, action, run, url)
+        return {"accepted": True, "token_id": token["token_id"], **done}
 
     def read_token(self, given: Any) -> Any:
         """An object, or its JSON text."""
@@ -158,7 +107,7 @@ class ExecutionExtension(Extension):
         try:
             return read_json(given.encode())
         except JsonError as error:
-            raise Refusal(words.Reason.MALFORMED, f"token: {error}") from None
+            raise ExecutionRefusal(words.Reason.MALFORMED, f"token: {error}") from None
 
 
 def _text(arguments: Mapping[str, Any], name: str) -> str:
@@ -170,39 +119,3 @@ def _text(arguments: Mapping[str, Any], name: str) -> str:
 
 def _result(answer: dict[str, Any]) -> dict[str, Any]:
     return tool_result(answer, is_error=answer.get("accepted") is False)
-
-
-_LISTINGS: list[dict[str, Any]] = [
-    {
-        "name": words.APPROVE_TOOL,
-        "title": "Approve an action",
-        "description": "Sign a token that lets just this content be executed, once.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "action_type": _TEXT,
-                "allowed_hosts": {"type": "array", "items": _TEXT},
-                "content": _TEXT,
-                "ttl_seconds": {"type": "number", "exclusiveMinimum": 0},
-            },
-            "required": ["action_type", "allowed_hosts", "content"],
-        },
-        "annotations": {"readOnlyHint": True},
-    },
-    {
-        "name": words.EXECUTE_TOOL,
-        "title": "Execute an action",
-        "description": "Execute what a token allows. A demonstration: its hash is written down.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "token": {"type": ["object", "string"]},
-                "action_type": _TEXT,
-                "content": _TEXT,
-                "url": _TEXT,
-            },
-            "required": ["token", "action_type", "content"],
-        },
-        "annotations": {"readOnlyHint": False, "destructiveHint": True},
-    },
-]

@@ -17,16 +17,9 @@ from typing import Any, ClassVar
 
 from ...families.execution_tokens.vocabulary import ACTION_TYPE, ALLOWED_HOSTS, Reason
 from .hosts import HostError, is_allowed
+from .refusals import ExecutionRefusal
 from .store import NonceLog
 from .tokens import Token, TokenError, canonical_string, sign
-
-
-class Refusal(Exception):  # noqa: N818  # an answer, not an error
-    """The token does not allow this."""
-
-    def __init__(self, reason: Reason, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -40,7 +33,7 @@ class Request:
 
 
 class Verifier:
-    """Says yes by returning the token; everything else is a `Refusal`."""
+    """Says yes by returning the token; everything else is a `ExecutionRefusal`."""
 
     checks: ClassVar[tuple[str, ...]] = (
         "check_signature",
@@ -70,22 +63,22 @@ class Verifier:
         try:
             return Token.read(data)
         except TokenError as error:
-            raise Refusal(Reason.MALFORMED, str(error)) from None
+            raise ExecutionRefusal(Reason.MALFORMED, str(error)) from None
 
     def canonical(self, token: Token) -> bytes:
         return canonical_string(token.token_id, token.nonce, token.expires_at, token.scope)
 
     def check_signature(self, token: Token, _: Request) -> None:
         if not hmac.compare_digest(sign(self.secret, self.canonical(token)), token.signature):
-            raise Refusal(Reason.SIGNATURE, "signature: got another one than was expected")
+            raise ExecutionRefusal(Reason.SIGNATURE, "signature: got another one than was expected")
 
     def check_expiry(self, token: Token, _: Request) -> None:
         if self.now() >= token.expiry():
-            raise Refusal(Reason.EXPIRED, f"expires_at: {token.expires_at} has passed")
+            raise ExecutionRefusal(Reason.EXPIRED, f"expires_at: {token.expires_at} has passed")
 
     def check_action(self, token: Token, request: Request) -> None:
         if request.action_type != token.scope[ACTION_TYPE]:
-            raise Refusal(Reason.ACTION, "action_type: got another one than was approved")
+            raise ExecutionRefusal(Reason.ACTION, "action_type: got another one than was approved")
 
     def check_host(self, token: Token, request: Request) -> None:
         if request.host is None:
@@ -93,15 +86,15 @@ class Verifier:
         try:
             allowed = is_allowed(request.host, token.scope[ALLOWED_HOSTS])
         except HostError as error:
-            raise Refusal(Reason.HOST, f"host: {error}") from None
+            raise ExecutionRefusal(Reason.HOST, f"host: {error}") from None
         if not allowed:
-            raise Refusal(Reason.HOST, "host: got one that was not approved")
+            raise ExecutionRefusal(Reason.HOST, "host: got one that was not approved")
 
     def check_content(self, token: Token, request: Request) -> None:
         """Of the very bytes that will run."""
         if not hmac.compare_digest(hashlib.sha256(request.content).hexdigest(), token.content_hash):
-            raise Refusal(Reason.CONTENT, "content: got other bytes than were approved")
+            raise ExecutionRefusal(Reason.CONTENT, "content: got other bytes than were approved")
 
     def spend_nonce(self, token: Token, _: Request) -> None:
         if not self.nonces.spend(token.nonce, token.expiry(), self.now()):
-            raise Refusal(Reason.REPLAYED, "nonce: it is spent")
+            raise ExecutionRefusal(Reason.REPLAYED, "nonce: it is spent")

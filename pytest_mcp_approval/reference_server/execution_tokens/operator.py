@@ -16,11 +16,10 @@ from typing import Any, TypeVar
 
 from ...families.execution_tokens import vocabulary as words
 from .gate import Request, Verifier
+from .settings import DEFAULT_TTL, LONGEST_TTL
 from .tokens import Token, canonical_string, sign
 
 Done = TypeVar("Done")
-DEFAULT_TTL = datetime.timedelta(minutes=5)
-LONGEST_TTL = datetime.timedelta(hours=1)
 
 
 class Arbiter:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import datetime
 import os
-import threading
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
+
+from ..server.tables import RecordStore
 
 
 class NonceLog(Protocol):
@@ -20,32 +22,34 @@ class NonceLog(Protocol):
         """Mark it spent; whether this very call did so. It is durable when this returns."""
         ...
 
-    def reset(self) -> None: ...
 
-    def close(self) -> None: ...
+@dataclass(frozen=True)
+class SpentNonce:
+    """As it is kept."""
+
+    nonce: str
+    expires_at: datetime.datetime
+    spent_at: datetime.datetime
 
 
-class MemoryNonceLog:
-    """For tests and trials: gone with the process, which ADR-006 does not allow a service."""
+class NonceStore(RecordStore):
+    """In a database; or in memory for tests and trials, which ADR-006 does not allow a service.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._spent: set[str] = set()
+    A nonce is kept for its token's whole life, and forgotten after it: an expired token is refused
+    for its expiry. An hour is added for a clock that is set back.
+    """
 
-    def spend(self, nonce: str, expires_at: datetime.datetime, now: datetime.datetime) -> bool:  # noqa: ARG002
-        with self._lock:
-            key = nonce.lower()
-            if key in self._spent:
-                return False
-            self._spent.add(key)
-            return True
+    prefix: ClassVar[str] = "execution_tokens_"
+    outlives_the_machine: ClassVar[bool] = True  # the content runs right after
 
-    def reset(self) -> None:
-        with self._lock:
-            self._spent.clear()
+    def __init__(self, url: str | None = None) -> None:
+        super().__init__(url)
+        self._nonces = self.table("nonces", SpentNonce, indexed=("expires_at",))
 
-    def close(self) -> None:
-        """Nothing is open."""
+    def spend(self, nonce: str, expires_at: datetime.datetime, now: datetime.datetime) -> bool:
+        forgotten = now - datetime.timedelta(hours=1)
+        self._nonces.remove_all(lambda spent: spent.expires_at < forgotten)
+        return self._nonces.add(SpentNonce(nonce.lower(), expires_at, now))
 
 
 class FolderNonceLog:
@@ -72,10 +76,3 @@ class FolderNonceLog:
         finally:
             os.close(folder)
         return True
-
-    def reset(self) -> None:
-        for path in self._folder.iterdir():
-            path.unlink()
-
-    def close(self) -> None:
-        """Nothing is open."""

@@ -1,4 +1,4 @@
-"""A token: its members, the string that is signed, its signature, and the secret behind it.
+"""A token: its members, the string that is signed, and its signature.
 
 Nothing here decides whether a token is still good. Standard library only.
 """
@@ -22,30 +22,8 @@ _HASH = re.compile(rf"(?:{words.HASH_PREFIX})?([0-9a-f]{{64}})", re.ASCII)
 _SIGNATURE = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
-class SecretError(ValueError):
-    """A secret that nobody may sign with: the service does not start."""
-
-
 class TokenError(ValueError):
     """No token: one line says which member is wrong."""
-
-
-def read_secret(environment: Mapping[str, str]) -> bytes:
-    """The secret of `EXECUTION_TOKEN_SECRET`. There is no default, and the known one is refused."""
-    text = environment.get(words.SECRET_VARIABLE)
-    name = words.SECRET_VARIABLE
-    if text is None:
-        raise SecretError(f"{name}: got none, expected a secret of your own")
-    if not text.strip():
-        raise SecretError(f"{name}: got an empty one, expected a secret of your own")
-    if text.strip() == words.DEFAULT_SECRET:
-        raise SecretError(f"{name}: got {words.DEFAULT_SECRET}, expected a secret of your own")
-    secret = text.encode("utf-8", "surrogateescape")
-    if len(secret) < words.LEAST_SECRET_BYTES:
-        raise SecretError(
-            f"{name}: got {len(secret)} bytes, expected at least {words.LEAST_SECRET_BYTES}"
-        )
-    return secret
 
 
 @dataclass(frozen=True)

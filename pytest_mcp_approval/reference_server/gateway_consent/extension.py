@@ -27,7 +27,7 @@ from .log import NAME as LOG_NAME
 from .log import logger
 from .pages import style_routes
 from .settings import Options, Storage, read_options
-from .suite_settings import KNOWN_SETTINGS
+from .suite_settings import SUITE_SETTINGS
 from .vault import Vault, VaultError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class GatewayExtension(Extension):
     """Tools of apps, behind consent. Each part is made by a method that a broken one replaces."""
 
     family = words.FAMILY
-    known_settings: ClassVar[Mapping[str, Any]] = KNOWN_SETTINGS
+    suite_settings: ClassVar[Mapping[str, Any]] = SUITE_SETTINGS
     gateway_class: ClassVar[type[Gateway]] = Gateway
     decisions_class: ClassVar[type[Decisions]] = Decisions
     pages_class: ClassVar[type[ConsentPages]] = ConsentPages
@@ -96,7 +96,7 @@ class GatewayExtension(Extension):
         """It outlives this server."""
         with self._lock:
             if self._vault is None:
-                vault = self._backing.keep(self.family, self.make_vault, self.make_vault)
+                vault = self._backing.keep(self.family, self.make_vault)
                 if _VAULT in self._to_reset:
                     vault.reset()
                 self._vault = vault
@@ -170,7 +170,7 @@ class GatewayExtension(Extension):
         with self._lock:
             if self._demonstration is None:
                 self._demonstration = self._backing.keep(
-                    f"{self.family} demonstration", self._keep, lambda _: self._keep()
+                    f"{self.family} demonstration", lambda _: _Kept(self.make_demonstration)
                 )
                 self._demonstration.gateways[id(self)] = self.redirect_uris
                 if _DEMONSTRATION in self._to_reset:
@@ -180,9 +180,6 @@ class GatewayExtension(Extension):
     def redirect_uris(self) -> list[str]:
         """Where the demonstration may send people back to; asked for once a person is there."""
         return self.authoriser.redirect_uris()
-
-    def _keep(self) -> _Kept:
-        return _Kept(self.make_demonstration)
 
     def make_demonstration(self, redirect_uris: Callable[[], list[str]]) -> DemonstrationApp:
         from .demonstration_app import DemonstrationApp

@@ -12,7 +12,7 @@ from .demonstration import CLIENT_ID
 
 _LOOK: Mapping[str, Any] = {"kind": "desktop", "arguments": {}}
 
-KNOWN_SETTINGS: Mapping[str, Any] = {
+SUITE_SETTINGS: Mapping[str, Any] = {
     "status": STATUS_TOOL,
     "export": f"tool:{EXPORT_TOOL}",
     "files": ["{folder}"],

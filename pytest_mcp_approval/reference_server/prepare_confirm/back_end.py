@@ -10,7 +10,7 @@ import threading
 
 from ..server.effects import Effects
 from .refusals import BackEndError
-from .store import State
+from .store import PreparationStore
 
 _SLOW_SECONDS = 0.4
 
@@ -18,24 +18,24 @@ _SLOW_SECONDS = 0.4
 class BackEnd:
     """A healthy one. Every change holds only for the version that the caller has seen."""
 
-    def __init__(self, state: State, effects: Effects) -> None:
-        self.state = state
+    def __init__(self, store: PreparationStore, effects: Effects) -> None:
+        self.store = store
         self.effects = effects
 
     def close_project(self, project_id: str, version: int, force: bool) -> bool:
-        if not self.state.close_project(project_id, version):
+        if not self.store.close_project(project_id, version):
             return False
         self.effects.record("close_project", {"project_id": project_id, "force": force})
         return True
 
     def delete_project(self, project_id: str, version: int, force: bool) -> bool:
-        if not self.state.delete_project(project_id, version):
+        if not self.store.delete_project(project_id, version):
             return False
         self.effects.record("delete_project", {"project_id": project_id, "force": force})
         return True
 
     def delete_user(self, username: str, version: int) -> bool:
-        if not self.state.delete_user(username, version):
+        if not self.store.delete_user(username, version):
             return False
         self.effects.record("delete_user", {"username": username})
         return True

@@ -7,9 +7,7 @@ and results; the rules are the gate's.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import Any, ClassVar
 
 from ...families.prepare_confirm import vocabulary as words
@@ -21,7 +19,7 @@ from .gate import ConfirmationGate
 from .operations import MOST_IDS, OPERATIONS, Operation, identifier, project_ids, truth
 from .records import ACTIVE, Project, User
 from .settings import Options, read_options
-from .store import MemoryState, State
+from .store import PreparationStore
 
 _IDS = {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_IDS}
 _TEXT = {"type": "string", "minLength": 1}
@@ -31,18 +29,16 @@ class PrepareConfirmExtension(Extension):
     """prepare_x and confirm_x for three operations."""
 
     family = words.FAMILY
-    known_settings: ClassVar[Mapping[str, Any]] = TABLE
+    suite_settings: ClassVar[Mapping[str, Any]] = TABLE
+    store: PreparationStore
     gate_class: ClassVar[type[ConfirmationGate]] = ConfirmationGate
 
     def __init__(self, parts: ExtensionParts) -> None:
         super().__init__(parts)
         self.options = self.read_options(parts.settings)
-        self._backing = parts.backing
-        # Told now, used when the state is first needed: who uses another family pays nothing.
-        self._started = self.clock.now()
-        self._lock = threading.Lock()
-        self._gate: ConfirmationGate | None = None
-        self._reset_at: datetime | None = None
+        self.store = parts.backing.keep(self.family, self.open_store)
+        back_end = BACK_ENDS[self.options.back_end](self.store, self.effects)
+        self.gate = self.gate_class(self.clock, self.store, back_end, self.options)
         self._pairs = {
             prefix + operation.name: (prefix, operation)
             for operation in OPERATIONS
@@ -64,24 +60,8 @@ class PrepareConfirmExtension(Extension):
     def read_options(self, settings: Mapping[str, Any]) -> Options:
         return read_options(settings)
 
-    @property
-    def gate(self) -> ConfirmationGate:
-        with self._lock:
-            if self._gate is None:
-                state = self._backing.keep(self.family, self._in_memory, self._in_database)
-                back_end = BACK_ENDS[self.options.back_end](state, self.effects)
-                self._gate = self.gate_class(self.clock, state, back_end, self.options)
-                if self._reset_at is not None:
-                    state.reset(self._reset_at)
-            return self._gate
-
-    def _in_memory(self) -> State:
-        return MemoryState(self._started)
-
-    def _in_database(self, url: str) -> State:
-        from .sql_store import SqlState  # here: memory needs no database
-
-        return SqlState(url, self._started)
+    def open_store(self, url: str | None) -> PreparationStore:
+        return PreparationStore(url, self.clock.now())
 
     def listing(self, prefix: str, operation: Operation) -> dict[str, Any]:
         """The entry of one tool of a pair."""
@@ -124,19 +104,15 @@ class PrepareConfirmExtension(Extension):
         }
 
     def reset(self) -> None:
-        if self._gate is None:
-            self._reset_at = self.clock.now()  # done when the state is first needed
-        else:
-            self._gate.state.reset(self.clock.now())
+        self.store.reset_at(self.clock.now())
 
     # ---- the tools beside the pairs
 
     def reopen_projects(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """What makes closing reversible."""
-        state = self.gate.state
-        found = state.projects(project_ids(arguments))
+        found = self.store.projects(project_ids(arguments))
         closed = [one for one in found.values() if one.status != ACTIVE]
-        state.put_projects(
+        self.store.put_projects(
             Project(one.project_id, one.name, ACTIVE, one.artworks, one.unfinished)
             for one in closed
         )
@@ -156,7 +132,7 @@ class PrepareConfirmExtension(Extension):
             )
             for one in given
         ]
-        self.gate.state.put_projects(projects)
+        self.store.put_projects(projects)
         return {"success": True, "created": len(projects)}
 
     def create_user(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,19 +143,19 @@ class PrepareConfirmExtension(Extension):
             email=identifier(arguments.get("email"), "email"),
             is_sso=truth(arguments, "is_sso"),
         )
-        self.gate.state.put_user(user)
+        self.store.put_user(user)
         return {"success": True, "created": 1}
 
     def list_projects(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        return {"projects": [one.to_item() for one in self.gate.state.projects().values()]}
+        return {"projects": [one.to_item() for one in self.store.projects().values()]}
 
     def list_confirmations(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """The audit: every attempt, oldest first, as far as it is kept."""
-        return {"attempts": [one.to_json() for one in self.gate.state.attempts()]}
+        return {"attempts": [one.to_json() for one in self.store.attempts()]}
 
     def count_held_tokens(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """How many tokens this server remembers anything of."""
-        return {"held": self.gate.state.spent_count()}
+        return {"held": self.store.spent_count()}
 
 
 def _entry(

@@ -20,7 +20,7 @@ from .operations import Draft, Operation, Outcome
 from .records import Attempt
 from .refusals import ConfirmationRefusal, NothingToPrepareError
 from .settings import Options
-from .store import State
+from .store import PreparationStore
 from .tokens import Mint, fingerprint
 
 logger = logging.getLogger(__name__)
@@ -31,9 +31,11 @@ class ConfirmationGate:
 
     mint_class: type[Mint] = Mint
 
-    def __init__(self, clock: Clock, state: State, back_end: BackEnd, options: Options) -> None:
+    def __init__(
+        self, clock: Clock, store: PreparationStore, back_end: BackEnd, options: Options
+    ) -> None:
         self.clock = clock
-        self.state = state
+        self.store = store
         self.back_end = back_end
         self.options = options
         self.mint = self.mint_class(options.secret_key)
@@ -46,7 +48,7 @@ class ConfirmationGate:
         """A preview with a token, or what stands in its way."""
         tool = words.PREPARE + operation.name
         try:
-            draft = operation.draft(arguments, self.state)
+            draft = operation.draft(arguments, self.store)
         except NothingToPrepareError as error:
             self.audit(tool, "nothing to prepare", None, caller)
             return {words.SUCCESS: False, words.MESSAGE: f"Nothing to confirm: {error}"}
@@ -131,7 +133,7 @@ class ConfirmationGate:
 
     def check_remembered(self, payload: Payload) -> None:
         """With a key that outlives the memory of used tokens, only what was issued since counts."""
-        if instant(payload.issued_at) < self.state.since():
+        if instant(payload.issued_at) < self.store.since():
             raise ConfirmationRefusal(
                 Reason.USED,
                 "the token may have been used: it is older than this server's memory of used ones",
@@ -142,7 +144,7 @@ class ConfirmationGate:
         self.clean_up()
         kept = timedelta(seconds=words.USED_KEPT_SECONDS)
         forget_at = max(instant(payload.expires_at), self.now() + kept)
-        if not self.state.spend(payload.nonce, forget_at):
+        if not self.store.spend(payload.nonce, forget_at):
             raise ConfirmationRefusal(
                 Reason.USED, "the token has already been used: prepare again to get a new one"
             )
@@ -155,8 +157,8 @@ class ConfirmationGate:
     ) -> Outcome:
         """By what the token says; the arguments of this call have no say."""
         self.back_end.before()
-        with self.state.together():
-            return operation.execute(payload.data, self.state, self.back_end)
+        with self.store.together():
+            return operation.execute(payload.data, self.store, self.back_end)
 
     def tell(self, operation: Operation, payload: Payload, outcome: Outcome) -> dict[str, Any]:
         message = operation.message(outcome)
@@ -174,12 +176,12 @@ class ConfirmationGate:
 
     def clean_up(self) -> None:
         """Used tokens are forgotten when nobody could use them any more."""
-        self.state.forget_spent(self.now())
+        self.store.forget_spent(self.now())
 
     def audit(self, tool: str, outcome: str, token: Any, caller: str) -> None:
         """Every attempt is written down, and no token whole."""
         mark = fingerprint(token)
-        self.state.add_attempt(Attempt(self.now(), tool, outcome, mark, caller))
+        self.store.add_attempt(Attempt(self.now(), tool, outcome, mark, caller))
         logger.info("%s by %s: %s (token %s)", tool, caller, outcome, mark)
 
     def now(self) -> datetime:

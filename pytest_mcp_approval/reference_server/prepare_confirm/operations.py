@@ -15,7 +15,7 @@ from ..server.answers import InvalidParamsError
 from .back_end import BackEnd
 from .records import ACTIVE, Project
 from .refusals import BackEndError, NothingToPrepareError
-from .store import State
+from .store import PreparationStore
 
 MOST_IDS = 10_000
 _LONGEST_ID = 200
@@ -62,11 +62,13 @@ class Operation(ABC):
     required: ClassVar[tuple[str, ...]]
 
     @abstractmethod
-    def draft(self, arguments: Mapping[str, Any], state: State) -> Draft:
+    def draft(self, arguments: Mapping[str, Any], store: PreparationStore) -> Draft:
         """Look, and change nothing."""
 
     @abstractmethod
-    def execute(self, data: Mapping[str, Any], state: State, back_end: BackEnd) -> Outcome:
+    def execute(
+        self, data: Mapping[str, Any], store: PreparationStore, back_end: BackEnd
+    ) -> Outcome:
         """Do what the draft listed, and nothing else."""
 
     @abstractmethod
@@ -126,9 +128,9 @@ class _OnProjects(Operation):
         "force": {"type": "boolean", "description": "Do it in spite of what stands against it"},
     }
 
-    def draft(self, arguments: Mapping[str, Any], state: State) -> Draft:
+    def draft(self, arguments: Mapping[str, Any], store: PreparationStore) -> Draft:
         ids, force = project_ids(arguments), truth(arguments, "force")
-        found = state.projects(ids)
+        found = store.projects(ids)
         missing = [one for one in ids if one not in found]
         if missing:
             raise NothingToPrepareError(f"no such {self.thing}: {named(missing)}")
@@ -152,12 +154,14 @@ class _OnProjects(Operation):
     @abstractmethod
     def change(self, back_end: BackEnd) -> Callable[[str, int, bool], bool]: ...
 
-    def execute(self, data: Mapping[str, Any], state: State, back_end: BackEnd) -> Outcome:
+    def execute(
+        self, data: Mapping[str, Any], store: PreparationStore, back_end: BackEnd
+    ) -> Outcome:
         change, force = self.change(back_end), data["force"]
         return do_each(
             list(zip(data["project_ids"], data["versions"], strict=True)),
             lambda one, version: change(one, version, force),
-            lambda one: bool(state.projects([one])),
+            lambda one: bool(store.projects([one])),
         )
 
     def answer(self, data: Mapping[str, Any], outcome: Outcome) -> dict[str, Any]:  # noqa: ARG002
@@ -241,9 +245,9 @@ class DeleteUser(Operation):
     }
     required = ("username",)
 
-    def draft(self, arguments: Mapping[str, Any], state: State) -> Draft:
+    def draft(self, arguments: Mapping[str, Any], store: PreparationStore) -> Draft:
         username = identifier(arguments.get("username"), "username")
-        user = state.user(username)
+        user = store.user(username)
         if user is None:
             raise NothingToPrepareError(f"no such user: {username!r}")
         warnings = [
@@ -256,11 +260,13 @@ class DeleteUser(Operation):
             warnings.append("This is an SSO user: signing in elsewhere may be affected too")
         return Draft([user.to_item()], warnings, {"username": username, "version": user.version})
 
-    def execute(self, data: Mapping[str, Any], state: State, back_end: BackEnd) -> Outcome:
+    def execute(
+        self, data: Mapping[str, Any], store: PreparationStore, back_end: BackEnd
+    ) -> Outcome:
         return do_each(
             [(data["username"], data["version"])],
             back_end.delete_user,
-            lambda one: state.user(one) is not None,
+            lambda one: store.user(one) is not None,
         )
 
     def answer(self, data: Mapping[str, Any], outcome: Outcome) -> dict[str, Any]:

@@ -60,6 +60,22 @@ class User:
 
 
 @dataclass(frozen=True)
+class Beginning:
+    """When remembering began."""
+
+    name: str
+    value: datetime.datetime
+
+
+@dataclass(frozen=True)
+class SpentToken:
+    """A token that was used, until nobody could use it any more."""
+
+    nonce: str
+    forget_at: datetime.datetime
+
+
+@dataclass(frozen=True)
 class Attempt:
     """One call of a prepare or confirm tool, and what came of it."""
 

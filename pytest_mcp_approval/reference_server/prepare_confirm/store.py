@@ -1,171 +1,109 @@
 """What the two-step tools remember: used tokens, attempts, and the back end's projects and users.
 
-Two kinds of steps decide races, so each must be indivisible: `spend`, and the changes that hold
-only for a version. Their answer says who won. Knows no rule.
+Two kinds of steps decide races, so each is indivisible: `spend`, and the changes that hold only for
+a version. Their answer says who won. Knows no rule.
 """
 
 from __future__ import annotations
 
 import datetime
-import threading
-from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Protocol
+from typing import ClassVar
 
+from ..server.tables import RecordStore
 from .demonstration import PROJECTS, USERS
-from .records import CLOSED, Attempt, Project, User, fresh_version
+from .records import CLOSED, Attempt, Beginning, Project, SpentToken, User, fresh_version
 
 MOST_ATTEMPTS = 1000
 """That are kept; older ones are in the log alone."""
+_SINCE = "since"
 
 
-class State(Protocol):
-    """Every method may be called by several threads at once."""
+class PreparationStore(RecordStore):
+    """In memory, or in the database of an SQLAlchemy URL; begun at `now`, unless it is there."""
+
+    prefix: ClassVar[str] = "prepare_confirm_"
+
+    def __init__(self, url: str | None, now: datetime.datetime) -> None:
+        super().__init__(url)
+        self._now = now
+        self._beginnings = self.table("settings", Beginning)
+        self._spent = self.table("spent", SpentToken, indexed=("forget_at",))
+        self._attempts = self.table("attempts", Attempt, is_log=True, most=MOST_ATTEMPTS)
+        self._projects = self.table("projects", Project)
+        self._users = self.table("users", User)
+        if url is None:
+            self.begin()
+
+    def begin(self) -> None:
+        """With the demonstration's projects and users; of several replicas one does it."""
+        with self.together():
+            if self._beginnings.add(Beginning(_SINCE, self._now)):
+                self._projects.put(PROJECTS)
+                self._users.put(USERS)
+
+    def reset_at(self, now: datetime.datetime) -> None:
+        """As if newly made at that instant."""
+        self._now = now
+        self.reset()
 
     def since(self) -> datetime.datetime:
         """When remembering began: what was used before that is not known here."""
-        ...
+        found = self._beginnings.get(_SINCE)
+        assert found is not None
+        return found.value
+
+    # ---- used tokens
 
     def spend(self, nonce: str, forget_at: datetime.datetime) -> bool:
         """Mark a token as used, unless it is; whether this very call did so."""
-        ...
+        return self._spent.add(SpentToken(nonce, forget_at))
 
-    def is_spent(self, nonce: str) -> bool: ...
+    def is_spent(self, nonce: str) -> bool:
+        return self._spent.get(nonce) is not None
 
     def forget_spent(self, now: datetime.datetime) -> None:
         """Drop those whose time to be forgotten has come."""
-        ...
+        self._spent.remove_all(lambda token: token.forget_at <= now)
 
-    def spent_count(self) -> int: ...
+    def spent_count(self) -> int:
+        return len(self._spent)
 
-    def add_attempt(self, attempt: Attempt) -> None: ...
+    # ---- attempts
+
+    def add_attempt(self, attempt: Attempt) -> None:
+        self._attempts.add(attempt)
 
     def attempts(self) -> list[Attempt]:
         """The newest ones, oldest first."""
-        ...
+        return self._attempts.find(newest=MOST_ATTEMPTS)
 
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """Changes in here are written together, which is quicker; they hold even after an error."""
-        yield
+    # ---- the back end
 
     def projects(self, ids: Iterable[str] | None = None) -> dict[str, Project]:
         """Those of the ids that there are, or all."""
-        ...
+        if ids is not None:
+            return self._projects.get_all(ids)
+        return {project.project_id: project for project in self._projects.find()}
 
     def put_projects(self, projects: Iterable[Project]) -> None:
         """Add them, or change those that are there; either way under a version of its own."""
-        ...
-
-    def close_project(self, project_id: str, version: int) -> bool: ...
-
-    def delete_project(self, project_id: str, version: int) -> bool: ...
-
-    def user(self, username: str) -> User | None: ...
-
-    def put_user(self, user: User) -> None: ...
-
-    def delete_user(self, username: str, version: int) -> bool: ...
-
-    def reset(self, now: datetime.datetime) -> None:
-        """As if newly made at that instant, with the demonstration's projects and users."""
-        ...
-
-    def close(self) -> None: ...
-
-
-class MemoryState:
-    """Dictionaries under one lock, gone with the process."""
-
-    def __init__(self, now: datetime.datetime) -> None:
-        self._lock = threading.RLock()
-        self.reset(now)
-
-    def reset(self, now: datetime.datetime) -> None:
-        with self._lock:
-            self._since = now
-            self._spent: dict[str, datetime.datetime] = {}
-            self._attempts: deque[Attempt] = deque(maxlen=MOST_ATTEMPTS)
-            self._projects = {project.project_id: project for project in PROJECTS}
-            self._users = {user.username: user for user in USERS}
-
-    def since(self) -> datetime.datetime:
-        return self._since
-
-    def spend(self, nonce: str, forget_at: datetime.datetime) -> bool:
-        with self._lock:
-            if nonce in self._spent:
-                return False
-            self._spent[nonce] = forget_at
-            return True
-
-    def is_spent(self, nonce: str) -> bool:
-        with self._lock:
-            return nonce in self._spent
-
-    def forget_spent(self, now: datetime.datetime) -> None:
-        with self._lock:
-            self._spent = {nonce: at for nonce, at in self._spent.items() if at > now}
-
-    def spent_count(self) -> int:
-        with self._lock:
-            return len(self._spent)
-
-    def add_attempt(self, attempt: Attempt) -> None:
-        with self._lock:
-            self._attempts.append(attempt)
-
-    def attempts(self) -> list[Attempt]:
-        with self._lock:
-            return list(self._attempts)
-
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        yield
-
-    def projects(self, ids: Iterable[str] | None = None) -> dict[str, Project]:
-        with self._lock:
-            wanted = list(self._projects) if ids is None else ids
-            return {one: self._projects[one] for one in wanted if one in self._projects}
-
-    def put_projects(self, projects: Iterable[Project]) -> None:
-        with self._lock:
-            for project in projects:
-                self._projects[project.project_id] = replace(project, version=fresh_version())
+        self._projects.put(replace(project, version=fresh_version()) for project in projects)
 
     def close_project(self, project_id: str, version: int) -> bool:
-        with self._lock:
-            project = self._projects.get(project_id)
-            if project is None or project.version != version:
-                return False
-            self._projects[project_id] = replace(project, status=CLOSED, version=fresh_version())
-            return True
+        return self._projects.change(
+            project_id, {"version": version}, status=CLOSED, version=fresh_version()
+        )
 
     def delete_project(self, project_id: str, version: int) -> bool:
-        with self._lock:
-            project = self._projects.get(project_id)
-            if project is None or project.version != version:
-                return False
-            del self._projects[project_id]
-            return True
+        return self._projects.remove(project_id, {"version": version})
 
     def user(self, username: str) -> User | None:
-        with self._lock:
-            return self._users.get(username)
+        return self._users.get(username)
 
     def put_user(self, user: User) -> None:
-        with self._lock:
-            self._users[user.username] = replace(user, version=fresh_version())
+        self._users.put([replace(user, version=fresh_version())])
 
     def delete_user(self, username: str, version: int) -> bool:
-        with self._lock:
-            user = self._users.get(username)
-            if user is None or user.version != version:
-                return False
-            del self._users[username]
-            return True
-
-    def close(self) -> None:
-        """Nothing to let go of."""
+        return self._users.remove(username, {"version": version})

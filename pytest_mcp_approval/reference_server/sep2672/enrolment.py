@@ -12,11 +12,11 @@ from typing import Any
 
 from ...families.sep2672.vocabulary import Reason, base64url_decode, base64url_encode
 from ..server.clock import Clock
+from ..server.times import iso_8601, whole_milliseconds
 from .records import CredentialRecord, EnrolmentRecord
 from .refusals import ApprovalRefusal
 from .relying_party import Registration, RelyingParty, VerificationError, parse_client_data
-from .store import Store
-from .times import iso_8601, whole_milliseconds
+from .store import ApprovalStore
 
 RETENTION = datetime.timedelta(days=1)
 """How long an expired challenge is remembered, so that a replay is told what it is."""
@@ -25,7 +25,7 @@ RETENTION = datetime.timedelta(days=1)
 class Enrolment:
     """See the module; `ApprovalGate` is the whole."""
 
-    store: Store
+    store: ApprovalStore
     clock: Clock
     relying_party: RelyingParty
     enrolment_ttl: datetime.timedelta

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...families.sep2672 import vocabulary as words
 from ..server.answers import tool_result
 from ..server.extension import Caller, Extension, ExtensionParts, Method
+from ..server.times import iso_8601
 from .demonstration import DEMONSTRATION_TOOLS, RESTART_SERVICE, Tool
 from .gate import ApprovalGate
-from .memory_store import MemoryStore
 from .pages.routes import page_routes
 from .relying_party import RelyingParty
 from .settings import Options, read_options
-from .store import Store
-from .times import iso_8601
+from .store import ApprovalStore
 
 if TYPE_CHECKING:
     from mcp.server.transport_security import TransportSecuritySettings
@@ -33,10 +32,11 @@ class Sep2672Extension(Extension):
     """See the module."""
 
     family: ClassVar[str] = "sep2672"
-    known_settings: ClassVar[Mapping[str, Any]] = {"origin": "http://localhost"}
+    suite_settings: ClassVar[Mapping[str, Any]] = {"origin": "http://localhost"}
     gate_class: ClassVar[type[ApprovalGate]] = ApprovalGate
     relying_party_class: ClassVar[type[RelyingParty]] = RelyingParty
-    memory_store_class: ClassVar[type[MemoryStore]] = MemoryStore
+    store: ApprovalStore
+    store_class: ClassVar[type[ApprovalStore]] = ApprovalStore
 
     def __init__(self, parts: ExtensionParts) -> None:
         super().__init__(parts)
@@ -46,9 +46,10 @@ class Sep2672Extension(Extension):
         self.tools = {
             tool.name: tool for tool in offered if self.options.declare or not self.is_gated(tool)
         }
+        self.store = parts.backing.keep(self.family, self.store_class)
         self.gate = self.gate_class(
             tools=[tool.gate for tool in offered if tool.gate is not None],
-            store=parts.backing.keep(self.family, self.memory_store_class, _in_database),
+            store=self.store,
             clock=self.clock,
             relying_party=self.relying_party_class(
                 self.options.rp_id, origins=self.options.origins
@@ -62,7 +63,7 @@ class Sep2672Extension(Extension):
     def instance_settings(cls) -> Mapping[str, Any]:
         return {"server_id": str(uuid.uuid4())}
 
-    def suite_settings(self) -> Mapping[str, Any]:
+    def running_suite_settings(self) -> Mapping[str, Any]:
         return {"server-id": self.gate.server_id}
 
     def served_at(self, origin: str) -> None:
@@ -71,10 +72,6 @@ class Sep2672Extension(Extension):
     def offered_tools(self, options: Options) -> tuple[Tool, ...]:
         extra = (RESTART_SERVICE,) if options.schema_default else ()
         return (*DEMONSTRATION_TOOLS, *extra)
-
-    def reset(self) -> None:
-        """The server's id stays."""
-        self.gate.store.reset()
 
     # ---- section 4.3: the capability
 
@@ -136,15 +133,9 @@ class Sep2672Extension(Extension):
                 "createdAt": iso_8601(credential.created_at),
                 "transports": list(credential.transports),
             }
-            for credential in self.gate.store.credentials(user)
+            for credential in self.store.credentials(user)
         ]
 
     def page_file(self, name: str, content: bytes) -> bytes:  # noqa: ARG002  # a broken one looks
         """A file of the page, as it is served."""
         return content
-
-
-def _in_database(url: str) -> Store:
-    from .sql_store import SqlStore  # here: memory needs no database
-
-    return SqlStore(url)

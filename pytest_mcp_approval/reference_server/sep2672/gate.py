@@ -3,7 +3,7 @@
 A server author puts it before their own tools, whatever carries the messages:
 
     gate = ApprovalGate(
-        store=SqlStore("sqlite:///approvals.db"),
+        store=ApprovalStore("sqlite:///approvals.db"),
         relying_party=RelyingParty("example.org", origins=["https://example.org"]),
     )
 
@@ -33,13 +33,13 @@ from ...families.sep2672 import vocabulary as words
 from ...families.sep2672.vocabulary import AuthenticatorClass, Reason
 from ..server.answers import InvalidParamsError
 from ..server.clock import Clock, SystemClock
+from ..server.times import iso_8601, whole_milliseconds
 from ..server.visible_text import visible
 from .enrolment import RETENTION, Enrolment
 from .records import Approval, Attempt, ChallengeRecord, CredentialRecord, Describe, GatedTool
 from .refusals import ApprovalRefusal
 from .relying_party import RelyingParty, StoredKey, VerificationError
-from .store import Store
-from .times import iso_8601, whole_milliseconds
+from .store import ApprovalStore
 
 Result = TypeVar("Result")
 Guarded = Callable[[str, Any, Any], Result]
@@ -72,7 +72,7 @@ class ApprovalGate(Enrolment):
         self,
         *,
         tools: Iterable[GatedTool] = (),
-        store: Store,
+        store: ApprovalStore,
         clock: Clock | None = None,
         relying_party: RelyingParty | None = None,
         server_id: str | None = None,

@@ -45,6 +45,22 @@ class GatedTool:
 
 
 @dataclass(frozen=True)
+class ServerSetting:
+    """What the server keeps of itself."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class UserHandle:
+    """Under which handle authenticators know a user."""
+
+    name: str
+    handle: bytes
+
+
+@dataclass(frozen=True)
 class EnrolmentRecord:
     """A registration challenge that was given out (section 4.4.1)."""
 

@@ -1,70 +1,94 @@
-"""What a store must be able to do. Knows no rule: whether a record is still good is not its matter.
+"""What the gate of SEP-2672 remembers. Knows no rule: whether a record is still good is not its
+matter.
 
-Two operations decide races, so each must be one indivisible step: `consume_challenge` (and its
-sister `consume_enrolment`) and `advance_counter`. Their answer says who won.
+`consume_challenge`, its sister `consume_enrolment` and `advance_counter` decide races: each is one
+indivisible step, and its answer says who won.
 """
 
 from __future__ import annotations
 
 import datetime
-from typing import Protocol
+import secrets
+import uuid
+from typing import ClassVar
 
-from .records import ChallengeRecord, CredentialRecord, EnrolmentRecord
+from ..server.tables import RecordStore
+from .records import (
+    ChallengeRecord,
+    CredentialRecord,
+    EnrolmentRecord,
+    ServerSetting,
+    UserHandle,
+)
 
 
-class Store(Protocol):
-    """The memory of a gate. Every method may be called by several threads at once."""
+class ApprovalStore(RecordStore):
+    """In memory, or in the database of an SQLAlchemy URL such as `sqlite:///approvals.db`."""
+
+    prefix: ClassVar[str] = "sep2672_"
+
+    def __init__(self, url: str | None = None) -> None:
+        super().__init__(url)
+        self._settings = self.table("settings", ServerSetting, survives_reset=True)
+        self._handles = self.table("users", UserHandle)
+        by_user = {"is_ordered": True, "indexed": ("user",)}
+        self._enrolments = self.table("enrolments", EnrolmentRecord, **by_user)
+        self._credentials = self.table("credentials", CredentialRecord, **by_user)
+        self._challenges = self.table("challenges", ChallengeRecord, indexed=("expires_at",))
 
     def server_id(self) -> str:
         """Random, made when it is first asked for, the same ever after (section 4.6)."""
-        ...
+        return self._settings.first_kept(ServerSetting("server_id", str(uuid.uuid4()))).value
 
     def user_handle(self, user: str) -> bytes:
         """Random, made when the user is first met, the same ever after."""
-        ...
+        return self._handles.first_kept(UserHandle(user, secrets.token_bytes(32))).handle
 
-    def add_enrolment(self, record: EnrolmentRecord) -> None: ...
+    def add_enrolment(self, record: EnrolmentRecord) -> None:
+        self._enrolments.add(record)
 
     def enrolments(self, user: str) -> list[EnrolmentRecord]:
         """All of the user's, used and expired ones too, oldest first."""
-        ...
+        return self._enrolments.find({"user": user})
 
     def consume_enrolment(self, challenge: bytes, now: datetime.datetime) -> bool:
         """Mark it used if it is there and unused; whether this very call did so."""
-        ...
+        return self._enrolments.change(challenge, {"consumed_at": None}, consumed_at=now)
 
     def add_credential(self, record: CredentialRecord) -> bool:
         """Keep it unless its id is taken, by whomever; whether it was kept."""
-        ...
+        return self._credentials.add(record)
 
-    def credential(self, credential_id: bytes) -> CredentialRecord | None: ...
+    def credential(self, credential_id: bytes) -> CredentialRecord | None:
+        return self._credentials.get(credential_id)
 
     def credentials(self, user: str) -> list[CredentialRecord]:
         """All of the user's, oldest first."""
-        ...
+        return self._credentials.find({"user": user})
 
     def remove_credential(self, credential_id: bytes) -> None:
         """Forget a credential, such as a lost one; one that is not there is no error."""
-        ...
+        self._credentials.remove(credential_id)
 
     def advance_counter(self, credential_id: bytes, counter: int) -> bool:
         """Set the counter if the stored one is zero or lower; whether this very call did so."""
-        ...
+        return self._credentials.change(
+            credential_id,
+            lambda kept: (kept.counter == 0) | (kept.counter < counter),
+            counter=counter,
+        )
 
-    def add_challenge(self, record: ChallengeRecord) -> None: ...
+    def add_challenge(self, record: ChallengeRecord) -> None:
+        self._challenges.add(record)
 
-    def challenge(self, challenge_id: str) -> ChallengeRecord | None: ...
+    def challenge(self, challenge_id: str) -> ChallengeRecord | None:
+        return self._challenges.get(challenge_id)
 
     def consume_challenge(self, challenge_id: str, now: datetime.datetime) -> bool:
         """Mark it used if it is there and unused; whether this very call did so."""
-        ...
+        return self._challenges.change(challenge_id, {"consumed_at": None}, consumed_at=now)
 
     def forget_expired(self, before: datetime.datetime) -> None:
         """Drop challenges of both kinds that expired before this instant."""
-        ...
-
-    def reset(self) -> None:
-        """Forget everything but the server's id."""
-        ...
-
-    def close(self) -> None: ...
+        self._challenges.remove_all(lambda kept: kept.expires_at < before)
+        self._enrolments.remove_all(lambda kept: kept.expires_at < before)

@@ -1,9 +1,10 @@
-"""How an extension answers: by the result of a tool, or no by a JSON-RPC error. Knows no rule."""
+"""The shapes of MCP that extensions share: entries of tools, arguments, results, and how to say no
+by a JSON-RPC error. Knows no rule."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 INVALID_PARAMS = -32602
@@ -22,6 +23,37 @@ class InvalidParamsError(ErrorAnswer, ValueError):
 
     def to_error(self) -> dict[str, Any]:
         return {"code": INVALID_PARAMS, "message": str(self)}
+
+
+def tool_listing(
+    name: str,
+    title: str,
+    description: str,
+    properties: Mapping[str, Any] | None = None,
+    required: Iterable[str] = (),
+    *,
+    read_only: bool = False,
+) -> dict[str, Any]:
+    """The entry of a tool in tools/list."""
+    return {
+        "name": name,
+        "title": title,
+        "description": description,
+        "inputSchema": {
+            "type": "object",
+            "properties": dict(properties or {}),
+            "required": list(required),
+        },
+        "annotations": {"readOnlyHint": read_only, "destructiveHint": not read_only},
+    }
+
+
+def object_arguments(arguments: Any) -> Mapping[str, Any]:
+    """The arguments of a call; none are an empty object."""
+    given = {} if arguments is None else arguments
+    if not isinstance(given, Mapping):
+        raise InvalidParamsError(f"arguments: got {type(given).__name__}, expected an object")
+    return given
 
 
 def tool_result(content: Mapping[str, Any], *, is_error: bool = False) -> dict[str, Any]:

@@ -1,95 +1,114 @@
-"""What stores in a database share: an engine, their tables, and updates whose row count decides.
+"""Tables of records in a database: SQLite or PostgreSQL, by one SQLAlchemy code path.
 
-SQLAlchemy, SQLite or PostgreSQL. No lock and no isolation level is relied upon. Instants are kept
-as whole microseconds, the same on every database. Knows no table and no rule.
+Adding is one INSERT, changing one conditional UPDATE, and the rows that it touched decide: no lock
+and no isolation level is relied upon. Columns are made from the members of a record. Instants are
+kept as whole microseconds, the same on every database. Knows no family and no rule.
 """
 
 from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterator
+import threading
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from enum import Enum
+from typing import Any, get_args, get_type_hints
 
 import sqlalchemy
-from sqlalchemy import MetaData, Table
+from sqlalchemy import Column, Integer, MetaData
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy.types import TypeDecorator
+
+from .tables import ANY, Record, RecordTable, Shape, Where, worked_out
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
+_NUMBER = "number"
+_CHUNK = 500
+"""Values in one statement: databases have limits."""
+_TRIM_EVERY = 64
+_SEEN = "seen_"
+_INSERT = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
 class Database:
     """The tables of one store. `url` is SQLAlchemy's, as in `sqlite:///approvals.db`."""
 
-    def __init__(self, url: str, metadata: MetaData) -> None:
-        self._metadata = metadata
-        self._engine = sqlalchemy.create_engine(url, **_engine_options(url))
-        if self._engine.dialect.name == "sqlite":
-            sqlalchemy.event.listen(self._engine, "connect", _write_ahead)
+    def __init__(self, url: str, opened: Callable[[], None], *, synchronous: bool = False) -> None:
+        self._url = url
+        self._opened = opened
+        self._synchronous = "FULL" if synchronous else "NORMAL"
+        self._metadata = MetaData()
+        self._lock = threading.RLock()
+        self._engine: sqlalchemy.Engine | None = None
+        self._mine = threading.local()
+
+    def table(self, shape: Shape[Record]) -> RecordTable[Record]:
+        return DatabaseTable(self, shape, self._metadata)
+
+    @property
+    def is_open(self) -> bool:
+        return self._engine is not None
+
+    @property
+    def engine(self) -> sqlalchemy.Engine:
+        """Opened when it is first needed: who uses another family pays nothing."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._open()
+                self._opened()
+            return self._engine
+
+    def _open(self) -> sqlalchemy.Engine:
+        engine = sqlalchemy.create_engine(self._url, **_engine_options(self._url))
+        if engine.dialect.name == "sqlite":
+            sqlalchemy.event.listen(engine, "connect", self._write_ahead)
         try:
-            self._create_tables()
+            for table in self._metadata.sorted_tables:
+                _create(engine, CreateTable(table, if_not_exists=True))
+                for index in table.indexes:
+                    _create(engine, CreateIndex(index, if_not_exists=True))
         except BaseException:
-            self._engine.dispose()
+            engine.dispose()
             raise
+        return engine
 
-    def _create_tables(self) -> None:
-        for table in self._metadata.sorted_tables:
-            self._create(CreateTable(table, if_not_exists=True))
-            for index in table.indexes:
-                self._create(CreateIndex(index, if_not_exists=True))
-
-    def _create(self, statement: CreateTable | CreateIndex) -> None:
-        try:
-            with self._transaction() as connection:
-                connection.execute(statement)
-        except (sqlalchemy.exc.IntegrityError, sqlalchemy.exc.ProgrammingError):
-            # PostgreSQL, where another replica does the same at this moment: "if not exists" looks
-            # before the other has committed. Now it is there; any other error comes again.
-            with self._transaction() as connection:
-                connection.execute(statement)
-
-    def close(self) -> None:
-        self._engine.dispose()
+    def _write_ahead(self, connection: Any, _: Any) -> None:
+        """Readers do not wait for a writer. What was committed outlives the process, however it
+        ends; only a failing machine could lose the last of it, and then whole (SQLite, "Performance
+        Considerations" of WAL), unless every commit is to be on disk (FULL)."""
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlalchemy.Connection]:
-        with self._engine.begin() as connection:
+    def transaction(self) -> Iterator[sqlalchemy.Connection]:
+        joined = getattr(self._mine, "connection", None)
+        if joined is not None:
+            yield joined
+            return
+        with self.engine.begin() as connection:
             yield connection
 
-    def _first_kept(self, table: Table, name: str, column: str, fresh: Any) -> Any:
-        """What stands under the name; of several who come first together, one writes it."""
-        question = sqlalchemy.select(table.c[column]).where(table.c.name == name)
-        with self._transaction() as connection:
-            kept = connection.scalar(question)
-        if kept is not None:
-            return kept
-        try:
-            with self._transaction() as connection:
-                connection.execute(table.insert().values(name=name, **{column: fresh}))
-        except sqlalchemy.exc.IntegrityError:
-            with self._transaction() as connection:
-                return connection.scalar(question)
-        return fresh
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """One transaction for all that this thread does inside; kept also after an error."""
+        if getattr(self._mine, "connection", None) is not None:
+            yield
+            return
+        with self.engine.connect() as connection:
+            self._mine.connection = connection
+            try:
+                yield
+            finally:
+                self._mine.connection = None
+                connection.commit()
 
-    def _decides(self, statement: sqlalchemy.Update | sqlalchemy.Delete) -> bool:
-        """Whether this very statement changed something: who won a race."""
-        with self._transaction() as connection:
-            return connection.execute(statement).rowcount > 0
-
-    def _rows(self, question: sqlalchemy.Select[Any]) -> list[dict[str, Any]]:
-        with self._transaction() as connection:
-            return [dict(row) for row in connection.execute(question).mappings()]
-
-    def _insert(self, table: Table, record: Any) -> None:
-        members = {
-            column.name: written(getattr(record, column.name))
-            for column in table.columns
-            if column.name != "number"
-        }
-        with self._transaction() as connection:
-            connection.execute(table.insert().values(**members))
+    def close(self) -> None:
+        if self._engine is not None:
+            self._engine.dispose()
 
 
 def _engine_options(url: str) -> dict[str, Any]:
@@ -99,21 +118,204 @@ def _engine_options(url: str) -> dict[str, Any]:
     return {"pool_pre_ping": True}
 
 
-def _write_ahead(connection: Any, _: Any) -> None:
-    """Readers do not wait for a writer. What was committed outlives the process, however it ends;
-    only a failing machine could lose the last of it, and then whole (SQLite, "Performance
-    Considerations" of WAL)."""
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
+def _create(engine: sqlalchemy.Engine, statement: CreateTable | CreateIndex) -> None:
+    try:
+        with engine.begin() as connection:
+            connection.execute(statement)
+    except (sqlalchemy.exc.IntegrityError, sqlalchemy.exc.ProgrammingError):
+        # PostgreSQL, where another replica does the same at this moment: "if not exists" looks
+        # before the other has committed. Now it is there; any other error comes again.
+        with engine.begin() as connection:
+            connection.execute(statement)
 
 
-def written(value: Any) -> Any:
-    """A member of a record as a column holds it."""
-    if isinstance(value, datetime.datetime):
-        return (value - _EPOCH) // _MICROSECOND
-    return json.dumps(value) if isinstance(value, tuple) else value
+class DatabaseTable(RecordTable[Record]):
+    """One table; its columns are the members of a record, and a number where order matters."""
+
+    def __init__(self, database: Database, shape: Shape[Record], metadata: MetaData) -> None:
+        super().__init__(shape)
+        self._database = database
+        numbered = shape.is_log or shape.is_ordered
+        number = Column(_NUMBER, Integer, primary_key=True, autoincrement=True)
+        self._table = sqlalchemy.Table(
+            shape.name, metadata, *([number] if numbered else []), *_columns(shape, numbered)
+        )
+        self._members = [self._table.c[name] for name in shape.members]
+        self._key = self._table.c[shape.key]
+        self._written: dict[Any, Any] = {}
+        self._order = self._table.c[_NUMBER] if numbered else self._key
+
+    def _conditions(self, where: Where) -> list[Any]:
+        if callable(where):
+            return [where(self._table.c)]
+        return [self._table.c[name] == value for name, value in where.items()]
+
+    def _rows(self, question: sqlalchemy.Select[Any]) -> list[Record]:
+        with self._database.transaction() as connection:
+            return [self.shape.record(*row) for row in connection.execute(question)]
+
+    def _decides(self, statement: Any, parameters: Mapping[str, Any] | None = None) -> bool:
+        """Whether this very statement changed something: who won a race."""
+        with self._database.transaction() as connection:
+            return bool(connection.execute(statement, parameters).rowcount > 0)
+
+    def _about(self, kind: str, key: Any, where: Where) -> tuple[Any, dict[str, Any]]:
+        """An UPDATE or DELETE of one record. Written once where only values differ: building it for
+        each of ten thousand records would take longer than running it."""
+        if callable(where):
+            about = getattr(self._table, kind)()
+            return about.where(self._key == key, where(self._table.c)), {}
+        names = (kind, *((name, value is None) for name, value in where.items()))
+        if names not in self._written:
+            conditions = [
+                self._table.c[name]
+                == (None if value is None else sqlalchemy.bindparam(_SEEN + name))
+                for name, value in where.items()
+            ]
+            self._written[names] = getattr(self._table, kind)().where(
+                self._key == sqlalchemy.bindparam(_SEEN), *conditions
+            )
+        given = {_SEEN + name: value for name, value in where.items() if value is not None}
+        return self._written[names], {_SEEN: key, **given}
+
+    def add(self, record: Record) -> bool:
+        with self._database.transaction() as connection:
+            insert: Any = _INSERT[connection.dialect.name]
+            statement = insert(self._table).values(_row(self, record)).returning(self._order)
+            # Where another's row is on its way, the database waits and then says who won.
+            added = connection.execute(statement.on_conflict_do_nothing()).first()
+            most = self.shape.most
+            if added is not None and most is not None and added[0] % _TRIM_EVERY == 0:
+                old = self._order <= added[0] - most
+                connection.execute(self._table.delete().where(old))
+            return added is not None
+
+    def put(self, records: Iterable[Record]) -> None:
+        rows = {getattr(record, self.shape.key): _row(self, record) for record in records}
+        with self._database.transaction() as connection:
+            for keys in _chunks(rows):
+                connection.execute(self._table.delete().where(self._key.in_(keys)))
+            if rows:
+                connection.execute(self._table.insert(), list(rows.values()))
+
+    def get_all(self, keys: Iterable[Any]) -> dict[Any, Record]:
+        wanted = list(keys)
+        found = {
+            getattr(record, self.shape.key): record
+            for some in _chunks(wanted)
+            for record in self._rows(sqlalchemy.select(*self._members).where(self._key.in_(some)))
+        }
+        return {key: found[key] for key in wanted if key in found}
+
+    def find(self, where: Where = ANY, newest: int | None = None) -> list[Record]:
+        question = sqlalchemy.select(*self._members).where(*self._conditions(where))
+        if newest is None:
+            return self._rows(question.order_by(self._order))
+        return self._rows(question.order_by(self._order.desc()).limit(newest))[::-1]
+
+    def change_all(self, where: Where, **values: Any) -> list[Record]:
+        statement = self._table.update().where(*self._conditions(where))
+        changed = statement.values(worked_out(values, self._table.c)).returning(*self._members)
+        with self._database.transaction() as connection:
+            return [self.shape.record(*row) for row in connection.execute(changed)]
+
+    def change(self, key: Any, where: Where = ANY, **values: Any) -> bool:
+        statement, parameters = self._about("update", key, where)
+        worked = worked_out(values, self._table.c)
+        if any(map(callable, values.values())) or callable(where):
+            return self._decides(statement.values(worked), parameters)
+        return self._decides(statement, {**parameters, **worked})
+
+    def remove_all(self, where: Where = ANY) -> None:
+        self._decides(self._table.delete().where(*self._conditions(where)))
+
+    def remove(self, key: Any, where: Where = ANY) -> bool:
+        return self._decides(*self._about("delete", key, where))
+
+    def __len__(self) -> int:
+        question = sqlalchemy.select(sqlalchemy.func.count()).select_from(self._table)
+        with self._database.transaction() as connection:
+            return int(connection.scalar(question) or 0)
 
 
-def instant(microseconds: int) -> datetime.datetime:
-    """The instant that a column holds."""
-    return _EPOCH + microseconds * _MICROSECOND
+def _row(table: RecordTable[Any], record: Any) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in table.shape.members}
+
+
+def _chunks(keys: Iterable[Any]) -> Iterator[list[Any]]:
+    every = list(keys)
+    for start in range(0, len(every), _CHUNK):
+        yield every[start : start + _CHUNK]
+
+
+# ---- columns
+
+
+def _columns(shape: Shape[Any], numbered: bool) -> Iterator[Column[Any]]:
+    for name, kind in get_type_hints(shape.record).items():
+        is_key = name == shape.key and not shape.is_log
+        yield Column(
+            name,
+            _type_of(kind),
+            primary_key=is_key and not numbered,
+            unique=True if is_key and numbered else None,
+            nullable=types.NoneType in get_args(kind),
+            index=name in shape.indexed,
+        )
+
+
+def _type_of(kind: Any) -> Any:
+    for one in (kind, *get_args(kind)):  # of "datetime or None", the first
+        if one in _TYPES:
+            return _TYPES[one]
+        if isinstance(one, type) and issubclass(one, Enum):
+            return _Word(one)
+    raise TypeError(f"a member of a record: got {kind}, expected one that a column can hold")
+
+
+class _Instant(TypeDecorator[datetime.datetime]):
+    impl = sqlalchemy.BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime.datetime | None, dialect: Any) -> Any:  # noqa: ARG002
+        return None if value is None else (value - _EPOCH) // _MICROSECOND
+
+    def process_result_value(self, value: Any, dialect: Any) -> datetime.datetime | None:  # noqa: ARG002
+        return None if value is None else _EPOCH + value * _MICROSECOND
+
+
+class _Texts(TypeDecorator[tuple[str, ...]]):
+    impl = sqlalchemy.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Any) -> str:  # noqa: ARG002
+        return json.dumps(value)
+
+    def process_result_value(self, value: Any, dialect: Any) -> tuple[str, ...]:  # noqa: ARG002
+        return tuple(json.loads(value))
+
+
+class _Word(TypeDecorator[Enum]):
+    impl = sqlalchemy.Text
+    cache_ok = True
+
+    def __init__(self, kind: type[Enum]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def process_bind_param(self, value: Any, dialect: Any) -> str:  # noqa: ARG002
+        return str(self.kind(value).value)
+
+    def process_result_value(self, value: Any, dialect: Any) -> Enum:  # noqa: ARG002
+        return self.kind(value)
+
+
+_TYPES: dict[Any, Any] = {
+    str: sqlalchemy.Text,
+    int: sqlalchemy.BigInteger,
+    float: sqlalchemy.Float,
+    bool: sqlalchemy.Boolean,
+    bytes: sqlalchemy.LargeBinary,
+    datetime.datetime: _Instant,
+    tuple[str, ...]: _Texts,
+}

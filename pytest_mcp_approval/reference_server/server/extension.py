@@ -38,12 +38,10 @@ class Backing:
         self.url = url
         self._kept: dict[str, Any] = {}
 
-    def keep(
-        self, family: str, in_memory: Callable[[], Kept], in_database: Callable[[str], Kept]
-    ) -> Kept:
-        """The store of a family, made when it is first asked for."""
+    def keep(self, family: str, make: Callable[[str | None], Kept]) -> Kept:
+        """The store of a family, made when it is first asked for; None is memory."""
         if family not in self._kept:
-            self._kept[family] = in_memory() if self.url is None else in_database(self.url)
+            self._kept[family] = make(self.url)
         found: Kept = self._kept[family]
         return found
 
@@ -83,11 +81,14 @@ class Extension(ABC):
     """One family's part of the server."""
 
     family: ClassVar[str]
-    known_settings: ClassVar[Mapping[str, Any]] = {}
+    suite_settings: ClassVar[Mapping[str, Any]] = {}
     """What a suite that judges this server needs to be told: the family's table in its settings."""
     environment_settings: ClassVar[Mapping[str, str]] = {}
     """Settings without a default, by the variable of the environment that holds each: nobody should
     read them on a command line. A server that is not told them does not have the extension."""
+
+    store: Any
+    """What it remembers, and what outlives it."""
 
     @classmethod
     def trial_settings(cls) -> Mapping[str, Any]:
@@ -99,7 +100,7 @@ class Extension(ABC):
         """The same for what no two servers share, unless they share a store."""
         return {}
 
-    def suite_settings(self) -> Mapping[str, Any]:
+    def running_suite_settings(self) -> Mapping[str, Any]:
         """What shows only when the server runs of what a suite needs to be told."""
         return {}
 
@@ -143,9 +144,9 @@ class Extension(ABC):
     def session_ended(self, session: str) -> None:  # noqa: B027  # most have nothing to do
         """An MCP session is over, whoever ended it."""
 
-    @abstractmethod
     def reset(self) -> None:
-        """As if newly started."""
+        """As if newly started, with the same identity."""
+        self.store.reset()
 
     def close(self) -> None:  # noqa: B027  # most run nothing
         """The server ends: what the extension runs beside it ends too, what is stored stays."""

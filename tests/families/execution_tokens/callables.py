@@ -6,14 +6,11 @@ import datetime
 import os
 from pathlib import Path
 
-from pytest_mcp_approval.reference_server.execution_tokens.gate import (
-    Refusal,
-    Request,
-    Verifier,
-)
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, Verifier
+from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
+from pytest_mcp_approval.reference_server.execution_tokens.settings import read_secret
 from pytest_mcp_approval.reference_server.execution_tokens.store import FolderNonceLog
 from pytest_mcp_approval.reference_server.execution_tokens.strict_json import JsonError, read_json
-from pytest_mcp_approval.reference_server.execution_tokens.tokens import read_secret
 
 seen: set[str] = set()
 
@@ -51,6 +48,6 @@ def forgetful(token: bytes, content: bytes, action: str, host: str | None) -> bo
         Verifier(read_secret(os.environ), Log(), clock).verify(
             read_json(token), Request(content, action, host)
         )
-    except (Refusal, JsonError):
+    except (ExecutionRefusal, JsonError):
         return False
     return True

@@ -43,8 +43,8 @@ class GivesBack(ConfirmationGate):
     ) -> Outcome:
         outcome = super().execute(operation, payload, arguments)
         if outcome.failure and not outcome.done:
-            self.state._spent.pop(payload.nonce)  # type: ignore[attr-defined]
-            self.back_end = type(self.back_end).__mro__[-2](self.state, self.back_end.effects)
+            self.store._spent.remove(payload.nonce)
+            self.back_end = type(self.back_end).__mro__[-2](self.store, self.back_end.effects)
         return outcome
 
 

@@ -19,7 +19,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     TokenRecord,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
-from pytest_mcp_approval.reference_server.confirmation_tokens.store import MemoryTokenStore
+from pytest_mcp_approval.reference_server.confirmation_tokens.store import TokenStore
 from tests.mutants.confirmation_tokens.parts import broken
 
 # ---- section 5.2
@@ -162,11 +162,11 @@ class LogoutLeavesTokens(ConfirmationExtension):
 
 
 @broken(kills="5.4-session-scope", because="with max_uses 3, for time 4[^§]*operation run")
-class OneUseTooMany(MemoryTokenStore):
+class OneUseTooMany(TokenStore):
     """Counts uses from zero to max_uses, both included."""
 
     def use(self, token_id: str) -> bool:
-        record = self._records.get(token_id)
+        record = self._tokens.get(token_id)
         if record is None or record.max_uses == 1:
             return super().use(token_id)
         spare = self.__dict__.setdefault("spare", set())
@@ -224,13 +224,13 @@ class ConfirmedOnceForAll(ConfirmationGate):
 
 
 @broken(kills="5.5-capacity", because="the first of 1001 tokens[^§]*TOKEN_INVALID")
-class LeastRecentHundred(MemoryTokenStore):
+class LeastRecentHundred(TokenStore):
     """Keeps the last hundred tokens."""
 
     def add(self, record: TokenRecord) -> None:
         super().add(record)
-        while len(self._records) > 100:
-            del self._records[next(iter(self._records))]
+        while len(self._tokens) > 100:
+            self._tokens.remove(self.records()[0].id)
 
 
 @broken(kills="5.5-purge", because="in the store an hour after[^§]*3 of them")

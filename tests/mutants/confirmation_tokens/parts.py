@@ -12,7 +12,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.minting import (
     StoredTokens,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import SettingsReader
-from pytest_mcp_approval.reference_server.confirmation_tokens.store import MemoryTokenStore
+from pytest_mcp_approval.reference_server.confirmation_tokens.store import TokenStore
 from tests.mutants.registry import mutant
 
 
@@ -30,8 +30,8 @@ def _extension(part: type) -> type[ConfirmationExtension]:
         return part
     if issubclass(part, SettingsReader):
         members: dict[str, Any] = {"reader_class": part}
-    elif issubclass(part, MemoryTokenStore):
-        members = {"in_memory": lambda _: part()}
+    elif issubclass(part, TokenStore):
+        members = {"store_class": part}
     else:
         members = {"gate_class": _gate(part)}
     return type(

@@ -22,7 +22,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     TokenRecord,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
-from pytest_mcp_approval.reference_server.confirmation_tokens.settings import Limit
+from pytest_mcp_approval.reference_server.confirmation_tokens.settings import RateLimit
 from tests.mutants.confirmation_tokens.parts import broken
 
 # ---- section 6.1
@@ -196,7 +196,7 @@ class LogsAnotherTime(ConfirmationExtension):
 def unlimited(kind: str) -> type[ConfirmationGate]:
     """A gate without one of the three limits."""
 
-    def limited(self: ConfirmationGate, ask: Any, name: str, user: str, limit: Limit) -> None:
+    def limited(self: ConfirmationGate, ask: Any, name: str, user: str, limit: RateLimit) -> None:
         if name != kind:
             ConfirmationGate.limited(self, ask, name, user, limit)
 
@@ -222,7 +222,7 @@ class NoLimitOnRevocations(unlimited("revocation")):
 class LimitsForEver(ConfirmationGate):
     """Whoever met a limit of failures once is never served again."""
 
-    def limited(self, ask: Any, kind: str, user: str, limit: Limit) -> None:
+    def limited(self, ask: Any, kind: str, user: str, limit: RateLimit) -> None:
         banned = self.__dict__.setdefault("banned", set())
         if user in banned and kind == "failure":
             raise TokenRefusal(words.RATE_LIMITED, "No more", retry_after_seconds=1)

@@ -21,7 +21,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     TokenRecord,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
-from pytest_mcp_approval.reference_server.confirmation_tokens.store import MemoryTokenStore
+from pytest_mcp_approval.reference_server.confirmation_tokens.store import TokenStore
 from tests.mutants.confirmation_tokens.parts import broken
 
 # ---- section 1
@@ -90,11 +90,11 @@ class LongTokens(StoredTokens):
 
 
 @broken(kills="2.2-case-sensitive", because="case of its first letter swapped[^§]*operation run")
-class FoldsCaseOfTokens(MemoryTokenStore):
+class FoldsCaseOfTokens(TokenStore):
     """Looks tokens up without regard to case, as some databases do."""
 
     def get(self, token_id: str) -> TokenRecord | None:
-        folded = {key.lower(): record for key, record in self._records.items()}
+        folded = {record.id.lower(): record for record in self.records()}
         return folded.get(token_id.lower())
 
 

@@ -101,7 +101,7 @@ class ForgetsWhatItUsed(ConfirmationGate):
 
     def consume(self, record: TokenRecord) -> None:
         super().consume(record)
-        self.store._records.pop(record.id)  # type: ignore[attr-defined]
+        self.store._tokens.remove(record.id)
 
 
 @broken(kills="4.1-not-consumed", because="of two tokens for one call[^§]*TOKEN_ALREADY_USED")

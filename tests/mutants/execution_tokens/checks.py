@@ -15,13 +15,14 @@ from pytest_mcp_approval.families.execution_tokens.vocabulary import (
 )
 from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
 from pytest_mcp_approval.reference_server.execution_tokens.gate import (
-    Refusal,
     Request,
     Verifier,
 )
 from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter
-from pytest_mcp_approval.reference_server.execution_tokens.store import MemoryNonceLog, NonceLog
+from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
+from pytest_mcp_approval.reference_server.execution_tokens.store import NonceStore
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token, TokenError
+from pytest_mcp_approval.reference_server.server.extension import ExtensionParts
 from tests.mutants.execution_tokens.parts import Lenient, in_extension
 from tests.mutants.registry import mutant
 
@@ -55,7 +56,7 @@ class ComparesLocalTime(Verifier):
         zone = datetime.timezone(datetime.timedelta(hours=2))
         wall = self.now().astimezone(zone).replace(tzinfo=None)
         if wall >= token.expiry().replace(tzinfo=None):
-            raise Refusal(Reason.EXPIRED, "it has expired")
+            raise ExecutionRefusal(Reason.EXPIRED, "it has expired")
 
 
 @mutant(kills=EXPIRY, because=f"43200 s after it expired{TAKEN}|86[0-9]* s after it expired{TAKEN}")
@@ -65,7 +66,7 @@ class ComparesTheTimeOfTheDay(Verifier):
 
     def check_expiry(self, token: Token, _: Request) -> None:
         if self.now().timetz() >= token.expiry().timetz():
-            raise Refusal(Reason.EXPIRED, "it has expired")
+            raise ExecutionRefusal(Reason.EXPIRED, "it has expired")
 
 
 class _LooseExpiry(Lenient):
@@ -88,7 +89,7 @@ class TakesNonsenseForNever(_LooseExpiry):
 
     def spend_nonce(self, token: Token, _: Request) -> None:
         if not self.nonces.spend(token.nonce, self.now(), self.now()):
-            raise Refusal(Reason.REPLAYED, "nonce: it is spent")
+            raise ExecutionRefusal(Reason.REPLAYED, "nonce: it is spent")
 
 
 @mutant(kills=EXPIRY, because=f"a naive expires_at{TAKEN}")
@@ -104,11 +105,11 @@ class ReadsNaiveTimes(_LooseExpiry):
     def check_expiry(self, token: Token, _: Request) -> None:
         end = datetime.datetime.fromisoformat(token.expires_at)
         if self.now() >= (end if end.tzinfo else end.replace(tzinfo=datetime.UTC)):
-            raise Refusal(Reason.EXPIRED, "it has expired")
+            raise ExecutionRefusal(Reason.EXPIRED, "it has expired")
 
     def spend_nonce(self, token: Token, _: Request) -> None:
         if not self.nonces.spend(token.nonce, self.now(), self.now()):
-            raise Refusal(Reason.REPLAYED, "nonce: it is spent")
+            raise ExecutionRefusal(Reason.REPLAYED, "nonce: it is spent")
 
 
 # ---- nonces
@@ -125,7 +126,7 @@ class KeepsNoLog(Verifier):
 
 @mutant(kills=REPLAY, because=f"others executed since{TAKEN}")
 @in_extension
-class RemembersTheLastTen(MemoryNonceLog):
+class RemembersTheLastTen(NonceStore):
     """Keeps its log short."""
 
     def spend(self, nonce: str, expires_at: datetime.datetime, now: datetime.datetime) -> bool:
@@ -142,8 +143,8 @@ class HasALogForEachClient(ExecutionExtension):
     """Keeps a log in every session, or in every process."""
 
     def call(self, name: str, arguments: Any, caller: Any) -> dict[str, Any]:
-        logs: dict[str, MemoryNonceLog] = self.__dict__.setdefault("logs", {})
-        self.operator.verifier.nonces = logs.setdefault(caller.session, MemoryNonceLog())
+        logs: dict[str, NonceStore] = self.__dict__.setdefault("logs", {})
+        self.operator.verifier.nonces = logs.setdefault(caller.session, NonceStore())
         return super().call(name, arguments, caller)
 
 
@@ -151,20 +152,21 @@ class HasALogForEachClient(ExecutionExtension):
 class KeepsNoncesInMemory(ExecutionExtension):
     """Forgets its log when it is restarted."""
 
-    def open_nonces(self) -> NonceLog:
-        return MemoryNonceLog()
+    def __init__(self, parts: ExtensionParts) -> None:
+        super().__init__(parts)
+        self.operator.verifier.nonces = NonceStore()
 
 
 @mutant(kills="execution_tokens/nonce-race", because="8 times at once[^§]*[2-8] accepted")
 @in_extension
-class LooksThenLogs(MemoryNonceLog):
+class LooksThenLogs(NonceStore):
     """Looks into its log first, and writes into it a moment later."""
 
     def spend(self, nonce: str, expires_at: datetime.datetime, now: datetime.datetime) -> bool:
-        if nonce in self._spent:
+        if self._nonces.get(nonce.lower()) is not None:
             return False
         time.sleep(0.02)
-        self._spent.add(nonce)
+        super().spend(nonce, expires_at, now)
         return True
 
 
@@ -229,7 +231,7 @@ class HashesWithoutTheEnds(Verifier):
         for content in (request.content, request.content.strip(), request.content.strip() + b"\n"):
             try:
                 super().check_content(token, Request(content, request.action_type, request.host))
-            except Refusal:
+            except ExecutionRefusal:
                 continue
             return
         super().check_content(token, request)
@@ -253,7 +255,7 @@ class _Hosts(Verifier):
         if request.host is None:
             return
         if not any(self.fits(request.host, str(one)) for one in token.scope[ALLOWED_HOSTS]):
-            raise Refusal(Reason.HOST, "host: got one that was not approved")
+            raise ExecutionRefusal(Reason.HOST, "host: got one that was not approved")
 
     def fits(self, url: str, allowed: str) -> bool:
         raise NotImplementedError

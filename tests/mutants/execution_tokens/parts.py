@@ -8,7 +8,7 @@ from typing import Any
 from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
 from pytest_mcp_approval.reference_server.execution_tokens.gate import Verifier
 from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter, Operator
-from pytest_mcp_approval.reference_server.execution_tokens.store import MemoryNonceLog
+from pytest_mcp_approval.reference_server.execution_tokens.store import NonceStore
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
 
 
@@ -21,8 +21,8 @@ def in_extension(part: type) -> type[ExecutionExtension]:
         members["arbiter_class"] = part
     elif issubclass(part, Operator):
         members["operator_class"] = part
-    elif issubclass(part, MemoryNonceLog):
-        members["_in_memory"] = lambda _: part()
+    elif issubclass(part, NonceStore):
+        members["store_class"] = part
     else:
         raise TypeError(f"{part.__name__}: no part of the extension")
     return type(part.__name__, (ExecutionExtension,), members)

@@ -14,6 +14,7 @@ from pytest_mcp_approval.reference_server.prepare_confirm.operations import Draf
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
 from pytest_mcp_approval.reference_server.prepare_confirm.settings import Options, read_options
 from pytest_mcp_approval.reference_server.server.extension import Caller
+from pytest_mcp_approval.reference_server.server.tables import MemoryTable
 from tests.mutants.prepare_confirm.parts import Renews, in_extension
 from tests.mutants.registry import mutant
 
@@ -121,7 +122,7 @@ class SpendsExpiredTokens(ConfirmationGate):
     """Uses a token up before it looks whether it has expired."""
 
     def check_unexpired(self, payload: Payload) -> None:
-        if self.state.is_spent(payload.nonce):
+        if self.store.is_spent(payload.nonce):
             self.spend(payload)
         try:
             super().check_unexpired(payload)
@@ -149,7 +150,7 @@ class ForgetsAfterAnHour(Renews):
 
     def spend(self, payload: Payload) -> None:
         self.clean_up()
-        if not self.state.spend(payload.nonce, self.now() + timedelta(hours=1)):
+        if not self.store.spend(payload.nonce, self.now() + timedelta(hours=1)):
             raise ConfirmationRefusal(Reason.USED, "the token has already been used")
 
 
@@ -181,7 +182,7 @@ class RemembersTheSpelling(Renews):
         payload = self.mint.open(token.strip())
         self.check_action(operation, payload)
         self.check_unexpired(payload)
-        if not self.state.spend(token, instant(payload.expires_at)):
+        if not self.store.spend(token, instant(payload.expires_at)):
             raise ConfirmationRefusal(Reason.USED, "the token has already been used")
         return payload
 
@@ -193,9 +194,10 @@ class RemembersPerSession(PrepareConfirmExtension):
     gate_class = Renews
 
     def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
-        state = self.gate.state
-        sessions = self.__dict__.setdefault("sessions", {})
-        state._spent = sessions.setdefault(caller.session, {})  # type: ignore[attr-defined]
+        sessions: dict[str, Any] = self.__dict__.setdefault("sessions", {})
+        if caller.session not in sessions:
+            sessions[caller.session] = MemoryTable(self.store._spent.shape)
+        self.store._spent = sessions[caller.session]
         return super().call(name, arguments, caller)
 
 
@@ -220,10 +222,10 @@ class LooksThenMarks(Renews):
     """Looks whether a token is used, and marks it a little later."""
 
     def spend(self, payload: Payload) -> None:
-        if self.state.is_spent(payload.nonce):
+        if self.store.is_spent(payload.nonce):
             raise ConfirmationRefusal(Reason.USED, "the token has already been used")
         time.sleep(0.02)
-        self.state.spend(payload.nonce, instant(payload.expires_at))
+        self.store.spend(payload.nonce, instant(payload.expires_at))
 
 
 @mutant(
@@ -241,7 +243,7 @@ class BurnsOnAForgery(ConfirmationGate):
         except ConfirmationRefusal as refusal:
             if refusal.reason is Reason.SIGNATURE:
                 payload = self.mint.read(self.mint.split(given)[0])
-                self.state.spend(payload.nonce, instant(payload.expires_at))
+                self.store.spend(payload.nonce, instant(payload.expires_at))
             raise
 
 
@@ -264,5 +266,5 @@ class KeepsEveryPreview(ConfirmationGate):
 
     def issue(self, operation: Operation, draft: Draft) -> tuple[str, datetime]:
         token, expires_at = super().issue(operation, draft)
-        self.state.spend(f"issued {token}", self.now() + timedelta(days=3650))
+        self.store.spend(f"issued {token}", self.now() + timedelta(days=3650))
         return token, expires_at

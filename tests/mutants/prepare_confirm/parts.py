@@ -29,16 +29,16 @@ class Renews(ConfirmationGate):
         self, operation: Operation, payload: Payload, arguments: Mapping[str, Any]
     ) -> Outcome:
         self.back_end.before()
-        with self.state.together():
-            return operation.execute(self.renewed(payload).data, self.state, self.back_end)
+        with self.store.together():
+            return operation.execute(self.renewed(payload).data, self.store, self.back_end)
 
     def renewed(self, payload: Payload) -> Payload:
         """With the versions of this moment."""
         if "project_ids" not in payload.data:
-            user = self.state.user(payload.data["username"])
+            user = self.store.user(payload.data["username"])
             version = user.version if user else 0
             return replace(payload, data={**payload.data, "version": version})
         ids = payload.data["project_ids"]
-        found = self.state.projects(ids)
+        found = self.store.projects(ids)
         versions = [found[one].version if one in found else 0 for one in ids]
         return replace(payload, data={**payload.data, "versions": versions})

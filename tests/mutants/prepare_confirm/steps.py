@@ -36,7 +36,7 @@ class ExecutesInPrepare(ConfirmationGate):
         preview = super().prepare(operation, arguments, caller)
         if "confirmation_token" in preview:
             operation.execute(
-                operation.draft(arguments, self.state).data, self.state, self.back_end
+                operation.draft(arguments, self.store).data, self.store, self.back_end
             )
         return preview
 
@@ -118,7 +118,7 @@ class _OtherData(ConfirmationGate):
         return super().execute(operation, changed, arguments)
 
     def versions(self, ids: list[str]) -> list[int]:
-        found = self.state.projects(ids)
+        found = self.store.projects(ids)
         return [found[one].version if one in found else 0 for one in ids]
 
 

@@ -118,7 +118,7 @@ class LocksTheTokenOut(ConfirmationGate):
                     payload = read_payload(given.rpartition("|")[0])
                 except ValueError:
                     raise refusal from None
-                self.state.spend(payload.nonce, instant(payload.expires_at))
+                self.store.spend(payload.nonce, instant(payload.expires_at))
             raise
 
 
@@ -161,7 +161,7 @@ class BurnsAtTheWrongTool(ConfirmationGate):
         try:
             super().check_action(operation, payload)
         except ConfirmationRefusal:
-            self.state.spend(payload.nonce, instant(payload.expires_at))
+            self.store.spend(payload.nonce, instant(payload.expires_at))
             raise
 
 
@@ -309,7 +309,7 @@ class TriesAgain(ConfirmationGate):
     ) -> Outcome:
         outcome = super().execute(operation, payload, arguments)
         if outcome.failure and "project_ids" in payload.data:
-            found = self.state.projects(payload.data["project_ids"])
+            found = self.store.projects(payload.data["project_ids"])
             versions = [project.version for project in found.values()]
             data = {**payload.data, "project_ids": list(found), "versions": versions}
             outcome = super().execute(operation, replace(payload, data=data), arguments)
@@ -344,14 +344,14 @@ class SpendsAfterwards(Renews):
     """Uses the token up when everything is done, which may take long."""
 
     def spend(self, payload: Payload) -> None:
-        if self.state.is_spent(payload.nonce):
+        if self.store.is_spent(payload.nonce):
             super().spend(payload)
 
     def execute(
         self, operation: Operation, payload: Payload, arguments: Mapping[str, Any]
     ) -> Outcome:
         outcome = super().execute(operation, payload, arguments)
-        self.state.spend(payload.nonce, instant(payload.expires_at))
+        self.store.spend(payload.nonce, instant(payload.expires_at))
         return outcome
 
 

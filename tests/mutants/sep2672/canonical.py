@@ -340,7 +340,7 @@ class AcceptsForeignChallenges(ApprovalGate):
         try:
             super().step_04_challenge_known(attempt)
         except Exception:
-            known = list(self.store._challenges.values())  # type: ignore[attr-defined]
+            known = self.store._challenges.find()
             signed = json.loads(
                 words.base64url_decode(attempt.evidence["response"]["response"]["clientDataJSON"])
             )

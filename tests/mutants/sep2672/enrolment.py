@@ -12,12 +12,12 @@ from typing import Any
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.memory_store import MemoryStore
 from pytest_mcp_approval.reference_server.sep2672.records import CredentialRecord, EnrolmentRecord
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
 from pytest_mcp_approval.reference_server.sep2672.relying_party import (
     Registration,
 )
+from pytest_mcp_approval.reference_server.sep2672.store import ApprovalStore
 from pytest_mcp_approval.reference_server.server.answers import InvalidParamsError
 from tests.mutants.registry import mutant
 
@@ -287,9 +287,7 @@ class ForgetsCountersAtARestart(ApprovalGate):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        kept = self.store._credentials  # type: ignore[attr-defined]
-        for key in kept:
-            kept[key] = replace(kept[key], counter=0)
+        self.store._credentials.change_all({}, counter=0)
 
 
 # ---- section 4.4.2: the same credential again
@@ -405,11 +403,11 @@ class CallsAnExpiredEnrolmentAnExpiredChallenge(Renames):
 
 
 @mutant(kills="sep2672/4.4.2-no-pending", because="together on one registration challenge")
-class RacesForTheRegistration(MemoryStore):
+class RacesForTheRegistration(ApprovalStore):
     """Looks whether a registration challenge is unused, and marks it a moment later."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, url: str | None = None) -> None:
+        super().__init__(url)
         self.meeting = threading.Barrier(2)
 
     def consume_enrolment(self, challenge: bytes, now: datetime.datetime) -> bool:

@@ -277,5 +277,5 @@ class CountsForAllCredentials(_OwnCounterRule):
     """Measures every credential by the highest counter of all."""
 
     def good(self, counter: int, stored: int) -> bool:
-        highest = max(record.counter for record in self.store._credentials.values())  # type: ignore[attr-defined]
+        highest = max(record.counter for record in self.store._credentials.find())
         return highest == 0 or counter > highest

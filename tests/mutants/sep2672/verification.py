@@ -40,7 +40,7 @@ class FindsChallengesByTheirBeginning(ApprovalGate):
 
     def challenge_of(self, attempt: Attempt) -> ChallengeRecord:
         claimed = attempt.evidence.get("challengeId")
-        for known in self.store._challenges:  # type: ignore[attr-defined]
+        for known in [one.challenge_id for one in self.store._challenges.find()]:
             if claimed and known.startswith(claimed):
                 attempt.evidence = {**attempt.evidence, "challengeId": known}
         return super().challenge_of(attempt)

@@ -21,11 +21,9 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import Ope
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import (
     GateSettings,
-    Limit,
+    RateLimit,
 )
-from pytest_mcp_approval.reference_server.confirmation_tokens.sql_store import SqlTokenStore
 from pytest_mcp_approval.reference_server.confirmation_tokens.store import (
-    MemoryTokenStore,
     TokenStore,
 )
 from pytest_mcp_approval.reference_server.server.clock import SettableClock
@@ -95,11 +93,7 @@ class Desk:
 def store(
     request: pytest.FixtureRequest, new_database: Callable[[str], str]
 ) -> Iterator[TokenStore]:
-    made: TokenStore = (
-        MemoryTokenStore()
-        if request.param == "memory"
-        else SqlTokenStore(new_database(request.param))
-    )
+    made = TokenStore() if request.param == "memory" else TokenStore(new_database(request.param))
     yield made
     made.close()
 
@@ -272,7 +266,9 @@ def test_a_quota_pauses_and_goes_on(store: TokenStore):
 
 
 def test_limits_go_by_the_clock_and_by_the_caller(store: TokenStore):
-    desk = Desk(store, issue_limit=Limit(3), failure_limit=Limit(2), revocation_limit=Limit(1))
+    desk = Desk(
+        store, issue_limit=RateLimit(3), failure_limit=RateLimit(2), revocation_limit=RateLimit(1)
+    )
     tokens = [desk.ask() for _ in range(3)]
     with pytest.raises(TokenRefusal, match="RATE_LIMITED") as caught:
         desk.gate.perform("delete_repo", PARAMS, user="ada")
@@ -288,12 +284,12 @@ def test_limits_go_by_the_clock_and_by_the_caller(store: TokenStore):
 
 
 def test_everything_is_there_after_a_restart(database_url: str):
-    desk = Desk(SqlTokenStore(database_url), token_style="stored")
+    desk = Desk(TokenStore(database_url), token_style="stored")
     fresh, used = desk.ask(), desk.ask()
     desk.redeem(used)
     written = len(desk.store.entries("ada", 100))
     desk.store.close()
-    again = Desk(SqlTokenStore(database_url))
+    again = Desk(TokenStore(database_url))
     assert len(again.store.entries("ada", 100)) == written
     assert again.redeem(used) == TokenCode.ALREADY_USED
     assert again.redeem(fresh) == ""
@@ -301,16 +297,16 @@ def test_everything_is_there_after_a_restart(database_url: str):
 
 
 def test_a_signed_token_outlives_a_restart_and_serves_once(database_url: str):
-    desk = Desk(SqlTokenStore(database_url), token_style="signed")
+    desk = Desk(TokenStore(database_url), token_style="signed")
     token = desk.ask()
     assert desk.store.records() == [], "nothing is kept of it before it is used"
     desk.store.close()
-    again = Desk(SqlTokenStore(database_url), token_style="signed")
+    again = Desk(TokenStore(database_url), token_style="signed")
     assert again.redeem(token) == ""
     assert again.redeem(token) == TokenCode.ALREADY_USED
     again.store.close()
 
 
 def test_a_signed_token_of_another_key_is_invalid():
-    token = Desk(MemoryTokenStore(), token_style="signed").ask()
-    assert Desk(MemoryTokenStore(), token_style="signed").redeem(token) == TokenCode.INVALID
+    token = Desk(TokenStore(), token_style="signed").ask()
+    assert Desk(TokenStore(), token_style="signed").redeem(token) == TokenCode.INVALID

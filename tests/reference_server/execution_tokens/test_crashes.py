@@ -19,9 +19,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_mcp_approval.reference_server.execution_tokens.gate import Refusal, Verifier
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Verifier
 from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter, Operator
-from pytest_mcp_approval.reference_server.execution_tokens.store import FolderNonceLog, NonceLog
+from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
+from pytest_mcp_approval.reference_server.execution_tokens.store import (
+    FolderNonceLog,
+    NonceLog,
+    NonceStore,
+)
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
 
 SECRET = b"a secret of these tests, 16+"
@@ -40,9 +45,7 @@ def folder_log(place: Path) -> NonceLog:
 
 
 def sql_log(place: Path) -> NonceLog:
-    from pytest_mcp_approval.reference_server.execution_tokens.sql_store import SqlNonceLog
-
-    return SqlNonceLog(f"sqlite:///{place / 'nonces.db'}")
+    return NonceStore(f"sqlite:///{place / 'nonces.db'}")
 
 
 def child(
@@ -77,7 +80,7 @@ def child(
         while True:
             try:
                 operator.execute(token.to_json(), CONTENT, "exec", run)
-            except Refusal:
+            except ExecutionRefusal:
                 if dying:
                     break
     finally:

@@ -13,8 +13,7 @@ from pytest_mcp_approval.reference_server.prepare_confirm.back_end import BACK_E
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import OPERATIONS
 from pytest_mcp_approval.reference_server.prepare_confirm.settings import read_options
-from pytest_mcp_approval.reference_server.prepare_confirm.sql_store import SqlState
-from pytest_mcp_approval.reference_server.prepare_confirm.store import MemoryState, State
+from pytest_mcp_approval.reference_server.prepare_confirm.store import PreparationStore
 from pytest_mcp_approval.reference_server.server.clock import SettableClock
 from pytest_mcp_approval.reference_server.server.effects import Effects
 
@@ -29,7 +28,7 @@ class Desk:
     gate: ConfirmationGate
     clock: SettableClock
     effects: Effects
-    state: State
+    state: PreparationStore
 
     def prepare(self, operation: str, **arguments: Any) -> dict[str, Any]:
         return self.gate.prepare(NAMED[operation], arguments, "somebody")
@@ -45,11 +44,8 @@ class Desk:
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
 def state(request, new_database) -> Any:
-    made = (
-        MemoryState(START)
-        if request.param == "memory"
-        else SqlState(new_database(request.param), START)
-    )
+    url = None if request.param == "memory" else new_database(request.param)
+    made = PreparationStore(url, START)
     yield made
     made.close()
 

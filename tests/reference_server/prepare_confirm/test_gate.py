@@ -175,7 +175,7 @@ def test_a_long_lived_token_is_never_forgotten_while_it_lives(desk_with):
 def test_what_is_older_than_the_memory_of_used_tokens_is_refused(desk_with):
     desk = desk_with(secret_key="a key that outlives the memory")
     token = token_of(desk.prepare("close_projects", project_ids=TWO))
-    desk.state.reset(desk.clock.now() + datetime.timedelta(seconds=1))
+    desk.state.reset_at(desk.clock.now() + datetime.timedelta(seconds=1))
     assert refused(desk.confirm("close_projects", token), Reason.USED)
     assert desk.done() == []
 

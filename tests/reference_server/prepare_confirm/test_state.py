@@ -9,8 +9,10 @@ import pytest
 
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.records import Attempt, Project, User
-from pytest_mcp_approval.reference_server.prepare_confirm.sql_store import SqlState
-from pytest_mcp_approval.reference_server.prepare_confirm.store import MOST_ATTEMPTS
+from pytest_mcp_approval.reference_server.prepare_confirm.store import (
+    MOST_ATTEMPTS,
+    PreparationStore,
+)
 from pytest_mcp_approval.reference_server.server.clock import SettableClock
 from pytest_mcp_approval.reference_server.server.effects import Effects
 from pytest_mcp_approval.reference_server.server.extension import (
@@ -97,7 +99,7 @@ def test_a_reset_is_a_new_beginning(state):
     state.spend("nonce", START + HOUR)
     state.put_user(User("new", "New", "new@example.org"))
     state.delete_project("proj-1", 1)
-    state.reset(START + HOUR)
+    state.reset_at(START + HOUR)
     assert state.since() == START + HOUR
     assert state.spent_count() == 0
     assert state.user("new") is None
@@ -105,11 +107,11 @@ def test_a_reset_is_a_new_beginning(state):
 
 
 def test_a_database_keeps_everything(database_url):
-    first = SqlState(database_url, START)
+    first = PreparationStore(database_url, START)
     first.spend("nonce", START + HOUR)
     first.delete_project("proj-1", 1)
     first.close()
-    second = SqlState(database_url, START + HOUR)
+    second = PreparationStore(database_url, START + HOUR)
     assert second.since() == START
     assert second.is_spent("nonce")
     assert "proj-1" not in second.projects(), "it is not filled a second time"
@@ -126,8 +128,8 @@ def test_a_extension_finds_its_state_again_and_makes_none_before_it_is_needed(tm
     first.reset()
     assert not (tmp_path / "s.db").exists()
     first.call("create_user", {"username": "x", "name": "X", "email": "x@x"}, somebody)
-    assert extension().gate.state.user("x") is not None
+    assert extension().gate.store.user("x") is not None
     last = extension()
     last.reset()
-    assert last.gate.state.user("x") is None
+    assert last.gate.store.user("x") is None
     backing.close()

@@ -21,14 +21,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pytest_mcp_approval.families.execution_tokens.vocabulary import Reason
-from pytest_mcp_approval.reference_server.execution_tokens.gate import (
-    Refusal,
-    Request,
-    Verifier,
-)
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, Verifier
+from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
+from pytest_mcp_approval.reference_server.execution_tokens.settings import SecretError, read_secret
 from pytest_mcp_approval.reference_server.execution_tokens.store import FolderNonceLog
 from pytest_mcp_approval.reference_server.execution_tokens.strict_json import JsonError, read_json
-from pytest_mcp_approval.reference_server.execution_tokens.tokens import SecretError, read_secret
 
 
 class UsageError(ValueError):
@@ -56,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verifier = Verifier(secret, nonces, lambda: datetime.datetime.now(datetime.UTC))
     try:
         found = verifier.verify(_json(token), Request(content, options.action, options.host))
-    except Refusal as refusal:
+    except ExecutionRefusal as refusal:
         return _say(1, accepted=False, reason=str(refusal.reason), message=str(refusal))
     if command:
         done = subprocess.run(command, input=content, stdout=sys.stderr.fileno(), check=False)
@@ -80,7 +77,7 @@ def _json(text: bytes) -> Any:
     try:
         return read_json(text)
     except JsonError as error:
-        raise Refusal(Reason.MALFORMED, f"token: {error}") from None
+        raise ExecutionRefusal(Reason.MALFORMED, f"token: {error}") from None
 
 
 def _say(code: int, **members: Any) -> int:

@@ -1,0 +1,237 @@
+"""Tables of records: what the store of a family is made of, in memory or in a database.
+
+A record is a frozen dataclass, and its first member is its key. Two steps decide races, so each is
+indivisible and its answer says who won: `add` (of several records with one key one is kept) and
+`change` (a condition is looked at and the record changed, at once). A condition is given members
+with their values, or as a function of the record that uses ==, <, & and | only: a database reads
+the same function as SQL. Knows no rule and no family.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields, replace
+from itertools import count, islice
+from typing import Any, ClassVar, Generic, TypeVar
+
+Record = TypeVar("Record")
+Where = Mapping[str, Any] | Callable[[Any], Any]
+ANY: Where = {}
+
+
+@dataclass(frozen=True)
+class Shape(Generic[Record]):
+    """What a table holds."""
+
+    name: str
+    record: type[Record]
+    is_log: bool = False
+    """Its records have no key: they are only added."""
+    is_ordered: bool = False
+    """Records are found in the order in which they were added, in a database too; logs always."""
+    indexed: tuple[str, ...] = ()
+    most: int | None = None
+    """How many records of a log are kept, at least; older ones go."""
+    survives_reset: bool = False
+
+    @property
+    def members(self) -> list[str]:
+        return [field.name for field in fields(self.record)]  # type: ignore[arg-type]
+
+    @property
+    def key(self) -> str:
+        return self.members[0]
+
+
+class RecordTable(ABC, Generic[Record]):
+    """Every method may be called by several threads at once."""
+
+    def __init__(self, shape: Shape[Record]) -> None:
+        self.shape = shape
+
+    @abstractmethod
+    def add(self, record: Record) -> bool:
+        """Keep it unless its key is taken; whether this very call did so."""
+
+    @abstractmethod
+    def put(self, records: Iterable[Record]) -> None:
+        """Keep them in the place of those with the same keys."""
+
+    @abstractmethod
+    def get_all(self, keys: Iterable[Any]) -> dict[Any, Record]:
+        """Those of the keys that there are."""
+
+    @abstractmethod
+    def find(self, where: Where = ANY, newest: int | None = None) -> list[Record]:
+        """All for which it holds, or the newest of them, oldest first."""
+
+    @abstractmethod
+    def change_all(self, where: Where, **values: Any) -> list[Record]:
+        """The changed records; a value may be a function of the record."""
+
+    @abstractmethod
+    def change(self, key: Any, where: Where = ANY, **values: Any) -> bool:
+        """Change one record if the condition holds for it; whether this very call did so."""
+
+    @abstractmethod
+    def remove_all(self, where: Where = ANY) -> None: ...
+
+    @abstractmethod
+    def remove(self, key: Any, where: Where = ANY) -> bool:
+        """As `change`."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    def get(self, key: Any) -> Record | None:
+        return self.get_all([key]).get(key)
+
+    def first_kept(self, record: Record) -> Record:
+        """What stands under its key: of several who come first together, one writes it."""
+        key = getattr(record, self.shape.key)
+        found = self.get(key)
+        if found is None:
+            found = record if self.add(record) else self.get(key)
+        assert found is not None
+        return found
+
+
+class MemoryTable(RecordTable[Record]):
+    """A dictionary under a lock, gone with the process."""
+
+    def __init__(self, shape: Shape[Record]) -> None:
+        super().__init__(shape)
+        self._lock = threading.RLock()
+        self._numbers = count()
+        self.records: dict[Any, Record] = {}
+
+    def _key_of(self, record: Record) -> Any:
+        return next(self._numbers) if self.shape.is_log else getattr(record, self.shape.key)
+
+    def add(self, record: Record) -> bool:
+        with self._lock:
+            added = self.records.setdefault(self._key_of(record), record) is record
+            if self.shape.most is not None and len(self.records) > self.shape.most:
+                del self.records[next(iter(self.records))]
+            return added
+
+    def put(self, records: Iterable[Record]) -> None:
+        with self._lock:
+            self.records |= {self._key_of(record): record for record in records}
+
+    def get_all(self, keys: Iterable[Any]) -> dict[Any, Record]:
+        with self._lock:
+            return {key: self.records[key] for key in keys if key in self.records}
+
+    def find(self, where: Where = ANY, newest: int | None = None) -> list[Record]:
+        with self._lock:
+            found = (one for one in reversed(self.records.values()) if _holds(where, one))
+            return list(islice(found, newest))[::-1]
+
+    def change_all(self, where: Where, **values: Any) -> list[Record]:
+        with self._lock:
+            keys = [key for key, record in self.records.items() if _holds(where, record)]
+            return [self._changed(key, values) for key in keys]
+
+    def change(self, key: Any, where: Where = ANY, **values: Any) -> bool:
+        with self._lock:
+            if key not in self.records or not _holds(where, self.records[key]):
+                return False
+            self._changed(key, values)
+            return True
+
+    def _changed(self, key: Any, values: Mapping[str, Any]) -> Record:
+        record: Any = self.records[key]
+        self.records[key] = replace(record, **worked_out(values, record))
+        return self.records[key]
+
+    def remove_all(self, where: Where = ANY) -> None:
+        with self._lock:
+            for key in [key for key, record in self.records.items() if _holds(where, record)]:
+                del self.records[key]
+
+    def remove(self, key: Any, where: Where = ANY) -> bool:
+        with self._lock:
+            if key not in self.records or not _holds(where, self.records[key]):
+                return False
+            del self.records[key]
+            return True
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self.records)
+
+
+def _holds(where: Where, record: Any) -> bool:
+    if callable(where):
+        try:
+            return bool(where(record))
+        except TypeError:
+            return False  # a member that is None is neither less nor more, as in SQL
+    return all(getattr(record, name) == value for name, value in where.items())
+
+
+def worked_out(values: Mapping[str, Any], record: Any) -> dict[str, Any]:
+    """The values of a change, with those that depend on the record as it is."""
+    return {name: value(record) if callable(value) else value for name, value in values.items()}
+
+
+class RecordStore:
+    """The memory of one family: in a database if it has a URL, which is opened when it is first
+    needed; else gone with the process."""
+
+    prefix: ClassVar[str] = ""
+    """Before the names of its tables: families share a database."""
+    outlives_the_machine: ClassVar[bool] = False
+    """Whether a failing machine must not lose the last change either."""
+
+    def __init__(self, url: str | None = None) -> None:
+        self._tables: list[RecordTable[Any]] = []
+        self._to_reset = False
+        self._database: Any = None
+        if url is not None:
+            from .database import Database  # here: memory needs no database
+
+            self._database = Database(url, self._opened, synchronous=self.outlives_the_machine)
+
+    def table(self, name: str, record: type[Record], **shape: Any) -> RecordTable[Record]:
+        described = Shape(self.prefix + name, record, **shape)
+        table: RecordTable[Record] = (
+            MemoryTable(described) if self._database is None else self._database.table(described)
+        )
+        self._tables.append(table)
+        return table
+
+    def together(self) -> AbstractContextManager[None]:
+        """Changes in here are written together, which is quicker; they hold even after an error."""
+        found: AbstractContextManager[None] = (
+            nullcontext() if self._database is None else self._database.together()
+        )
+        return found
+
+    def begin(self) -> None:
+        """What a new or emptied store begins with, unless it is there."""
+
+    def _opened(self) -> None:
+        if self._to_reset:
+            self.reset()
+        else:
+            self.begin()
+
+    def reset(self) -> None:
+        """Forget everything but what survives it."""
+        if self._database is not None and not self._database.is_open:
+            self._to_reset = True  # done when it is first needed
+            return
+        with self.together():
+            for table in self._tables:
+                if not table.shape.survives_reset:
+                    table.remove_all()
+            self.begin()
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
