@@ -75,7 +75,7 @@ def test_what_was_asked_before_the_end_of_input_is_answered():
             b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
             *(message(words.ENROLL_BEGIN, {}, id=number) for number in range(2, 12)),
         ]
-        output, _ = running.communicate(b"\n".join(lines) + b"\n", timeout=20)
+        output, _ = running.communicate(b"\n".join(lines) + b"\n", timeout=60)
         answers = [json.loads(line) for line in output.splitlines()]
         assert sorted(answer["id"] for answer in answers) == list(range(1, 12))
         assert all("result" in answer for answer in answers)
