@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from fnmatch import fnmatch
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -37,6 +40,38 @@ def test_with_a_path_they_are_collected_beside_the_users_tests(suite):
 def test_a_single_id_runs_alone(suite):
     result = suite.run(f"{SCENARIO}[totp]")
     result.assert_outcomes(passed=1)
+
+
+LISTING_MODULES = """
+    import sys
+    from pathlib import Path
+
+    def pytest_sessionfinish():
+        files = [getattr(one, "__file__", None) for one in list(sys.modules.values())]
+        Path("loaded.txt").write_text("\\n".join(str(one) for one in files if one))
+"""
+
+
+@pytest.mark.parametrize("options", [["--collect-only"], []], ids=["collected", "run"])
+def test_naming_one_scenario_imports_its_file_and_its_family_only(suite, options):
+    suite.pytester.makeconftest(LISTING_MODULES)
+    server = f"stdio:{shlex.quote(sys.executable)} -m pytest_mcp_approval.reference_server --stdio"
+    scenario = "mcp-approval/sep2672/test_4_2_annotation.py::test_required_is_the_literal_verified"
+    safe = ["--mcp-approval-clock=none", "--mcp-approval-tool=wipe_cache={}"]
+    result = suite.run_apart(scenario, *options, *safe, target=server)
+    assert result.ret == 0, result.stdout.str()
+    loaded = [Path(one) for one in (suite.pytester.path / "loaded.txt").read_text().splitlines()]
+    scenarios = {one.name for one in loaded if one.parent.parent.name == "scenarios"}
+    assert scenarios == {"test_4_2_annotation.py"}
+    parts: dict[str, set[str]] = {}
+    for one in loaded:
+        if one.parent.parent.name == "families":
+            parts.setdefault(one.parent.name, set()).add(one.stem)
+    assert parts.keys() > {"base", "sep2672"}
+    for family, modules in parts.items():
+        # What a test author uses is loaded with the plugin, and nothing behind it.
+        light = modules <= {"__init__", "public_fixtures"}
+        assert light or family in ("base", "sep2672"), (family, modules)
 
 
 def test_an_id_without_its_parameter_runs_all_of_them(suite):
