@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.support.text import neutralise
+from pytest_mcp_approval.support.version import own_version
 from pytest_mcp_approval.wire import eras
 from pytest_mcp_approval.wire.errors import (
     CommandFailedError,
@@ -36,7 +37,6 @@ def open_session(
     protocol: str = AUTO,
     *,
     client_name: str = "pytest-mcp-approval",
-    client_version: str = "0.1.0",
     capabilities: Mapping[str, object] | None = None,
     deadline: float = DEFAULT_DEADLINE,
     start_deadline: float | None = None,
@@ -57,7 +57,7 @@ def open_session(
         )
     opener = _Opener(
         transport,
-        {"name": client_name, "version": client_version},
+        {"name": client_name, "version": own_version() or "unknown"},
         dict(capabilities or {}),
         Deadline(max(deadline, start_deadline or 0.0)),
         deadline * _PROBE_SHARE,

@@ -5,7 +5,7 @@ What it is given comes from a stranger: anything may be missing or of another ty
 
 from __future__ import annotations
 
-from pytest_mcp_approval.families.base.decoder import DecodedMessage, Meaning, member_in, short
+from pytest_mcp_approval import DecodedMessage, Meaning, member_in, short
 
 from . import vocabulary as words
 

@@ -12,10 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_mcp_approval.families.base.driver import Driver, DriverError
-from pytest_mcp_approval.support.text import neutralise
-from pytest_mcp_approval.target import Target
-from pytest_mcp_approval.wire import Outcome, Reply
+from pytest_mcp_approval import Driver, DriverError, Outcome, Reply, Target, neutralise
 
 from . import vocabulary as words
 from .settings import Table, read_table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_mcp_approval.families.base.scenario import check_preconditions
+from pytest_mcp_approval import check_preconditions
 
 from .driver import TwoPerson
 from .needs import CHECKS

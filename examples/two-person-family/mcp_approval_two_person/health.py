@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_mcp_approval.families.base.driver import DriverError
-from pytest_mcp_approval.target import Target
+from pytest_mcp_approval import DriverError, Target
 
 from .driver import TwoPerson
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_mcp_approval.families.base.needs import Check
-from pytest_mcp_approval.target import Target
+from pytest_mcp_approval import Check, Target
 
 from .driver import TwoPerson
 from .vocabulary import FAMILY

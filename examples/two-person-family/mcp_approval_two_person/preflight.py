@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from pytest_mcp_approval.config.settings import SettingsError
-from pytest_mcp_approval.families.base.preflight import NotOffered, Preflight, PreflightError
-from pytest_mcp_approval.support.text import neutralise
-from pytest_mcp_approval.target import Target
+from pytest_mcp_approval import (
+    NotOffered,
+    Preflight,
+    PreflightError,
+    SettingsError,
+    Target,
+    neutralise,
+)
 
 from .driver import TwoPerson
 from .vocabulary import FAMILY

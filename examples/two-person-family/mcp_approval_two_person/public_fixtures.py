@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_mcp_approval.target import Target
+    from pytest_mcp_approval import Target
 
     from .driver import TwoPerson
 

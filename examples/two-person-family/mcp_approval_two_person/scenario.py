@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_mcp_approval.catalogue import NotVerified
-from pytest_mcp_approval.families.base.driver import DriverError
-from pytest_mcp_approval.families.base.scenario import ScenarioView, Warn
+from pytest_mcp_approval import DriverError, NotVerified, ScenarioView, Warn
 
 from .driver import ApprovalOutcome, Request, TwoPerson
 from .vocabulary import Reason, State

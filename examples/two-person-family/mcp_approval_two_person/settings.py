@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_mcp_approval.config.reader import Place, Sources, read
+from pytest_mcp_approval import Place, Sources, read
 
 from .vocabulary import FAMILY
 

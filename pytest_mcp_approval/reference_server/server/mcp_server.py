@@ -25,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ... import __version__
+from ...support.version import own_version
 from .answers import INVALID_PARAMS, ErrorAnswer, InvalidParamsError, tool_result
 from .door_http import HttpDoor
 from .effects import Effects
@@ -72,7 +72,7 @@ class ReferenceServer:
         self.user_header = user_header
         self.effects = Effects() if effects is None else effects
         self.mcp: Server[Any] = Server(
-            name, version=__version__, get_tool_input_schema=self.input_schema
+            name, version=own_version() or "unknown", get_tool_input_schema=self.input_schema
         )
         self.mcp.middleware.append(self.middleware)
         self.mcp.add_request_handler("tools/list", AnyParams, self.on_list_tools)

@@ -2,7 +2,7 @@
 
 from mcp_approval_two_person.vocabulary import Reason
 
-from pytest_mcp_approval.catalogue import requirement
+from pytest_mcp_approval import requirement
 
 
 @requirement("two_person/2-approved-once")
