@@ -148,3 +148,19 @@ def test_a_replay_writes_what_it_is_asked_for(suite):
     same = f"--mcp-approval-target={BROKEN}"
     suite.run(replay, same, "--mcp-approval-report=one.json", target="")
     assert len(json.loads((suite.path / "one.json").read_text())["scenarios"]) == 1
+
+
+def test_what_a_finding_brings_along_is_in_the_settings_and_not_in_pytests_options(suite):
+    suite.run(SCENARIO, "--mcp-approval-timeout=27", target=BROKEN)
+    [path] = (suite.path / ".mcp-approval" / "findings").glob("*.json")
+    suite.pytester.makeconftest(
+        """
+        def pytest_collection_finish(session):
+            from pytest_mcp_approval.session.state import state_of
+            given = session.config.getoption("mcp_approval_timeout")
+            print(f"option {given}, setting {state_of(session.config).settings.timeout:g}")
+        """
+    )
+    again = [f"--mcp-approval-replay={path}", f"--mcp-approval-target={BROKEN}", "-s"]
+    result = suite.run(*again, target="")
+    result.stdout.fnmatch_lines(["*option None, setting 27", "replay *still*"])
