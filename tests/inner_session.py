@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from _pytest.config import _prepareconfig
 
-from pytest_mcp_approval.plugin import pytest_configure
+from pytest_mcp_approval.session.hooks import begin_run
 from tests.inner_runs import Verdicts, bare_options
 
 Order = Callable[[list[pytest.Item]], list[pytest.Item]]
@@ -91,7 +91,7 @@ class InnerSession:
             for plugin in plugins:
                 manager.register(plugin)
             os.chdir(self.config.rootpath)
-            pytest_configure(self.config)
+            begin_run(self.config, ())
             try:
                 # A run that the preflight ends has no verdicts.
                 with contextlib.suppress(pytest.exit.Exception):

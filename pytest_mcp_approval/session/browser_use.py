@@ -125,10 +125,11 @@ class Browsing:
 
 def browsing(config: pytest.Config) -> Browsing:
     """The session's browser plugin, registered by whoever asks first."""
-    if _BROWSING not in config.stash:
-        config.stash[_BROWSING] = Browsing(config)
-        config.pluginmanager.register(config.stash[_BROWSING], "mcp-approval-browsing")
-    return config.stash[_BROWSING]
+    stash = state_of(config).stash
+    if _BROWSING not in stash:
+        stash[_BROWSING] = Browsing(config)
+        config.pluginmanager.register(stash[_BROWSING], "mcp-approval-browsing")
+    return stash[_BROWSING]
 
 
 @contextmanager

@@ -45,6 +45,8 @@ class RunState:
     health: TargetHealth
     aftermath: Aftermath
     header: list[tuple[str, str]] = field(default_factory=list)
+    stash: pytest.Stash = field(default_factory=pytest.Stash)
+    """Of parts that not every run has, such as the browser."""
 
     @property
     def is_worker(self) -> bool:
