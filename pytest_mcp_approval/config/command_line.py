@@ -42,7 +42,7 @@ def add_command_line(
     additions = []
     for option in OPTIONS:
         value, label = given.get(option.name), f"{PREFIX}{option.name}"
-        if option.pairs is not None:
+        if option.example:
             own = read_pairs(option, value_at(tables, option.place), Place(option.place, sources))
             said = read_pairs(option, value, label)
             rest = _without(option, own, said)
@@ -73,36 +73,35 @@ def add_command_line(
 
 def read_pairs(option: Option, given: Any, label: str | Place) -> dict[str, Any]:
     """The table that these words stand for; a table is one already."""
-    assert option.pairs is not None
     if given is None:
         return {}
     if isinstance(given, Mapping):
         return dict(given)
     if not isinstance(given, (str, list, tuple)):
         raise SettingsError(f"{label}: got {shown(given)}, expected a table")
+    form = option.metavar or ""
+    as_json, sign = form.endswith("JSON"), ":" if ":" in form else "="
     found: dict[str, Any] = {}
-    pairs = option.pairs
     for word in (given,) if isinstance(given, str) else given:
-        name, between, value = str(word).partition(pairs.sign)
-        name = name.strip()
+        name, between, value = str(word).partition(sign)
+        name, value = name.strip(), value.strip() if sign == ":" else value
         try:
             if not between or not name:
                 raise ValueError
-            found[name] = json.loads(value) if pairs.json else value.strip()
-            if pairs.json and not isinstance(found[name], dict):
+            found[name] = json.loads(value) if as_json else value
+            if as_json and not isinstance(found[name], dict):
                 raise ValueError
         except ValueError:
             # Only a tool's arguments are shown: any other value may be a secret.
-            got = f"got {word!r}, expected" if pairs.json else "got no"
-            one = "" if pairs.json else ", expected one"
-            raise SettingsError(f"{label}: {got} {pairs.form}{one}, e.g. {pairs.example}") from None
+            told = f"got {word!r}, expected {form} object" if as_json else f"got no {form!r}"
+            one = "" if as_json else ", expected one"
+            raise SettingsError(f"{label}: {told}{one}, e.g. {option.example}") from None
     return found
 
 
 def _without(option: Option, weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
     """Those of which the other has none; the case of a header's name does not matter."""
-    header = option.pairs is not None and option.pairs.sign == ":"
-    same = str.lower if header else str
+    same = str.lower if option.name.startswith("header") else str
     named = {same(name) for name in strong}
     return {name: value for name, value in weak.items() if same(name) not in named}
 

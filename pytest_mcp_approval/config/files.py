@@ -51,7 +51,7 @@ def file_tables(folder: Path) -> tuple[Tables, Sources]:
 def file_options(folder: Path) -> dict[str, Any]:
     """The same by option, for those that have one."""
     tables, _ = file_tables(folder)
-    found = {option.name: value_at(tables, option.place) for option in OPTIONS if option.in_files}
+    found = {option.name: value_at(tables, option.place) for option in OPTIONS if option.place}
     return {name: value for name, value in found.items() if value is not None}
 
 

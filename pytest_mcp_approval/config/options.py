@@ -9,7 +9,7 @@ read is `settings`'s and `reader`'s to know.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,69 +35,61 @@ LAUNCH = "launch"
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """A table on the command line: a word for each of its entries."""
-
-    sign: str
-    form: str
-    example: str
-    json: bool = False
-    """Whether the values are JSON objects."""
-
-
-_HEADER = Pairs(":", "'NAME: VALUE'", "'Authorization: Bearer ...'")
-_HEADER_FROM = Pairs(":", "'NAME: VALUE'", "'Authorization: Bearer {env:TOKEN}'")
-_VARIABLE = Pairs("=", "'NAME=VALUE'", "LOG_LEVEL=debug")
-_VARIABLE_FROM = Pairs("=", "'NAME=VALUE'", "'API_KEY={file:key.txt}'")
-_ARGUMENTS = Pairs("=", "NAME=JSON object", 'delete_resource={"resourceId": "test-1"}', json=True)
-
-
-@dataclass(frozen=True)
 class Option:
     """One option, on the command line `--mcp-approval-<name>`, in a file the key at `place`."""
 
     name: str
+    metavar: str | None
     help: str
-    metavar: str | None = None
-    repeatable: bool = False
-    flag: bool = False
-    optional: str | None = None
-    """What stands for a value that is left out, where it may be."""
     place: Keys = ()
-    pairs: Pairs | None = None
     hidden: bool = False
     """Whether `pytest --help` leaves it out; docs/options.md has them all."""
     short: bool = False
     """Whether a text in place of its table means this key."""
+    optional: str | None = None
+    """What stands for a value that is left out, where it may be."""
+    example: str = ""
+    """Of one entry of a table; "": it is no table. The metavar is the form of an entry."""
+    repeatable: bool = False
+    flag: bool = False
 
     @property
     def destination(self) -> str:
         return f"mcp_approval_{self.name.replace('-', '_')}"
 
-    @property
-    def in_files(self) -> bool:
-        return bool(self.place)
-
 
 def _option(
-    name: str,
+    default: Any,
+    written: str,
     help: str,
-    metavar: str | None = None,
-    default: Any = None,
     *,
     key: str = "",
     table: str = "",
-    repr: bool = True,
-    rule: Mapping[str, Any] | None = None,
-    **more: Any,
+    hidden: bool = False,
+    optional: str | None = None,
+    example: str = "",
+    **rule: Any,
 ) -> Any:
-    place = (table, key or name) if table else (name,)
-    option = Option(name, help, metavar, place=place, **more)
-    return setting(default, key=key or name, table=table, option=option, repr=repr, **(rule or {}))
+    """A field with an option, which is `written` after `--mcp-approval-`."""
+    name, _, metavar = written.partition("=")
+    option = Option(
+        name,
+        metavar or None,
+        help,
+        (table, key) if table else (name,),
+        hidden=hidden,
+        short=name == table,
+        optional=optional,
+        example=example,
+    )
+    return setting(default, key=key or name, table=table, option=option, **rule)
 
 
-def _launch(name: str, key: str, help: str, metavar: str, default: Any = None, **more: Any) -> Any:
-    return _option(name, help, metavar, default, key=key, table=LAUNCH, hidden=True, **more)
+def _launch(default: Any, key: str, written: str, help: str, **rule: Any) -> Any:
+    return _option(default, written, help, key=key, table=LAUNCH, hidden=True, **rule)
+
+
+_CONFIDENTIAL: Mapping[str, Any] = {"secret": True, "each": values.variable}
 
 
 @dataclass(frozen=True)
@@ -106,199 +98,136 @@ class Settings:
 
     # What may hold a secret is in no repr: pytest prints those of local variables.
     targets: tuple[str, ...] = _option(
-        "target",
+        (),
+        "target=SERVER",
         "the server to judge: reference, http(s)://..., stdio:<command line>, "
         "python:<module>:<factory>, or a verifier that is none (docs/options.md); repeatable",
-        "SERVER",
-        (),
-        repeatable=True,
         repr=False,
-        rule={"parse": values.texts},
     )
     tools: Mapping[str, Mapping[str, Any]] = _option(
-        "tool",
-        "a gated tool, and arguments that are safe to run it with; repeatable",
-        "NAME=JSON",
         {},
-        repeatable=True,
-        pairs=_ARGUMENTS,
+        "tool=NAME=JSON",
+        "a gated tool, and arguments that are safe to run it with; repeatable",
+        example='delete_resource={"resourceId": "test-1"}',
         repr=False,
     )
     generate_arguments: bool = _option(
+        False,
         "generate-arguments",
         "let the suite make arguments from inputSchema and RUN the gated tools with them",
-        default=False,
-        flag=True,
         hidden=True,
     )
     effects: str | None = _option(
-        "effects",
+        None,
+        "effects=URL|tool:NAME",
         "what shows whether a gated tool ran: a URL, or tool:NAME of a read-only tool",
-        "URL|tool:NAME",
+        parse=values.effects,
         repr=False,
-        rule={"parse": values.effects},
     )
     reset: str | None = _option(
-        "reset", "how to make the target fresh: restart, or a command to run", "HOW", repr=False
+        None, "reset=HOW", "how to make the target fresh: restart, or a command", repr=False
     )
     headers: Mapping[str, str] = _option(
-        "header",
-        "a header for every HTTP request; redacted in reports; repeatable",
-        "NAME: VALUE",
         {},
-        repeatable=True,
-        pairs=_HEADER,
-        rule={"secret": True, "each": values.variable},
+        "header=NAME: VALUE",
+        "a header for every HTTP request; redacted in reports; repeatable",
+        example="'Authorization: Bearer ...'",
+        **_CONFIDENTIAL,
     )
     headers_from: Mapping[str, str] = _option(
-        "header-from",
-        "the same with a secret as {env:NAME} or {file:PATH} in its value; repeatable",
-        "NAME: VALUE",
         {},
-        repeatable=True,
-        pairs=_HEADER_FROM,
-        rule={"secret": True, "each": values.variable},
+        "header-from=NAME: VALUE",
+        "the same with a secret as {env:NAME} or {file:PATH} in its value; repeatable",
+        example="'Authorization: Bearer {env:TOKEN}'",
+        **_CONFIDENTIAL,
     )
     launch: str | None = _launch(
-        "launch",
+        None,
         "command",
+        "launch=COMMAND",
         "the command that starts the server of an http(s) target; {port} in it and in the URL is "
         "a free port, {state} an empty folder (docs/foreign-servers.md)",
-        "COMMAND",
+        parse=values.command_line,
         repr=False,
-        short=True,
-        rule={"parse": values.command_line},
     )
     launch_timeout: float = _launch(
-        "launch-timeout",
-        "timeout",
-        "seconds until a server that is started must answer (default: 30)",
-        "SECONDS",
         30.0,
-        rule={"parse": values.seconds},
+        "timeout",
+        "launch-timeout=SECONDS",
+        "seconds until a server that is started must answer (default: 30)",
+        parse=values.seconds,
     )
     environment: Mapping[str, str] = _launch(
-        "environment",
-        "environment",
-        "a variable for the server that the suite starts; redacted in reports; repeatable",
-        "NAME=VALUE",
         {},
-        repeatable=True,
-        pairs=_VARIABLE,
-        rule={"secret": True, "each": values.variable},
+        "environment",
+        "environment=NAME=VALUE",
+        "a variable for the server that the suite starts; redacted in reports; repeatable",
+        example="LOG_LEVEL=debug",
+        **_CONFIDENTIAL,
     )
     environment_from: Mapping[str, str] = _launch(
-        "environment-from",
-        "environment-from",
-        "the same with a secret as {env:NAME} or {file:PATH} in its value; repeatable",
-        "NAME=VALUE",
         {},
-        repeatable=True,
-        pairs=_VARIABLE_FROM,
-        rule={"secret": True, "each": values.variable},
+        "environment-from",
+        "environment-from=NAME=VALUE",
+        "the same with a secret as {env:NAME} or {file:PATH} in its value; repeatable",
+        example="'API_KEY={file:key.txt}'",
+        **_CONFIDENTIAL,
     )
     server_directory: Path | None = _launch(
-        "directory",
-        "directory",
-        "where that server runs (default: where pytest was started)",
-        "PATH",
-        rule={"parse": values.text},
+        None, "directory", "directory=PATH", "where that server runs (default: here)"
     )
     clock: str = _option(
-        "clock",
-        "how the server's time is moved (default: auto; see docs/foreign-servers.md)",
-        "auto|faketime|hook:HOW|wait[:SECONDS]|none",
         "auto",
+        "clock=auto|faketime|hook:HOW|wait[:SECONDS]|none",
+        "how the server's time is moved (default: auto; see docs/foreign-servers.md)",
+        parse=values.clock,
         repr=False,
-        rule={"parse": values.clock},
     )
     browser: str | None = _option(
-        "browser",
-        "the browser for checks on a page (default: what is found), or none",
-        "PROGRAM|none",
+        None, "browser=PROGRAM|none", "for checks on a page (default: what is found), or none"
     )
     protocol: str = _option(
-        "protocol",
-        "the MCP revision to speak (default: auto)",
-        "auto|REVISION",
-        "auto",
-        hidden=True,
+        "auto", "protocol=auto|REVISION", "the MCP revision to speak (default: auto)", hidden=True
     )
-    families: tuple[str, ...] = _option(
-        "family",
-        "judge only this family; repeatable",
-        "FAMILY",
-        (),
-        repeatable=True,
-        rule={"parse": values.texts},
-    )
+    families: tuple[str, ...] = _option((), "family=FAMILY", "judge only this family; repeatable")
     select: tuple[str, ...] = _option(
-        "select",
-        "judge only rules like this, e.g. sep2672/4.8*; repeatable",
-        "PATTERN",
-        (),
-        repeatable=True,
-        rule={"parse": values.texts},
+        (), "select=PATTERN", "judge only rules like this, e.g. sep2672/4.8*; repeatable"
     )
     baseline: Path | None = _option(
-        "baseline",
-        "known failures, which do not fail the run (docs/baseline.md)",
-        "FILE",
-        rule={"parse": values.text},
+        None, "baseline=FILE", "known failures, which do not fail the run (docs/baseline.md)"
     )
     write_baseline: Path | None = _option(
-        "write-baseline",
-        "write what fails now to this file, to be edited",
-        "FILE",
-        rule={"parse": values.text},
+        None, "write-baseline=FILE", "write what fails now to this file, to be edited"
     )
     reports: tuple[Path, ...] = _option(
-        "report",
-        "write a report: .html, .json, .md, .sarif, .yaml or .svg; repeatable",
-        "PATH",
-        (),
-        repeatable=True,
-        rule={"parse": values.texts},
+        (), "report=PATH", "write a report: .html, .json, .md, .sarif, .yaml or .svg; repeatable"
     )
     compare: Path | None = _option(
-        "compare",
-        "tell what changed since the run of this .json report",
-        "FILE",
-        hidden=True,
-        rule={"parse": values.text},
+        None, "compare=FILE", "tell what changed since the run of this .json report", hidden=True
     )
     findings: Path | None = _option(
-        "findings",
+        None,
+        "findings=FOLDER|none",
         "where findings are left (default: .mcp-approval/findings)",
-        "FOLDER|none",
         hidden=True,
-        rule={"parse": values.text},
     )
     """For a replay; None: nowhere."""
     replay: Path | None = _option(
-        "replay",
-        "run the scenario of a finding again, and compare (docs/report.md)",
-        "FILE",
-        rule={"parse": values.text},
+        None, "replay=FILE", "run the scenario of a finding again, and compare (docs/report.md)"
     )
     require_verified: tuple[str, ...] = _option(
-        "require-verified",
-        "fail the run for each rule (like PATTERN) that was not verified; repeatable",
-        "PATTERN",
         (),
-        repeatable=True,
+        "require-verified=PATTERN",
+        "fail the run for each rule (like PATTERN) that was not verified; repeatable",
         optional="*",
-        rule={"parse": values.patterns},
+        parse=values.patterns,
     )
-    strict: bool = _option(
-        "strict", "a SHOULD that is not met fails the run", default=False, flag=True
-    )
+    strict: bool = _option(False, "strict", "a SHOULD that is not met fails the run")
     timeout: float = _option(
-        "timeout",
-        "seconds that the target gets for one answer (default: 10)",
-        "SECONDS",
         10.0,
-        rule={"parse": values.seconds},
+        "timeout=SECONDS",
+        "seconds that the target gets for one answer (default: 10)",
+        parse=values.seconds,
     )
 
     # ---- what is no option
@@ -319,38 +248,44 @@ class Settings:
 
 SET = Option(
     "set",
-    "a setting of [launch] or of a family's table (docs/options.md); repeatable",
     "TABLE.KEY=VALUE",
+    "a setting of [launch] or of a family's table (docs/options.md); repeatable",
     repeatable=True,
 )
 _OF_FAMILIES = (
     Option(
         "origin",
-        "the page that users approve on (default: that of the page, else http://<rp.id>)",
         "URL",
-        place=("sep2672", "origin"),
+        "the page that users approve on (default: that of the page, else http://<rp.id>)",
+        ("sep2672", "origin"),
         hidden=True,
     ),
     Option(
         "page",
+        "URL",
         "the page that people enrol and approve on, for the checks in a browser (the reference "
         "server brings its own); {port} in it is that of a launched server",
-        "URL",
-        place=("sep2672", "page", "url"),
+        ("sep2672", "page", "url"),
         hidden=True,
         short=True,
     ),
     Option(
         "server-id",
-        "the serverId in the target's action hashes (SEP-2672 section 4.6)",
         "ID",
-        place=("sep2672", "server-id"),
+        "the serverId in the target's action hashes (SEP-2672 section 4.6)",
+        ("sep2672", "server-id"),
         hidden=True,
     ),
 )
 """Settings of one family that are often given: what they may be is the family's to know."""
-OPTIONS: tuple[Option, ...] = (
-    *(found for one in dataclasses.fields(Settings) if (found := rule_of(one).option)),
-    SET,
-    *_OF_FAMILIES,
-)
+
+
+def _of_fields() -> Iterator[Option]:
+    for one in dataclasses.fields(Settings):
+        option, kind = rule_of(one).option, str(one.type)
+        if option is not None:
+            several = kind.startswith(("tuple", "Mapping"))
+            yield dataclasses.replace(option, repeatable=several, flag=kind == "bool")
+
+
+OPTIONS: tuple[Option, ...] = (*_of_fields(), SET, *_OF_FAMILIES)

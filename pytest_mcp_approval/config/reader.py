@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ..support.nearest import expected
-from ..support.secrets import beginning
 
 Kind = TypeVar("Kind")
 Keys = tuple[str, ...]
@@ -203,6 +203,8 @@ def wrong(place: Place, value: Any, problem: str, *, secret: bool = False) -> Se
 
 
 def shown(value: Any) -> str:
+    from ..support.secrets import beginning  # here: a run without a target needs none
+
     if isinstance(value, str):
         return repr(beginning(value, _SHOWN))
     return beginning(repr(value), _SHOWN)
@@ -248,6 +250,7 @@ def _convert(hint: Any, rule: Rule, value: Any, place: Place) -> Any:
 
 
 def _plain(hint: Any, rule: Rule, value: Any, place: Place) -> Any:
+    hint = str if hint is Path else hint  # who reads it knows where it is
     usual = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
     kinds = (int, float) if hint is float else hint
     right = isinstance(value, kinds) and (hint is bool or not isinstance(value, bool))

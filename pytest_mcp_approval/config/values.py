@@ -19,18 +19,11 @@ def text(value: Any) -> str:
     return value
 
 
-def texts(value: Any) -> tuple[str, ...]:
-    listed = (value,) if isinstance(value, str) else value
-    if not isinstance(listed, (list, tuple)) or not all(isinstance(one, str) for one in listed):
-        raise ValueError("expected text or a list of texts")
-    return tuple(listed)
-
-
 def patterns(value: Any) -> tuple[str, ...]:
     """A pattern or several, or true for all rules."""
     if isinstance(value, bool):
         return ("*",) if value else ()
-    return texts(value)
+    return tuple(text(one) for one in (value if isinstance(value, list) else [value]))
 
 
 def variable(value: Any) -> str:
@@ -41,15 +34,14 @@ def variable(value: Any) -> str:
 
 
 def command_line(value: Any) -> str:
+    written = text(value)
     try:
-        words = shlex.split(text(value))
+        words = shlex.split(written)
     except ValueError as error:
-        if not isinstance(value, str):
-            raise
         raise ValueError(f"cannot read {value!r}: {error}") from None
     if not words:
         raise ValueError("expected a command line")
-    return str(value)
+    return written
 
 
 def seconds(value: Any) -> float:

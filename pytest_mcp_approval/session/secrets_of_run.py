@@ -11,6 +11,7 @@ import contextlib
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -42,14 +43,8 @@ def secrets_of(settings: Settings) -> Secrets:
         told = _TELLING.search(name) or value.partition(" ")[0].lower() in SCHEMES
         (sure if told else unsure).append(value)
         sure += _in_addresses(value)
-    named = (
-        settings.launch,
-        settings.reset,
-        settings.effects,
-        settings.clock,
-        settings.browser,
-    )
-    for text in (*settings.targets, *filter(None, named)):
+    values = (getattr(settings, one.name) for one in fields(settings))
+    for text in (*settings.targets, *(one for one in values if isinstance(one, str))):
         sure += in_text(text)
     sure += _in_table("", settings.family_settings)
     sure += _in_table("", settings.tools)

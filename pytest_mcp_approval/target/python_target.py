@@ -5,15 +5,14 @@ Knows no family.
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ..clock import FrozenClock
-from ..config.settings import PREFIX, Settings
+from ..config.settings import PREFIX, Settings, SettingsError
+from ..config.user_code import imported
 from ..support.guard import TemporaryFolder
 from ..wire import InProcessTransport, Transport
 from .errors import TargetError
@@ -81,14 +80,8 @@ def open_python_target(spec: TargetSpec, settings: Settings) -> Target:
 
 def load_factory(spec: TargetSpec, settings: Settings) -> Any:
     """What `python:<module>:<factory>` names."""
-    directory = str(settings.directory)
-    if directory not in sys.path:
-        sys.path.insert(0, directory)
+    name = f"{spec.module}:{spec.factory}"
     try:
-        return getattr(importlib.import_module(spec.module), spec.factory)
-    except ModuleNotFoundError as error:
-        raise TargetError(f"{PREFIX}target: no module {error.name!r} for {spec.text}") from None
-    except AttributeError:
-        raise TargetError(f"{PREFIX}target: {spec.module} has no {spec.factory!r}") from None
-    except Exception as error:
-        raise TargetError(f"{PREFIX}target: importing {spec.module} failed: {error!r}") from error
+        return imported(f"{PREFIX}target", name, settings.directory)
+    except SettingsError as error:
+        raise TargetError(str(error)) from error

@@ -12,14 +12,13 @@ Knows requests, answers and places to look at; no rule and no verdict.
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from ...config.settings import SettingsError
+from ...config.user_code import hook_class
 from ...support.command import CommandError, run_command
 from ...target import Target, TargetError, open_target
 from ...wire import Reply
@@ -150,30 +149,5 @@ class ConfirmationBinding:
 def binding_of(target: Target) -> ConfirmationBinding:
     """The binding of a target; `SettingsError` for what is wrong with its table."""
     table = read_table(table_of(target, FAMILY), target.settings.sources)
-    return (
-        _hook(target, table.hook)(target, table)
-        if table.hook
-        else ConfirmationBinding(target, table)
-    )
-
-
-def _hook(target: Target, name: str) -> type[ConfirmationBinding]:
-    module, colon, attribute = name.partition(":")
-    if not colon or not module or not attribute:
-        raise SettingsError(f"[{FAMILY}] hook: got {name!r}, expected module:Class")
-    directory = str(target.settings.directory)
-    if directory not in sys.path:
-        sys.path.insert(0, directory)
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except ModuleNotFoundError as error:
-        raise SettingsError(f"[{FAMILY}] hook: no module {error.name!r} for {name}") from None
-    except AttributeError:
-        raise SettingsError(f"[{FAMILY}] hook: {module} has no {attribute!r}") from None
-    except Exception as error:
-        raise SettingsError(f"[{FAMILY}] hook: importing {module} failed: {error!r}") from error
-    if not isinstance(found, type) or not issubclass(found, ConfirmationBinding):
-        raise SettingsError(
-            f"[{FAMILY}] hook: {name} is no subclass of {ConfirmationBinding.__module__}.Binding"
-        )
-    return found
+    place, directory = f"[{FAMILY}] hook", target.settings.directory
+    return hook_class(place, table.hook, directory, ConfirmationBinding)(target, table)

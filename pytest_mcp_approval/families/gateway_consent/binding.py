@@ -12,13 +12,11 @@ Knows requests and answers; no rule and no verdict.
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...config.settings import SettingsError
+from ...config.user_code import hook_class
 from ...wire import Reply
 from ..base.paths import value_at
 from .outcome import GatewayOutcome, structured
@@ -77,28 +75,4 @@ class GatewayBinding:
 
 def binding_of(table: Table, directory: Path) -> GatewayBinding:
     """`SettingsError` is one line that says what is wrong with the hook."""
-    if not table.hook:
-        return GatewayBinding(table)
-    found = imported("hook", table.hook, directory)
-    if not isinstance(found, type) or not issubclass(found, GatewayBinding):
-        raise SettingsError(
-            f"[{FAMILY}] hook: {table.hook} is no subclass of {GatewayBinding.__module__}.Binding"
-        )
-    return found(table)
-
-
-def imported(key: str, name: str, directory: Path) -> Any:
-    """What `module:NAME` stands for, found in the user's folder too."""
-    module, colon, attribute = name.partition(":")
-    if not colon or not module or not attribute:
-        raise SettingsError(f"[{FAMILY}] {key}: got {name!r}, expected module:NAME")
-    if str(directory) not in sys.path:
-        sys.path.insert(0, str(directory))
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except ModuleNotFoundError as error:
-        raise SettingsError(f"[{FAMILY}] {key}: no module {error.name!r} for {name}") from None
-    except AttributeError:
-        raise SettingsError(f"[{FAMILY}] {key}: {module} has no {attribute!r}") from None
-    except Exception as error:
-        raise SettingsError(f"[{FAMILY}] {key}: importing {module} failed: {error!r}") from error
+    return hook_class(f"[{FAMILY}] hook", table.hook, directory, GatewayBinding)(table)

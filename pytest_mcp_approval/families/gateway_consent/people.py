@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from ...config.settings import SettingsError
+from ...config.user_code import imported
 from ...support.deadline import Deadline
 from ...support.hook import HookError, tell_hook
 from ...support.json_reading import JsonError, read_json
@@ -20,7 +21,6 @@ from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError
 from ..base.form_client import FetchedPage, Form, FormClient, FormClientError, check_address
-from .binding import imported
 from .outcome import GatewayOutcome
 from .settings import HOOK, PYTHON, Table, Words
 from .vocabulary import APP_ID, FAMILY, TOOL, Choice
@@ -281,5 +281,5 @@ def told_person_for(target: Target, table: Table) -> ToldPerson:
     settings = target.settings
     if table.person.startswith(PYTHON):
         name = table.person[len(PYTHON) :]
-        return FunctionPerson(imported("person", name, settings.directory), name)
+        return FunctionPerson(imported(f"[{FAMILY}] person", name, settings.directory), name)
     return HookPerson(table.person[len(HOOK) :], settings.timeout, settings.directory)

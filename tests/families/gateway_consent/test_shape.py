@@ -152,7 +152,7 @@ class Ours(GatewayBinding):
 
 
 HOOKS = {
-    "GatewayBinding": "expected module:NAME",
+    "GatewayBinding": "expected module:Class",
     "nosuch.module:Ours": "no module 'nosuch' for nosuch.module:Ours",
     f"{__name__}:Nothing": "has no 'Nothing'",
     f"{__name__}:TOOL": "is no subclass of",
