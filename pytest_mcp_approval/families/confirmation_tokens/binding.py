@@ -22,9 +22,9 @@ from ...config.user_code import hook_class
 from ...support.command import CommandError, run_command
 from ...target import Target, TargetError, open_target
 from ...wire import Reply
+from ..base import probes as places
 from ..base.driver import DriverError, table_of
 from ..base.paths import put_at, value_at
-from . import probes as places
 from . import vocabulary as words
 from .outcome import ConfirmationAnswer, Instant, read_answer, read_instant
 from .settings import FAMILY, VARIANTS, Table, read_table

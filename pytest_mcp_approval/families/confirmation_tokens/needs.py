@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..base.needs import Check
+from ..base.probes import FORMS
 from .binding import ConfirmationBinding, binding_of
-from .probes import FORMS
 from .settings import FAMILY
 
 

@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from ...config.reader import Place, SettingsError, Sources, read, setting
+from ..base.probes import FORMS, is_look
 from . import vocabulary as words
 from .outcome import SHAPES, TIMES
-from .probes import FORMS, is_look
 from .vocabulary import Danger, TokenCode
 
 __all__ = ["FAMILY", "NamedOperation", "SettingsError", "Table", "Trigger", "read_table"]

@@ -19,9 +19,11 @@ from ...support.json_reading import JsonError, read_json
 from ...support.recording import note
 from ...support.text import neutralise
 from ...target import Target
-from ...wire import Outcome, Reply, StdioTransport, race
+from ...wire import Reply, StdioTransport, race
 from ..base.driver import Driver, DriverError, table_of
 from ..base.form_client import FormClientError
+from ..base.people import form_client_for
+from ..base.probes import look
 from .binding import binding_of
 from .callers import AS_NAMED, Connection, connect
 from .outcome import GatewayOutcome
@@ -182,27 +184,17 @@ class GatewayConsent(Driver):
         return self._look(named)
 
     def _look(self, named: str) -> Any:
-        if not named.startswith(_TOOL):
-            from .people import form_client_for
-
-            page = form_client_for(self.target).get(named)
-            try:
-                return read_json(page.body)
-            except JsonError:
-                raise FormClientError(
-                    f"{neutralise(named, 80)}: no JSON: {page.describe()}"
-                ) from None
-        params = {"name": named[len(_TOOL) :], "arguments": {}}
-        reply = self.session.call("tools/call", params)
-        result = reply.result
-        if reply.outcome is not Outcome.RESULT or not isinstance(result, dict):
-            raise DriverError(f"{named}: {reply.describe()}", reply)
-        if "structuredContent" in result:
-            return result["structuredContent"]
+        if named.startswith(_TOOL):
+            found = look(self.target, named)
+            if isinstance(found, str):
+                raise DriverError(f"{named}: no JSON: {neutralise(found, 80)}")
+            return found
+        # A gateway may have said it: every address on the way is checked.
+        page = form_client_for(self.target).get(named)
         try:
-            return read_json(result["content"][0]["text"])
-        except (LookupError, TypeError, ValueError):
-            raise DriverError(f"{named}: no JSON: {reply.describe()}", reply) from None
+            return read_json(page.body)
+        except JsonError:
+            raise FormClientError(f"{neutralise(named, 80)}: no JSON: {page.describe()}") from None
 
     # ---- clients
 

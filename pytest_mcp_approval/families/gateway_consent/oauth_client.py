@@ -17,8 +17,8 @@ from ...support.text import neutralise
 from ...target import Target
 from ...wire.reply import show_json
 from ..base.form_client import FetchedPage, FormClient
+from ..base.people import form_client_for
 from .app_double import challenge_of
-from .people import form_client_for
 from .settings import OAuth, Words
 from .vocabulary import AAI_TOOLS, RFC_NAMES
 

@@ -6,21 +6,18 @@ command, URL or Python function of the user's, for gateways that ask in dialogs.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from ...config.settings import SettingsError
 from ...config.user_code import imported
 from ...support.deadline import Deadline
-from ...support.hook import HookError, tell_hook
-from ...support.json_reading import JsonError, read_json
 from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError
-from ..base.form_client import FetchedPage, Form, FormClient, FormClientError, check_address
+from ..base.form_client import FetchedPage, Form, FormClientError, check_address
+from ..base.people import Told, form_client_for, hosts_of, in_words, told_function, told_hook
 from .outcome import GatewayOutcome
 from .settings import HOOK, PYTHON, Table, Words
 from .vocabulary import APP_ID, FAMILY, TOOL, Choice
@@ -34,17 +31,6 @@ class ConsentPerson(Protocol):
     """Answers the question of a `CONSENT_REQUIRED`."""
 
     def decide(self, asked: GatewayOutcome, choice: Choice, *, remember: bool) -> Any: ...
-
-
-def hosts_of(target: Target) -> list[str]:
-    """Where pages of this target may be, besides loopback."""
-    own = urlsplit(target.spec.url).hostname if target.spec.url else None
-    return [own.lower()] if own else []
-
-
-def form_client_for(target: Target) -> FormClient:
-    """A browser of its own, with no cookies yet."""
-    return FormClient(hosts_of(target), target.settings.timeout)
 
 
 class PagePerson:
@@ -116,9 +102,8 @@ class ToldPerson:
     `type`: what to type into a dialog that asks for a credential.
     """
 
-    def tell(self, told: dict[str, Any]) -> Any:
-        """What the hook answers, as JSON; None where it says nothing."""
-        raise NotImplementedError
+    def __init__(self, tell: Told) -> None:
+        self.tell = tell
 
     def decide(self, asked: GatewayOutcome, choice: Choice, *, remember: bool) -> Any:
         return self.tell(
@@ -170,41 +155,6 @@ class ToldPerson:
         )
 
 
-class FunctionPerson(ToldPerson):
-    """A Python function of the user's: it gets the object, and gives an answer or None."""
-
-    def __init__(self, function: Any, name: str) -> None:
-        if not callable(function):
-            raise SettingsError(f"[{FAMILY}] person: {name} cannot be called")
-        self._function = function
-
-    def tell(self, told: dict[str, Any]) -> Any:
-        try:
-            return self._function(told)
-        except Exception as error:
-            said = neutralise(f"{type(error).__name__}: {error}", 160)
-            raise DriverError(f"the hook for decisions: {said}") from error
-
-
-class HookPerson(ToldPerson):
-    """A command (which reads it on its standard input) or a URL."""
-
-    def __init__(self, hook: str, timeout: float, directory: Path) -> None:
-        self._hook = hook
-        self._timeout = timeout
-        self._directory = directory
-
-    def tell(self, told: dict[str, Any]) -> Any:
-        try:
-            said = tell_hook(self._hook, told, seconds=self._timeout, directory=self._directory)
-        except HookError as error:
-            raise DriverError(f"the hook for decisions: {error}") from None
-        try:
-            return read_json(said)
-        except JsonError:
-            return None
-
-
 class BrowserPerson:
     """The same at the page in a real browser; `page` is Playwright's."""
 
@@ -215,13 +165,13 @@ class BrowserPerson:
 
     def decide(self, asked: GatewayOutcome, choice: Choice, *, remember: bool) -> None:
         check_address(asked.consent_url, hosts_of(self._target))
-        with in_words(asked.consent_url):
+        with page_errors(asked.consent_url):
             self.page.goto(asked.consent_url)
         self.press(choice, remember=remember)
 
     def press(self, choice: Choice, *, remember: bool) -> None:
         """On the page that is open."""
-        with in_words(self.page.url):
+        with page_errors(self.page.url):
             box = self.page.get_by_role("checkbox", name=self._words.remember)
             if remember or box.count():
                 box.set_checked(remember)
@@ -258,19 +208,6 @@ class BrowserPerson:
             raise FormClientError(f"nothing was sent from the page within {deadline.in_words}")
 
 
-@contextlib.contextmanager
-def in_words(url: str) -> Iterator[None]:
-    """What Playwright says of a page, as one line: it is no error of the harness."""
-    from playwright.sync_api import Error
-
-    try:
-        yield
-    except Error as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        said = neutralise(" / ".join(lines[:2]), 200)
-        raise FormClientError(f"{neutralise(url, 80)}: {said}") from None
-
-
 def person_for(target: Target, table: Table) -> ConsentPerson:
     if table.person_is_told:
         return told_person_for(target, table)
@@ -279,7 +216,16 @@ def person_for(target: Target, table: Table) -> ConsentPerson:
 
 def told_person_for(target: Target, table: Table) -> ToldPerson:
     settings = target.settings
-    if table.person.startswith(PYTHON):
-        name = table.person[len(PYTHON) :]
-        return FunctionPerson(imported(f"[{FAMILY}] person", name, settings.directory), name)
-    return HookPerson(table.person[len(HOOK) :], settings.timeout, settings.directory)
+    if not table.person.startswith(PYTHON):
+        hook = table.person[len(HOOK) :]
+        return ToldPerson(told_hook(hook, settings.timeout, settings.directory))
+    name = table.person[len(PYTHON) :]
+    function = imported(f"[{FAMILY}] person", name, settings.directory)
+    if not callable(function):
+        raise SettingsError(f"[{FAMILY}] person: {name} cannot be called")
+    return ToldPerson(told_function(function))
+
+
+def page_errors(url: str) -> AbstractContextManager[None]:
+    """What a browser says of a page, as an error of the page."""
+    return in_words(neutralise(url, 80), FormClientError)

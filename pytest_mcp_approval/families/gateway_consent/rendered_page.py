@@ -11,7 +11,8 @@ from typing import Any
 from ...support.text import neutralise
 from ...target import Target
 from ..base.form_client import check_address
-from .people import hosts_of, in_words
+from ..base.people import answering, hosts_of
+from .people import page_errors
 
 MARK = "data-suite"
 """An attribute that no page has, unless a text of ours became an element."""
@@ -162,14 +163,12 @@ class RenderedPage:
     def open(self, url: str) -> None:
         """An address of the server under test: on loopback, or on its own host."""
         check_address(url, hosts_of(self._target))
-        with in_words(url):
+        with page_errors(url):
             self.page.goto(url)
 
     def _evaluate(self, script: str) -> Any:
-        """Playwright runs a script without a deadline; a page that is busy for ever is found out by
-        a wait that has one."""
-        with in_words(self.page.url):
-            self.page.locator("html").wait_for(state="attached")
+        with page_errors(self.page.url):
+            answering(self.page)
             return self.page.evaluate(script)
 
     def text(self) -> str:

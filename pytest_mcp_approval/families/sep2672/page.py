@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,7 @@ from ...config.settings import PREFIX, SettingsError
 from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError
+from ..base.people import answering, in_words
 from .page_description import TABLE, PageDescription
 from .settings import settings_of
 
@@ -187,9 +189,7 @@ class PageDriver:
     # ---- how it is done
 
     def _answering(self, asked: Asked) -> Asked:
-        """Playwright runs a script without a deadline; a page that is busy for ever is found out by
-        a wait that has one."""
-        self.page.locator("html").wait_for(state="attached", timeout=1000 * self.patience)
+        answering(self.page, 1000 * self.patience)
         return asked
 
     def _press(self, key: str, **named: str) -> None:
@@ -322,19 +322,10 @@ class PageDriver:
             if not self._visible(key):
                 raise self._missing(key, self.description.entry(key)[-1], 0) from None
 
-    @contextlib.contextmanager
-    def _in_words(self, key: str, selector: str = "") -> Iterator[None]:
+    def _in_words(self, key: str, selector: str = "") -> AbstractContextManager[None]:
         """What Playwright says, as one line about the page."""
-        from playwright.sync_api import Error
-
-        try:
-            yield
-        except Error as error:
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            what = f"[sep2672.{TABLE}] {key}: {selector!r}" if selector else key
-            raise PageError(
-                f"{what} on {neutralise(self.url, 100)}: {neutralise(' / '.join(lines[:2]), 300)}"
-            ) from None
+        what = f"[sep2672.{TABLE}] {key}: {selector!r}" if selector else key
+        return in_words(f"{what} on {neutralise(self.url, 100)}", PageError, 300)
 
 
 @cache

@@ -13,11 +13,12 @@ import pytest
 from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.base.driver import DriverError
 from pytest_mcp_approval.families.base.form_client import FormClient, FormClientError
+from pytest_mcp_approval.families.base.people import told_hook
 from pytest_mcp_approval.families.gateway_consent.app_double import AppDouble, challenge_of
 from pytest_mcp_approval.families.gateway_consent.callers import LEFT_OUT
 from pytest_mcp_approval.families.gateway_consent.driver import GatewayConsent
 from pytest_mcp_approval.families.gateway_consent.outcome import GatewayOutcome
-from pytest_mcp_approval.families.gateway_consent.people import HookPerson
+from pytest_mcp_approval.families.gateway_consent.people import ToldPerson
 from pytest_mcp_approval.families.gateway_consent.vocabulary import UNKNOWN_CLIENT, Choice
 from pytest_mcp_approval.target import Target, open_target
 from pytest_mcp_approval.wire.reply import Outcome, Reply
@@ -87,8 +88,8 @@ def asked_by_hand() -> GatewayOutcome:
     )
 
 
-def hook(tmp_path: Path, code: str) -> HookPerson:
-    return HookPerson(f"{sys.executable} -c {shlex.quote(code)}", 20, tmp_path)
+def hook(tmp_path: Path, code: str) -> ToldPerson:
+    return ToldPerson(told_hook(f"{sys.executable} -c {shlex.quote(code)}", 20, tmp_path))
 
 
 def test_a_hook_is_told_the_decision(tmp_path: Path):
@@ -111,7 +112,7 @@ def test_a_hook_that_fails_is_told_in_one_line(tmp_path: Path):
             asked_by_hand(), Choice.TOOL, remember=False
         )
     with pytest.raises(DriverError, match="the hook for decisions"):
-        HookPerson("http://127.0.0.1:1/", 5, tmp_path).decide(
+        ToldPerson(told_hook("http://127.0.0.1:1/", 5, tmp_path)).decide(
             asked_by_hand(), Choice.TOOL, remember=False
         )
 

@@ -11,9 +11,10 @@ import pytest
 
 from pytest_mcp_approval.config.settings import Settings, SettingsError
 from pytest_mcp_approval.families.base.driver import DriverError
+from pytest_mcp_approval.families.base.people import told_function
 from pytest_mcp_approval.families.gateway_consent.binding import GatewayBinding, binding_of
 from pytest_mcp_approval.families.gateway_consent.outcome import GatewayOutcome
-from pytest_mcp_approval.families.gateway_consent.people import FunctionPerson, told_person_for
+from pytest_mcp_approval.families.gateway_consent.people import ToldPerson, told_person_for
 from pytest_mcp_approval.families.gateway_consent.settings import SafeTool, read_table
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Refusal
 from pytest_mcp_approval.target import open_target
@@ -198,13 +199,16 @@ def test_a_python_function_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ]
 
 
-def test_a_function_that_fails_is_told_in_one_line():
+def test_a_function_that_fails_is_told_in_one_line(tmp_path: Path):
     def fails(_: object) -> None:
         raise LookupError("no such\nwindow")
 
     with pytest.raises(DriverError, match=r"the hook for decisions: LookupError: no such.*window$"):
-        FunctionPerson(fails, "fails").decide(read(error(-1)), Choice.DENY, remember=False)
+        ToldPerson(told_function(fails)).decide(read(error(-1)), Choice.DENY, remember=False)
     with pytest.raises(DriverError, match="got None, expected a list of objects"):
-        FunctionPerson(lambda _: None, "says nothing").report()
-    with pytest.raises(SettingsError, match="person: number cannot be called"):
-        FunctionPerson(7, "number")
+        ToldPerson(told_function(lambda _: None)).report()
+    table = read_table({"asks": "dialog", "person": f"python:{__name__}:HOOKS"})
+    target = open_target("reference", Settings(directory=tmp_path))
+    with pytest.raises(SettingsError, match=r"person: .*:HOOKS cannot be called"):
+        told_person_for(target, table)
+    target.close()

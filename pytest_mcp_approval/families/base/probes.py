@@ -1,7 +1,7 @@
-"""Where a target shows its audit log, its log or its store: a URL, a tool, a file, its stderr.
+"""Where a target shows something of itself: a URL, a tool, a file, its standard error.
 
 `http://localhost:3030/audit`, `tool:list_audit`, `file:logs/audit.jsonl`, `stderr`. Only reads;
-knows no rule. What cannot be read is one line.
+knows no rule and no family. What cannot be read is one line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from ...support.text import neutralise
 from ...target import Target
 from ...wire import Outcome, StdioTransport
 from ...wire.beside import fetch_beside
-from ..base.driver import DriverError
+from .driver import DriverError
+from .outcome import texts_in
 
 _LIMIT = 32 * 1024 * 1024
 FORMS = "a URL, tool:NAME, file:PATH or stderr"
@@ -32,7 +33,7 @@ def is_look(value: Any) -> bool:
 def look(target: Target, place: str) -> Any:
     """What stands there: JSON where it is JSON (an object on each line is fine too), or text."""
     if place.startswith("tool:"):
-        return _tool(target, place.removeprefix("tool:"))
+        return call_tool(target, place.removeprefix("tool:"))
     if place == "stderr":
         if not isinstance(target.transport, StdioTransport):
             raise DriverError("stderr: only a target that the suite runs over stdio has one")
@@ -89,15 +90,11 @@ def _parsed(written: str) -> Any:
         return written
 
 
-def _tool(target: Target, name: str, arguments: dict[str, Any] | None = None) -> Any:
+def call_tool(target: Target, name: str, arguments: dict[str, Any] | None = None) -> Any:
     reply = target.session().call("tools/call", {"name": name, "arguments": arguments or {}})
     result = reply.result
     if reply.outcome is not Outcome.RESULT or not isinstance(result, dict) or result.get("isError"):
         raise DriverError(f"tool:{name}: {reply.describe()}", reply)
     if "structuredContent" in result:
         return result["structuredContent"]
-    texts = [part.get("text", "") for part in result.get("content") or [] if isinstance(part, dict)]
-    return _parsed("\n".join(str(part) for part in texts))
-
-
-call_tool = _tool
+    return _parsed("\n".join(texts_in(result)))

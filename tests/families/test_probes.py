@@ -6,7 +6,7 @@ import pytest
 
 from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.base.driver import DriverError
-from pytest_mcp_approval.families.confirmation_tokens.probes import entries, look
+from pytest_mcp_approval.families.base.probes import entries, look
 from pytest_mcp_approval.target import Target, open_target
 from tests.wire.hostile import HostileServer, drips, http, says
 

@@ -1,0 +1,80 @@
+"""Who acts in place of a person: a client of plain forms, a hook of the user's, a real browser.
+
+Knows no specification: what a person is asked, and what they may answer, is a family's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from ...support.hook import HookError, tell_hook
+from ...support.json_reading import JsonError, read_json
+from ...support.text import neutralise
+from ...target import Target
+from .driver import DriverError
+from .form_client import FormClient
+
+Told = Callable[[dict[str, Any]], Any]
+"""Tells somebody what a person does, as JSON; what they answer, None where they say nothing."""
+
+
+def hosts_of(target: Target) -> list[str]:
+    """Where pages of this target may be, besides loopback."""
+    own = urlsplit(target.spec.url).hostname if target.spec.url else None
+    return [own.lower()] if own else []
+
+
+def form_client_for(target: Target) -> FormClient:
+    """A browser of its own, with no cookies yet."""
+    return FormClient(hosts_of(target), target.settings.timeout)
+
+
+def told_function(function: Callable[[dict[str, Any]], Any]) -> Told:
+    """A Python function of the user's: it gets the object, and gives an answer or None."""
+
+    def tell(told: dict[str, Any]) -> Any:
+        try:
+            return function(told)
+        except Exception as error:
+            said = neutralise(f"{type(error).__name__}: {error}", 160)
+            raise DriverError(f"the hook for decisions: {said}") from error
+
+    return tell
+
+
+def told_hook(hook: str, seconds: float, directory: Path) -> Told:
+    """A command (which reads it on its standard input) or a URL."""
+
+    def tell(told: dict[str, Any]) -> Any:
+        try:
+            said = tell_hook(hook, told, seconds=seconds, directory=directory)
+        except HookError as error:
+            raise DriverError(f"the hook for decisions: {error}") from None
+        try:
+            return read_json(said)
+        except JsonError:
+            return None
+
+    return tell
+
+
+@contextlib.contextmanager
+def in_words(what: str, error_of: type[DriverError], longest: int = 200) -> Iterator[None]:
+    """What Playwright says of a page, as one line: it is no error of the harness."""
+    from playwright.sync_api import Error
+
+    try:
+        yield
+    except Error as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise error_of(f"{what}: {neutralise(' / '.join(lines[:2]), longest)}") from None
+
+
+def answering(page: Any, milliseconds: float | None = None) -> None:
+    """Playwright runs a script without a deadline; a page that is busy for ever is found out by a
+    wait that has one."""
+    page.locator("html").wait_for(state="attached", timeout=milliseconds)
