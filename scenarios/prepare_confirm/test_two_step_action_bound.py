@@ -1,7 +1,7 @@
 """A token is good at the confirm tool of its own pair, and nowhere else."""
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
 
 
 def _crossings(two_step):
@@ -24,7 +24,7 @@ def test_a_token_of_another_pair_is_refused(two_step):
             with several.one(f"{other.confirm} with a token of {one.prepare}"):
                 two_step.expect_refusal(
                     two_step.confirm(preview, pair=other),
-                    Reason.WRONG_ACTION,
+                    TwoStepReason.WRONG_ACTION,
                     sent=f"{other.confirm} with a token of {one.prepare}",
                 )
 
@@ -53,7 +53,7 @@ def test_a_used_token_is_no_better_at_another_tool(two_step):
             with several.one(f"{other.confirm} with a used token of {one.prepare}"):
                 two_step.expect_refusal(
                     two_step.confirm(preview, pair=other),
-                    Reason.WRONG_ACTION,
-                    Reason.USED,
+                    TwoStepReason.WRONG_ACTION,
+                    TwoStepReason.USED,
                     sent=f"{other.confirm} with a used token of {one.prepare}",
                 )

@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_mcp_approval.catalogue import Finding, Grade, NotApplicable, requirement
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
 from pytest_mcp_approval.wire import StdioTransport, race
 
 RUNNERS = 8
@@ -65,7 +65,9 @@ def test_of_many_confirmations_at_once_one_counts(two_step, sessions):
                     if not one.succeeded:
                         with several.one(f"number {number}"):
                             two_step.expect_refusal(
-                                one, Reason.USED, sent=f"{sent}, one of those that came too late"
+                                one,
+                                TwoStepReason.USED,
+                                sent=f"{sent}, one of those that came too late",
                             )
     finally:
         for session in speakers[1:]:

@@ -10,7 +10,7 @@ from pytest_mcp_approval.families.prepare_confirm.daylight_saving import (
     NEW_YORK,
     clock_changes,
 )
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
 from pytest_mcp_approval.target import TargetError
 from pytest_mcp_approval.wire import WireError
 
@@ -57,7 +57,7 @@ def _expect_boundary(two_step, where):
     two_step.clock.move_to(_shown(preview) + SECOND)
     two_step.expect_refusal(
         two_step.confirm(preview),
-        Reason.EXPIRED,
+        TwoStepReason.EXPIRED,
         sent=f"{pair.confirm}, 1 s after the token expired{where}",
     )
 
@@ -89,7 +89,7 @@ def test_an_expired_token_stays_expired(two_step, later):
         two_step.clock.move_to(_shown(preview) + datetime.timedelta(seconds=later))
         two_step.expect_refusal(
             two_step.confirm(preview),
-            Reason.EXPIRED,
+            TwoStepReason.EXPIRED,
             sent=f"{pair.confirm}, {later} s after the token expired",
         )
 
@@ -105,7 +105,7 @@ def test_an_expired_token_says_so_again(two_step):
             with several.one(f"the {time} time"):
                 two_step.expect_refusal(
                     two_step.confirm(preview),
-                    Reason.EXPIRED,
+                    TwoStepReason.EXPIRED,
                     sent=f"{preview.pair.confirm} with an expired token, the {time} time",
                 )
 
@@ -118,7 +118,7 @@ def test_preparing_again_does_not_revive_an_expired_token(two_step):
     new = two_step.preview()
     two_step.expect_refusal(
         two_step.confirm(old),
-        Reason.EXPIRED,
+        TwoStepReason.EXPIRED,
         sent=f"{old.pair.confirm} with an expired token, after a new prepare",
     )
     two_step.still_serves(new, after="an expired one was refused")
@@ -205,6 +205,6 @@ def test_a_change_to_and_from_summer_time_does_not_matter(two_step):
         other.clock.move_to(_shown(preview) + SECOND)
         other.expect_refusal(
             other.confirm(preview),
-            Reason.EXPIRED,
+            TwoStepReason.EXPIRED,
             sent=f"{other.pair.confirm}, 1 s after the token expired{where}",
         )

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
 from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.wire import Outcome
 
@@ -138,7 +138,7 @@ def test_a_client_that_does_not_wait_does_no_harm(two_step):
         raise NotVerified(f"the back end was not slow: {first.describe()}")
     again = other.driver.seen(preview.pair, other.session.call("tools/call", params))
     sent = f"{preview.pair.confirm} again, while the first call is still under way"
-    two_step.expect_refusal(again, Reason.USED, sent=sent)
+    two_step.expect_refusal(again, TwoStepReason.USED, sent=sent)
     deadline = Deadline(10)
     while (done := _done(other) - before).total() < len(preview.ids) and not deadline.passed:
         continue

@@ -1,7 +1,7 @@
 """Every preview has a token of its own."""
 
 from pytest_mcp_approval.catalogue import requirement
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
 
 TIMES = 12
 
@@ -36,7 +36,7 @@ def test_using_one_token_does_not_use_its_sisters(two_step):
     outcome = two_step.confirm(second)
     # What the first one did may well stand in the way of the second; "already used" it is not.
     two_step.expect(
-        Reason.USED not in outcome.meanings,
+        TwoStepReason.USED not in outcome.meanings,
         sent=f"{pair.confirm} with the second of two tokens for the same thing",
         expected="it is done, or there is nothing left to do; the token was never used",
         got=outcome.describe(),

@@ -4,7 +4,7 @@ import datetime
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.prepare_confirm.forging import respelled
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
 from pytest_mcp_approval.wire import StdioTransport
 
 KEY = "a key that only these scenarios use 7f3a"
@@ -33,7 +33,7 @@ def test_a_token_is_good_once(two_step):
                 with several.one(f"{pair.confirm}, the {time} time"):
                     two_step.expect_refusal(
                         two_step.confirm(preview),
-                        Reason.USED,
+                        TwoStepReason.USED,
                         sent=f"{pair.confirm} with the same token, the {time} time",
                     )
 
@@ -46,7 +46,7 @@ def test_others_do_not_make_it_good_again(two_step):
     two_step.preview()
     two_step.expect_refusal(
         two_step.confirm(preview),
-        Reason.USED,
+        TwoStepReason.USED,
         sent=f"{preview.pair.confirm} with a used token, after other previews and confirmations",
     )
 
@@ -74,7 +74,7 @@ def test_a_used_token_is_used_in_every_session(two_step):
     with two_step.target.new_session("pytest-mcp-approval, second client") as other:
         two_step.expect_refusal(
             two_step.confirm(preview, session=other),
-            Reason.USED,
+            TwoStepReason.USED,
             sent=f"{preview.pair.confirm} with a used token, from another session",
         )
 
@@ -96,7 +96,7 @@ def test_forgetting_used_tokens_does_not_make_them_good_again(two_step):
         other.driver.forget()
         other.expect_refusal(
             other.confirm(preview),
-            Reason.USED,
+            TwoStepReason.USED,
             sent=f"{preview.pair.confirm} with a token of {LIFE} minutes, "
             f"used {minutes} minutes ago",
         )
@@ -112,8 +112,8 @@ def test_a_used_token_does_not_come_back_when_it_has_expired(two_step):
         two_step.clock.move_to(two_step.clock.now() + datetime.timedelta(hours=hours))
         two_step.expect_refusal(
             two_step.confirm(preview),
-            Reason.USED,
-            Reason.EXPIRED,
+            TwoStepReason.USED,
+            TwoStepReason.EXPIRED,
             sent=f"{preview.pair.confirm} with a token used hours ago",
         )
 
@@ -159,6 +159,6 @@ def test_a_used_token_is_used_at_every_replica(two_step):
     other.driver.forget()
     other.expect_refusal(
         other.driver.confirm(preview),
-        Reason.USED,
+        TwoStepReason.USED,
         sent=f"{preview.pair.confirm} at a replica, with a token that was used at the first",
     )

@@ -2,7 +2,7 @@
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.base.driver import DriverError
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
 from pytest_mcp_approval.target import TargetError
 from pytest_mcp_approval.wire import WireError
 
@@ -76,7 +76,7 @@ def test_another_key_is_another_key(two_step):
     preview = _fresh_preview(one, other)
     other.expect_refusal(
         other.driver.confirm(preview),
-        Reason.SIGNATURE,
+        TwoStepReason.SIGNATURE,
         sent=f"{preview.pair.confirm} at a server with another key",
     )
     one.still_serves(preview, after="a server with another key had refused it")

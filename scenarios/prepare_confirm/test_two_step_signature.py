@@ -7,10 +7,10 @@ from pytest_mcp_approval.families.prepare_confirm.forging import (
     forged_payloads,
     respelled,
 )
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
 
 # Reading: a token that has lost its form may be told as malformed instead.
-FORGED = (Reason.SIGNATURE, Reason.MALFORMED)
+FORGED = (TwoStepReason.SIGNATURE, TwoStepReason.MALFORMED)
 
 
 @requirement("prepare_confirm/signature")
@@ -153,7 +153,9 @@ def test_a_token_of_another_server_is_refused(two_step):
     outcome = two_step.confirm(foreign)
     try:
         two_step.expect_refusal(
-            outcome, Reason.SIGNATURE, sent=f"{foreign.pair.confirm} with the token of a twin"
+            outcome,
+            TwoStepReason.SIGNATURE,
+            sent=f"{foreign.pair.confirm} with the token of a twin",
         )
     except Finding:
         if outcome.executed or not outcome.refused:

@@ -144,7 +144,7 @@ def read_tolerance(value: Any) -> float:
     return value
 
 
-class NotCanonicalError(ValueError):
+class ParamsNotCanonicalError(ValueError):
     """Parameters that have no canonical form, such as an integer beyond 2^53-1."""
 
 
@@ -158,5 +158,5 @@ def params_hash(operation: str, params: Mapping[str, Any], critical: Iterable[st
     try:
         written = rfc8785.dumps({"operation": operation, "params": bound})
     except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
-        raise NotCanonicalError(f"params: no canonical form: {error}") from error
+        raise ParamsNotCanonicalError(f"params: no canonical form: {error}") from error
     return hashlib.sha256(written).hexdigest()

@@ -31,7 +31,7 @@ LEAST_SECRET_BYTES = 16
 """As long as the secret of the published vector; anything shorter is guessed too easily."""
 
 
-class Reason(StrEnum):
+class ExecutionReason(StrEnum):
     """Why a token is refused, in the order in which our verifiers look."""
 
     MALFORMED = "malformed"

@@ -18,7 +18,7 @@ from ...wire import Reply
 from ..base.outcome import ObservedOutcome, errs, objects_in, texts_in
 from ..base.paths import value_at
 from .settings import Pair, Table
-from .vocabulary import Reason, meanings_of
+from .vocabulary import TwoStepReason, meanings_of
 
 _ID_MEMBERS = ("project_id", "username", "id", "user_id", "uuid", "key", "name")
 _SHOWN = 160
@@ -156,10 +156,10 @@ class TwoStepOutcome(ObservedOutcome):
         return found if isinstance(found, str) else self.answer.text
 
     @property
-    def meanings(self) -> frozenset[Reason]:
+    def meanings(self) -> frozenset[TwoStepReason]:
         return meanings_of(self.message)
 
-    def refused_because(self, reason: Reason | str) -> bool:
+    def refused_because(self, reason: TwoStepReason | str) -> bool:
         return self.refused and not self.executed and reason in self.meanings
 
     @property

@@ -19,7 +19,7 @@ from .comparing import what_differs
 from .driver import NOT_GIVEN, PrepareConfirm
 from .outcome import Preview, TwoStepOutcome
 from .settings import Pair, Table, ToolCall
-from .vocabulary import FAMILY, Reason
+from .vocabulary import FAMILY, TwoStepReason
 
 _SET = f"in [{FAMILY}]"
 
@@ -170,7 +170,7 @@ class TwoStep(ScenarioView):
             raise Finding(sent=sent, expected=f"success, {shown}", got=difference)
 
     def expect_refusal(
-        self, outcome: TwoStepOutcome, *reasons: Reason, sent: str, plain_form: bool = True
+        self, outcome: TwoStepOutcome, *reasons: TwoStepReason, sent: str, plain_form: bool = True
     ) -> None:
         """Refused with success false for one of these reasons (none: for any), and nothing done.
 
@@ -186,10 +186,10 @@ class TwoStep(ScenarioView):
         if not outcome.refused:
             raise finding_of(outcome, sent=sent, expected=expected)
         if reasons and not outcome.meanings & set(reasons):
-            if outcome.meanings - {Reason.MALFORMED}:
+            if outcome.meanings - {TwoStepReason.MALFORMED}:
                 remark, grade = " (refused, but in other words)", Grade.OTHER_WORDS
                 raise finding_of(outcome, sent=sent, expected=expected, grade=grade, remark=remark)
-            if Reason.USED in reasons and self.driver.may_be_gone(outcome.pair):
+            if TwoStepReason.USED in reasons and self.driver.may_be_gone(outcome.pair):
                 # Whether the token or the want of things stands in the way cannot be told.
                 raise self._gone(outcome.pair, f"{sent}: {got}")
             self.warn(f"{sent}: {got}; its words do not say {wanted}")

@@ -40,7 +40,7 @@ USED_KEPT_SECONDS = 3600
 """For how long a used token is remembered at the least."""
 
 
-class Reason(StrEnum):
+class TwoStepReason(StrEnum):
     """Why a confirmation was refused."""
 
     EXPIRED = "expired"
@@ -52,21 +52,23 @@ class Reason(StrEnum):
 
 
 # Servers say it in words of their own: what counts is what the words mean.
-_MEANINGS: dict[Reason, re.Pattern[str]] = {
-    Reason.EXPIRED: re.compile(r"expir|too old|timed? ?out|no longer valid|stale", re.I),
-    Reason.USED: re.compile(
+_MEANINGS: dict[TwoStepReason, re.Pattern[str]] = {
+    TwoStepReason.EXPIRED: re.compile(r"expir|too old|timed? ?out|no longer valid|stale", re.I),
+    TwoStepReason.USED: re.compile(
         r"(already|previously)\W+(been\W+)?(used|consumed|redeemed|spent|confirmed)|"
         r"\b(re-?used|re-?play(ed)?|one-time|only once|was used|been used|been consumed)\b",
         re.I,
     ),
-    Reason.SIGNATURE: re.compile(r"signature|tamper|\bforged?\b|\bhmac\b|\bmac\b|integrity", re.I),
-    Reason.WRONG_ACTION: re.compile(
+    TwoStepReason.SIGNATURE: re.compile(
+        r"signature|tamper|\bforged?\b|\bhmac\b|\bmac\b|integrity", re.I
+    ),
+    TwoStepReason.WRONG_ACTION: re.compile(
         r"(wrong|other|another|different|mismatch\w*|not for this|unexpected)\W+(\w+\W+){0,3}"
         r"(action|operation|tool)|(action|operation|tool)\W+(\w+\W+){0,3}"
         r"(mismatch|differ|wrong|does not match)",
         re.I,
     ),
-    Reason.MALFORMED: re.compile(
+    TwoStepReason.MALFORMED: re.compile(
         r"malformed|invalid|format|missing|required|not a token|no token|unknown|expected|empty|"
         r"unrecogni[sz]ed|pars|decod|not found",
         re.I,
@@ -74,7 +76,7 @@ _MEANINGS: dict[Reason, re.Pattern[str]] = {
 }
 
 
-def meanings_of(message: str) -> frozenset[Reason]:
+def meanings_of(message: str) -> frozenset[TwoStepReason]:
     """What a message can be taken to say; "Invalid token signature" says two things."""
     return frozenset(reason for reason, words in _MEANINGS.items() if words.search(message))
 

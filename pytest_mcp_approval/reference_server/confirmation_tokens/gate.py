@@ -183,7 +183,7 @@ class ConfirmationGate(TokenBooks):
     def hash_of(self, operation: Operation, params: Mapping[str, Any]) -> str:
         try:
             return words.params_hash(operation.name, params, operation.critical)
-        except words.NotCanonicalError as error:
+        except words.ParamsNotCanonicalError as error:
             raise TokenRefusal(INVALID_PARAMS, "The params have no canonical form") from error
 
     def lifetime(self, kind: TokenType, operation: Operation, params: Mapping[str, Any]) -> float:

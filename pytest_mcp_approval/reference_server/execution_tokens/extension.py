@@ -107,7 +107,7 @@ class ExecutionExtension(Extension):
         try:
             return read_json(given.encode())
         except JsonError as error:
-            raise ExecutionRefusal(words.Reason.MALFORMED, f"token: {error}") from None
+            raise ExecutionRefusal(words.ExecutionReason.MALFORMED, f"token: {error}") from None
 
 
 def _text(arguments: Mapping[str, Any], name: str) -> str:

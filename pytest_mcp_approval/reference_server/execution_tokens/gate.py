@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...families.execution_tokens.vocabulary import ACTION_TYPE, ALLOWED_HOSTS, Reason
+from ...families.execution_tokens.vocabulary import ACTION_TYPE, ALLOWED_HOSTS, ExecutionReason
 from .hosts import HostError, is_allowed
 from .refusals import ExecutionRefusal
 from .store import NonceLog
@@ -63,22 +63,28 @@ class Verifier:
         try:
             return Token.read(data)
         except TokenError as error:
-            raise ExecutionRefusal(Reason.MALFORMED, str(error)) from None
+            raise ExecutionRefusal(ExecutionReason.MALFORMED, str(error)) from None
 
     def canonical(self, token: Token) -> bytes:
         return canonical_string(token.token_id, token.nonce, token.expires_at, token.scope)
 
     def check_signature(self, token: Token, _: Request) -> None:
         if not hmac.compare_digest(sign(self.secret, self.canonical(token)), token.signature):
-            raise ExecutionRefusal(Reason.SIGNATURE, "signature: got another one than was expected")
+            raise ExecutionRefusal(
+                ExecutionReason.SIGNATURE, "signature: got another one than was expected"
+            )
 
     def check_expiry(self, token: Token, _: Request) -> None:
         if self.now() >= token.expiry():
-            raise ExecutionRefusal(Reason.EXPIRED, f"expires_at: {token.expires_at} has passed")
+            raise ExecutionRefusal(
+                ExecutionReason.EXPIRED, f"expires_at: {token.expires_at} has passed"
+            )
 
     def check_action(self, token: Token, request: Request) -> None:
         if request.action_type != token.scope[ACTION_TYPE]:
-            raise ExecutionRefusal(Reason.ACTION, "action_type: got another one than was approved")
+            raise ExecutionRefusal(
+                ExecutionReason.ACTION, "action_type: got another one than was approved"
+            )
 
     def check_host(self, token: Token, request: Request) -> None:
         if request.host is None:
@@ -86,15 +92,17 @@ class Verifier:
         try:
             allowed = is_allowed(request.host, token.scope[ALLOWED_HOSTS])
         except HostError as error:
-            raise ExecutionRefusal(Reason.HOST, f"host: {error}") from None
+            raise ExecutionRefusal(ExecutionReason.HOST, f"host: {error}") from None
         if not allowed:
-            raise ExecutionRefusal(Reason.HOST, "host: got one that was not approved")
+            raise ExecutionRefusal(ExecutionReason.HOST, "host: got one that was not approved")
 
     def check_content(self, token: Token, request: Request) -> None:
         """Of the very bytes that will run."""
         if not hmac.compare_digest(hashlib.sha256(request.content).hexdigest(), token.content_hash):
-            raise ExecutionRefusal(Reason.CONTENT, "content: got other bytes than were approved")
+            raise ExecutionRefusal(
+                ExecutionReason.CONTENT, "content: got other bytes than were approved"
+            )
 
     def spend_nonce(self, token: Token, _: Request) -> None:
         if not self.nonces.spend(token.nonce, token.expiry(), self.now()):
-            raise ExecutionRefusal(Reason.REPLAYED, "nonce: it is spent")
+            raise ExecutionRefusal(ExecutionReason.REPLAYED, "nonce: it is spent")

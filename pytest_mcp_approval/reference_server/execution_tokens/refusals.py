@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...families.execution_tokens.vocabulary import Reason
+from ...families.execution_tokens.vocabulary import ExecutionReason
 
 
 class ExecutionRefusal(Exception):  # noqa: N818  # an answer, not an error
     """The token does not allow this: nothing may run."""
 
-    def __init__(self, reason: Reason, message: str) -> None:
+    def __init__(self, reason: ExecutionReason, message: str) -> None:
         super().__init__(message)
         self.reason = reason

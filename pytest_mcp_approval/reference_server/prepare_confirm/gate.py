@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ...families.prepare_confirm import vocabulary as words
-from ...families.prepare_confirm.vocabulary import Payload, Reason
+from ...families.prepare_confirm.vocabulary import Payload, TwoStepReason
 from ..server.clock import Clock
 from .back_end import BackEnd
 from .operations import Draft, Operation, Outcome
@@ -112,7 +112,7 @@ class ConfirmationGate:
         if not isinstance(given, str) or not given:
             shown = "nothing" if not given else type(given).__name__
             raise ConfirmationRefusal(
-                Reason.MALFORMED,
+                TwoStepReason.MALFORMED,
                 f"{words.TOKEN} is missing or malformed: got {shown}, "
                 f"expected the one of {words.PREPARE}{operation.name}",
             )
@@ -121,21 +121,21 @@ class ConfirmationGate:
     def check_action(self, operation: Operation, payload: Payload) -> None:
         if payload.action != operation.name:
             raise ConfirmationRefusal(
-                Reason.WRONG_ACTION,
+                TwoStepReason.WRONG_ACTION,
                 f"wrong action: the token is for {payload.action}, not for {operation.name}",
             )
 
     def check_unexpired(self, payload: Payload) -> None:
         if self.now() >= instant(payload.expires_at):
             raise ConfirmationRefusal(
-                Reason.EXPIRED, "the token has expired: prepare again to get a new one"
+                TwoStepReason.EXPIRED, "the token has expired: prepare again to get a new one"
             )
 
     def check_remembered(self, payload: Payload) -> None:
         """With a key that outlives the memory of used tokens, only what was issued since counts."""
         if instant(payload.issued_at) < self.store.since():
             raise ConfirmationRefusal(
-                Reason.USED,
+                TwoStepReason.USED,
                 "the token may have been used: it is older than this server's memory of used ones",
             )
 
@@ -146,7 +146,8 @@ class ConfirmationGate:
         forget_at = max(instant(payload.expires_at), self.now() + kept)
         if not self.store.spend(payload.nonce, forget_at):
             raise ConfirmationRefusal(
-                Reason.USED, "the token has already been used: prepare again to get a new one"
+                TwoStepReason.USED,
+                "the token has already been used: prepare again to get a new one",
             )
 
     def execute(

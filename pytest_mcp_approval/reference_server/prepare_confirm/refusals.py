@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ...families.prepare_confirm.vocabulary import Reason
+from ...families.prepare_confirm.vocabulary import TwoStepReason
 
 
 class ConfirmationRefusal(Exception):  # noqa: N818  # a refusal is an outcome, no error of the code
     """The token is refused: nothing may happen."""
 
-    def __init__(self, reason: Reason, message: str) -> None:
+    def __init__(self, reason: TwoStepReason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
 

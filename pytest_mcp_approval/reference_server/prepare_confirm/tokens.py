@@ -18,7 +18,7 @@ from typing import Any
 from ...families.prepare_confirm.vocabulary import (
     SEPARATOR,
     Payload,
-    Reason,
+    TwoStepReason,
     read_payload,
     split_token,
 )
@@ -65,7 +65,7 @@ class Mint:
     def open(self, token: str) -> Payload:
         """What a token says, if this server's key signed it."""
         if len(token) > _LONGEST:
-            raise ConfirmationRefusal(Reason.MALFORMED, "malformed token: far too long")
+            raise ConfirmationRefusal(TwoStepReason.MALFORMED, "malformed token: far too long")
         payload, signature = self.split(token)
         # The signature first: nothing that a stranger wrote is parsed.
         self.check_signature(payload, signature)
@@ -76,20 +76,22 @@ class Mint:
             return split_token(token)
         except ValueError:
             raise ConfirmationRefusal(
-                Reason.SIGNATURE, "the token has no signature, or is malformed"
+                TwoStepReason.SIGNATURE, "the token has no signature, or is malformed"
             ) from None
 
     def check_signature(self, payload: str, signature: str) -> None:
         # As bytes: compare_digest takes no text beyond ASCII, and a stranger may well send some.
         given = signature.encode("utf-8", "replace")
         if not hmac.compare_digest(given, self.sign(payload).encode()):
-            raise ConfirmationRefusal(Reason.SIGNATURE, "the token's signature is not valid")
+            raise ConfirmationRefusal(TwoStepReason.SIGNATURE, "the token's signature is not valid")
 
     def read(self, payload: str) -> Payload:
         try:
             return read_payload(payload)
         except ValueError as error:
-            raise ConfirmationRefusal(Reason.MALFORMED, f"malformed token: {error}") from None
+            raise ConfirmationRefusal(
+                TwoStepReason.MALFORMED, f"malformed token: {error}"
+            ) from None
 
 
 def fingerprint(token: Any) -> str:

@@ -18,7 +18,7 @@ from pytest_mcp_approval.families.confirmation_tokens.outcome import read_instan
 from pytest_mcp_approval.families.confirmation_tokens.settings import read_table
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     Danger,
-    NotCanonicalError,
+    ParamsNotCanonicalError,
     TokenType,
     is_token,
     params_hash,
@@ -247,7 +247,7 @@ def test_words():
     assert one == params_hash("delete", {"a": 1, "b": {"x": 2, "y": 1}}, ("a", "b"))
     assert one != params_hash("delete", {"a": True, "b": {"x": 2, "y": 1}}, ("a", "b"))
     assert len(one) == 64
-    with pytest.raises(NotCanonicalError, match="no canonical form"):
+    with pytest.raises(ParamsNotCanonicalError, match="no canonical form"):
         params_hash("delete", {"a": 2**60}, ("a",))
     assert is_token("conf_abc")
     assert not any(map(is_token, ["conf_ab", "conf_a/b", "xconf_abc", "conf_" + "a" * 65, None]))

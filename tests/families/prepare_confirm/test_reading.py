@@ -23,7 +23,7 @@ from pytest_mcp_approval.families.prepare_confirm.settings import (
 )
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
     Payload,
-    Reason,
+    TwoStepReason,
     confirm_name,
     meanings_of,
     read_payload,
@@ -119,15 +119,15 @@ def test_items_have_names(item, name):
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
-        ("Confirmation failed: Token has expired", Reason.EXPIRED),
-        ("Confirmation failed: Token has already been used", Reason.USED),
-        ("This token was used before", Reason.USED),
-        ("Replay detected", Reason.USED),
-        ("Invalid token signature", Reason.SIGNATURE),
-        ("The token was tampered with", Reason.SIGNATURE),
-        ("Invalid token: wrong action type", Reason.WRONG_ACTION),
-        ("action does not match", Reason.WRONG_ACTION),
-        ("confirmation_token is required", Reason.MALFORMED),
+        ("Confirmation failed: Token has expired", TwoStepReason.EXPIRED),
+        ("Confirmation failed: Token has already been used", TwoStepReason.USED),
+        ("This token was used before", TwoStepReason.USED),
+        ("Replay detected", TwoStepReason.USED),
+        ("Invalid token signature", TwoStepReason.SIGNATURE),
+        ("The token was tampered with", TwoStepReason.SIGNATURE),
+        ("Invalid token: wrong action type", TwoStepReason.WRONG_ACTION),
+        ("action does not match", TwoStepReason.WRONG_ACTION),
+        ("confirmation_token is required", TwoStepReason.MALFORMED),
     ],
 )
 def test_words_are_taken_by_their_meaning(message, reason):
@@ -135,12 +135,17 @@ def test_words_are_taken_by_their_meaning(message, reason):
 
 
 def test_words_of_one_reason_are_not_those_of_another():
-    apart = (Reason.EXPIRED, Reason.USED, Reason.SIGNATURE, Reason.WRONG_ACTION)
+    apart = (
+        TwoStepReason.EXPIRED,
+        TwoStepReason.USED,
+        TwoStepReason.SIGNATURE,
+        TwoStepReason.WRONG_ACTION,
+    )
     for message, reason in (
-        ("the token has expired: prepare again to get a new one", Reason.EXPIRED),
-        ("the token has already been used: prepare again to get a new one", Reason.USED),
-        ("the token's signature is not valid", Reason.SIGNATURE),
-        ("wrong action: the token is for close, not for delete", Reason.WRONG_ACTION),
+        ("the token has expired: prepare again to get a new one", TwoStepReason.EXPIRED),
+        ("the token has already been used: prepare again to get a new one", TwoStepReason.USED),
+        ("the token's signature is not valid", TwoStepReason.SIGNATURE),
+        ("wrong action: the token is for close, not for delete", TwoStepReason.WRONG_ACTION),
     ):
         assert meanings_of(message) & set(apart) == {reason}
     assert meanings_of("Bitte noch einmal") == frozenset()

@@ -11,7 +11,7 @@ from pytest_mcp_approval.families.execution_tokens.vocabulary import (
     ACTION_TYPE,
     ALLOWED_HOSTS,
     CONTENT_HASH,
-    Reason,
+    ExecutionReason,
 )
 from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
 from pytest_mcp_approval.reference_server.execution_tokens.gate import (
@@ -56,7 +56,7 @@ class ComparesLocalTime(Verifier):
         zone = datetime.timezone(datetime.timedelta(hours=2))
         wall = self.now().astimezone(zone).replace(tzinfo=None)
         if wall >= token.expiry().replace(tzinfo=None):
-            raise ExecutionRefusal(Reason.EXPIRED, "it has expired")
+            raise ExecutionRefusal(ExecutionReason.EXPIRED, "it has expired")
 
 
 @mutant(kills=EXPIRY, because=f"43200 s after it expired{TAKEN}|86[0-9]* s after it expired{TAKEN}")
@@ -66,7 +66,7 @@ class ComparesTheTimeOfTheDay(Verifier):
 
     def check_expiry(self, token: Token, _: Request) -> None:
         if self.now().timetz() >= token.expiry().timetz():
-            raise ExecutionRefusal(Reason.EXPIRED, "it has expired")
+            raise ExecutionRefusal(ExecutionReason.EXPIRED, "it has expired")
 
 
 class _LooseExpiry(Lenient):
@@ -89,7 +89,7 @@ class TakesNonsenseForNever(_LooseExpiry):
 
     def spend_nonce(self, token: Token, _: Request) -> None:
         if not self.nonces.spend(token.nonce, self.now(), self.now()):
-            raise ExecutionRefusal(Reason.REPLAYED, "nonce: it is spent")
+            raise ExecutionRefusal(ExecutionReason.REPLAYED, "nonce: it is spent")
 
 
 @mutant(kills=EXPIRY, because=f"a naive expires_at{TAKEN}")
@@ -105,11 +105,11 @@ class ReadsNaiveTimes(_LooseExpiry):
     def check_expiry(self, token: Token, _: Request) -> None:
         end = datetime.datetime.fromisoformat(token.expires_at)
         if self.now() >= (end if end.tzinfo else end.replace(tzinfo=datetime.UTC)):
-            raise ExecutionRefusal(Reason.EXPIRED, "it has expired")
+            raise ExecutionRefusal(ExecutionReason.EXPIRED, "it has expired")
 
     def spend_nonce(self, token: Token, _: Request) -> None:
         if not self.nonces.spend(token.nonce, self.now(), self.now()):
-            raise ExecutionRefusal(Reason.REPLAYED, "nonce: it is spent")
+            raise ExecutionRefusal(ExecutionReason.REPLAYED, "nonce: it is spent")
 
 
 # ---- nonces
@@ -255,7 +255,7 @@ class _Hosts(Verifier):
         if request.host is None:
             return
         if not any(self.fits(request.host, str(one)) for one in token.scope[ALLOWED_HOSTS]):
-            raise ExecutionRefusal(Reason.HOST, "host: got one that was not approved")
+            raise ExecutionRefusal(ExecutionReason.HOST, "host: got one that was not approved")
 
     def fits(self, url: str, allowed: str) -> bool:
         raise NotImplementedError

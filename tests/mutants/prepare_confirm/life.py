@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, Reason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate, instant
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import Draft, Operation
@@ -43,7 +43,7 @@ class ExpiresAMinuteEarly(ConfirmationGate):
 
     def check_unexpired(self, payload: Payload) -> None:
         if self.now() >= instant(payload.expires_at) - timedelta(minutes=1):
-            raise ConfirmationRefusal(Reason.EXPIRED, "the token has expired")
+            raise ConfirmationRefusal(TwoStepReason.EXPIRED, "the token has expired")
 
 
 @mutant(kills=EXPIRED, because="85800 s after the token expired[^§]*done")
@@ -53,7 +53,7 @@ class ComparesTheTimeOfDay(ConfirmationGate):
 
     def check_unexpired(self, payload: Payload) -> None:
         if self.now().timetz() >= instant(payload.expires_at).timetz():
-            raise ConfirmationRefusal(Reason.EXPIRED, "the token has expired")
+            raise ConfirmationRefusal(TwoStepReason.EXPIRED, "the token has expired")
 
 
 @mutant(kills=EXPIRED, because="as configured[^§]*in 300 s[^§]*in 600 s")
@@ -151,7 +151,7 @@ class ForgetsAfterAnHour(Renews):
     def spend(self, payload: Payload) -> None:
         self.clean_up()
         if not self.store.spend(payload.nonce, self.now() + timedelta(hours=1)):
-            raise ConfirmationRefusal(Reason.USED, "the token has already been used")
+            raise ConfirmationRefusal(TwoStepReason.USED, "the token has already been used")
 
 
 @mutant(kills=ONE_TIME, because="after a restart with the same key[^§]*done")
@@ -168,7 +168,7 @@ class ForgetsAtARestart(Renews):
 
     def spend(self, payload: Payload) -> None:
         if payload.nonce in self.used:
-            raise ConfirmationRefusal(Reason.USED, "the token has already been used")
+            raise ConfirmationRefusal(TwoStepReason.USED, "the token has already been used")
         self.used.add(payload.nonce)
 
 
@@ -183,7 +183,7 @@ class RemembersTheSpelling(Renews):
         self.check_action(operation, payload)
         self.check_unexpired(payload)
         if not self.store.spend(token, instant(payload.expires_at)):
-            raise ConfirmationRefusal(Reason.USED, "the token has already been used")
+            raise ConfirmationRefusal(TwoStepReason.USED, "the token has already been used")
         return payload
 
 
@@ -210,7 +210,7 @@ class CallsUsedExpired(ConfirmationGate):
         try:
             super().spend(payload)
         except ConfirmationRefusal:
-            raise ConfirmationRefusal(Reason.EXPIRED, "the token has expired") from None
+            raise ConfirmationRefusal(TwoStepReason.EXPIRED, "the token has expired") from None
 
 
 # ---- concurrent
@@ -223,7 +223,7 @@ class LooksThenMarks(Renews):
 
     def spend(self, payload: Payload) -> None:
         if self.store.is_spent(payload.nonce):
-            raise ConfirmationRefusal(Reason.USED, "the token has already been used")
+            raise ConfirmationRefusal(TwoStepReason.USED, "the token has already been used")
         time.sleep(0.02)
         self.store.spend(payload.nonce, instant(payload.expires_at))
 
@@ -241,7 +241,7 @@ class BurnsOnAForgery(ConfirmationGate):
         try:
             return super().verify(operation, given)
         except ConfirmationRefusal as refusal:
-            if refusal.reason is Reason.SIGNATURE:
+            if refusal.reason is TwoStepReason.SIGNATURE:
                 payload = self.mint.read(self.mint.split(given)[0])
                 self.store.spend(payload.nonce, instant(payload.expires_at))
             raise

@@ -12,7 +12,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, Reason, read_payload
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
+    Payload,
+    TwoStepReason,
+    read_payload,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate, instant
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import Operation, Outcome
@@ -53,7 +57,7 @@ class ComparesEightCharacters(Mint):
 
     def check_signature(self, payload: str, signature: str) -> None:
         if signature[:8] != self.sign(payload)[:8]:
-            raise ConfirmationRefusal(Reason.SIGNATURE, "the signature is not valid")
+            raise ConfirmationRefusal(TwoStepReason.SIGNATURE, "the signature is not valid")
 
 
 @mutant(kills=SIGNATURE, because="with an empty signature[^§]*done|without a signature[^§]*done")
@@ -113,7 +117,7 @@ class LocksTheTokenOut(ConfirmationGate):
         try:
             return super().verify(operation, given)
         except ConfirmationRefusal as refusal:
-            if refusal.reason is Reason.SIGNATURE:
+            if refusal.reason is TwoStepReason.SIGNATURE:
                 try:
                     payload = read_payload(given.rpartition("|")[0])
                 except ValueError:
@@ -134,7 +138,7 @@ class ReadsBeforeItVerifies(ConfirmationGate):
         except ValueError:
             claimed = None
         if claimed is not None and abs(claimed.expires_at - self.now().timestamp()) > 900:
-            raise ConfirmationRefusal(Reason.EXPIRED, "the token has expired")
+            raise ConfirmationRefusal(TwoStepReason.EXPIRED, "the token has expired")
         return super().verify(operation, given)
 
 
@@ -254,7 +258,7 @@ class WrapsThePayload(Mint):
         try:
             return base64.b64decode(wrapped, validate=True).decode(), signature
         except ValueError:
-            raise ConfirmationRefusal(Reason.SIGNATURE, "malformed, no signature") from None
+            raise ConfirmationRefusal(TwoStepReason.SIGNATURE, "malformed, no signature") from None
 
 
 # ---- secret-key

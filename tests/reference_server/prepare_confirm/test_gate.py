@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason, meanings_of
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason, meanings_of
 from pytest_mcp_approval.reference_server.server.answers import InvalidParamsError
 
 TWO = ["proj-1", "proj-2"]
@@ -44,7 +44,7 @@ def test_what_was_shown_is_done_once(desk):
         "project_ids": TWO,
         "message": "Closed 2 project(s)",
     }
-    assert refused(desk.confirm("close_projects", token), Reason.USED)
+    assert refused(desk.confirm("close_projects", token), TwoStepReason.USED)
     assert desk.done() == TWO
     assert {one.status for one in desk.state.projects(TWO).values()} == {"closed"}
 
@@ -139,7 +139,7 @@ def test_a_token_serves_until_it_expires(desk):
     desk.clock.advance(299.999)
     assert desk.confirm("close_projects", early)["success"] is True
     desk.clock.advance(0.001)
-    assert refused(desk.confirm("close_projects", late), Reason.EXPIRED)
+    assert refused(desk.confirm("close_projects", late), TwoStepReason.EXPIRED)
 
 
 def test_lifetimes_can_differ_by_operation(desk_with):
@@ -150,13 +150,13 @@ def test_lifetimes_can_differ_by_operation(desk_with):
 
 def test_another_tool_refuses_a_token_and_leaves_it(desk):
     token = token_of(desk.prepare("close_projects", project_ids=TWO))
-    assert refused(desk.confirm("delete_projects", token), Reason.WRONG_ACTION)
+    assert refused(desk.confirm("delete_projects", token), TwoStepReason.WRONG_ACTION)
     assert desk.confirm("close_projects", token)["success"] is True
 
 
 @pytest.mark.parametrize("given", [None, "", 0, 5, [], ["a"], {}, True])
 def test_what_is_no_token_is_told(desk, given):
-    assert refused(desk.confirm("close_projects", given), Reason.MALFORMED)
+    assert refused(desk.confirm("close_projects", given), TwoStepReason.MALFORMED)
 
 
 def test_a_long_lived_token_is_never_forgotten_while_it_lives(desk_with):
@@ -166,7 +166,7 @@ def test_a_long_lived_token_is_never_forgotten_while_it_lives(desk_with):
     desk.clock.advance(datetime.timedelta(minutes=179))
     desk.prepare("delete_user", username="john.doe")
     assert desk.state.spent_count() == 1
-    assert refused(desk.confirm("close_projects", token), Reason.USED)
+    assert refused(desk.confirm("close_projects", token), TwoStepReason.USED)
     desk.clock.advance(datetime.timedelta(minutes=2))
     desk.prepare("delete_user", username="john.doe")
     assert desk.state.spent_count() == 0
@@ -176,7 +176,7 @@ def test_what_is_older_than_the_memory_of_used_tokens_is_refused(desk_with):
     desk = desk_with(secret_key="a key that outlives the memory")
     token = token_of(desk.prepare("close_projects", project_ids=TWO))
     desk.state.reset_at(desk.clock.now() + datetime.timedelta(seconds=1))
-    assert refused(desk.confirm("close_projects", token), Reason.USED)
+    assert refused(desk.confirm("close_projects", token), TwoStepReason.USED)
     assert desk.done() == []
 
 
@@ -190,7 +190,7 @@ def test_a_failing_back_end_is_told(desk_with):
     assert answer["success"] is False
     assert answer["closed_count"] == 0
     assert "the back end is not there" in answer["message"]
-    assert refused(desk.confirm("close_projects", token), Reason.USED)
+    assert refused(desk.confirm("close_projects", token), TwoStepReason.USED)
     assert desk.done() == []
 
 

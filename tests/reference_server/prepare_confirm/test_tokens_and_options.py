@@ -7,7 +7,7 @@ import hashlib
 
 import pytest
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Reason, split_token
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason, split_token
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
 from pytest_mcp_approval.reference_server.prepare_confirm.settings import read_options
 from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint, fingerprint
@@ -37,7 +37,7 @@ def test_no_character_can_be_changed():
         changed = f"{token[:place]}{chr(ord(character) ^ 1)}{token[place + 1 :]}"
         with pytest.raises(ConfirmationRefusal) as refused:
             mint.open(changed)
-        assert refused.value.reason is Reason.SIGNATURE
+        assert refused.value.reason is TwoStepReason.SIGNATURE
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_is_signed_but_no_payload_is_malformed():
     for text in ("[]", "nonsense", '{"action":"x"}'):
         with pytest.raises(ConfirmationRefusal) as refused:
             mint.open(f"{text}|{mint.sign(text)}")
-        assert refused.value.reason is Reason.MALFORMED
+        assert refused.value.reason is TwoStepReason.MALFORMED
 
 
 def test_a_given_key_is_the_same_everywhere_and_a_random_one_nowhere():

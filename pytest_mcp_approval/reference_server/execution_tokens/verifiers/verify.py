@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pytest_mcp_approval.families.execution_tokens.vocabulary import Reason
+from pytest_mcp_approval.families.execution_tokens.vocabulary import ExecutionReason
 from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, Verifier
 from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
 from pytest_mcp_approval.reference_server.execution_tokens.settings import SecretError, read_secret
@@ -77,7 +77,7 @@ def _json(text: bytes) -> Any:
     try:
         return read_json(text)
     except JsonError as error:
-        raise ExecutionRefusal(Reason.MALFORMED, f"token: {error}") from None
+        raise ExecutionRefusal(ExecutionReason.MALFORMED, f"token: {error}") from None
 
 
 def _say(code: int, **members: Any) -> int:
