@@ -6,7 +6,7 @@ import pytest
 
 from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.base.driver import DriverError
-from pytest_mcp_approval.families.base.probes import entries, look
+from pytest_mcp_approval.families.base.probes import entries, read_probe
 from pytest_mcp_approval.target import Target, open_target
 from tests.wire.hostile import HostileServer, drips, http, says
 
@@ -25,7 +25,7 @@ def test_the_header_goes_to_the_one_who_was_named(target: Target) -> None:
         moved = http(b"", "302 Found", extra=f"Location: {other.url}\r\n")
         with HostileServer(says(moved)) as server:
             with pytest.raises(DriverError, match=r"redirected to .*, which is another origin"):
-                look(target, server.url)
+                read_probe(target, server.url)
             assert b"X-Token: secret" in server.requests[0]
         assert other.requests == []
 
@@ -39,7 +39,7 @@ def test_the_header_goes_to_the_one_who_was_named(target: Target) -> None:
 )
 def test_a_log_that_does_not_end_is_left(target: Target, piece: bytes, words: str) -> None:
     with HostileServer(drips(piece, piece)) as server, pytest.raises(DriverError, match=words):
-        look(target, server.url)
+        read_probe(target, server.url)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_log_that_does_not_end_is_left(target: Target, piece: bytes, words: st
 def test_a_status_is_told(target: Target, status: str, words: str) -> None:
     with HostileServer(says(http(b"", status))) as server:
         with pytest.raises(DriverError, match=words) as caught:
-            look(target, server.url)
+            read_probe(target, server.url)
         assert str(caught.value).startswith(f"{server.url}: ")
 
 
@@ -57,6 +57,6 @@ def test_what_is_no_json_is_text(target: Target) -> None:
     """Also where it is JSON too deep to be walked through."""
     for body in (b"one line", b"[" * 900 + b"]" * 900, b"[" * 100_000):
         with HostileServer(says(http(body))) as server:
-            assert look(target, server.url) == body.decode()
+            assert read_probe(target, server.url) == body.decode()
             with pytest.raises(DriverError, match="expected a list"):
                 entries(target, server.url)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...clock import ClockControl, ClockError
+from ...config.settings import SettingsError
 from ...support.text import neutralise
+from ...wire import ListingError
 from .driver import DriverError
 
 _INDENT = " " * 14
@@ -34,6 +36,37 @@ class NotOffered(PreflightError):  # noqa: N818  # no error, unless the family w
     def __init__(self, what: str, *advice: str) -> None:
         super().__init__(what, *advice)
         self.what = what
+
+
+@contextlib.contextmanager
+def in_one_line() -> Iterator[None]:
+    """A table that is wrong, and tools that cannot be listed: nothing can be judged."""
+    try:
+        yield
+    except SettingsError as error:
+        raise PreflightError(str(error)) from None
+    except ListingError as error:
+        raise PreflightError(f"the tools cannot be listed: {error}") from None
+
+
+def check_named(family: str, missing: Sequence[str], listed: Sequence[str]) -> None:
+    """Tools that the user's table names are tools that the server lists."""
+    if missing:
+        raise PreflightError(
+            f"[{family}] names tools that the server does not list: {few(missing, 6, 60)}",
+            f"It lists {few(listed, 12)}",
+        )
+
+
+def few(names: Sequence[str], most: int, longest: int = 40) -> str:
+    """The first of some names of a stranger's."""
+    return ", ".join(neutralise(name, longest) for name in names[:most])
+
+
+def listed_shortly(texts: Sequence[str], most: int) -> str:
+    """The first of some texts that are safe to print, and how many more there are."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
 
 
 @dataclass

@@ -22,7 +22,7 @@ _LIMIT = 32 * 1024 * 1024
 FORMS = "a URL, tool:NAME, file:PATH or stderr"
 
 
-def is_look(value: Any) -> bool:
+def is_probe(value: Any) -> bool:
     return isinstance(value, str) and (
         value == "stderr"
         or value.startswith(("http://", "https://"))
@@ -30,7 +30,7 @@ def is_look(value: Any) -> bool:
     )
 
 
-def look(target: Target, place: str) -> Any:
+def read_probe(target: Target, place: str) -> Any:
     """What stands there: JSON where it is JSON (an object on each line is fine too), or text."""
     if place.startswith("tool:"):
         return call_tool(target, place.removeprefix("tool:"))
@@ -56,7 +56,7 @@ def look(target: Target, place: str) -> Any:
 
 def entries(target: Target, place: str) -> list[Any]:
     """A list that stands there; an object around one list is looked into."""
-    value = look(target, place)
+    value = read_probe(target, place)
     if isinstance(value, dict) and len(value) == 1:
         value = next(iter(value.values()))
     if not isinstance(value, list):
@@ -66,7 +66,7 @@ def entries(target: Target, place: str) -> list[Any]:
 
 def text(target: Target, place: str) -> str:
     """Whatever stands there, as text to be searched."""
-    value = look(target, place)
+    value = read_probe(target, place)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -84,14 +84,14 @@ class ConfirmationBinding:
     # ---- beyond the wire
 
     def audit_entries(self) -> list[Any]:
-        return places.entries(self.target, self.table.looks["audit"])
+        return places.entries(self.target, self.table.probes["audit"])
 
     def log_text(self) -> str:
-        return places.text(self.target, self.table.looks["log"])
+        return places.text(self.target, self.table.probes["log"])
 
     def store_text(self) -> str:
         """What the store holds, as text in which a token is found or not."""
-        return places.text(self.target, self.table.looks["store"])
+        return places.text(self.target, self.table.probes["store"])
 
     def plant(self, operation: str, params: Mapping[str, Any]) -> str:
         """Put a record without expiry into the store, for this call; gives its token."""
@@ -128,8 +128,8 @@ class ConfirmationBinding:
         settings = self.target.settings
         written = value if isinstance(value, str) else json.dumps(value)
         named = text.replace("{value}", written)
-        looks = {n: place.replace("{value}", written) for n, place in self.table.looks.items()}
-        table = {**settings.family_settings.get(FAMILY, {}), **looks}
+        probes = {n: place.replace("{value}", written) for n, place in self.table.probes.items()}
+        table = {**settings.family_settings.get(FAMILY, {}), **probes}
         try:
             return open_target(
                 named,

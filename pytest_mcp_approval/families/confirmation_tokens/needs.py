@@ -21,15 +21,15 @@ CHECKS: dict[str, Check] = {
         '"stdio:<command with {value}>"',
     ),
     "audit": _told(
-        lambda binding: "audit" in binding.table.looks,
+        lambda binding: "audit" in binding.table.probes,
         f"to see the audit log: [{FAMILY}] audit = {FORMS}",
     ),
     "log": _told(
-        lambda binding: "log" in binding.table.looks,
+        lambda binding: "log" in binding.table.probes,
         f"to see the log: [{FAMILY}] log = {FORMS}",
     ),
     "store": _told(
-        lambda binding: "store" in binding.table.looks,
+        lambda binding: "store" in binding.table.probes,
         f"to see the store: [{FAMILY}] store = {FORMS}",
     ),
     "introspection": _told(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ...config.settings import FILE, SettingsError
+from ...config.settings import FILE
 from ...support.text import neutralise
 from ...target import Target
-from ...wire import ListingError
 from ..base.driver import DriverError, table_of
-from ..base.preflight import NotOffered, Preflight, PreflightError
+from ..base.preflight import NotOffered, Preflight, PreflightError, few, in_one_line, listed_shortly
 from .driver import ConfirmationTokens
 from .settings import FAMILY, Table
 
@@ -19,17 +18,16 @@ def look(target: Target, found: Preflight) -> None:
             f"no operation that needs confirmation is named: [{FAMILY}] operations in {FILE}",
             "The suite runs nothing that you did not name (docs/confirmation-tokens.md).",
         )
-    try:
+    with in_one_line():
         driver = ConfirmationTokens(target)
-    except SettingsError as error:
-        raise PreflightError(neutralise(str(error), 300)) from None
     table = driver.binding.table
     usual = [one for one in table.operations if one.usual]
     if not usual:
         raise PreflightError(
             f"[{FAMILY}] operations: got none that is gated, expected one of danger 2 to 4"
         )
-    _find_tool(target, table)
+    if not table.hook and table.operation_at != "name":
+        _find_tool(driver, table.tool)
     try:
         issued = driver.issue(usual[0].name, usual[0].params)
     except DriverError as error:
@@ -38,9 +36,8 @@ def look(target: Target, found: Preflight) -> None:
             f"Where does your server put it? Say so in [{FAMILY}] fields, codes and answer "
             "(docs/confirmation-tokens.md).",
         ) from None
-    shown = ", ".join(f"{neutralise(one.name, 30)} ({one.danger.word})" for one in usual[:6])
-    more = f" and {len(usual) - 6} more" if len(usual) > 6 else ""
-    found.say("confirmed", shown + more)
+    shown = [f"{neutralise(one.name, 30)} ({one.danger.word})" for one in usual]
+    found.say("confirmed", listed_shortly(shown, 6))
     if issued.expiry is not None:
         found.check_clock(
             target.clock, lambda: driver.issue(usual[0].name, usual[0].params).expires_at
@@ -48,17 +45,13 @@ def look(target: Target, found: Preflight) -> None:
     _say_rest(table, found)
 
 
-def _find_tool(target: Target, table: Table) -> None:
-    if table.hook or table.operation_at == "name":
-        return
-    try:
-        listed = {str(tool.get("name")) for tool in target.session().list_tools()}
-    except ListingError as error:
-        raise PreflightError(f"the tools cannot be listed: {error}") from None
-    if table.tool not in listed:
-        names = ", ".join(sorted(neutralise(name, 40) for name in listed)[:12]) or "none"
+def _find_tool(driver: ConfirmationTokens, tool: str) -> None:
+    with in_one_line():
+        listed = sorted(driver.listing())
+    if tool not in listed:
+        names = few(listed, 12) or "none"
         raise PreflightError(
-            f"[{FAMILY}] tool: got {table.tool!r}, expected one that the server lists: {names}"
+            f"[{FAMILY}] tool: got {tool!r}, expected one that the server lists: {names}"
         )
 
 
@@ -70,7 +63,7 @@ def _say_rest(table: Table, found: Preflight) -> None:
     ]
     if renamed:
         found.say("codes", neutralise(", ".join(renamed), 160))
-    lacking = [name for name in ("audit", "log", "store") if name not in table.looks]
+    lacking = [name for name in ("audit", "log", "store") if name not in table.probes]
     lacking += [] if table.introspection else ["introspection"]
     if lacking:
         found.say("not shown", f"{', '.join(lacking)}: see [{FAMILY}]")

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from ...config.reader import Place, SettingsError, Sources, read, setting
-from ..base.probes import FORMS, is_look
+from ..base.probes import FORMS, is_probe
 from . import vocabulary as words
 from .outcome import SHAPES, TIMES
 from .vocabulary import Danger, TokenCode
@@ -71,7 +71,7 @@ LOOKS = ("audit", "log", "store")
 
 
 def _look(value: Any) -> str:
-    if not is_look(value):
+    if not is_probe(value):
         raise ValueError(f"expected {FORMS}")
     return str(value)
 
@@ -160,7 +160,7 @@ class Table:
     burst: int = setting(500, least=0, most=100_000)
 
     @cached_property
-    def looks(self) -> dict[str, str]:
+    def probes(self) -> dict[str, str]:
         """Where more is to be seen, as far as the user says."""
         return {name: place for name in LOOKS if (place := getattr(self, name))}
 

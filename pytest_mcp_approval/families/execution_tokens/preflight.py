@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import datetime
 
-from ...config.settings import SettingsError
 from ...support.text import neutralise
 from ...target import EffectsError, Target, TargetError
-from ...wire import ListingError
 from ..base.driver import DriverError
-from ..base.preflight import NotOffered, Preflight, PreflightError
+from ..base.preflight import NotOffered, Preflight, PreflightError, few, in_one_line
 from .command_verifier import CommandVerifier
 from .driver import ExecutionTokens
 from .mcp_verifier import McpVerifier
@@ -27,10 +25,8 @@ _HOUR = datetime.timedelta(hours=1)
 
 def look(target: Target, found: Preflight) -> None:
     """Execute once on an honest token, and say what there is to judge."""
-    try:
+    with in_one_line():
         driver = ExecutionTokens(target)
-    except SettingsError as error:
-        raise PreflightError(str(error)) from None
     if isinstance(driver.verifier, McpVerifier):
         _find_tool(driver, driver.verifier)
     try:
@@ -40,16 +36,14 @@ def look(target: Target, found: Preflight) -> None:
 
 
 def _find_tool(driver: ExecutionTokens, verifier: McpVerifier) -> None:
-    try:
+    with in_one_line():
         listed = verifier.listed()
-    except ListingError as error:
-        raise PreflightError(f"the tools cannot be listed: {error}") from None
     tool = driver.table.tool
     if tool in listed:
         return
     named = driver.target.settings.family_settings.get(FAMILY, {})
     if "tool" in named:
-        shown = ", ".join(neutralise(name, 40) for name in listed[:12]) or "none"
+        shown = few(listed, 12) or "none"
         raise PreflightError(
             f"[{FAMILY}] tool: got {neutralise(tool, 60)!r}, expected one that the server lists: "
             f"{shown}"

@@ -23,7 +23,7 @@ from ...wire import Reply, StdioTransport, race
 from ..base.driver import Driver, DriverError, table_of
 from ..base.form_client import FormClientError
 from ..base.people import form_client_for
-from ..base.probes import look
+from ..base.probes import read_probe
 from .binding import binding_of
 from .callers import AS_NAMED, Connection, connect
 from .outcome import GatewayOutcome
@@ -185,7 +185,7 @@ class GatewayConsent(Driver):
 
     def _look(self, named: str) -> Any:
         if named.startswith(_TOOL):
-            found = look(self.target, named)
+            found = read_probe(self.target, named)
             if isinstance(found, str):
                 raise DriverError(f"{named}: no JSON: {neutralise(found, 80)}")
             return found

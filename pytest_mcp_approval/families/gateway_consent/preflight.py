@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import secrets
 
-from ...config.settings import PREFIX, SettingsError
+from ...config.settings import PREFIX
 from ...support.text import neutralise
 from ...target import EffectsError, Target
-from ...wire import ListingError, WireError
+from ...wire import WireError
 from ..base.driver import DriverError
-from ..base.preflight import NotOffered, Preflight, PreflightError
+from ..base.preflight import (
+    NotOffered,
+    Preflight,
+    check_named,
+    in_one_line,
+    listed_shortly,
+)
 from .driver import GatewayConsent
 from .outcome import hint_of_codes
 from .settings import SafeTool, missing_tools
@@ -22,22 +28,12 @@ from .vocabulary import FAMILY, Kind
 
 def look(target: Target, found: Preflight) -> None:
     """Say what there is to judge."""
-    try:
+    with in_one_line():
         driver = GatewayConsent(target)
         listed = list(driver.listing())
         tools = driver.tools()
-    except SettingsError as error:
-        raise PreflightError(str(error)) from None
-    except ListingError as error:
-        raise PreflightError(f"the tools cannot be listed: {error}") from None
-    given = target.settings.family_settings.get(FAMILY, {})
-    missing = missing_tools(driver.table, listed)
-    if missing and "tools" in given:
-        raise PreflightError(
-            f"[{FAMILY}] names tools that the server does not list: "
-            f"{', '.join(neutralise(one, 60) for one in missing[:6])}",
-            f"It lists {', '.join(neutralise(one, 40) for one in listed[:12])}",
-        )
+    if "tools" in target.settings.family_settings.get(FAMILY, {}):
+        check_named(FAMILY, missing_tools(driver.table, listed), listed)
     if not tools:
         raise NotOffered(
             "no tool of an app behind a gateway is named",
@@ -80,9 +76,8 @@ def _person(driver: GatewayConsent) -> str:
 
 
 def _say_tools(tools: list[SafeTool], found: Preflight) -> None:
-    shown = [f"{neutralise(tool.name, 50)} ({tool.kind or 'of what kind?'})" for tool in tools[:6]]
-    more = f" and {len(tools) - 6} more" if len(tools) > 6 else ""
-    found.say("tools", ", ".join(shown) + more)
+    shown = [f"{neutralise(tool.name, 50)} ({tool.kind or 'of what kind?'})" for tool in tools]
+    found.say("tools", listed_shortly(shown, 6))
     absent = [kind.value for kind in Kind if not any(tool.kind is kind for tool in tools)]
     if absent:
         found.missing.append(f"a tool of a {', '.join(absent)} app")

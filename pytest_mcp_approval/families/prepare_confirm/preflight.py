@@ -6,12 +6,17 @@ looked at. Whether an honest confirmation works is `health`'s to find out.
 
 from __future__ import annotations
 
-from ...config.settings import PREFIX, SettingsError
+from ...config.settings import PREFIX
 from ...support.text import neutralise
 from ...target import EffectsError, Target
-from ...wire import ListingError
 from ..base.driver import DriverError
-from ..base.preflight import NotOffered, Preflight, PreflightError
+from ..base.preflight import (
+    NotOffered,
+    Preflight,
+    check_named,
+    in_one_line,
+    listed_shortly,
+)
 from .driver import PrepareConfirm
 from .settings import Pair, missing_tools
 from .vocabulary import CONFIRM, FAMILY, PREPARE
@@ -19,22 +24,12 @@ from .vocabulary import CONFIRM, FAMILY, PREPARE
 
 def look(target: Target, found: Preflight) -> None:
     """Prepare once, and say what there is to check."""
-    try:
+    with in_one_line():
         driver = PrepareConfirm(target)
         listed = driver.listed()
         pairs = driver.pairs()
-    except SettingsError as error:
-        raise PreflightError(str(error)) from None
-    except ListingError as error:
-        raise PreflightError(f"the tools cannot be listed: {error}") from None
-    given = target.settings.family_settings.get(FAMILY, {})
-    missing = missing_tools(driver.table, listed)
-    if missing and given.get("pairs"):
-        raise PreflightError(
-            f"[{FAMILY}] names tools that the server does not list: "
-            f"{', '.join(neutralise(one, 60) for one in missing[:6])}",
-            f"It lists {', '.join(neutralise(one, 40) for one in listed[:12])}",
-        )
+    if target.settings.family_settings.get(FAMILY, {}).get("pairs"):
+        check_named(FAMILY, missing_tools(driver.table, listed), listed)
     if not pairs:
         raise NotOffered(
             f"this server has no two-step tools: it lists no {PREPARE}x with a {CONFIRM}x",
@@ -53,10 +48,9 @@ def _say_pairs(pairs: list[Pair], found: Preflight) -> None:
     shown = [
         f"{neutralise(pair.name, 40)} ({kinds[pair.reversible]}"
         f"{'' if pair.arguments is not None else ', never run'})"
-        for pair in pairs[:8]
+        for pair in pairs
     ]
-    more = f" and {len(pairs) - 8} more" if len(pairs) > 8 else ""
-    found.say("pairs", ", ".join(shown) + more)
+    found.say("pairs", listed_shortly(shown, 8))
 
 
 def _preview(driver: PrepareConfirm, pair: Pair, found: Preflight) -> None:

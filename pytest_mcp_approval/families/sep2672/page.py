@@ -332,7 +332,7 @@ class PageDriver:
 def _script(name: str) -> str:
     """One of the functions that look at a page, in JavaScript."""
     folder = Path(__file__).parent
-    text = (folder / "page_looks.js").read_text(encoding="utf-8")
+    text = (folder / "page_scripts.js").read_text(encoding="utf-8")
     return text.split(f"// ---- {name}\n", 1)[1].split("// ---- ", 1)[0].strip()
 
 

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from ...config.settings import PREFIX, SettingsError
+from ...config.settings import PREFIX
 from ...support.text import neutralise
 from ...target import Target
-from ...wire import ListingError
 from ..base.driver import DriverError
 from ..base.outcome import data_of
-from ..base.preflight import NotOffered, Preflight, PreflightError
+from ..base.preflight import NotOffered, Preflight, PreflightError, in_one_line, listed_shortly
 from . import vocabulary as words
 from .driver import Approval, ListedTool, Passkey
 
 
 def look(target: Target, found: Preflight) -> None:
     """Enrol and approve once, and say what there is to judge."""
-    try:
+    with in_one_line():
         approval = Approval(target)
-    except SettingsError as error:
-        raise PreflightError(str(error)) from None
     extensions = target.session().capabilities.get("extensions")
     declared = isinstance(extensions, dict) and words.CAPABILITY_KEY in extensions
-    try:
+    with in_one_line():
         tools = approval.tools()
-    except ListingError as error:
-        raise PreflightError(f"the tools cannot be listed: {error}") from None
     gated = [tool for tool in tools if words.META_KEY in (tool.listing.get("_meta") or {})]
     if not gated and not declared:
         raise NotOffered(
@@ -45,7 +40,7 @@ def look(target: Target, found: Preflight) -> None:
 
 def _say_gated(gated: list[ListedTool], found: Preflight) -> list[ListedTool]:
     shown = []
-    for tool in gated[:8]:
+    for tool in gated:
         kind = "?"
         if tool.annotation is not None:
             kind = str(tool.annotation.authenticator_class)
@@ -53,8 +48,7 @@ def _say_gated(gated: list[ListedTool], found: Preflight) -> list[ListedTool]:
                 kind += " by default"
         held_back = "" if tool.arguments is not None else ", never run"
         shown.append(f"{neutralise(tool.name, 40)} ({kind}{held_back})")
-    more = f" and {len(gated) - 8} more" if len(gated) > 8 else ""
-    found.say("gated", ", ".join(shown) + more if shown else "none listed")
+    found.say("gated", listed_shortly(shown, 8) or "none listed")
     return [tool for tool in gated if tool.gated and tool.arguments is not None]
 
 
