@@ -11,7 +11,6 @@ from __future__ import annotations
 import datetime
 import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
@@ -20,7 +19,6 @@ from pathlib import Path
 from ..support.guard import TemporaryFolder
 from .base import ClockError, StoppedClock
 from .files import replace_file
-from .sleeping import repairing_object
 
 VARIABLE = "MCP_APPROVAL_LIBFAKETIME"
 """The environment variable that names the library, where the suite does not find it."""
@@ -35,8 +33,8 @@ _NAMES = (
 _PRELOAD = "DYLD_INSERT_LIBRARIES" if _MAC else "LD_PRELOAD"
 _PREFIXES = ("/usr", "/usr/local", "/opt/homebrew", "/opt/local")
 _REAL_TIME = "+0"
-_tried: dict[tuple[Path, bool], bool] = {}
-"""By library and whether it was repaired: can a program sleep? Tried once in a process."""
+_REPAIR = Path(__file__).parent / "faketime_repair"
+"""For programs in Python: older versions of the library break their `time.sleep`."""
 
 
 def find_library() -> Path | None:
@@ -92,48 +90,11 @@ class FaketimeClock(StoppedClock):
         self._holder = TemporaryFolder("clock")
         self._file = Path(self._holder.name) / "time"
         self._tell(None)
-        self._preloaded = [str(library)]
-        self._repair_sleeping()
-
-    def _repair_sleeping(self) -> None:
-        """Put what repairs it before the library, if that is needed and helps."""
-        if self._sleeps():
-            return
-        repairing = repairing_object()
-        if repairing is None:
-            return
-        path = Path(self._holder.name) / "sleeping.so"
-        path.write_bytes(repairing)
-        self._preloaded.insert(0, str(path))
-        if not self._sleeps():
-            del self._preloaded[0]
-
-    def _sleeps(self) -> bool:
-        """Whether a program can sleep under what is preloaded."""
-        case = (self.library, len(self._preloaded) > 1)
-        if case not in _tried:
-            _tried[case] = self._try_to_sleep()
-        return _tried[case]
-
-    def _try_to_sleep(self) -> bool:
-        command = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(0.001)"]
-        try:
-            tried = subprocess.run(
-                command,
-                env={**os.environ, **self.environment(os.environ)},
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=30,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return False
-        return tried.returncode == 0
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
-        others = inherited.get(_PRELOAD)
         variables = {
-            _PRELOAD: ":".join([*self._preloaded, *([others] if others else [])]),
+            _PRELOAD: _before(str(self.library), inherited.get(_PRELOAD), ":"),
+            "PYTHONPATH": _before(str(_REPAIR), inherited.get("PYTHONPATH"), os.pathsep),
             "FAKETIME_TIMESTAMP_FILE": str(self._file),
             # Seconds since 1970: any other form is read in the time zone of the process.
             "FAKETIME_FMT": "%s",
@@ -159,6 +120,10 @@ class FaketimeClock(StoppedClock):
             replace_file(self._file, _REAL_TIME if instant is None else _written(instant))
         except OSError as error:
             raise ClockError(f"faketime: {self._file}: {error.strerror}") from None
+
+
+def _before(first: str, others: str | None, separator: str) -> str:
+    return separator.join([first, others] if others else [first])
 
 
 def _written(instant: datetime.datetime) -> str:

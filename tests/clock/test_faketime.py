@@ -13,8 +13,9 @@ import pytest
 
 from pytest_mcp_approval.clock import ClockError, FaketimeClock, choose_clock, find_library
 from pytest_mcp_approval.clock import faketime as faketime_module
-from pytest_mcp_approval.clock.sleeping import repairing_object
+from pytest_mcp_approval.wire import Deadline, Outgoing, StdioTransport, request_bytes
 from tests.clock.asking import HAS_FAKETIME, NEEDS_FAKETIME, NODE, Child, nanoseconds
+from tests.wire.hostile import program
 
 pytestmark = pytest.mark.skipif(not HAS_FAKETIME, reason=NEEDS_FAKETIME)
 MILLISECOND = datetime.timedelta(milliseconds=1)
@@ -120,12 +121,34 @@ def test_a_program_can_sleep_while_its_time_stands_still(clock):
     assert (done.returncode, done.stdout, done.stderr) == (0, "waited\n", "")
 
 
-def test_what_repairs_sleeping_is_a_shared_object_of_one_page_and_a_little():
-    made = repairing_object()
-    if made is None:
-        pytest.skip("not for this kind of machine")
-    assert made.startswith(b"\x7fELF\x02\x01\x01")
-    assert b"\0clock_nanosleep\0" in made
+def test_a_server_that_sleeps_before_it_answers_answers(clock):
+    clock.move_to(INSTANTS[0])
+    text = "request = read(); time.sleep(0.01); answer(request, time.time()); wait()"
+    # As programs are started: one that is told to leave PYTHONPATH alone is not repaired.
+    command = [word for word in program(text) if word not in ("-S", "-E")]
+    with StdioTransport(command, clock.environment(os.environ)) as transport:
+        transport.start(Deadline(10))
+        asked = Outgoing(request_bytes(1, "ping"), 1, "ping")
+        reply = transport.exchange(asked, Deadline(20))
+    assert reply.result == pytest.approx(INSTANTS[0].timestamp(), abs=1e-3), reply.describe()
+
+
+def test_what_python_imports_at_its_start_still_is(clock, tmp_path):
+    """The repair is such a file itself, and hides no other of its name."""
+    (tmp_path / "sitecustomize.py").write_text("import builtins; builtins.theirs = 7")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    environment.update(clock.environment(environment))
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; print(theirs, sys.path)"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.startswith("7 "), done.stderr
+    assert str(tmp_path) in done.stdout
+    assert "faketime_repair" not in done.stdout
 
 
 def test_two_servers_under_two_clocks_have_two_times(clock, child):
