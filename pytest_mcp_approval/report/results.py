@@ -203,8 +203,5 @@ class Results:
         """What a rule's scenarios make of it; None if none ran."""
         return verdict_over(one for one in self.scenarios if rule in one.rules)
 
-    def notes_of(self, rule: str) -> list[str]:
-        return notes_over(one for one in self.scenarios if rule in one.rules)
-
     def of(self, rule: str, verdict: Verdict) -> list[ScenarioResult]:
         return [one for one in self.scenarios if rule in one.rules and one.verdict is verdict]

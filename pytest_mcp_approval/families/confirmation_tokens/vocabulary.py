@@ -26,7 +26,6 @@ TOKEN = re.compile(r"(?:conf|quota_continue)_[A-Za-z0-9_-]{1,64}")
 """Section 2.2; the whole token is of 8 to 80 characters besides."""
 SHORTEST, LONGEST = 8, 80
 
-MINIMUM_ENTROPY_BITS = 128
 MINIMUM_HASH_BITS = 256
 
 INTROSPECT = "introspect"

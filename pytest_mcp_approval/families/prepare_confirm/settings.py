@@ -122,14 +122,6 @@ class Table:
         own = {name: getattr(self, name) for name in members}
         return [f"{own[name]} for {usual}" for name, usual in members.items() if own[name] != usual]
 
-    @property
-    def knows_expiry(self) -> bool:
-        return bool(self.expiry_setting or self.expiry_environment)
-
-    @property
-    def knows_key(self) -> bool:
-        return bool(self.key_setting or self.key_environment)
-
     def named_pairs(self) -> dict[str, Pair]:
         """Those of the table, whose tools are called as in the document if nobody says more."""
         return {
