@@ -33,7 +33,7 @@ class Key(ABC):
 
     def __init__(self, profile: Profile, broker: PromptBroker) -> None:
         self.profile = profile
-        self.person = BrowserPerson(self)
+        self.person = BrowserPerson(self.act)
         self.prompts: list[Prompt] = []
         """All that this key was asked, oldest first."""
         self._broker = broker

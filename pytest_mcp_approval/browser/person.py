@@ -10,12 +10,9 @@ Knows nothing of browsers: a key acts the gestures out.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from .errors import BrowserError
-
-if TYPE_CHECKING:
-    from .keys import Key
 
 APPROVE, DECLINE, WAIT = "approve", "decline", "wait"
 TIME_OUT, REMOVE, WRONG_FINGER = "time-out", "remove", "wrong-finger"
@@ -26,8 +23,9 @@ _MOST_FINGERS = 16
 class BrowserPerson:
     """Acts out the gestures lined up with `will`, then does what `always` says."""
 
-    def __init__(self, key: Key) -> None:
-        self._key = key
+    def __init__(self, act: Callable[[str], None]) -> None:
+        """`act` does a gesture on the prompt that is open."""
+        self._act = act
         self._always = APPROVE
         self._planned: deque[str] = deque()
 
@@ -67,23 +65,23 @@ class BrowserPerson:
 
     def approves(self) -> None:
         """Touch the key, show the right finger."""
-        self._key.act(APPROVE)
+        self._act(APPROVE)
 
     def declines(self) -> None:
         """Press cancel."""
-        self._key.act(DECLINE)
+        self._act(DECLINE)
 
     def times_out(self) -> None:
         """Do nothing until the request's time is over. No time passes here."""
-        self._key.act(TIME_OUT)
+        self._act(TIME_OUT)
 
     def removes(self) -> None:
         """Take the key out."""
-        self._key.act(REMOVE)
+        self._act(REMOVE)
 
     def shows_wrong_finger(self) -> None:
         """Fail to be verified; the prompt stays open for another try, up to the third failure."""
-        self._key.act(WRONG_FINGER)
+        self._act(WRONG_FINGER)
 
 
 def _gesture(name: str) -> str:
