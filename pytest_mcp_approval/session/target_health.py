@@ -20,12 +20,12 @@ import pytest
 from ..catalogue import Verdict
 from ..config.settings import PREFIX, Settings
 from ..report.results import ScenarioResult
+from ..support.deadline import Deadline
 from ..support.json_reading import read_json
 from ..support.secrets import hide
 from ..support.text import neutralise
 from ..target import EffectsError, Target, TargetError
 from ..wire import (
-    Deadline,
     NotMcpError,
     Outcome,
     Outgoing,

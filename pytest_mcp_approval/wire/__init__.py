@@ -5,11 +5,8 @@ the messages that a suite must send. `open_session` raises a `WireError`; from t
 server does is a `Reply`.
 """
 
-from pytest_mcp_approval.support.deadline import Deadline
-from pytest_mcp_approval.support.text import first_line, last_lines, neutralise
 from pytest_mcp_approval.wire.eras import (
     HANDSHAKE_REVISIONS,
-    KNOWN_REVISIONS,
     SESSIONLESS_REVISIONS,
     Era,
 )
@@ -38,20 +35,17 @@ from pytest_mcp_approval.wire.opening import open_session
 from pytest_mcp_approval.wire.over_http import HttpTransport
 from pytest_mcp_approval.wire.over_stdio import StdioTransport
 from pytest_mcp_approval.wire.patience import Patience, Trouble, keeping
-from pytest_mcp_approval.wire.race import Race, race, race_replicas
+from pytest_mcp_approval.wire.race import race, race_replicas
 from pytest_mcp_approval.wire.reply import ErrorObject, Outcome, Reply
 from pytest_mcp_approval.wire.session import Session
-from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Simultaneity, Transport
+from pytest_mcp_approval.wire.transport import Outgoing, Simultaneity, Transport
 
 __all__ = [
-    "DEFAULT_LIMIT",
     "HANDSHAKE_REVISIONS",
-    "KNOWN_REVISIONS",
     "SESSIONLESS_REVISIONS",
     "ApplicationFailedError",
     "BadAddressError",
     "CommandFailedError",
-    "Deadline",
     "Era",
     "ErrorObject",
     "HttpTransport",
@@ -63,7 +57,6 @@ __all__ = [
     "Outcome",
     "Outgoing",
     "Patience",
-    "Race",
     "RawJson",
     "RefusedError",
     "Reply",
@@ -76,10 +69,7 @@ __all__ = [
     "Trouble",
     "UnreachableError",
     "WireError",
-    "first_line",
     "keeping",
-    "last_lines",
-    "neutralise",
     "notification_bytes",
     "open_session",
     "race",

@@ -13,7 +13,8 @@ import pytest
 
 from pytest_mcp_approval.clock import ClockError, FaketimeClock, choose_clock, find_library
 from pytest_mcp_approval.clock import faketime as faketime_module
-from pytest_mcp_approval.wire import Deadline, Outgoing, StdioTransport, request_bytes
+from pytest_mcp_approval.support.deadline import Deadline
+from pytest_mcp_approval.wire import Outgoing, StdioTransport, request_bytes
 from tests.clock.asking import HAS_FAKETIME, NEEDS_FAKETIME, NODE, Child, nanoseconds
 from tests.wire.hostile import program
 

@@ -5,15 +5,9 @@ import socket
 
 import pytest
 
+from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.support.recording import Recording
-from pytest_mcp_approval.wire import (
-    Deadline,
-    HttpTransport,
-    Outcome,
-    Outgoing,
-    Reply,
-    request_bytes,
-)
+from pytest_mcp_approval.wire import HttpTransport, Outcome, Outgoing, Reply, request_bytes
 from tests.wire.hostile import Behaviour, HostileServer, floods, http, says, then_closes
 from tests.wire.recorded import exchanges
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.support.recording import Recording
 from pytest_mcp_approval.wire import (
     BadAddressError,
     CommandFailedError,
-    Deadline,
     NothingAnsweredError,
     NotMcpError,
     Outcome,

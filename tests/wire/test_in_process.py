@@ -9,9 +9,9 @@ from typing import Any
 import freezegun
 import pytest
 
+from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.wire import (
     ApplicationFailedError,
-    Deadline,
     InProcessTransport,
     Outcome,
     Outgoing,

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
+from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.support.leftovers import MARK, end_marked, marked, new_mark
 from pytest_mcp_approval.wire import (
-    Deadline,
     Outcome,
     Outgoing,
     Patience,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.support.connection import Connection
+from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.wire import (
-    Deadline,
     HttpTransport,
     InProcessTransport,
     Outcome,

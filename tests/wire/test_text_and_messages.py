@@ -8,15 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_mcp_approval.support.http1 import ResponseReader, compose_request
-from pytest_mcp_approval.support.text import first_sentence
+from pytest_mcp_approval.support.text import first_line, first_sentence, last_lines, neutralise
 from pytest_mcp_approval.wire import (
     ErrorObject,
     Outcome,
     RawJson,
     Reply,
-    first_line,
-    last_lines,
-    neutralise,
     notification_bytes,
     request_bytes,
     to_json,

@@ -9,14 +9,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from pytest_mcp_approval.wire import (
-    Deadline,
-    HttpTransport,
-    Outcome,
-    Outgoing,
-    Reply,
-    request_bytes,
-)
+from pytest_mcp_approval.support.deadline import Deadline
+from pytest_mcp_approval.wire import HttpTransport, Outcome, Outgoing, Reply, request_bytes
 from tests.wire.hostile import Behaviour, HostileServer, http, says
 
 OK = b'{"jsonrpc":"2.0","id":7,"result":{"ok":true}}'

@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from ...support.deadline import Deadline
 from ...target import EffectsProbe, EffectsWatch, Target
 from ...wire import (
-    Deadline,
     Era,
     HttpTransport,
     InProcessTransport,
