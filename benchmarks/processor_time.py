@@ -1,0 +1,36 @@
+"""A pytest plugin for benchmarks: the processor seconds of each test, in JUnit's XML.
+
+Those of this process and of the children that ended during the test. What a child does that lives
+longer (a browser for many tests) is told by the test in which it ends, or by none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+PROPERTY = "processor_seconds"
+
+
+def spent() -> float:
+    now = os.times()
+    return now.user + now.system + now.children_user + now.children_system
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    item.user_properties.append((PROPERTY, -spent()))
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
+    try:
+        return (yield)
+    finally:
+        began = next(value for name, value in item.user_properties if name == PROPERTY)
+        rest = [one for one in item.user_properties if one[0] != PROPERTY]
+        item.user_properties[:] = [*rest, (PROPERTY, round(spent() + float(began), 3))]
