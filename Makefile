@@ -30,8 +30,8 @@ help: ## List the targets
 
 demo: $(STAMP) ## Judge the embedded reference server, and leave an HTML report
 	@$(BROWSER)
-	@echo "demo: judging the reference server by every rule of every family"
-	@$(BIN)/python -m pytest mcp-approval/ --mcp-approval-target=reference --mcp-approval-report=mcp-approval-report.html -p no:cacheprovider
+	@echo "demo: judging the reference server by every rule of every family, with a worker for each core"
+	@$(BIN)/python -m pytest mcp-approval/ -n auto --dist worksteal --mcp-approval-target=reference --mcp-approval-report=mcp-approval-report.html -p no:cacheprovider
 	@echo "demo: open mcp-approval-report.html; judge your own server with"
 	@echo "      $(BIN)/pytest --mcp-approval-target=http://localhost:3000/mcp (or stdio:<command>)"
 
