@@ -62,7 +62,8 @@ class InnerSession:
         heard = Verdicts()
         self._written.seek(0)
         self._written.truncate()
-        with self._run_of_its_own(options, [heard, *plugins]):
+        stopped = contextlib.suppress(pytest.exit.Exception)
+        with stopped, self._run_of_its_own(options, [heard, *plugins]):
             items: list[pytest.Item] = []
             self._theirs("pytest_collection_modifyitems")(
                 session=self.session, config=self.config, items=items
@@ -93,10 +94,8 @@ class InnerSession:
             os.chdir(self.config.rootpath)
             begin_run(self.config, ())
             try:
-                # A run that the preflight ends has no verdicts.
-                with contextlib.suppress(pytest.exit.Exception):
-                    self._theirs("pytest_sessionstart")(session=self.session)
-                    yield
+                self._theirs("pytest_sessionstart")(session=self.session)
+                yield
             finally:
                 self.session._setupstate.teardown_exact(None)
                 self._theirs("pytest_sessionfinish")(
