@@ -22,7 +22,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.gate import Confir
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import Operation
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import (
-    GateSettings,
+    ConfirmationSettings,
     RateLimit,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.store import (
@@ -44,7 +44,7 @@ def gate_over(store: TokenStore) -> ConfirmationGate:
     )
     # The limits are there, and wide enough that they are never met.
     wide = RateLimit(10_000_000)
-    settings = GateSettings(issue_limit=wide, failure_limit=wide, revocation_limit=wide)
+    settings = ConfirmationSettings(issue_limit=wide, failure_limit=wide, revocation_limit=wide)
     return ConfirmationGate([operation], store=store, clock=SettableClock(), settings=settings)
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from importlib import import_module
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
+from .extensions import FAMILIES, extension_class
 from .sep2672.extension import Sep2672Extension
 from .server.clock import Clock, SystemClock
 from .server.effects import Effects
@@ -16,16 +13,9 @@ from .server.extension import Backing, Extension, ExtensionParts
 from .server.mcp_server import ReferenceServer
 
 
-@cache
 def default_extensions() -> Mapping[str, type[Extension]]:
-    """What the reference server has of each family, by its name: the one in its folder."""
-    found: dict[str, type[Extension]] = {Sep2672Extension.family: Sep2672Extension}
-    for path in sorted(Path(__file__).parent.glob("*/extension.py")):
-        name = path.parent.name
-        for one in vars(import_module(f"{__package__}.{name}.extension")).values():
-            if isinstance(one, type) and issubclass(one, Extension) and one is not Extension:
-                found[name] = one
-    return MappingProxyType(found)
+    """What the reference server has of each family, by its name."""
+    return {family: extension_class(family) for family in FAMILIES}
 
 
 def build(

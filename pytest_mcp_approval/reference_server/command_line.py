@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import missing_extra
+from .extensions import FAMILIES, extension_class, options_of
+from .server.settings import ExtensionSettingError
 
 if TYPE_CHECKING:
     from .server.extension import Extension
@@ -66,7 +68,7 @@ class _Parser(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     options = _Parser(
         prog=PROGRAM,
-        description="An MCP server whose tools need approval by passkey (SEP-2672), to try it on.",
+        description="An MCP server whose tools need human approval, to try it on.",
     )
     transport = options.add_mutually_exclusive_group()
     transport.add_argument(
@@ -80,30 +82,6 @@ def parser() -> argparse.ArgumentParser:
         default="memory",
         metavar="STORE",
         help="memory (default), sqlite:PATH, or an SQLAlchemy URL",
-    )
-    options.add_argument(
-        "--rp-id", default="localhost", help="the relying party's id (default: localhost)"
-    )
-    options.add_argument(
-        "--origin",
-        action="append",
-        help="a page that users approve on; repeatable "
-        "(default: http://localhost, and that with the port)",
-    )
-    options.add_argument("--server-id", help="instead of the random one that the store keeps")
-    options.add_argument(
-        "--challenge-ttl",
-        type=float,
-        default=60,
-        metavar="SECONDS",
-        help="how long a challenge is good (default: 60)",
-    )
-    options.add_argument(
-        "--enrolment-ttl",
-        type=float,
-        default=300,
-        metavar="SECONDS",
-        help="how long a registration challenge is good (default: 300)",
     )
     options.add_argument(
         "--clock-file",
@@ -122,16 +100,6 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument(
         "--json-response", action="store_true", help="answer with JSON instead of event streams"
-    )
-    options.add_argument(
-        "--with-schema-default",
-        action="store_true",
-        help="add a gated tool whose schema has a default, which section 8.3.3 warns of",
-    )
-    options.add_argument(
-        "--without-capability",
-        action="store_true",
-        help="neither declare the capability nor list gated tools",
     )
     options.add_argument(
         "--set",
@@ -153,6 +121,16 @@ def parser() -> argparse.ArgumentParser:
         metavar="FAMILY",
         help="have this family alone",
     )
+    for family in FAMILIES:
+        declared = options_of(family)
+        group = options.add_argument_group(family) if declared else options
+        for setting, option in declared.items():
+            group.add_argument(
+                option.name,
+                dest=f"{family}.{setting}",
+                default=argparse.SUPPRESS,
+                **option.argument,
+            )
     return options
 
 
@@ -170,29 +148,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 2
 
 
-def _build(options: argparse.Namespace, origins: Sequence[str]) -> ReferenceServer:
-    from .assembly import build, default_extensions
+def _build(options: argparse.Namespace) -> ReferenceServer:
+    from .assembly import build
     from .server.clock import FileClock, SystemClock
-    from .server.extension import Backing, ExtensionSettingError
+    from .server.extension import Backing
 
     clock = FileClock(options.clock_file) if options.clock_file else SystemClock()
     try:
         clock.now()
     except (ValueError, OSError) as error:
         raise UsageError(f"--clock-file: {error}") from None
-    known = default_extensions()
-    if options.only is not None and options.only not in known:
-        raise UsageError(f"--only: got {options.only!r}, expected one of {', '.join(known)}")
-    names = [options.only] if options.only else list(known)
-    if options.without_capability:
-        names = ["sep2672"]
-    extensions = {name: known[name] for name in names}
+    names = _families(options)
+    extensions = {name: extension_class(name) for name in names}
     check_store(options.store)
-    settings = _with_environment(
-        _extension_settings(options.set, names), extensions, options.require
-    )
-    own = _own_settings(options, origins)
-    settings["sep2672"] = {**own, **settings.get("sep2672", {})}
+    settings = _told_by_options(options)
+    for family, own in _told_by_set(options.set, names).items():
+        settings.setdefault(family, {}).update(own)
+    _add_environment(settings, extensions, options.require)
     try:
         return build(
             extensions=extensions,
@@ -203,27 +175,33 @@ def _build(options: argparse.Namespace, origins: Sequence[str]) -> ReferenceServ
         )
     except ExtensionSettingError as error:
         name = str(error).partition(":")[0]
-        if name in own:  # said by an option of its own
-            raise UsageError(
-                f"--{name.rstrip('s').replace('_', '-')}{str(error)[len(name) :]}"
-            ) from None
+        for family in names:
+            if name in options_of(family):  # said by an option of its own
+                said = f"{options_of(family)[name].name}{str(error)[len(name) :]}"
+                raise UsageError(said) from None
         raise UsageError(f"{'' if name.isupper() else '--set: '}{error}") from None
 
 
-def _own_settings(options: argparse.Namespace, origins: Sequence[str]) -> dict[str, Any]:
-    """What the options of the command line say of SEP-2672."""
-    return {
-        "rp_id": options.rp_id,
-        "origins": list(origins),
-        "server_id": options.server_id,
-        "challenge_ttl": options.challenge_ttl,
-        "enrolment_ttl": options.enrolment_ttl,
-        "declare": not options.without_capability,
-        "schema_default": options.with_schema_default,
-    }
+def _families(options: argparse.Namespace) -> list[str]:
+    if options.only is not None and options.only not in FAMILIES:
+        raise UsageError(f"--only: got {options.only!r}, expected one of {', '.join(FAMILIES)}")
+    for family, own in _told_by_options(options).items():
+        if any(options_of(family)[setting].alone for setting in own):
+            return [family]
+    return [options.only] if options.only else list(FAMILIES)
 
 
-def _extension_settings(given: Sequence[str], families: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _told_by_options(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """What options of the families' own say, by family."""
+    settings: dict[str, dict[str, Any]] = {}
+    for name, value in vars(options).items():
+        family, dot, setting = name.partition(".")
+        if dot:
+            settings.setdefault(family, {})[setting] = value
+    return settings
+
+
+def _told_by_set(given: Sequence[str], families: Sequence[str]) -> dict[str, dict[str, Any]]:
     settings: dict[str, dict[str, Any]] = {}
     for text in given:
         place, equals, value = text.partition("=")
@@ -240,17 +218,16 @@ def _extension_settings(given: Sequence[str], families: Sequence[str]) -> dict[s
     return settings
 
 
-def _with_environment(
+def _add_environment(
     settings: dict[str, dict[str, Any]],
     extensions: Mapping[str, type[Extension]],
     required: Sequence[str],
-) -> dict[str, dict[str, Any]]:
+) -> None:
     """What extensions are told by the environment, where --set says nothing of it."""
     for family, extension in extensions.items():
         for name, variable in extension.environment_settings.items():
             if variable in os.environ or family in required:
                 settings.setdefault(family, {}).setdefault(name, os.environ.get(variable))
-    return settings
 
 
 def store_url(name: str) -> str:
@@ -287,7 +264,7 @@ def check_store(name: str) -> None:
 
 
 def _serve_stdio(options: argparse.Namespace) -> int:
-    server = _build(options, options.origin or ["http://localhost"])
+    server = _build(options)
     try:
         server.run_stdio()
     finally:
@@ -301,20 +278,19 @@ def _serve_http(options: argparse.Namespace, address: Address) -> int:
     listener = _listen(address)
     try:
         port = listener.getsockname()[1]
-        origins = options.origin or ["http://localhost", f"http://localhost:{port}"]
-        server = _build(options, origins)
+        server = _build(options)
     except BaseException:
         listener.close()
         raise
+    for extension in server.extensions:
+        extension.served_at(f"http://localhost:{port}")
+    origins = [origin for extension in server.extensions for origin in extension.page_origins()]
     hosts = [*options.allowed_host, *([] if address.is_wildcard else [address.host])]
     app = server.asgi_app(
         allowed_hosts=hosts, allowed_origins=origins, json_response=options.json_response
     )
     lines = [f"ready: {address.url(port)}"]
-    if address.page(port) in origins and options.only in (
-        None,
-        "sep2672",
-    ):  # elsewhere no passkey could be enrolled
+    if address.page(port) in origins:  # elsewhere no passkey could be enrolled
         lines.append(f"page: {address.page(port)}/")
     runner = _Announcing(
         uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=3), lines

@@ -18,9 +18,10 @@ from ..clock import ClockControl, FileClockControl, InjectedClock
 from ..config.settings import Settings
 from ..reference_server.assembly import build, default_extensions
 from ..reference_server.server.clock import Clock, SettableClock, SystemClock
-from ..reference_server.server.extension import Backing, ExtensionSettingError
+from ..reference_server.server.extension import Backing
 from ..reference_server.server.mcp_server import ReferenceServer
 from ..reference_server.server.serving import ServedApplication, ServingError
+from ..reference_server.server.settings import ExtensionSettingError
 from ..support.guard import TemporaryFolder
 from ..wire import HttpTransport, InProcessTransport, StdioTransport, Transport
 from .errors import TargetError

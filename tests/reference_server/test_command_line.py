@@ -10,6 +10,7 @@ import pytest
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.reference_server.command_line import main
+from pytest_mcp_approval.reference_server.extensions import FAMILIES, options_of
 from tests.reference_server.running import (
     HANDSHAKE,
     INITIALIZE,
@@ -162,6 +163,22 @@ def test_a_port_that_is_taken_is_one_line(capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert main(["--http", f"127.0.0.1:{taken.getsockname()[1]}"]) == 2
     assert "cannot listen on 127.0.0.1" in capsys.readouterr().err
+
+
+def test_the_help_has_the_options_that_families_declare(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    said = capsys.readouterr().out
+    declared = [option.name for family in FAMILIES for option in options_of(family).values()]
+    assert {"--origin", "--without-capability"} <= set(declared)
+    for name in declared:
+        assert f"  {name}" in said.partition("sep2672:")[2], name
+
+
+@pytest.mark.parametrize("name", ["challenge_ttl", "origins"])
+def test_a_setting_with_an_option_is_refused_under_its_name(capsys, name):
+    assert main(["--stdio", "--set", f"sep2672.{name}=nonsense"]) == 2
+    assert f"{options_of('sep2672')[name].name}: got 'nonsense'" in capsys.readouterr().err
 
 
 BLOCKED = """

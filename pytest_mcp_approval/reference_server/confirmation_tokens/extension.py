@@ -54,7 +54,7 @@ class ConfirmationExtension(Extension):
 
     def __init__(self, parts: ExtensionParts) -> None:
         super().__init__(parts)
-        self.read = self.reader_class().read(parts.settings)
+        self.settings = self.reader_class().read(parts.settings)
         self.store = parts.backing.keep(self.family, self.store_class)
         # An MCP session does not outlive its server, and stdio's is always called the same.
         self._life = secrets.token_hex(8)
@@ -63,7 +63,7 @@ class ConfirmationExtension(Extension):
                 demonstration_operations(self.effects),
                 store=self.store,
                 clock=self.clock,
-                settings=self.read,
+                settings=self.settings,
                 adapter_name=adapter,
             )
             for tool, adapter in ADAPTERS.items()
@@ -93,7 +93,7 @@ class ConfirmationExtension(Extension):
             _listing(AUDIT_TOOL, "What became of your confirmation tokens", read_only=True),
             _listing(LOG_TOOL, "What the operator was warned of", read_only=True),
         ]
-        if not self.read.store_access:
+        if not self.settings.store_access:
             return adapters + looks
         call = {"operation": {"type": "string"}, "params": {"type": "object"}}
         return [
@@ -118,7 +118,7 @@ class ConfirmationExtension(Extension):
             entries = self.store.entries(caller.user, _MOST_ENTRIES)
             return {"entries": [self.entry(entry) for entry in entries]}
         if name == LOG_TOOL:
-            return {"lines": [f"WARNING {line}" for line in self.read.warnings]}
+            return {"lines": [f"WARNING {line}" for line in self.settings.warnings]}
         if name == STORE_TOOL:
             return {"tokens": [record.id for record in self.stored()]}
         operation, params = _request(arguments)

@@ -32,7 +32,7 @@ from .ledger import INVALID_MESSAGE, TokenBooks
 from .minting import SignedTokens, StoredTokens
 from .records import Attempt, Operation, State, TokenRecord
 from .refusals import TokenRefusal
-from .settings import GateSettings
+from .settings import ConfirmationSettings
 from .store import TokenStore
 
 UNKNOWN_OPERATION = "UNKNOWN_OPERATION"
@@ -63,13 +63,13 @@ class ConfirmationGate(TokenBooks):
         *,
         store: TokenStore,
         clock: Clock | None = None,
-        settings: GateSettings | None = None,
+        settings: ConfirmationSettings | None = None,
         adapter_name: str = "reference",
     ) -> None:
         self.operations = {operation.name: operation for operation in operations}
         self.store = store
         self.clock = clock or SystemClock()
-        self.settings = settings or GateSettings()
+        self.settings = settings or ConfirmationSettings()
         self.adapter_name = adapter_name
         self.mint: StoredTokens | SignedTokens = (
             self.signed_tokens() if self.settings.token_style == "signed" else self.stored_tokens()

@@ -16,7 +16,7 @@ from ..server.times import iso_8601
 from .minting import SignedTokens, StoredTokens
 from .records import AuditEntry, State, TokenRecord
 from .refusals import TokenRefusal
-from .settings import GateSettings, RateLimit
+from .settings import ConfirmationSettings, RateLimit
 from .store import TokenStore
 
 RETENTION = datetime.timedelta(minutes=30)
@@ -34,7 +34,7 @@ class TokenBooks:
     adapter_name: str
     clock: Clock
     mint: StoredTokens | SignedTokens
-    settings: GateSettings
+    settings: ConfirmationSettings
     store: TokenStore
     _swept_at: datetime.datetime | None = None
 

@@ -6,17 +6,24 @@ Knows no rule of validation.
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ...families.confirmation_tokens import vocabulary as words
-from ..server.extension import ExtensionSettingError
+from ..server.settings import (
+    ExtensionSettingError,
+    bounded,
+    check_names,
+    one_of,
+    refuse,
+    truth,
+)
 
 logger = logging.getLogger(__name__)
 
 STYLES = ("stored", "signed")
+_LIMITS = ("issue_limit", "failure_limit", "revocation_limit")
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,7 @@ class RateLimit:
 
 
 @dataclass(frozen=True)
-class GateSettings:
+class ConfirmationSettings:
     """The settings, checked."""
 
     clock_skew_tolerance_seconds: float = words.DEFAULT_TOLERANCE
@@ -47,34 +54,25 @@ class GateSettings:
         "ttl_seconds",
         "token_style",
         "store_access",
-        "issue_limit",
-        "failure_limit",
-        "revocation_limit",
+        *_LIMITS,
     )
 
 
 class SettingsReader:
     """Reads a table of settings; each check is a method."""
 
-    def read(self, table: Mapping[str, Any]) -> GateSettings:
-        unknown = sorted(set(table) - set(GateSettings.KEYS))
-        if unknown:
-            raise ExtensionSettingError(
-                f"{unknown[0]}: got an unknown setting, expected one of "
-                f"{', '.join(GateSettings.KEYS)}"
-            )
+    def read(self, table: Mapping[str, Any]) -> ConfirmationSettings:
+        check_names(table, ConfirmationSettings.KEYS)
         tolerance = self.tolerance(table.get(words.TOLERANCE_SETTING, words.DEFAULT_TOLERANCE))
         warnings = self.warnings(tolerance)
         for warning in warnings:
             logger.warning(warning)
-        return GateSettings(
+        return ConfirmationSettings(
             clock_skew_tolerance_seconds=tolerance,
             ttl_seconds=self.ttl(table.get("ttl_seconds", {})),
-            token_style=self.style(table.get("token_style", "stored")),
-            store_access=self.truth("store_access", table.get("store_access", False)),
-            issue_limit=self.limit("issue_limit", table, GateSettings.issue_limit),
-            failure_limit=self.limit("failure_limit", table, GateSettings.failure_limit),
-            revocation_limit=self.limit("revocation_limit", table, GateSettings.revocation_limit),
+            token_style=one_of("token_style", table.get("token_style", "stored"), STYLES),
+            store_access=truth("store_access", table.get("store_access", False)),
+            **{name: self.limit(name, table) for name in _LIMITS},
             warnings=warnings,
         )
 
@@ -97,36 +95,18 @@ class SettingsReader:
     def ttl(self, value: Any) -> dict[str, float]:
         """By level and for quota pauses; what is beyond the maximum of section 5.1 is refused."""
         if not isinstance(value, Mapping) or set(value) - set(words.DEFAULT_TTL):
-            raise ExtensionSettingError(
-                f"ttl_seconds: got {value!r}, expected seconds by {', '.join(words.DEFAULT_TTL)}"
-            )
+            refuse("ttl_seconds", value, f"seconds by {', '.join(words.DEFAULT_TTL)}")
         for name, seconds in value.items():
-            number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-            if not number or not math.isfinite(seconds) or not 0 < seconds <= self.longest(name):
-                raise ExtensionSettingError(
-                    f"ttl_seconds.{name}: got {seconds!r}, expected seconds up to "
-                    f"{self.longest(name)}"
-                )
+            bounded(f"ttl_seconds.{name}", seconds, self.longest(name))
         return {**words.DEFAULT_TTL, **value}
 
     def longest(self, name: str) -> float:
         return words.MAXIMUM_TTL[name]
 
-    def style(self, value: Any) -> str:
-        if value not in STYLES:
-            raise ExtensionSettingError(
-                f"token_style: got {value!r}, expected {' or '.join(STYLES)}"
-            )
-        return str(value)
-
-    def truth(self, name: str, value: Any) -> bool:
-        if not isinstance(value, bool):
-            raise ExtensionSettingError(f"{name}: got {value!r}, expected true or false")
-        return value
-
-    def limit(self, name: str, table: Mapping[str, Any], usual: RateLimit) -> RateLimit:
+    def limit(self, name: str, table: Mapping[str, Any]) -> RateLimit:
         """How many at once; they come back within a minute."""
+        usual: RateLimit = getattr(ConfirmationSettings, name)
         value = table.get(name, usual.burst)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ExtensionSettingError(f"{name}: got {value!r}, expected a number of at least 1")
+            refuse(name, value, "a number of at least 1")
         return RateLimit(value, usual.seconds)

@@ -8,7 +8,7 @@ import datetime
 from collections.abc import Mapping
 
 from ...families.execution_tokens import vocabulary as words
-from ..server.extension import ExtensionSettingError
+from ..server.settings import ExtensionSettingError
 
 DEFAULT_TTL = datetime.timedelta(minutes=5)
 LONGEST_TTL = datetime.timedelta(hours=1)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...families.gateway_consent.vocabulary import AuthType, Kind, tool_name
-from ..server.extension import ExtensionSettingError
+from ..server.settings import ExtensionSettingError
 
 LONGEST_TEXT = 20_000
 MOST_APPS = 200

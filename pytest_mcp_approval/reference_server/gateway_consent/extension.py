@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from ...families.gateway_consent import vocabulary as words
 from ...families.gateway_consent.vocabulary import tool_name
 from ..server.answers import tool_result
-from ..server.extension import Caller, Extension, ExtensionParts, ExtensionSettingError
+from ..server.extension import Caller, Extension, ExtensionParts
+from ..server.settings import ExtensionSettingError
 from .consent import Decisions, Question
 from .consent_page import ConsentPages
 from .demonstration import PLACE
@@ -26,7 +27,7 @@ from .listener import Listener
 from .log import NAME as LOG_NAME
 from .log import logger
 from .pages import style_routes
-from .settings import Options, Storage, read_options
+from .settings import GatewaySettings, Storage, read_settings
 from .suite_settings import SUITE_SETTINGS
 from .vault import Vault, VaultError
 
@@ -58,7 +59,7 @@ class GatewayExtension(Extension):
 
     def __init__(self, parts: ExtensionParts) -> None:
         super().__init__(parts)
-        self.options = self.read_options(parts.settings)
+        self.settings = self.read_settings(parts.settings)
         self._backing = parts.backing
         self._lock = threading.RLock()
         self._vault: Vault | None = None
@@ -69,18 +70,18 @@ class GatewayExtension(Extension):
         self.listener = Listener(self.pages_beside)
         self._tools: dict[str, tuple[App, AppTool]] = {
             tool_name(app.id, tool.name): (app, tool)
-            for app in self.options.apps.values()
+            for app in self.settings.apps.values()
             for tool in app.tools.values()
         }
         self._listings = [
-            *(entry for app in self.options.apps.values() for entry in app.listings()),
+            *(entry for app in self.settings.apps.values() for entry in app.listings()),
             *_LOOKING,
         ]
-        if self.options.storage not in (Storage.AUTOMATIC, Storage.MEMORY):
+        if self.settings.storage not in (Storage.AUTOMATIC, Storage.MEMORY):
             self.open_early()
 
-    def read_options(self, settings: Mapping[str, Any]) -> Options:
-        return read_options(settings)
+    def read_settings(self, given: Mapping[str, Any]) -> GatewaySettings:
+        return read_settings(given)
 
     def open_early(self) -> None:
         """A vault that was asked for by name is there, or nothing starts."""
@@ -106,7 +107,7 @@ class GatewayExtension(Extension):
     def make_vault(self, url: str | None = None) -> Vault:
         from .store import open_vault  # here: who keeps all in memory needs no cryptography
 
-        return open_vault(self.options, url)
+        return open_vault(self.settings, url)
 
     def _once(self, name: str, make: Callable[[], Part]) -> Part:
         """Of several calls that come first together, one makes it."""
@@ -123,7 +124,7 @@ class GatewayExtension(Extension):
     @property
     def pages(self) -> ConsentPages:
         return self._once(
-            "pages", lambda: self.pages_class(self.decisions, lambda: self.options.apps)
+            "pages", lambda: self.pages_class(self.decisions, lambda: self.settings.apps)
         )
 
     @property
@@ -158,11 +159,11 @@ class GatewayExtension(Extension):
         return app.located({PLACE: self.demonstration_url})
 
     def located_apps(self) -> dict[str, App]:
-        return {id: self.locate(app) for id, app in self.options.apps.items()}
+        return {id: self.locate(app) for id, app in self.settings.apps.items()}
 
     @property
     def demonstration_url(self) -> str:
-        return self.options.demonstration or self.demonstration.start()
+        return self.settings.demonstration or self.demonstration.start()
 
     @property
     def demonstration(self) -> DemonstrationApp:
@@ -184,7 +185,7 @@ class GatewayExtension(Extension):
     def make_demonstration(self, redirect_uris: Callable[[], list[str]]) -> DemonstrationApp:
         from .demonstration_app import DemonstrationApp
 
-        return DemonstrationApp(self.clock, redirect_uris=redirect_uris, apps=self.options.apps)
+        return DemonstrationApp(self.clock, redirect_uris=redirect_uris, apps=self.settings.apps)
 
     # ---- the log
 

@@ -1,4 +1,5 @@
-"""What the gateway can be told at its start. What cannot be followed starts nothing."""
+"""What the gateway can be told at its start. With a setting that cannot be followed
+nothing starts."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from ..server.extension import ExtensionSettingError
+from ..server.settings import check_names, one_of, refuse
 from .demonstration import DESCRIPTORS
 from .descriptors import App, DescriptorError, read_apps
 
@@ -30,7 +31,7 @@ class Storage(StrEnum):
 
 
 @dataclass(frozen=True)
-class Options:
+class GatewaySettings:
     """Checked."""
 
     apps: Mapping[str, App]
@@ -41,14 +42,12 @@ class Options:
     """The address of a demonstration app that runs already; None: the gateway starts its own."""
 
 
-def read_options(settings: Mapping[str, Any]) -> Options:
-    """The options; `ExtensionSettingError` is one line that says what is wrong."""
-    for name in settings:
-        if name not in _KNOWN:
-            raise ExtensionSettingError(f"{name}: got a setting of that name, expected {_KNOWN}")
-    return Options(
+def read_settings(settings: Mapping[str, Any]) -> GatewaySettings:
+    """The settings, checked; `ExtensionSettingError` is one line that says what is wrong."""
+    check_names(settings, _KNOWN)
+    return GatewaySettings(
         apps=_apps(settings.get("apps"), settings.get("more_apps")),
-        storage=_storage(settings.get("storage", Storage.AUTOMATIC)),
+        storage=Storage(one_of("storage", settings.get("storage", Storage.AUTOMATIC), Storage)),
         folder=_folder(settings.get("folder")),
         demonstration=_address(settings.get("demonstration")),
     )
@@ -73,20 +72,11 @@ def _descriptors(given: Any, name: str) -> list[Any]:
     return list(given)
 
 
-def _storage(value: Any) -> Storage:
-    try:
-        return Storage(value)
-    except ValueError:
-        raise ExtensionSettingError(
-            f"storage: got {ascii(value)[:60]}, expected one of {', '.join(Storage)}"
-        ) from None
-
-
 def _folder(value: Any) -> Path | None:
     if value is None:
         return None
     if not isinstance(value, str) or not value:
-        raise ExtensionSettingError(f"folder: got {ascii(value)[:60]}, expected a path")
+        refuse("folder", value, "a path")
     return Path(value)
 
 
@@ -94,7 +84,5 @@ def _address(value: Any) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or not value.startswith(("http://", "https://")):
-        raise ExtensionSettingError(
-            f"demonstration: got {ascii(value)[:60]}, expected a URL such as http://localhost:8001"
-        )
+        refuse("demonstration", value, "a URL such as http://localhost:8001")
     return value.rstrip("/")

@@ -10,15 +10,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .settings import Options, Storage
+from .settings import GatewaySettings, Storage
 from .vault import MemoryVault, Vault, VaultError
 from .vault_file import FileVault
 from .vault_keyring import KeyringVault, usable_backend
 
 
-def open_vault(options: Options, url: str | None) -> Vault:
+def open_vault(settings: GatewaySettings, url: str | None) -> Vault:
     """`url` is the server's own database, None for memory."""
-    storage = options.storage
+    storage = settings.storage
     if storage is Storage.AUTOMATIC:
         storage = Storage.MEMORY if url is None else Storage.FILE
     if storage is Storage.MEMORY:
@@ -26,14 +26,14 @@ def open_vault(options: Options, url: str | None) -> Vault:
     if storage in (Storage.KEYRING, Storage.SYSTEM):
         backend = usable_backend()
         if backend is not None:
-            return KeyringVault(backend, options.folder or _beside(url) or own_folder())
+            return KeyringVault(backend, settings.folder or _beside(url) or own_folder())
         if storage is Storage.KEYRING:
             raise VaultError(
                 "storage: got keyring, but this machine has no key store that can be used; "
                 "say file, or system for whichever there is"
             )
-        return FileVault(options.folder or _beside(url) or own_folder())
-    folder = options.folder or _beside(url)
+        return FileVault(settings.folder or _beside(url) or own_folder())
+    folder = settings.folder or _beside(url)
     if folder is not None:
         return FileVault(folder)
     return FileVault(Path(tempfile.mkdtemp(prefix="mcp-approval-gateway-")), temporary=True)

@@ -18,7 +18,7 @@ from .demonstration import TABLE
 from .gate import ConfirmationGate
 from .operations import MOST_IDS, OPERATIONS, Operation, identifier, project_ids, truth
 from .records import ACTIVE, Project, User
-from .settings import Options, read_options
+from .settings import PreparationSettings, read_settings
 from .store import PreparationStore
 
 _IDS = {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_IDS}
@@ -35,10 +35,10 @@ class PrepareConfirmExtension(Extension):
 
     def __init__(self, parts: ExtensionParts) -> None:
         super().__init__(parts)
-        self.options = self.read_options(parts.settings)
+        self.settings = self.read_settings(parts.settings)
         self.store = parts.backing.keep(self.family, self.open_store)
-        back_end = BACK_ENDS[self.options.back_end](self.store, self.effects)
-        self.gate = self.gate_class(self.clock, self.store, back_end, self.options)
+        back_end = BACK_ENDS[self.settings.back_end](self.store, self.effects)
+        self.gate = self.gate_class(self.clock, self.store, back_end, self.settings)
         self._pairs = {
             prefix + operation.name: (prefix, operation)
             for operation in OPERATIONS
@@ -57,8 +57,8 @@ class PrepareConfirmExtension(Extension):
             *_OTHERS,
         ]
 
-    def read_options(self, settings: Mapping[str, Any]) -> Options:
-        return read_options(settings)
+    def read_settings(self, given: Mapping[str, Any]) -> PreparationSettings:
+        return read_settings(given)
 
     def open_store(self, url: str | None) -> PreparationStore:
         return PreparationStore(url, self.clock.now())

@@ -19,7 +19,7 @@ from .back_end import BackEnd
 from .operations import Draft, Operation, Outcome
 from .records import Attempt
 from .refusals import ConfirmationRefusal, NothingToPrepareError
-from .settings import Options
+from .settings import PreparationSettings
 from .store import PreparationStore
 from .tokens import Mint, fingerprint
 
@@ -32,13 +32,17 @@ class ConfirmationGate:
     mint_class: type[Mint] = Mint
 
     def __init__(
-        self, clock: Clock, store: PreparationStore, back_end: BackEnd, options: Options
+        self,
+        clock: Clock,
+        store: PreparationStore,
+        back_end: BackEnd,
+        settings: PreparationSettings,
     ) -> None:
         self.clock = clock
         self.store = store
         self.back_end = back_end
-        self.options = options
-        self.mint = self.mint_class(options.secret_key)
+        self.settings = settings
+        self.mint = self.mint_class(settings.secret_key)
 
     # ---- prepare
 
@@ -58,7 +62,7 @@ class ConfirmationGate:
         return self.preview(operation, draft, token, expires_at)
 
     def issue(self, operation: Operation, draft: Draft) -> tuple[str, datetime]:
-        lifetime = self.options.lifetime(operation.name)
+        lifetime = self.settings.lifetime(operation.name)
         token, payload = self.mint.issue(operation.name, draft.data, self.now(), lifetime)
         return token, instant(payload.expires_at)
 
@@ -78,7 +82,7 @@ class ConfirmationGate:
 
     def local_time(self, moment: datetime) -> str:
         """For a person, who reads the clock on the wall."""
-        return f"{moment.astimezone(self.options.time_zone):%H:%M:%S %Z}".rstrip()
+        return f"{moment.astimezone(self.settings.time_zone):%H:%M:%S %Z}".rstrip()
 
     # ---- confirm
 

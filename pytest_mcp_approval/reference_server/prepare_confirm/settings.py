@@ -1,4 +1,5 @@
-"""What the two-step tools can be told at their start. What cannot be followed starts nothing."""
+"""What the two-step tools can be told at their start. With a setting that cannot
+be followed nothing starts."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ...families.prepare_confirm.vocabulary import DEFAULT_EXPIRY_MINUTES
-from ..server.extension import ExtensionSettingError
+from ..server.settings import ExtensionSettingError, bounded, check_names, one_of, refuse
 from .back_end import BACK_ENDS
 from .operations import OPERATIONS
 
@@ -19,7 +20,7 @@ _KNOWN = ("expiry_minutes", "expiry_minutes_of", "secret_key", "back_end", "time
 
 
 @dataclass(frozen=True)
-class Options:
+class PreparationSettings:
     """Checked."""
 
     expiry_minutes: float = DEFAULT_EXPIRY_MINUTES
@@ -35,40 +36,25 @@ class Options:
         return timedelta(minutes=self.expiry_minutes_of.get(operation, self.expiry_minutes))
 
 
-def read_options(settings: Mapping[str, Any]) -> Options:
-    """The options; `ExtensionSettingError` is one line that says what is wrong."""
-    for name in settings:
-        if name not in _KNOWN:
-            raise ExtensionSettingError(f"{name}: got a setting of that name, expected {_KNOWN}")
+def read_settings(settings: Mapping[str, Any]) -> PreparationSettings:
+    """The settings, checked; `ExtensionSettingError` is one line that says what is wrong."""
+    check_names(settings, _KNOWN)
     by_operation = settings.get("expiry_minutes_of", {})
     names = [operation.name for operation in OPERATIONS]
     if not isinstance(by_operation, Mapping) or not set(by_operation) <= set(names):
-        raise ExtensionSettingError(
-            f"expiry_minutes_of: got {by_operation!r}, expected minutes for {', '.join(names)}"
-        )
-    return Options(
-        expiry_minutes=minutes(
+        refuse("expiry_minutes_of", by_operation, f"minutes for {', '.join(names)}")
+    return PreparationSettings(
+        expiry_minutes=_minutes(
             "expiry_minutes", settings.get("expiry_minutes", DEFAULT_EXPIRY_MINUTES)
         ),
         expiry_minutes_of={
-            name: minutes(f"expiry_minutes_of.{name}", value)
+            name: _minutes(f"expiry_minutes_of.{name}", value)
             for name, value in by_operation.items()
         },
         secret_key=secret_key(settings.get("secret_key")),
-        back_end=_back_end(settings.get("back_end", "healthy")),
+        back_end=one_of("back_end", settings.get("back_end", "healthy"), BACK_ENDS),
         time_zone=_time_zone(settings.get("time_zone")),
     )
-
-
-def minutes(name: str, value: Any) -> float:
-    """Zero is no way to say "the default", and a token of no or negative life would be none."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ExtensionSettingError(f"{name}: got {value!r}, expected a number of minutes")
-    if not 0 < value <= _LONGEST_MINUTES:
-        raise ExtensionSettingError(
-            f"{name}: got {value}, expected more than 0 and at most {_LONGEST_MINUTES} minutes"
-        )
-    return float(value)
 
 
 def secret_key(value: Any) -> str | None:
@@ -85,12 +71,8 @@ def secret_key(value: Any) -> str | None:
     return value
 
 
-def _back_end(value: Any) -> str:
-    if value not in BACK_ENDS:
-        raise ExtensionSettingError(
-            f"back_end: got {value!r}, expected one of {', '.join(BACK_ENDS)}"
-        )
-    return str(value)
+def _minutes(name: str, value: Any) -> float:
+    return bounded(name, value, _LONGEST_MINUTES, "minutes")
 
 
 def _time_zone(value: Any) -> ZoneInfo | None:
@@ -99,6 +81,4 @@ def _time_zone(value: Any) -> ZoneInfo | None:
     try:
         return ZoneInfo(value)
     except (KeyError, ValueError, TypeError, OSError):
-        raise ExtensionSettingError(
-            f"time_zone: got {value!r}, expected a name such as Asia/Kolkata"
-        ) from None
+        refuse("time_zone", value, "a name such as Asia/Kolkata")

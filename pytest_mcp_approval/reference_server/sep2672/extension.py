@@ -8,7 +8,7 @@ the gate's.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...families.sep2672 import vocabulary as words
@@ -19,7 +19,7 @@ from .demonstration import DEMONSTRATION_TOOLS, RESTART_SERVICE, Tool
 from .gate import ApprovalGate
 from .pages.routes import page_routes
 from .relying_party import RelyingParty
-from .settings import Options, read_options
+from .settings import ApprovalSettings, read_settings
 from .store import ApprovalStore
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ class Sep2672Extension(Extension):
 
     def __init__(self, parts: ExtensionParts) -> None:
         super().__init__(parts)
-        self.options = read_options(parts.settings)
-        offered = self.offered_tools(self.options)
+        self.settings = read_settings(parts.settings)
+        offered = self.offered_tools(self.settings)
         # Without the capability no gated tool may be listed (section 4.3).
         self.tools = {
-            tool.name: tool for tool in offered if self.options.declare or not self.is_gated(tool)
+            tool.name: tool for tool in offered if self.settings.declare or not self.is_gated(tool)
         }
         self.store = parts.backing.keep(self.family, self.store_class)
         self.gate = self.gate_class(
@@ -52,11 +52,11 @@ class Sep2672Extension(Extension):
             store=self.store,
             clock=self.clock,
             relying_party=self.relying_party_class(
-                self.options.rp_id, origins=self.options.origins
+                self.settings.rp_id, origins=self.settings.origins or ("http://localhost",)
             ),
-            server_id=self.options.server_id,
-            challenge_ttl=self.options.challenge_ttl,
-            enrolment_ttl=self.options.enrolment_ttl,
+            server_id=self.settings.server_id,
+            challenge_ttl=self.settings.challenge_ttl,
+            enrolment_ttl=self.settings.enrolment_ttl,
         )
 
     @classmethod
@@ -67,16 +67,17 @@ class Sep2672Extension(Extension):
         return {"server-id": self.gate.server_id}
 
     def served_at(self, origin: str) -> None:
-        self.gate.relying_party.accept_origin(origin)
+        if not self.settings.origins:
+            self.gate.relying_party.accept_origin(origin)
 
-    def offered_tools(self, options: Options) -> tuple[Tool, ...]:
-        extra = (RESTART_SERVICE,) if options.schema_default else ()
+    def offered_tools(self, settings: ApprovalSettings) -> tuple[Tool, ...]:
+        extra = (RESTART_SERVICE,) if settings.schema_default else ()
         return (*DEMONSTRATION_TOOLS, *extra)
 
     # ---- section 4.3: the capability
 
     def declare(self, capabilities: dict[str, Any]) -> dict[str, Any]:
-        if not self.options.declare:
+        if not self.settings.declare:
             return capabilities
         extensions = {**capabilities.get("extensions", {}), words.CAPABILITY_KEY: {}}
         return {**capabilities, "extensions": extensions}
@@ -85,7 +86,7 @@ class Sep2672Extension(Extension):
 
     def methods(self) -> dict[str, Method]:
         """A server that does not declare the capability does not know them: -32601."""
-        return dict.fromkeys(words.METHODS, self.on_approval) if self.options.declare else {}
+        return dict.fromkeys(words.METHODS, self.on_approval) if self.settings.declare else {}
 
     def on_approval(self, caller: Caller, method: str, params: Any) -> dict[str, Any]:
         return self.gate.handle(caller.user, method, params)
@@ -114,6 +115,9 @@ class Sep2672Extension(Extension):
         return tool_result(dict(tool.run({} if arguments is None else arguments, self.effects)))
 
     # ---- the page
+
+    def page_origins(self) -> Sequence[str]:
+        return self.gate.relying_party.origins
 
     def routes(
         self,

@@ -6,49 +6,71 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..server.extension import ExtensionSettingError
+from ..server.settings import bounded, check_names, option, options_in, refuse
 
 _LONGEST_SECONDS = 86400
 
 
 @dataclass(frozen=True)
-class Options:
+class ApprovalSettings:
     """Checked."""
 
-    rp_id: str = "localhost"
-    origins: Sequence[str] = ("http://localhost",)
-    """The pages that users approve on."""
-    server_id: str | None = None
-    """Instead of the random one that the store keeps."""
-    challenge_ttl: float = 60
-    enrolment_ttl: float = 300
-    declare: bool = True
-    """Whether the capability is declared; without it no gated tool is listed (section 4.3)."""
-    schema_default: bool = False
-    """Adds a gated tool whose schema has a default, which section 8.3.3 warns of."""
+    rp_id: str = option(
+        "localhost", "--rp-id", "the relying party's id (default: localhost)", metavar="ID"
+    )
+    origins: Sequence[str] = option(
+        (),
+        "--origin",
+        "a page that users approve on; repeatable "
+        "(default: http://localhost, and that with the port)",
+        action="append",
+        metavar="URL",
+    )
+    server_id: str | None = option(
+        None, "--server-id", "instead of the random one that the store keeps", metavar="ID"
+    )
+    challenge_ttl: float = option(
+        60,
+        "--challenge-ttl",
+        "how long a challenge is good (default: 60)",
+        type=float,
+        metavar="SECONDS",
+    )
+    enrolment_ttl: float = option(
+        300,
+        "--enrolment-ttl",
+        "how long a registration challenge is good (default: 300)",
+        type=float,
+        metavar="SECONDS",
+    )
+    declare: bool = option(
+        True,
+        "--without-capability",
+        "neither declare the capability nor list gated tools (section 4.3)",
+        action="store_false",
+        alone=True,
+    )
+    schema_default: bool = option(
+        False,
+        "--with-schema-default",
+        "add a gated tool whose schema has a default, which section 8.3.3 warns of",
+        action="store_true",
+    )
 
 
-def read_options(settings: Mapping[str, Any]) -> Options:
-    """The options; `ExtensionSettingError` is one line that says what is wrong."""
-    known = [field.name for field in fields(Options)]
-    for name in settings:
-        if name not in known:
-            raise ExtensionSettingError(f"{name}: got a setting of that name, expected {known}")
-    options = Options(**settings)
+OPTIONS = options_in(ApprovalSettings)
+
+
+def read_settings(given: Mapping[str, Any]) -> ApprovalSettings:
+    """`ExtensionSettingError` is one line that says what is wrong."""
+    check_names(given, [field.name for field in fields(ApprovalSettings)])
+    settings = ApprovalSettings(**given)
     for name in ("challenge_ttl", "enrolment_ttl"):
-        seconds = getattr(options, name)
-        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-            raise ExtensionSettingError(f"{name}: got {seconds!r}, expected a number of seconds")
-        if not 0 < seconds <= _LONGEST_SECONDS:
-            raise ExtensionSettingError(
-                f"{name}: got {seconds}, expected seconds up to {_LONGEST_SECONDS}"
-            )
-    for origin in [options.origins] if isinstance(options.origins, str) else options.origins:
+        bounded(name, getattr(settings, name), _LONGEST_SECONDS)
+    for origin in [settings.origins] if isinstance(settings.origins, str) else settings.origins:
         if not _is_origin(origin):
-            raise ExtensionSettingError(
-                f"origins: got {origin!r}, expected a list of such as https://example.org"
-            )
-    return options
+            refuse("origins", origin, "a list of such as https://example.org")
+    return settings
 
 
 def _is_origin(given: Any) -> bool:

@@ -8,7 +8,7 @@ to it and tells it when an MCP session ends. Knows no specification.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
 Kept = TypeVar("Kept")
-
-
-class ExtensionSettingError(ValueError):
-    """A setting that cannot be followed, as `name: got ..., expected ...`: nothing starts."""
 
 
 class Backing:
@@ -110,7 +106,6 @@ class Extension(ABC):
     def __init__(self, parts: ExtensionParts) -> None:
         self.clock = parts.clock
         self.effects = parts.effects
-        self.settings = parts.settings
 
     def declare(self, capabilities: dict[str, Any]) -> dict[str, Any]:
         """The capabilities of `initialize` and `server/discover`, as they go out."""
@@ -140,6 +135,10 @@ class Extension(ABC):
     ) -> list[Route]:
         """Pages beside the MCP endpoint, for the hosts and origins that `security` allows."""
         return []
+
+    def page_origins(self) -> Sequence[str]:
+        """Origins of pages, here or elsewhere, whose requests are let in."""
+        return ()
 
     def session_ended(self, session: str) -> None:  # noqa: B027  # most have nothing to do
         """An MCP session is over, whoever ended it."""

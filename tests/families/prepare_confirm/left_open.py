@@ -9,7 +9,10 @@ from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import Operation, Outcome
-from pytest_mcp_approval.reference_server.prepare_confirm.settings import Options, read_options
+from pytest_mcp_approval.reference_server.prepare_confirm.settings import (
+    PreparationSettings,
+    read_settings,
+)
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 from pytest_mcp_approval.target.reference import ReferenceTarget
 from tests.mutants.prepare_confirm.parts import in_extension
@@ -51,9 +54,9 @@ class GivesBack(ConfirmationGate):
 class ZeroIsAtOnce(PrepareConfirmExtension):
     """A lifetime of nothing, or less, is one that has ended when it begins."""
 
-    def read_options(self, settings: Mapping[str, Any]) -> Options:
+    def read_settings(self, settings: Mapping[str, Any]) -> PreparationSettings:
         minutes = settings.get("expiry_minutes", 5)
-        return read_options({**settings, "expiry_minutes": minutes if minutes > 0 else 1e-9})
+        return read_settings({**settings, "expiry_minutes": minutes if minutes > 0 else 1e-9})
 
 
 def _built(gate: type[Any], options: dict[str, Any]) -> ReferenceServer:

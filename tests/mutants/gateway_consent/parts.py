@@ -91,7 +91,7 @@ def _app(part: type[DemonstrationApp]) -> Callable[..., DemonstrationApp]:
     def make(
         extension: GatewayExtension, redirect_uris: Callable[[], list[str]]
     ) -> DemonstrationApp:
-        return part(extension.clock, redirect_uris=redirect_uris, apps=extension.options.apps)
+        return part(extension.clock, redirect_uris=redirect_uris, apps=extension.settings.apps)
 
     return make
 
@@ -99,7 +99,7 @@ def _app(part: type[DemonstrationApp]) -> Callable[..., DemonstrationApp]:
 def _vault(part: type[FileVault]) -> Callable[..., Any]:
     def make(extension: GatewayExtension, url: str | None = None) -> Any:
         made = GatewayExtension.make_vault(extension, url)
-        if extension.options.storage is not Storage.FILE or not isinstance(made, FileVault):
+        if extension.settings.storage is not Storage.FILE or not isinstance(made, FileVault):
             return made
         # The folder and the key are the healthy one's; what it has written is not to be read.
         (made.folder / FILE).unlink(missing_ok=True)

@@ -12,7 +12,10 @@ from pytest_mcp_approval.reference_server.prepare_confirm.extension import Prepa
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate, instant
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import Draft, Operation
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
-from pytest_mcp_approval.reference_server.prepare_confirm.settings import Options, read_options
+from pytest_mcp_approval.reference_server.prepare_confirm.settings import (
+    PreparationSettings,
+    read_settings,
+)
 from pytest_mcp_approval.reference_server.server.extension import Caller
 from pytest_mcp_approval.reference_server.server.tables import MemoryTable
 from tests.mutants.prepare_confirm.parts import Renews, in_extension
@@ -60,35 +63,35 @@ class ComparesTheTimeOfDay(ConfirmationGate):
 class LivesForTenMinutes(PrepareConfirmExtension):
     """Has another default."""
 
-    def read_options(self, settings: Mapping[str, Any]) -> Options:
-        return read_options({"expiry_minutes": 10, **settings})
+    def read_settings(self, settings: Mapping[str, Any]) -> PreparationSettings:
+        return read_settings({"expiry_minutes": 10, **settings})
 
 
 @mutant(kills=EXPIRED, because="configured for 0 minutes[^§]*no token")
 class TakesZeroForTheDefault(PrepareConfirmExtension):
     """Reads a lifetime of zero as if none were given."""
 
-    def read_options(self, settings: Mapping[str, Any]) -> Options:
+    def read_settings(self, settings: Mapping[str, Any]) -> PreparationSettings:
         minutes = settings.get("expiry_minutes") or 5
-        return read_options({**settings, "expiry_minutes": minutes})
+        return read_settings({**settings, "expiry_minutes": minutes})
 
 
 @mutant(kills=EXPIRED, because="configured for -1 minutes[^§]*no token")
 class TakesAnyNumber(PrepareConfirmExtension):
     """Takes the amount of a negative lifetime."""
 
-    def read_options(self, settings: Mapping[str, Any]) -> Options:
+    def read_settings(self, settings: Mapping[str, Any]) -> PreparationSettings:
         minutes = settings.get("expiry_minutes", 5)
-        return read_options({**settings, "expiry_minutes": abs(minutes)})
+        return read_settings({**settings, "expiry_minutes": abs(minutes)})
 
 
 @mutant(kills=EXPIRED, because="configured for 90 minutes[^§]*in 5400 s[^§]*in 300 s")
 class KnowsOneLifetime(PrepareConfirmExtension):
     """Overlooks that another lifetime was configured."""
 
-    def read_options(self, settings: Mapping[str, Any]) -> Options:
-        read_options(settings)  # refused all the same where it is out of range
-        return read_options({**settings, "expiry_minutes": 5})
+    def read_settings(self, settings: Mapping[str, Any]) -> PreparationSettings:
+        read_settings(settings)  # refused all the same where it is out of range
+        return read_settings({**settings, "expiry_minutes": 5})
 
 
 @mutant(kills=EXPIRED, because="in America/New_York[^§]*in 300 s[^§]*in -1[47][0-9]00 s")
@@ -97,7 +100,7 @@ class TakesLocalTimeForUtc(ConfirmationGate):
     """Reads the clock on the wall and calls it UTC."""
 
     def now(self) -> datetime:
-        local = self.clock.now().astimezone(self.options.time_zone)
+        local = self.clock.now().astimezone(self.settings.time_zone)
         return local.replace(tzinfo=UTC)
 
 
@@ -107,8 +110,8 @@ class CountsOnTheWall(ConfirmationGate):
     """Adds the lifetime to local time, and only then looks up what instant that is."""
 
     def issue(self, operation: Operation, draft: Draft) -> tuple[str, datetime]:
-        lifetime = self.options.lifetime(operation.name)
-        zone = self.options.time_zone
+        lifetime = self.settings.lifetime(operation.name)
+        zone = self.settings.time_zone
         if zone is not None:
             wall = self.now().astimezone(zone).replace(tzinfo=None, fold=0) + lifetime
             lifetime = wall.replace(tzinfo=zone).astimezone(UTC) - self.now()
@@ -189,13 +192,13 @@ class RemembersTheSpelling(Renews):
 
 @mutant(kills=ONE_TIME, because="from another session[^§]*done")
 class RemembersPerSession(PrepareConfirmExtension):
-    """Keeps used tokens for each session apart."""
+    """Keeps used tokens for each session apart; without sessions each call is one."""
 
     gate_class = Renews
 
     def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
         sessions: dict[str, Any] = self.__dict__.setdefault("sessions", {})
-        if caller.session not in sessions:
+        if not caller.session or caller.session not in sessions:
             sessions[caller.session] = MemoryTable(self.store._spent.shape)
         self.store._spent = sessions[caller.session]
         return super().call(name, arguments, caller)

@@ -21,7 +21,10 @@ from pytest_mcp_approval.reference_server.prepare_confirm.extension import Prepa
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate, instant
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import Operation, Outcome
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
-from pytest_mcp_approval.reference_server.prepare_confirm.settings import Options, read_options
+from pytest_mcp_approval.reference_server.prepare_confirm.settings import (
+    PreparationSettings,
+    read_settings,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint
 from pytest_mcp_approval.reference_server.server.extension import Caller
 from tests.mutants.prepare_confirm.parts import Renews, in_extension
@@ -268,18 +271,18 @@ class WrapsThePayload(Mint):
 class HasABuiltInKey(PrepareConfirmExtension):
     """Falls back on a constant."""
 
-    def read_options(self, settings: Mapping[str, Any]) -> Options:
-        return read_options({"secret_key": "the key of every server of this kind", **settings})
+    def read_settings(self, settings: Mapping[str, Any]) -> PreparationSettings:
+        return read_settings({"secret_key": "the key of every server of this kind", **settings})
 
 
 @mutant(kills=KEY, because="told an empty key[^§]*does not start")
 class TakesAnEmptyKey(PrepareConfirmExtension):
     """Starts with an empty key."""
 
-    def read_options(self, settings: Mapping[str, Any]) -> Options:
+    def read_settings(self, settings: Mapping[str, Any]) -> PreparationSettings:
         if settings.get("secret_key") == "":
-            return replace(read_options({**settings, "secret_key": None}), secret_key="")
-        return read_options(settings)
+            return replace(read_settings({**settings, "secret_key": None}), secret_key="")
+        return read_settings(settings)
 
 
 @mutant(kills=KEY, because="with the same key[^§]*signature is not valid")

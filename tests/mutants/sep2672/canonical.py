@@ -21,7 +21,7 @@ from pytest_mcp_approval.reference_server.sep2672.demonstration import (
 from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import Attempt
-from pytest_mcp_approval.reference_server.sep2672.settings import Options
+from pytest_mcp_approval.reference_server.sep2672.settings import ApprovalSettings
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 from tests.mutants.registry import having, mutant, told
 
@@ -249,7 +249,7 @@ class EscapesForHtml(_Canonical):
 
 def _with_a_default(gate_class: type[ApprovalGate], options: dict[str, Any]) -> ReferenceServer:
     class WithADefault(Sep2672Extension):
-        def offered_tools(self, options: Options) -> tuple[Tool, ...]:
+        def offered_tools(self, settings: ApprovalSettings) -> tuple[Tool, ...]:
             return (RESTART_SERVICE, *DEMONSTRATION_TOOLS)
 
     return having(type("WithADefault", (WithADefault,), {"gate_class": gate_class}), options)

@@ -20,7 +20,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.gate import Confir
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import Operation
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import (
-    GateSettings,
+    ConfirmationSettings,
     RateLimit,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.store import (
@@ -39,7 +39,7 @@ class Desk:
         self.ran: list[dict[str, Any]] = []
         self.clock = SettableClock(START)
         self.store = store
-        self.settings = GateSettings(**settings)
+        self.settings = ConfirmationSettings(**settings)
         self.gate = self.another("reference")
 
     def another(self, adapter: str, **changes: Any) -> ConfirmationGate:

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_mcp_approval.reference_server.command_line import main
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import SettingsReader
-from pytest_mcp_approval.reference_server.server.extension import ExtensionSettingError
+from pytest_mcp_approval.reference_server.server.settings import ExtensionSettingError
 
 TOLERANCE = "clock_skew_tolerance_seconds"
 

@@ -20,8 +20,8 @@ from pytest_mcp_approval.reference_server.server.extension import (
     Backing,
     Caller,
     ExtensionParts,
-    ExtensionSettingError,
 )
+from pytest_mcp_approval.reference_server.server.settings import ExtensionSettingError
 
 SECRET = "a secret of these tests"
 CALLER = Caller("somebody")

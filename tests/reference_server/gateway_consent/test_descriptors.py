@@ -28,7 +28,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.descriptors import (
     read_app,
     read_apps,
 )
-from pytest_mcp_approval.reference_server.gateway_consent.settings import read_options
+from pytest_mcp_approval.reference_server.gateway_consent.settings import read_settings
 
 _NAMES = st.text(st.sampled_from("ab:%3A25-\u202e "), min_size=1, max_size=6)
 
@@ -113,10 +113,10 @@ def test_no_two_apps_share_an_id() -> None:
 def test_apps_may_stand_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "apps.json"
     path.write_text(json.dumps([MAIL]), encoding="utf-8")
-    assert list(read_options({"apps": str(path)}).apps) == ["com.example.mail"]
+    assert list(read_settings({"apps": str(path)}).apps) == ["com.example.mail"]
     other = broken("id", value="more")
     known = len(DESCRIPTORS)
-    assert len(read_options({"more_apps": [other]}).apps) == known + 1
+    assert len(read_settings({"more_apps": [other]}).apps) == known + 1
     path.write_text("{", encoding="utf-8")
     with pytest.raises(DescriptorError, match="apps: got no JSON in"):
-        read_options({"apps": str(path)})
+        read_settings({"apps": str(path)})

@@ -19,7 +19,7 @@ from pytest_mcp_approval.families.gateway_consent.vocabulary import (
 from pytest_mcp_approval.reference_server.gateway_consent.gate import LONGEST_NAME
 from pytest_mcp_approval.reference_server.gateway_consent.log import NAME
 from pytest_mcp_approval.reference_server.server.answers import InvalidParamsError
-from pytest_mcp_approval.reference_server.server.extension import ExtensionSettingError
+from pytest_mcp_approval.reference_server.server.settings import ExtensionSettingError
 from tests.reference_server.gateway_consent.house import House
 from tests.reference_server.gateway_consent.person import request
 
@@ -285,7 +285,7 @@ def test_two_gateways_over_one_file_see_each_others_decisions(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"colour": 1}, "colour: got a setting of that name"),
+        ({"colour": 1}, "colour: got an unknown setting"),
         ({"storage": "cloud"}, "storage: got 'cloud', expected one of automatic, "),
         ({"folder": 3}, "folder: got 3, expected a path"),
         ({"demonstration": "ftp://x"}, "demonstration: got 'ftp://x', expected a URL"),

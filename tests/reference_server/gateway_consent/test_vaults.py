@@ -21,7 +21,7 @@ from keyring.backends.chainer import ChainerBackend
 
 from pytest_mcp_approval.families.gateway_consent.vocabulary import VAULT_KEY_VARIABLE
 from pytest_mcp_approval.reference_server.gateway_consent import vault_keyring
-from pytest_mcp_approval.reference_server.gateway_consent.settings import Storage, read_options
+from pytest_mcp_approval.reference_server.gateway_consent.settings import Storage, read_settings
 from pytest_mcp_approval.reference_server.gateway_consent.store import (
     folder_of,
     kind_of,
@@ -443,7 +443,7 @@ def test_the_vault_is_chosen_by_what_there_is(
     here = {"folder": str(tmp_path / "named")}
 
     def chosen(url: str | None, **settings: Any) -> tuple[Storage, Path | None]:
-        vault = open_vault(read_options(settings), url)
+        vault = open_vault(read_settings(settings), url)
         try:
             return kind_of(vault), folder_of(vault)
         finally:

@@ -12,7 +12,7 @@ import pytest
 from pytest_mcp_approval.reference_server.prepare_confirm.back_end import BACK_ENDS
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import OPERATIONS
-from pytest_mcp_approval.reference_server.prepare_confirm.settings import read_options
+from pytest_mcp_approval.reference_server.prepare_confirm.settings import read_settings
 from pytest_mcp_approval.reference_server.prepare_confirm.store import PreparationStore
 from pytest_mcp_approval.reference_server.server.clock import SettableClock
 from pytest_mcp_approval.reference_server.server.effects import Effects
@@ -53,7 +53,7 @@ def state(request, new_database) -> Any:
 @pytest.fixture
 def desk_with(state) -> Callable[..., Desk]:
     def make(**settings: Any) -> Desk:
-        options = read_options(settings)
+        options = read_settings(settings)
         clock, effects = SettableClock(START), Effects()
         back_end = BACK_ENDS[options.back_end](state, effects)
         return Desk(ConfirmationGate(clock, state, back_end, options), clock, effects, state)

@@ -9,9 +9,9 @@ import pytest
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason, split_token
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
-from pytest_mcp_approval.reference_server.prepare_confirm.settings import read_options
+from pytest_mcp_approval.reference_server.prepare_confirm.settings import read_settings
 from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint, fingerprint
-from pytest_mcp_approval.reference_server.server.extension import ExtensionSettingError
+from pytest_mcp_approval.reference_server.server.settings import ExtensionSettingError
 
 NOW = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
 MINUTE = datetime.timedelta(minutes=1)
@@ -95,15 +95,15 @@ def test_a_fingerprint_tells_tokens_apart_and_shows_none():
 )
 def test_lifetimes_that_are_none_are_refused(minutes):
     with pytest.raises(ExtensionSettingError, match="expiry_minutes: got "):
-        read_options({"expiry_minutes": minutes})
+        read_settings({"expiry_minutes": minutes})
     with pytest.raises(ExtensionSettingError, match=r"expiry_minutes_of\.delete_user: got "):
-        read_options({"expiry_minutes_of": {"delete_user": minutes}})
+        read_settings({"expiry_minutes_of": {"delete_user": minutes}})
 
 
 @pytest.mark.parametrize("key", ["", "   ", "short", 5, " " * 40])
 def test_keys_that_are_none_are_refused_and_not_shown(key):
     with pytest.raises(ExtensionSettingError, match="secret_key: got ") as error:
-        read_options({"secret_key": key})
+        read_settings({"secret_key": key})
     assert "short" not in str(error.value)
 
 
@@ -121,4 +121,4 @@ def test_keys_that_are_none_are_refused_and_not_shown(key):
 )
 def test_settings_that_cannot_be_followed_are_one_line(settings):
     with pytest.raises(ExtensionSettingError, match=r"^\S+: got .*expected"):
-        read_options(settings)
+        read_settings(settings)
