@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks import sanity
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import Danger
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
-from pytest_mcp_approval.reference_server.confirmation_tokens.records import Operation
+from pytest_mcp_approval.reference_server.confirmation_tokens.records import AdapterOperation
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import (
     ConfirmationSettings,
@@ -39,7 +39,7 @@ AIM = 1.5
 
 
 def gate_over(store: TokenStore) -> ConfirmationGate:
-    operation = Operation(
+    operation = AdapterOperation(
         "delete_repo", Danger.DESTRUCTIVE, lambda _: {}, critical=("owner", "repo", "force")
     )
     # The limits are there, and wide enough that they are never met.

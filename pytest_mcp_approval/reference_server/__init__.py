@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .assembly import build, default_extensions
     from .sep2672.gate import ApprovalGate
     from .sep2672.high_level import VerifiedApproval, http_app, run_stdio
-    from .sep2672.records import Approval, GatedTool
+    from .sep2672.records import ApprovedCall, GatedTool
     from .sep2672.refusals import ApprovalRefusal
     from .sep2672.relying_party import RelyingParty, VerificationError
     from .sep2672.store import ApprovalStore
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from .server.mcp_server import ReferenceServer
 
 _HOMES = {
-    "Approval": "sep2672.records",
     "ApprovalGate": "sep2672.gate",
     "ApprovalRefusal": "sep2672.refusals",
     "ApprovalStore": "sep2672.store",
+    "ApprovedCall": "sep2672.records",
     "Clock": "server.clock",
     "FileClock": "server.clock",
     "GatedTool": "sep2672.records",
@@ -46,10 +46,10 @@ _HOMES = {
 }
 
 __all__ = [
-    "Approval",
     "ApprovalGate",
     "ApprovalRefusal",
     "ApprovalStore",
+    "ApprovedCall",
     "Clock",
     "FileClock",
     "GatedTool",

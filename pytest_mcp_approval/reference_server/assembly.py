@@ -8,7 +8,7 @@ from typing import Any
 from .extensions import FAMILIES, extension_class
 from .sep2672.extension import Sep2672Extension
 from .server.clock import Clock, SystemClock
-from .server.effects import Effects
+from .server.effects import RecordedEffects
 from .server.extension import Backing, Extension, ExtensionParts
 from .server.mcp_server import ReferenceServer
 
@@ -34,7 +34,7 @@ def build(
     """
     chosen = {Sep2672Extension.family: Sep2672Extension} if extensions is None else extensions
     clock = SystemClock() if clock is None else clock
-    effects, backing = Effects(), backing or Backing()
+    effects, backing = RecordedEffects(), backing or Backing()
     told = settings or {}
     return server_class(
         [

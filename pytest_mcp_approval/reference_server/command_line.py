@@ -33,14 +33,14 @@ class UsageError(ValueError):
 
 
 @dataclass(frozen=True)
-class Address:
+class ListeningAddress:
     """Where to listen."""
 
     host: str
     port: int
 
     @classmethod
-    def parse(cls, text: str) -> Address:
+    def parse(cls, text: str) -> ListeningAddress:
         host, separator, port = text.rpartition(":")
         if not separator or not port.isdigit() or int(port) > 65535:
             raise UsageError(f"--http: got {text!r}, expected HOST:PORT, such as localhost:8000")
@@ -140,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser().parse_args(arguments)
         if options.stdio:
             return _serve_stdio(options)
-        return _serve_http(options, Address.parse(options.http or "localhost:8000"))
+        return _serve_http(options, ListeningAddress.parse(options.http or "localhost:8000"))
     except UsageError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
     except ModuleNotFoundError as error:
@@ -272,7 +272,7 @@ def _serve_stdio(options: argparse.Namespace) -> int:
     return 0
 
 
-def _serve_http(options: argparse.Namespace, address: Address) -> int:
+def _serve_http(options: argparse.Namespace, address: ListeningAddress) -> int:
     import uvicorn
 
     listener = _listen(address)
@@ -320,7 +320,7 @@ def _Announcing(config: Any, lines: list[str]) -> Any:  # noqa: N802 - makes a c
     return Announcing(config)
 
 
-def _listen(address: Address) -> socket.socket:
+def _listen(address: ListeningAddress) -> socket.socket:
     try:
         found = socket.getaddrinfo(
             address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

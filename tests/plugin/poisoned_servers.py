@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
-from pytest_mcp_approval.reference_server.confirmation_tokens.records import Attempt
+from pytest_mcp_approval.reference_server.confirmation_tokens.records import RedemptionAttempt
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
@@ -17,7 +17,7 @@ from tests.mutants.registry import having
 class _ReadsWhatItRefused(ConfirmationGate):
     """Reads what it has refused at each new token, and cannot once that is not ASCII."""
 
-    def rejected(self, attempt: Attempt, refusal: TokenRefusal) -> None:
+    def rejected(self, attempt: RedemptionAttempt, refusal: TokenRefusal) -> None:
         self.__dict__.setdefault("refused", []).append(str(attempt.token))
         super().rejected(attempt, refusal)
 

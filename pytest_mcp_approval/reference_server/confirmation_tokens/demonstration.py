@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...families.confirmation_tokens.vocabulary import Danger
-from ..server.effects import Effects
+from ..server.effects import RecordedEffects
 from ..server.visible_text import visible
-from .records import Operation
+from .records import AdapterOperation
 
 SLOW_SECONDS = 0.15
 
@@ -22,7 +22,7 @@ class BackendError(Exception):
     """What is behind an operation broke down, after it had its effect."""
 
 
-def demonstration_operations(effects: Effects) -> list[Operation]:
+def demonstration_operations(effects: RecordedEffects) -> list[AdapterOperation]:
     """Operations that do nothing but leave a trace."""
 
     def run(name: str) -> Any:
@@ -41,9 +41,9 @@ def demonstration_operations(effects: Effects) -> list[Operation]:
 
     repository = ("owner", "repo", "force", "permanent", "selector")
     return [
-        Operation("get_repo", Danger.SAFE, run("get_repo")),
-        Operation("rename_repo", Danger.REVERSIBLE, run("rename_repo")),
-        Operation(
+        AdapterOperation("get_repo", Danger.SAFE, run("get_repo")),
+        AdapterOperation("rename_repo", Danger.REVERSIBLE, run("rename_repo")),
+        AdapterOperation(
             "delete_repo",
             Danger.DESTRUCTIVE,
             run("delete_repo"),
@@ -51,7 +51,7 @@ def demonstration_operations(effects: Effects) -> list[Operation]:
             ("Removes the repository with all it holds", "Cannot be taken back"),
             repository,
         ),
-        Operation(
+        AdapterOperation(
             "archive_repo",
             Danger.DESTRUCTIVE,
             run("archive_repo"),
@@ -59,7 +59,7 @@ def demonstration_operations(effects: Effects) -> list[Operation]:
             ("Nobody can write to it any more",),
             repository,
         ),
-        Operation(
+        AdapterOperation(
             "purge_path",
             Danger.DANGEROUS,
             run("purge_path"),
@@ -67,7 +67,7 @@ def demonstration_operations(effects: Effects) -> list[Operation]:
             ("Removes files that others may need",),
             ("path", "recursive"),
         ),
-        Operation(
+        AdapterOperation(
             "wipe_account",
             Danger.FORBIDDEN,
             run("wipe_account"),
@@ -75,7 +75,7 @@ def demonstration_operations(effects: Effects) -> list[Operation]:
             ("Removes everything that an account has", "Is never done without good cause"),
             ("account",),
         ),
-        Operation(
+        AdapterOperation(
             "delete_branch",
             Danger.DESTRUCTIVE,
             run("delete_branch"),
@@ -84,7 +84,7 @@ def demonstration_operations(effects: Effects) -> list[Operation]:
             ("branch",),
             max_uses=3,
         ),
-        Operation(
+        AdapterOperation(
             "deploy_release",
             Danger.DANGEROUS,
             deploy,
@@ -92,7 +92,7 @@ def demonstration_operations(effects: Effects) -> list[Operation]:
             ("Replaces what is running",),
             ("release", "simulate"),
         ),
-        Operation(
+        AdapterOperation(
             "bulk_export",
             Danger.REVERSIBLE,
             run("bulk_export"),
@@ -101,7 +101,7 @@ def demonstration_operations(effects: Effects) -> list[Operation]:
             quota=2,
             quota_metric="exports",
         ),
-        Operation(
+        AdapterOperation(
             "bulk_import",
             Danger.REVERSIBLE,
             run("bulk_import"),

@@ -3,7 +3,7 @@
 A server author puts it before their own operations, whatever carries the messages:
 
     gate = ConfirmationGate(
-        [Operation("delete_repo", Danger.DESTRUCTIVE, run, describe, critical=("owner", "repo"))],
+        [AdapterOperation("delete_repo", Danger.DESTRUCTIVE, run, critical=("owner", "repo"))],
         store=TokenStore("sqlite:///tokens.db"),
     )
     gate.perform("delete_repo", params, user=..., session=...)
@@ -28,9 +28,9 @@ from ...families.confirmation_tokens import vocabulary as words
 from ...families.confirmation_tokens.vocabulary import Event, TokenCode, TokenType
 from ..server.clock import Clock, SystemClock
 from ..server.times import whole_milliseconds
-from .ledger import INVALID_MESSAGE, TokenBooks
+from .ledger import INVALID_MESSAGE, TokenLedger
 from .minting import SignedTokens, StoredTokens
-from .records import Attempt, Operation, State, TokenRecord
+from .records import AdapterOperation, RedemptionAttempt, TokenRecord, TokenState
 from .refusals import TokenRefusal
 from .settings import ConfirmationSettings
 from .store import TokenStore
@@ -40,7 +40,7 @@ INVALID_PARAMS = "INVALID_PARAMS"
 TTL_MEMBER = "confirmation_ttl_seconds"
 
 
-class ConfirmationGate(TokenBooks):
+class ConfirmationGate(TokenLedger):
     """See the module."""
 
     checks: ClassVar[tuple[str, ...]] = (
@@ -59,7 +59,7 @@ class ConfirmationGate(TokenBooks):
 
     def __init__(
         self,
-        operations: Iterable[Operation],
+        operations: Iterable[AdapterOperation],
         *,
         store: TokenStore,
         clock: Clock | None = None,
@@ -110,15 +110,17 @@ class ConfirmationGate(TokenBooks):
         return self.execute(operation, params)
 
     def confirm(
-        self, operation: Operation, params: Mapping[str, Any], user: str, session: str
+        self, operation: AdapterOperation, params: Mapping[str, Any], user: str, session: str
     ) -> None:
         """Section 1.3: without a token one is issued and nothing runs; with one it is redeemed."""
         token = params.get(words.CONFIRMATION_MEMBER)
         if token is None:
             raise self.require_confirmation(operation, params, user, session)
-        self.redeem(Attempt(token, TokenType.CONFIRMATION, operation, params, user, session))
+        self.redeem(
+            RedemptionAttempt(token, TokenType.CONFIRMATION, operation, params, user, session)
+        )
 
-    def execute(self, operation: Operation, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    def execute(self, operation: AdapterOperation, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """The token is used up by now, whatever becomes of the operation (section 5.2)."""
         own = (words.CONFIRMATION_MEMBER, words.QUOTA_MEMBER, TTL_MEMBER)
         return operation.run({key: value for key, value in params.items() if key not in own})
@@ -126,7 +128,7 @@ class ConfirmationGate(TokenBooks):
     # ---- section 3: issue
 
     def require_confirmation(
-        self, operation: Operation, params: Mapping[str, Any], user: str, session: str
+        self, operation: AdapterOperation, params: Mapping[str, Any], user: str, session: str
     ) -> TokenRefusal:
         record = self.issue(TokenType.CONFIRMATION, operation, params, user, session)
         return TokenRefusal(
@@ -136,7 +138,7 @@ class ConfirmationGate(TokenBooks):
         )
 
     def required_details(
-        self, operation: Operation, params: Mapping[str, Any], record: TokenRecord
+        self, operation: AdapterOperation, params: Mapping[str, Any], record: TokenRecord
     ) -> dict[str, Any]:
         details: dict[str, Any] = {
             "operation": operation.name,
@@ -153,7 +155,7 @@ class ConfirmationGate(TokenBooks):
     def issue(
         self,
         kind: TokenType,
-        operation: Operation,
+        operation: AdapterOperation,
         params: Mapping[str, Any],
         user: str,
         session: str,
@@ -180,13 +182,15 @@ class ConfirmationGate(TokenBooks):
         self.audit(Event.ISSUED, record.id, operation.name, user, session)
         return record
 
-    def hash_of(self, operation: Operation, params: Mapping[str, Any]) -> str:
+    def hash_of(self, operation: AdapterOperation, params: Mapping[str, Any]) -> str:
         try:
             return words.params_hash(operation.name, params, operation.critical)
         except words.ParamsNotCanonicalError as error:
             raise TokenRefusal(INVALID_PARAMS, "The params have no canonical form") from error
 
-    def lifetime(self, kind: TokenType, operation: Operation, params: Mapping[str, Any]) -> float:
+    def lifetime(
+        self, kind: TokenType, operation: AdapterOperation, params: Mapping[str, Any]
+    ) -> float:
         """Section 5.1: the default of the level, what a client asks for, and never too long."""
         name = words.QUOTA_LIFE if kind is TokenType.QUOTA else operation.danger.word
         seconds = self.settings.ttl_seconds[name]
@@ -200,7 +204,7 @@ class ConfirmationGate(TokenBooks):
 
     # ---- section 4: validation
 
-    def redeem(self, attempt: Attempt) -> TokenRecord:
+    def redeem(self, attempt: RedemptionAttempt) -> TokenRecord:
         """All checks, then the use, before anything runs; every refusal is counted and logged."""
         self.limited(self.store.left, "failure", attempt.user, self.settings.failure_limit)
         try:
@@ -217,7 +221,7 @@ class ConfirmationGate(TokenBooks):
         )
         return record
 
-    def rejected(self, attempt: Attempt, refusal: TokenRefusal) -> None:
+    def rejected(self, attempt: RedemptionAttempt, refusal: TokenRefusal) -> None:
         self.store.take(f"failure/{attempt.user}", self.settings.failure_limit, self.clock.now())
         self.audit(
             Event.REJECTED,
@@ -228,38 +232,38 @@ class ConfirmationGate(TokenBooks):
             failure=refusal.code,
         )
 
-    def find(self, attempt: Attempt) -> TokenRecord | None:
+    def find(self, attempt: RedemptionAttempt) -> TokenRecord | None:
         if not words.is_token(attempt.token) or not attempt.token.startswith(attempt.type.prefix):
             return None
         return self.mint.find(attempt.token, attempt)
 
-    def check_exists(self, record: TokenRecord | None, attempt: Attempt) -> None:
+    def check_exists(self, record: TokenRecord | None, attempt: RedemptionAttempt) -> None:
         """Another user's token is as good as none."""
         if record is None or record.user != attempt.user or record.type is not attempt.type:
             raise TokenRefusal(TokenCode.INVALID, INVALID_MESSAGE)
 
-    def check_not_revoked(self, record: TokenRecord, attempt: Attempt) -> None:  # noqa: ARG002
-        if record.state is State.REVOKED:
+    def check_not_revoked(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:  # noqa: ARG002
+        if record.state is TokenState.REVOKED:
             raise TokenRefusal(TokenCode.INVALID, INVALID_MESSAGE)
 
-    def check_adapter(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_adapter(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if record.adapter_name != self.adapter_name:
             raise self.mismatch(attempt)
 
-    def check_operation(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_operation(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if record.operation != attempt.operation.name:
             raise self.mismatch(attempt)
 
-    def check_parameters(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_parameters(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if record.params_hash != self.hash_of(attempt.operation, attempt.params):
             raise self.mismatch(attempt)
 
-    def check_session(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_session(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         """Section 5.4: a session-scoped token belongs to its session."""
         if record.session_scoped and record.session_id != attempt.session:
             raise self.mismatch(attempt)
 
-    def mismatch(self, attempt: Attempt) -> TokenRefusal:
+    def mismatch(self, attempt: RedemptionAttempt) -> TokenRefusal:
         """Section 6.3: which part differs, and how, is not told."""
         return TokenRefusal(
             TokenCode.SCOPE_MISMATCH,
@@ -267,11 +271,11 @@ class ConfirmationGate(TokenBooks):
             token=attempt.token,
         )
 
-    def check_has_expiry(self, record: TokenRecord, attempt: Attempt) -> None:  # noqa: ARG002
+    def check_has_expiry(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:  # noqa: ARG002
         if record.expires_at is None:
             raise TokenRefusal(TokenCode.INVALID, INVALID_MESSAGE)
 
-    def check_not_expired(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_not_expired(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         now = self.clock.now()
         if record.expires_at is not None and now > self.last_instant(record.expires_at):
             raise TokenRefusal(
@@ -282,8 +286,8 @@ class ConfirmationGate(TokenBooks):
                 current_time=self.instant(now),
             )
 
-    def check_not_consumed(self, record: TokenRecord, attempt: Attempt) -> None:  # noqa: ARG002
-        if record.state is State.USED:
+    def check_not_consumed(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:  # noqa: ARG002
+        if record.state is TokenState.USED:
             raise self.already_used(record)
 
     def already_used(self, record: TokenRecord) -> TokenRefusal:
@@ -299,20 +303,20 @@ class ConfirmationGate(TokenBooks):
     # ---- quota pauses
 
     def pass_quota(
-        self, operation: Operation, params: Mapping[str, Any], user: str, session: str
+        self, operation: AdapterOperation, params: Mapping[str, Any], user: str, session: str
     ) -> None:
         """After so many runs a pause, which a quota token ends for this very call."""
         assert operation.quota is not None
         key = f"{self.adapter_name}/{operation.name}/{user}"
         token = params.get(words.QUOTA_MEMBER)
         if token is not None:
-            self.redeem(Attempt(token, TokenType.QUOTA, operation, params, user, session))
+            self.redeem(RedemptionAttempt(token, TokenType.QUOTA, operation, params, user, session))
             self.store.clear_runs(key)
         if not self.store.count_run(key, operation.quota):
             raise self.pause(operation, params, user, session)
 
     def pause(
-        self, operation: Operation, params: Mapping[str, Any], user: str, session: str
+        self, operation: AdapterOperation, params: Mapping[str, Any], user: str, session: str
     ) -> TokenRefusal:
         record = self.issue(TokenType.QUOTA, operation, params, user, session)
         return TokenRefusal(

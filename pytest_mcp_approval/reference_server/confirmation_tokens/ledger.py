@@ -14,7 +14,7 @@ from ...families.confirmation_tokens.vocabulary import Event, TokenCode
 from ..server.clock import Clock
 from ..server.times import iso_8601
 from .minting import SignedTokens, StoredTokens
-from .records import AuditEntry, State, TokenRecord
+from .records import AuditEntry, TokenRecord, TokenState
 from .refusals import TokenRefusal
 from .settings import ConfirmationSettings, RateLimit
 from .store import TokenStore
@@ -28,7 +28,7 @@ INVALID_MESSAGE = "The confirmation token is not valid"
 """Section 6.3: the same words for a token that is unknown, malformed or revoked."""
 
 
-class TokenBooks:
+class TokenLedger:
     """The part of a gate that remembers."""
 
     adapter_name: str
@@ -98,12 +98,12 @@ class TokenBooks:
         return record if record is not None and record.user in ("", user) else None
 
     def state_of(self, record: TokenRecord) -> str:
-        if record.state is not State.ACTIVE:
+        if record.state is not TokenState.ACTIVE:
             return record.state
         expired = record.expires_at is None or self.clock.now() > self.last_instant(
             record.expires_at
         )
-        return "expired" if expired else State.ACTIVE
+        return "expired" if expired else TokenState.ACTIVE
 
     # ---- sections 5.5, 6.4 and 6.5: purge, audit, rate limits
 

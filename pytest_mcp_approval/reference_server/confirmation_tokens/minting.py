@@ -15,7 +15,7 @@ import secrets
 from dataclasses import replace
 
 from ...families.confirmation_tokens import vocabulary as words
-from .records import Attempt, TokenRecord
+from .records import RedemptionAttempt, TokenRecord
 from .store import TokenStore
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -38,7 +38,7 @@ class StoredTokens:
         self.store.add(issued)
         return issued
 
-    def find(self, token: str, attempt: Attempt | None) -> TokenRecord | None:  # noqa: ARG002
+    def find(self, token: str, attempt: RedemptionAttempt | None) -> TokenRecord | None:  # noqa: ARG002
         return self.store.get(token)
 
     def use(self, record: TokenRecord) -> bool:
@@ -98,7 +98,7 @@ class SignedTokens:
     def _hmac(self, text: bytes) -> bytes:
         return hmac.new(self._key, text, hashlib.sha256).digest()
 
-    def find(self, token: str, attempt: Attempt | None) -> TokenRecord | None:
+    def find(self, token: str, attempt: RedemptionAttempt | None) -> TokenRecord | None:
         """The record that a genuine token stands for; where the scope is not the attempt's, one
         with no operation at all, because the token does not say which was meant."""
         kind = next(one for one in words.TokenType if token.startswith(one.prefix))
@@ -114,7 +114,7 @@ class SignedTokens:
         return self.store.get(token) or self._unfold(token, kind, body, attempt)
 
     def _unfold(
-        self, token: str, kind: words.TokenType, body: bytes, attempt: Attempt | None
+        self, token: str, kind: words.TokenType, body: bytes, attempt: RedemptionAttempt | None
     ) -> TokenRecord:
         nonce, rest = body[:_NONCE], body[_NONCE:]
         issued_at = _EPOCH + int.from_bytes(rest[:_ISSUED]) * _MILLISECOND

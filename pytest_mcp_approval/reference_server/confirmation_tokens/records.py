@@ -15,7 +15,7 @@ Run = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Operation:
+class AdapterOperation:
     """One operation of an adapter, and how it is confirmed."""
 
     name: str
@@ -37,7 +37,7 @@ class Operation:
         return self.danger >= GATED_FROM
 
 
-class State(StrEnum):
+class TokenState(StrEnum):
     """What a token can still do, apart from the time."""
 
     ACTIVE = "active"
@@ -66,10 +66,10 @@ class TokenRecord:
     revoked_because: str = ""
 
     @property
-    def state(self) -> State:
+    def state(self) -> TokenState:
         if self.revoked_because:
-            return State.REVOKED
-        return State.USED if self.use_count >= self.max_uses else State.ACTIVE
+            return TokenState.REVOKED
+        return TokenState.USED if self.use_count >= self.max_uses else TokenState.ACTIVE
 
 
 @dataclass(frozen=True)
@@ -121,13 +121,13 @@ class SigningKey:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class RedemptionAttempt:
     """One attempt to redeem a token."""
 
     token: Any
     """As it came: it need not even be text."""
     type: TokenType
-    operation: Operation
+    operation: AdapterOperation
     params: Mapping[str, Any]
     user: str
     session: str

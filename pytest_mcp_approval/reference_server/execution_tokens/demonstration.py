@@ -11,7 +11,7 @@ from typing import Any
 
 from ...families.execution_tokens import vocabulary as words
 from ..server.answers import tool_listing
-from ..server.effects import Effects
+from ..server.effects import RecordedEffects
 
 _TEXT = {"type": "string"}
 
@@ -45,7 +45,7 @@ LISTINGS = [
 
 
 def demonstrated(
-    effects: Effects, action: str, url: str | None
+    effects: RecordedEffects, action: str, url: str | None
 ) -> Callable[[bytes], dict[str, Any]]:
     """What to run on the content: its hash is written down among the effects."""
 

@@ -36,7 +36,7 @@ class ConsentError(Exception):
 
 
 @dataclass(frozen=True)
-class Question:
+class ConsentQuestion:
     """What one person is asked on one page."""
 
     id: str
@@ -67,7 +67,7 @@ class Decisions:
         self.vault = vault
         self.clock = clock
         self._lock = threading.RLock()
-        self._questions: dict[str, Question] = {}
+        self._questions: dict[str, ConsentQuestion] = {}
         self._open: dict[Subject, str] = {}
         self._once: dict[Subject, Once] = {}
 
@@ -109,14 +109,14 @@ class Decisions:
 
     # ---- questions
 
-    def ask(self, caller: str, app_id: str, tool: str) -> Question:
+    def ask(self, caller: str, app_id: str, tool: str) -> ConsentQuestion:
         """The open question about it, or a new one."""
         with self._lock:
             self._tidy()
             known = self._open.get((caller, app_id, tool))
             if known is not None:
                 return self._questions[known]
-            question = Question(self.new_id(), caller, app_id, tool, self.clock.now())
+            question = ConsentQuestion(self.new_id(), caller, app_id, tool, self.clock.now())
             self._questions[question.id] = question
             self._open[question.subject] = question.id
             return question
@@ -124,7 +124,7 @@ class Decisions:
     def new_id(self) -> str:
         return secrets.token_urlsafe(32)
 
-    def question(self, id: str) -> Question | None:
+    def question(self, id: str) -> ConsentQuestion | None:
         """None if there is none of that id, or not any more."""
         with self._lock:
             self._tidy()
@@ -141,13 +141,13 @@ class Decisions:
         for subject in [subject for subject, once in self._once.items() if self.too_old(once)]:
             del self._once[subject]
 
-    def _drop(self, question: Question) -> None:
+    def _drop(self, question: ConsentQuestion) -> None:
         del self._questions[question.id]
         self._open.pop(question.subject, None)
 
     # ---- deciding
 
-    def decide(self, id: str, choice: Choice, *, remember: bool) -> Question:
+    def decide(self, id: str, choice: Choice, *, remember: bool) -> ConsentQuestion:
         """Take a person's decision; a question is answered once."""
         with self._lock:
             question = self.question(id)
@@ -160,18 +160,18 @@ class Decisions:
             self.keep_for_one_call(question, choice)
         return question
 
-    def keep_for_one_call(self, question: Question, choice: Choice) -> None:
+    def keep_for_one_call(self, question: ConsentQuestion, choice: Choice) -> None:
         """All tools, not remembered, is this tool once: the call at hand is all that it serves."""
         with self._lock:
             self._once[question.subject] = Once(choice is not Choice.DENY, self.clock.now())
 
-    def keep(self, question: Question, choice: Choice) -> None:
+    def keep(self, question: ConsentQuestion, choice: Choice) -> None:
         with self.vault.exclusive():
             record = self.record(question.caller, question.app_id)
             self.write(record, question, choice)
             self.save_record(record, question.caller, question.app_id)
 
-    def write(self, record: Record, question: Question, choice: Choice) -> None:
+    def write(self, record: Record, question: ConsentQuestion, choice: Choice) -> None:
         tools: dict[str, Any] = record[words.TOOLS]
         if choice is Choice.ALL:
             record[words.ALL_TOOLS] = True

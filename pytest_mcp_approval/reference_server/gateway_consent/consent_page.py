@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...families.gateway_consent import vocabulary as words
 from ...families.gateway_consent.vocabulary import Choice
 from . import pages
-from .consent import ConsentError, Decisions, Question
+from .consent import ConsentError, ConsentQuestion, Decisions
 from .descriptors import App, AppTool
 from .log import logger
 from .vault import VaultError
@@ -36,7 +36,7 @@ class ConsentPages:
         self.decisions = decisions
         self.apps = apps
 
-    def path(self, question: Question) -> str:
+    def path(self, question: ConsentQuestion) -> str:
         """What the page's address is made of, beside the host."""
         return f"{PATH}/{question.id}"
 
@@ -62,7 +62,7 @@ class ConsentPages:
         )
         return answer
 
-    def render(self, question: Question, app: App, tool: AppTool) -> Response:
+    def render(self, question: ConsentQuestion, app: App, tool: AppTool) -> Response:
         caller = pages.shown_shortly(question.caller)
         return pages.page(
             "Consent to a tool",
@@ -73,7 +73,7 @@ class ConsentPages:
             f"{self.form(question)}",
         )
 
-    def fields(self, question: Question, app: App, tool: AppTool) -> str:
+    def fields(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         """Everything that the document wants to be seen."""
         rows = [
             pages.field("Client", question.caller),
@@ -98,7 +98,7 @@ class ConsentPages:
         properties = tool.returns.get("properties", {})
         return text + (_members(properties) if isinstance(properties, Mapping) else "")
 
-    def form(self, question: Question) -> str:
+    def form(self, question: ConsentQuestion) -> str:
         buttons = "\n".join(
             f'<button class="{style}" name="{words.CHOICE_MEMBER}" value="{choice}">'
             f"{escape(words.CHOICE_NAMES[choice])}</button>"
@@ -141,7 +141,7 @@ class ConsentPages:
         return pages.message("Your decision counts", _said(choice, remember))
 
     def check_sender(
-        self, question: Question, members: Mapping[str, str], cookies: Mapping[str, str]
+        self, question: ConsentQuestion, members: Mapping[str, str], cookies: Mapping[str, str]
     ) -> None:
         """The form is of this very page, shown to this very browser."""
         if not pages.same(members.get(words.CSRF_MEMBER), question.csrf):
@@ -156,7 +156,7 @@ class ConsentPages:
             raise pages.FormError("This form makes none of the three choices.") from None
         return choice, words.REMEMBER_MEMBER in members
 
-    def decide(self, question: Question, choice: Choice, remember: bool) -> None:
+    def decide(self, question: ConsentQuestion, choice: Choice, remember: bool) -> None:
         self.decisions.decide(question.id, choice, remember=remember)
 
 

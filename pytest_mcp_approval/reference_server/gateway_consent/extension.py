@@ -18,7 +18,7 @@ from ...families.gateway_consent.vocabulary import tool_name
 from ..server.answers import tool_result
 from ..server.extension import Caller, Extension, ExtensionParts
 from ..server.settings import ExtensionSettingError
-from .consent import Decisions, Question
+from .consent import ConsentQuestion, Decisions
 from .consent_page import ConsentPages
 from .demonstration import PLACE
 from .descriptors import App, AppTool
@@ -145,7 +145,7 @@ class GatewayExtension(Extension):
             self.decisions, self.effects, self.consent_url, lambda: self.authoriser, self.locate
         )
 
-    def consent_url(self, question: Question) -> str:
+    def consent_url(self, question: ConsentQuestion) -> str:
         return self.listener.url + self.pages.path(question)
 
     def pages_beside(self) -> list[BaseRoute]:

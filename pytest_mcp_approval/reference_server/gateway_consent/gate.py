@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...families.gateway_consent.vocabulary import UNKNOWN_CLIENT, Kind, tool_name
 from ..server.answers import InvalidParamsError
-from ..server.effects import Effects
+from ..server.effects import RecordedEffects
 from ..server.extension import Caller
 from . import execution, refusals
-from .consent import Decisions, Question
+from .consent import ConsentQuestion, Decisions
 from .descriptors import App, AppTool
 from .http_client import SendingError
 from .log import logger
@@ -47,8 +47,8 @@ class Gateway:
     def __init__(
         self,
         decisions: Decisions,
-        effects: Effects,
-        consent_url: Callable[[Question], str],
+        effects: RecordedEffects,
+        consent_url: Callable[[ConsentQuestion], str],
         authoriser: Callable[[], Authoriser],
         locate: Callable[[App], App],
     ) -> None:

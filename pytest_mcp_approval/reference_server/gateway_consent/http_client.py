@@ -23,7 +23,7 @@ class SendingError(Exception):
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     """What came back, whatever it means."""
 
     status: int
@@ -38,7 +38,7 @@ def send(
     headers: Mapping[str, str] | None = None,
     body: bytes | None = None,
     seconds: float = SECONDS,
-) -> Answer:
+) -> HttpAnswer:
     """Send it and read the answer to its end; `SendingError` if that cannot be."""
     parts = checked(url)
     try:
@@ -56,7 +56,7 @@ def send(
     except FetchError as error:
         # Not the error's own words: they may quote the request.
         raise SendingError(f"no answer from {parts.hostname}: {type(error).__name__}") from None
-    return Answer(found.status, {name.lower(): value for name, value in found.headers}, found.body)
+    return HttpAnswer(found.status, {name.lower(): value for name, value in found.headers}, found.body)
 
 
 def checked(url: str) -> SplitResult:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 
-from ..server.effects import Effects
+from ..server.effects import RecordedEffects
 from .refusals import BackEndError
 from .store import PreparationStore
 
@@ -18,7 +18,7 @@ _SLOW_SECONDS = 0.4
 class BackEnd:
     """A healthy one. Every change holds only for the version that the caller has seen."""
 
-    def __init__(self, store: PreparationStore, effects: Effects) -> None:
+    def __init__(self, store: PreparationStore, effects: RecordedEffects) -> None:
         self.store = store
         self.effects = effects
 

@@ -15,8 +15,8 @@ from ..server.answers import InvalidParamsError
 from ..server.extension import Caller, Extension, ExtensionParts
 from .back_end import BACK_ENDS
 from .demonstration import TABLE
-from .gate import ConfirmationGate
-from .operations import MOST_IDS, OPERATIONS, Operation, identifier, project_ids, truth
+from .gate import PreparationGate
+from .operations import MOST_IDS, OPERATIONS, TwoStepOperation, identifier, project_ids, truth
 from .records import ACTIVE, Project, User
 from .settings import PreparationSettings, read_settings
 from .store import PreparationStore
@@ -31,7 +31,7 @@ class PrepareConfirmExtension(Extension):
     family = words.FAMILY
     suite_settings: ClassVar[Mapping[str, Any]] = TABLE
     store: PreparationStore
-    gate_class: ClassVar[type[ConfirmationGate]] = ConfirmationGate
+    gate_class: ClassVar[type[PreparationGate]] = PreparationGate
 
     def __init__(self, parts: ExtensionParts) -> None:
         super().__init__(parts)
@@ -63,7 +63,7 @@ class PrepareConfirmExtension(Extension):
     def open_store(self, url: str | None) -> PreparationStore:
         return PreparationStore(url, self.clock.now())
 
-    def listing(self, prefix: str, operation: Operation) -> dict[str, Any]:
+    def listing(self, prefix: str, operation: TwoStepOperation) -> dict[str, Any]:
         """The entry of one tool of a pair."""
         if prefix == words.PREPARE:
             return _entry(

@@ -16,8 +16,8 @@ from ...families.prepare_confirm import vocabulary as words
 from ...families.prepare_confirm.vocabulary import Payload, TwoStepReason
 from ..server.clock import Clock
 from .back_end import BackEnd
-from .operations import Draft, Operation, Outcome
-from .records import Attempt
+from .operations import OperationDraft, OperationOutcome, TwoStepOperation
+from .records import ConfirmationAttempt
 from .refusals import ConfirmationRefusal, NothingToPrepareError
 from .settings import PreparationSettings
 from .store import PreparationStore
@@ -26,7 +26,7 @@ from .tokens import Mint, fingerprint
 logger = logging.getLogger(__name__)
 
 
-class ConfirmationGate:
+class PreparationGate:
     """One server's gate. May be called by several threads."""
 
     mint_class: type[Mint] = Mint
@@ -47,7 +47,7 @@ class ConfirmationGate:
     # ---- prepare
 
     def prepare(
-        self, operation: Operation, arguments: Mapping[str, Any], caller: str
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
     ) -> dict[str, Any]:
         """A preview with a token, or what stands in its way."""
         tool = words.PREPARE + operation.name
@@ -61,13 +61,13 @@ class ConfirmationGate:
         self.audit(tool, "previewed", token, caller)
         return self.preview(operation, draft, token, expires_at)
 
-    def issue(self, operation: Operation, draft: Draft) -> tuple[str, datetime]:
+    def issue(self, operation: TwoStepOperation, draft: OperationDraft) -> tuple[str, datetime]:
         lifetime = self.settings.lifetime(operation.name)
         token, payload = self.mint.issue(operation.name, draft.data, self.now(), lifetime)
         return token, instant(payload.expires_at)
 
     def preview(
-        self, operation: Operation, draft: Draft, token: str, expires_at: datetime
+        self, operation: TwoStepOperation, draft: OperationDraft, token: str, expires_at: datetime
     ) -> dict[str, Any]:
         return {
             words.ACTION: words.PREVIEW,
@@ -87,7 +87,7 @@ class ConfirmationGate:
     # ---- confirm
 
     def confirm(
-        self, operation: Operation, arguments: Mapping[str, Any], caller: str
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
     ) -> dict[str, Any]:
         """What was done, or why nothing was."""
         tool = words.CONFIRM + operation.name
@@ -102,7 +102,7 @@ class ConfirmationGate:
         self.audit(tool, told, given, caller)
         return self.tell(operation, payload, outcome)
 
-    def verify(self, operation: Operation, given: Any) -> Payload:
+    def verify(self, operation: TwoStepOperation, given: Any) -> Payload:
         """All the checks, from what costs nothing to what uses the token up."""
         token = self.check_given(operation, given)
         payload = self.mint.open(token)
@@ -112,7 +112,7 @@ class ConfirmationGate:
         self.spend(payload)
         return payload
 
-    def check_given(self, operation: Operation, given: Any) -> str:
+    def check_given(self, operation: TwoStepOperation, given: Any) -> str:
         if not isinstance(given, str) or not given:
             shown = "nothing" if not given else type(given).__name__
             raise ConfirmationRefusal(
@@ -122,7 +122,7 @@ class ConfirmationGate:
             )
         return given
 
-    def check_action(self, operation: Operation, payload: Payload) -> None:
+    def check_action(self, operation: TwoStepOperation, payload: Payload) -> None:
         if payload.action != operation.name:
             raise ConfirmationRefusal(
                 TwoStepReason.WRONG_ACTION,
@@ -156,16 +156,18 @@ class ConfirmationGate:
 
     def execute(
         self,
-        operation: Operation,
+        operation: TwoStepOperation,
         payload: Payload,
         arguments: Mapping[str, Any],  # noqa: ARG002
-    ) -> Outcome:
+    ) -> OperationOutcome:
         """By what the token says; the arguments of this call have no say."""
         self.back_end.before()
         with self.store.together():
             return operation.execute(payload.data, self.store, self.back_end)
 
-    def tell(self, operation: Operation, payload: Payload, outcome: Outcome) -> dict[str, Any]:
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
         message = operation.message(outcome)
         return {
             words.SUCCESS: outcome.complete,
@@ -186,7 +188,7 @@ class ConfirmationGate:
     def audit(self, tool: str, outcome: str, token: Any, caller: str) -> None:
         """Every attempt is written down, and no token whole."""
         mark = fingerprint(token)
-        self.store.add_attempt(Attempt(self.now(), tool, outcome, mark, caller))
+        self.store.add_attempt(ConfirmationAttempt(self.now(), tool, outcome, mark, caller))
         logger.info("%s by %s: %s (token %s)", tool, caller, outcome, mark)
 
     def now(self) -> datetime:

@@ -24,7 +24,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True)
-class Draft:
+class OperationDraft:
     """What would happen."""
 
     items: list[dict[str, Any]]
@@ -34,7 +34,7 @@ class Draft:
 
 
 @dataclass
-class Outcome:
+class OperationOutcome:
     """What happened."""
 
     done: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Outcome:
         return not (self.left_alone or self.unknown or self.failure)
 
 
-class Operation(ABC):
+class TwoStepOperation(ABC):
     """One pair of tools."""
 
     name: ClassVar[str]
@@ -62,20 +62,20 @@ class Operation(ABC):
     required: ClassVar[tuple[str, ...]]
 
     @abstractmethod
-    def draft(self, arguments: Mapping[str, Any], store: PreparationStore) -> Draft:
+    def draft(self, arguments: Mapping[str, Any], store: PreparationStore) -> OperationDraft:
         """Look, and change nothing."""
 
     @abstractmethod
     def execute(
         self, data: Mapping[str, Any], store: PreparationStore, back_end: BackEnd
-    ) -> Outcome:
+    ) -> OperationOutcome:
         """Do what the draft listed, and nothing else."""
 
     @abstractmethod
-    def answer(self, data: Mapping[str, Any], outcome: Outcome) -> dict[str, Any]:
+    def answer(self, data: Mapping[str, Any], outcome: OperationOutcome) -> dict[str, Any]:
         """The members of the answer that say what happened, beside success and message."""
 
-    def message(self, outcome: Outcome) -> str:
+    def message(self, outcome: OperationOutcome) -> str:
         """One sentence with the whole truth."""
         total = len(outcome.done) + len(outcome.left_alone) + len(outcome.unknown)
         parts = [f"{self.past} {len(outcome.done)} of {total} {self.thing}(s)"]
@@ -95,9 +95,9 @@ def do_each(
     seen: Sequence[tuple[str, int]],
     change: Callable[[str, int], bool],
     exists: Callable[[str], bool],
-) -> Outcome:
+) -> OperationOutcome:
     """Change one thing after the other; after a failure the rest is not tried."""
-    outcome = Outcome()
+    outcome = OperationOutcome()
     for name, version in seen:
         if outcome.failure:
             outcome.left_alone[name] = "not tried"
@@ -115,7 +115,7 @@ def do_each(
     return outcome
 
 
-class _OnProjects(Operation):
+class _OnProjects(TwoStepOperation):
     thing = "project"
     required = ("project_ids",)
     properties: ClassVar[dict[str, Any]] = {
@@ -128,7 +128,7 @@ class _OnProjects(Operation):
         "force": {"type": "boolean", "description": "Do it in spite of what stands against it"},
     }
 
-    def draft(self, arguments: Mapping[str, Any], store: PreparationStore) -> Draft:
+    def draft(self, arguments: Mapping[str, Any], store: PreparationStore) -> OperationDraft:
         ids, force = project_ids(arguments), truth(arguments, "force")
         found = store.projects(ids)
         missing = [one for one in ids if one not in found]
@@ -142,7 +142,7 @@ class _OnProjects(Operation):
             "versions": [found[one].version for one in ids],
         }
         items = [found[one].to_item() for one in ids]
-        return Draft(items, self.warnings(list(found.values()), force), data)
+        return OperationDraft(items, self.warnings(list(found.values()), force), data)
 
     @abstractmethod
     def check_possible(self, project: Project, force: bool) -> None:
@@ -156,7 +156,7 @@ class _OnProjects(Operation):
 
     def execute(
         self, data: Mapping[str, Any], store: PreparationStore, back_end: BackEnd
-    ) -> Outcome:
+    ) -> OperationOutcome:
         change, force = self.change(back_end), data["force"]
         return do_each(
             list(zip(data["project_ids"], data["versions"], strict=True)),
@@ -164,7 +164,7 @@ class _OnProjects(Operation):
             lambda one: bool(store.projects([one])),
         )
 
-    def answer(self, data: Mapping[str, Any], outcome: Outcome) -> dict[str, Any]:  # noqa: ARG002
+    def answer(self, data: Mapping[str, Any], outcome: OperationOutcome) -> dict[str, Any]:  # noqa: ARG002
         members: dict[str, Any] = {
             f"{self.past}_count": len(outcome.done),
             "project_ids": outcome.done,
@@ -235,7 +235,7 @@ class DeleteProjects(_OnProjects):
         return back_end.delete_project
 
 
-class DeleteUser(Operation):
+class DeleteUser(TwoStepOperation):
     """Irreversible; says so when somebody else vouches for the user's sign-in."""
 
     name, verb, past, thing = "delete_user", "delete", "deleted", "user"
@@ -245,7 +245,7 @@ class DeleteUser(Operation):
     }
     required = ("username",)
 
-    def draft(self, arguments: Mapping[str, Any], store: PreparationStore) -> Draft:
+    def draft(self, arguments: Mapping[str, Any], store: PreparationStore) -> OperationDraft:
         username = identifier(arguments.get("username"), "username")
         user = store.user(username)
         if user is None:
@@ -258,18 +258,20 @@ class DeleteUser(Operation):
         ]
         if user.is_sso:
             warnings.append("This is an SSO user: signing in elsewhere may be affected too")
-        return Draft([user.to_item()], warnings, {"username": username, "version": user.version})
+        return OperationDraft(
+            [user.to_item()], warnings, {"username": username, "version": user.version}
+        )
 
     def execute(
         self, data: Mapping[str, Any], store: PreparationStore, back_end: BackEnd
-    ) -> Outcome:
+    ) -> OperationOutcome:
         return do_each(
             [(data["username"], data["version"])],
             back_end.delete_user,
             lambda one: store.user(one) is not None,
         )
 
-    def answer(self, data: Mapping[str, Any], outcome: Outcome) -> dict[str, Any]:
+    def answer(self, data: Mapping[str, Any], outcome: OperationOutcome) -> dict[str, Any]:
         members: dict[str, Any] = {"deleted_count": len(outcome.done)}
         if outcome.done:
             members["username"] = data["username"]
@@ -282,7 +284,7 @@ class DeleteUser(Operation):
         return members
 
 
-OPERATIONS: tuple[Operation, ...] = (CloseProjects(), DeleteProjects(), DeleteUser())
+OPERATIONS: tuple[TwoStepOperation, ...] = (CloseProjects(), DeleteProjects(), DeleteUser())
 
 
 # ---- arguments

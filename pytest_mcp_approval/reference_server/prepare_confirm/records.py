@@ -76,7 +76,7 @@ class SpentToken:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class ConfirmationAttempt:
     """One call of a prepare or confirm tool, and what came of it."""
 
     at: datetime.datetime

@@ -13,7 +13,15 @@ from typing import ClassVar
 
 from ..server.tables import RecordStore
 from .demonstration import PROJECTS, USERS
-from .records import CLOSED, Attempt, Beginning, Project, SpentToken, User, fresh_version
+from .records import (
+    CLOSED,
+    Beginning,
+    ConfirmationAttempt,
+    Project,
+    SpentToken,
+    User,
+    fresh_version,
+)
 
 MOST_ATTEMPTS = 1000
 """That are kept; older ones are in the log alone."""
@@ -30,7 +38,9 @@ class PreparationStore(RecordStore):
         self._now = now
         self._beginnings = self.table("settings", Beginning)
         self._spent = self.table("spent", SpentToken, indexed=("forget_at",))
-        self._attempts = self.table("attempts", Attempt, is_log=True, most=MOST_ATTEMPTS)
+        self._attempts = self.table(
+            "attempts", ConfirmationAttempt, is_log=True, most=MOST_ATTEMPTS
+        )
         self._projects = self.table("projects", Project)
         self._users = self.table("users", User)
         if url is None:
@@ -72,10 +82,10 @@ class PreparationStore(RecordStore):
 
     # ---- attempts
 
-    def add_attempt(self, attempt: Attempt) -> None:
+    def add_attempt(self, attempt: ConfirmationAttempt) -> None:
         self._attempts.add(attempt)
 
-    def attempts(self) -> list[Attempt]:
+    def attempts(self) -> list[ConfirmationAttempt]:
         """The newest ones, oldest first."""
         return self._attempts.find(newest=MOST_ATTEMPTS)
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from ...families.sep2672.vocabulary import AuthenticatorClass
 from ..server.answers import InvalidParamsError
-from ..server.effects import Effects
+from ..server.effects import RecordedEffects
 from .records import GatedTool
 
-Run = Callable[[Mapping[str, Any], Effects], Mapping[str, Any]]
+Run = Callable[[Mapping[str, Any], RecordedEffects], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _shown(value: Any) -> str:
 
 
 def _recording(name: str, check: Callable[[Mapping[str, Any]], object]) -> Run:
-    def run(arguments: Mapping[str, Any], effects: Effects) -> Mapping[str, Any]:
+    def run(arguments: Mapping[str, Any], effects: RecordedEffects) -> Mapping[str, Any]:
         check(arguments)
         return {"executed": effects.record(name, arguments)}
 
@@ -100,7 +100,7 @@ def _check_transfer(arguments: Mapping[str, Any]) -> None:
     whole(arguments, "amount")
 
 
-def _quote(arguments: Mapping[str, Any], effects: Effects) -> Mapping[str, Any]:  # noqa: ARG001
+def _quote(arguments: Mapping[str, Any], effects: RecordedEffects) -> Mapping[str, Any]:  # noqa: ARG001
     symbol = text(arguments, "symbol")
     return {"symbol": symbol, "price": 100 + sum(symbol.encode()) % 100}
 

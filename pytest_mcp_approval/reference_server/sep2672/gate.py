@@ -36,7 +36,14 @@ from ..server.clock import Clock, SystemClock
 from ..server.times import iso_8601, whole_milliseconds
 from ..server.visible_text import visible
 from .enrolment import RETENTION, Enrolment
-from .records import Approval, Attempt, ChallengeRecord, CredentialRecord, Describe, GatedTool
+from .records import (
+    ApprovalAttempt,
+    ApprovedCall,
+    ChallengeRecord,
+    CredentialRecord,
+    Describe,
+    GatedTool,
+)
 from .refusals import ApprovalRefusal
 from .relying_party import RelyingParty, StoredKey, VerificationError
 from .store import ApprovalStore
@@ -215,12 +222,12 @@ class ApprovalGate(Enrolment):
 
     # ---- section 4.8: tools/call
 
-    def verify(self, user: str, tool: str, arguments: Any, meta: Any) -> Approval:
+    def verify(self, user: str, tool: str, arguments: Any, meta: Any) -> ApprovedCall:
         """Return only if this very call is approved; else `ApprovalRefusal`."""
-        attempt = Attempt(user, self.gated_tool(tool), arguments, meta)
+        attempt = ApprovalAttempt(user, self.gated_tool(tool), arguments, meta)
         for step in self.steps:
             getattr(self, step)(attempt)
-        return Approval(
+        return ApprovedCall(
             user=user,
             tool=tool,
             challenge_id=self.challenge_of(attempt).challenge_id,
@@ -228,7 +235,7 @@ class ApprovalGate(Enrolment):
             counter=attempt.counter,
         )
 
-    def step_01_evidence_present(self, attempt: Attempt) -> None:
+    def step_01_evidence_present(self, attempt: ApprovalAttempt) -> None:
         # 1. There is evidence under the key of params._meta.
         meta = attempt.meta if isinstance(attempt.meta, Mapping) else {}
         attempt.evidence = meta.get(words.META_KEY)
@@ -237,7 +244,7 @@ class ApprovalGate(Enrolment):
                 Reason.MISSING_EVIDENCE, f"_meta: got nothing under {words.META_KEY}"
             )
 
-    def step_02_evidence_well_formed(self, attempt: Attempt) -> None:
+    def step_02_evidence_well_formed(self, attempt: ApprovalAttempt) -> None:
         # 2. It is an object with method, challengeId and response.
         if not isinstance(attempt.evidence, Mapping):
             raise ApprovalRefusal(
@@ -252,7 +259,7 @@ class ApprovalGate(Enrolment):
                     f"expected {'text' if kind is str else 'an object'}",
                 )
 
-    def step_03_method(self, attempt: Attempt) -> None:
+    def step_03_method(self, attempt: ApprovalAttempt) -> None:
         # 3. Its method is webauthn, to the letter.
         if attempt.evidence.get("method") != words.WEBAUTHN:
             raise ApprovalRefusal(
@@ -260,18 +267,18 @@ class ApprovalGate(Enrolment):
                 f"evidence.method: got another one, expected {words.WEBAUTHN!r}",
             )
 
-    def step_04_challenge_known(self, attempt: Attempt) -> None:
+    def step_04_challenge_known(self, attempt: ApprovalAttempt) -> None:
         # 4. Its challenge was issued here, to this user.
         self.challenge_of(attempt)
 
-    def step_05_challenge_unconsumed(self, attempt: Attempt) -> None:
+    def step_05_challenge_unconsumed(self, attempt: ApprovalAttempt) -> None:
         # 5. The challenge was not used before.
         if self.challenge_of(attempt).consumed_at is not None:
             raise ApprovalRefusal(
                 Reason.CHALLENGE_CONSUMED, "challenge: got a used one, expected an unused one"
             )
 
-    def step_06_challenge_unexpired(self, attempt: Attempt) -> None:
+    def step_06_challenge_unexpired(self, attempt: ApprovalAttempt) -> None:
         # 6. It has not expired: now < expiresAt, without grace.
         expires_at = self.challenge_of(attempt).expires_at
         if not self.clock.now() < expires_at:
@@ -279,7 +286,7 @@ class ApprovalGate(Enrolment):
                 Reason.CHALLENGE_EXPIRED, f"challenge: got one that expired {iso_8601(expires_at)}"
             )
 
-    def step_07_challenge_tool(self, attempt: Attempt) -> None:
+    def step_07_challenge_tool(self, attempt: ApprovalAttempt) -> None:
         # 7. It was issued for the tool that is called.
         issued_for = self.challenge_of(attempt).tool
         if issued_for != attempt.tool.name:
@@ -288,11 +295,11 @@ class ApprovalGate(Enrolment):
                 f"challenge: got one for {issued_for}, expected one for {attempt.tool.name}",
             )
 
-    def step_08_credential_enrolled(self, attempt: Attempt) -> None:
+    def step_08_credential_enrolled(self, attempt: ApprovalAttempt) -> None:
         # 8. The credential that signed is enrolled, by this user.
         self.credential_of(attempt)
 
-    def step_09_authenticator_class(self, attempt: Attempt) -> None:
+    def step_09_authenticator_class(self, attempt: ApprovalAttempt) -> None:
         # 9. Its transports, as they were at enrolment, pass the tool's class (section 4.7).
         wanted = self.class_of(attempt.tool)
         if not self.satisfies_class(self.credential_of(attempt), wanted):
@@ -301,7 +308,7 @@ class ApprovalGate(Enrolment):
                 f"credential: got one of another class, expected {wanted}",
             )
 
-    def step_10_signature(self, attempt: Attempt) -> None:
+    def step_10_signature(self, attempt: ApprovalAttempt) -> None:
         # 10. The assertion verifies with the stored key, over the very challenge that was issued.
         credential = self.credential_of(attempt)
         try:
@@ -319,7 +326,7 @@ class ApprovalGate(Enrolment):
             raise ApprovalRefusal(Reason.SIGNATURE_VERIFICATION_FAILED, str(error)) from error
         attempt.counter = assertion.counter
 
-    def step_11_counter(self, attempt: Attempt) -> None:
+    def step_11_counter(self, attempt: ApprovalAttempt) -> None:
         # 11. The counter is higher than the stored one, unless the stored one is zero.
         stored = self.credential_of(attempt).counter
         if stored > 0 and not attempt.counter > stored:
@@ -328,7 +335,7 @@ class ApprovalGate(Enrolment):
                 f"signCount: got {attempt.counter}, expected more than the one before",
             )
 
-    def step_12_argument_hash(self, attempt: Attempt) -> None:
+    def step_12_argument_hash(self, attempt: ApprovalAttempt) -> None:
         # 12. The hash of this call is the one that was signed.
         try:
             action_hash = self.hash_of(attempt.tool.name, attempt.arguments, self.server_id)
@@ -340,7 +347,7 @@ class ApprovalGate(Enrolment):
                 "arguments: got others than those that were approved",
             )
 
-    def step_13_consume(self, attempt: Attempt) -> None:
+    def step_13_consume(self, attempt: ApprovalAttempt) -> None:
         # 13. The challenge is consumed; of several who come together, the store lets one.
         challenge_id = self.challenge_of(attempt).challenge_id
         if not self.store.consume_challenge(challenge_id, self.clock.now()):
@@ -348,7 +355,7 @@ class ApprovalGate(Enrolment):
                 Reason.CHALLENGE_CONSUMED, "challenge: got a used one, expected an unused one"
             )
 
-    def step_14_update_counter(self, attempt: Attempt) -> None:
+    def step_14_update_counter(self, attempt: ApprovalAttempt) -> None:
         # 14. The counter is kept. Another call may have raised it since step 11: then this one has
         # regressed after all, and nothing runs.
         credential_id = self.credential_of(attempt).credential_id
@@ -360,7 +367,7 @@ class ApprovalGate(Enrolment):
 
     # What steps 4 and 8 look for, and later steps look at: found once a call, or refused.
 
-    def challenge_of(self, attempt: Attempt) -> ChallengeRecord:
+    def challenge_of(self, attempt: ApprovalAttempt) -> ChallengeRecord:
         if attempt.challenge is None:
             claimed = str(attempt.evidence.get("challengeId"))
             # No database is asked for text that it could not even hold.
@@ -374,7 +381,7 @@ class ApprovalGate(Enrolment):
             attempt.challenge = record
         return attempt.challenge
 
-    def credential_of(self, attempt: Attempt) -> CredentialRecord:
+    def credential_of(self, attempt: ApprovalAttempt) -> CredentialRecord:
         if attempt.credential is None:
             response = attempt.evidence.get("response")
             try:

@@ -101,7 +101,7 @@ class ChallengeRecord:
 
 
 @dataclass(frozen=True)
-class Approval:
+class ApprovedCall:
     """What a verified call gets: who approved what, by which challenge and credential."""
 
     user: str
@@ -112,7 +112,7 @@ class Approval:
 
 
 @dataclass
-class Attempt:
+class ApprovalAttempt:
     """One gated call on its way through the steps of section 4.8."""
 
     user: str

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 
-class Effects:
+class RecordedEffects:
     """A list of executions, oldest first, that any thread may add to."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from .answers import ErrorAnswer
 from .clock import Clock
-from .effects import Effects
+from .effects import RecordedEffects
 
 if TYPE_CHECKING:
     from mcp.server.transport_security import TransportSecuritySettings
@@ -68,7 +68,7 @@ class ExtensionParts:
     """What a server lends its extensions."""
 
     clock: Clock
-    effects: Effects
+    effects: RecordedEffects
     backing: Backing
     settings: Mapping[str, Any] = field(default_factory=dict)
 

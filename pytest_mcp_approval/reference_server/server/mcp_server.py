@@ -28,7 +28,7 @@ from starlette.routing import Route
 from ...support.version import own_version
 from .answers import INVALID_PARAMS, ErrorAnswer, InvalidParamsError, tool_result
 from .door_http import HttpDoor
-from .effects import Effects
+from .effects import RecordedEffects
 from .extension import Backing, Caller, Extension, Method
 
 INTERNAL_ERROR = -32603
@@ -64,13 +64,13 @@ class ReferenceServer:
         *,
         user_header: str | None = None,
         name: str = "reference-server",
-        effects: Effects | None = None,
+        effects: RecordedEffects | None = None,
         backing: Backing | None = None,
     ) -> None:
         self.extensions = tuple(extensions)
         self.backing = backing
         self.user_header = user_header
-        self.effects = Effects() if effects is None else effects
+        self.effects = RecordedEffects() if effects is None else effects
         self.mcp: Server[Any] = Server(
             name, version=own_version() or "unknown", get_tool_input_schema=self.input_schema
         )

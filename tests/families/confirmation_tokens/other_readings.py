@@ -10,7 +10,10 @@ from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
 from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.ledger import INVALID_MESSAGE
-from pytest_mcp_approval.reference_server.confirmation_tokens.records import Attempt, TokenRecord
+from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
+    RedemptionAttempt,
+    TokenRecord,
+)
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 from pytest_mcp_approval.target.reference import ReferenceTarget
@@ -33,7 +36,7 @@ class AsksAboutHarmlessThings(ConfirmationGate):
 class EvictsAtOnce(ConfirmationGate):
     """Keeps tokens in a cache that drops them when they expire: they are unknown then."""
 
-    def check_not_expired(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_not_expired(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         try:
             super().check_not_expired(record, attempt)
         except TokenRefusal:

@@ -16,7 +16,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_cred
     AppCredentials,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import OAuth2
-from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions, Question
+from pytest_mcp_approval.reference_server.gateway_consent.consent import ConsentQuestion, Decisions
 from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
@@ -122,7 +122,7 @@ class TellsNoScope(_Answers):
 class NamesFilesByCallers(Decisions):
     """Has a file for each caller, as the document's key has the caller's name."""
 
-    def keep(self, question: Question, choice: Choice) -> None:
+    def keep(self, question: ConsentQuestion, choice: Choice) -> None:
         super().keep(question, choice)
         folder: Path | None = getattr(self.vault, "folder", None)
         if folder is not None:

@@ -15,7 +15,7 @@ from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.gateway_consent.driver import GatewayConsent
 from pytest_mcp_approval.families.gateway_consent.health import honest_approval
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Refusal
-from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions, Question
+from pytest_mcp_approval.reference_server.gateway_consent.consent import ConsentQuestion, Decisions
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
@@ -53,7 +53,7 @@ class _NeverAsks(Gateway):
 
 
 class _NeverServes(Decisions):
-    def keep_for_one_call(self, question: Question, choice: Choice) -> None:
+    def keep_for_one_call(self, question: ConsentQuestion, choice: Choice) -> None:
         """Forgets what it was told."""
 
 

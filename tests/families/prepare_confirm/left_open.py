@@ -7,8 +7,11 @@ from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
-from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate
-from pytest_mcp_approval.reference_server.prepare_confirm.operations import Operation, Outcome
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationOutcome,
+    TwoStepOperation,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.settings import (
     PreparationSettings,
     read_settings,
@@ -19,10 +22,12 @@ from tests.mutants.prepare_confirm.parts import in_extension
 from tests.mutants.registry import having
 
 
-class OneMutation(ConfirmationGate):
+class OneMutation(PreparationGate):
     """One request for all: without an answer it knows of nothing that was done, and says so."""
 
-    def tell(self, operation: Operation, payload: Payload, outcome: Outcome) -> dict[str, Any]:
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
         told = super().tell(operation, payload, outcome)
         if outcome.failure:
             told = {name: value for name, value in told.items() if name != "unknown"}
@@ -30,20 +35,22 @@ class OneMutation(ConfirmationGate):
         return told
 
 
-class CountsAll(ConfirmationGate):
+class CountsAll(PreparationGate):
     """Counts what it asked for as done, though no answer came."""
 
-    def tell(self, operation: Operation, payload: Payload, outcome: Outcome) -> dict[str, Any]:
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
         told = super().tell(operation, payload, outcome)
         return {**told, "closed_count": 2} if outcome.failure else told
 
 
-class GivesBack(ConfirmationGate):
+class GivesBack(PreparationGate):
     """A token whose execution failed before anything was done is as good as before."""
 
     def execute(
-        self, operation: Operation, payload: Payload, arguments: Mapping[str, Any]
-    ) -> Outcome:
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
         outcome = super().execute(operation, payload, arguments)
         if outcome.failure and not outcome.done:
             self.store._spent.remove(payload.nonce)

@@ -13,10 +13,10 @@ from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
 from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
-    Attempt,
-    Operation,
-    State,
+    AdapterOperation,
+    RedemptionAttempt,
     TokenRecord,
+    TokenState,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.store import TokenStore
@@ -31,7 +31,7 @@ class MarksTheTokenTooLate(ConfirmationGate):
 
     def consume(self, record: TokenRecord) -> None:
         kept = self.store.get(record.id)
-        if kept is None or kept.state is State.USED:
+        if kept is None or kept.state is TokenState.USED:
             raise self.already_used(record)
         time.sleep(0.02)
         self.store.use(record.id)
@@ -66,7 +66,7 @@ class MarksAfterwards(ConfirmationGate):
     def consume(self, record: TokenRecord) -> None:
         self.__dict__.setdefault("pending", {})[record.params_hash] = record
 
-    def execute(self, operation: Operation, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    def execute(self, operation: AdapterOperation, params: Mapping[str, Any]) -> Mapping[str, Any]:
         given = super().execute(operation, params)
         self.mark(self.hash_of(operation, params))
         return given
@@ -86,7 +86,7 @@ class MarksAfterSuccess(MarksAfterwards):
 class MarksAfterTheEnd(MarksAfterwards):
     """Marks a token as used when its operation has ended, well or not."""
 
-    def execute(self, operation: Operation, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    def execute(self, operation: AdapterOperation, params: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
             return super().execute(operation, params)
         finally:
@@ -105,7 +105,7 @@ class RevokedStillWorks(ConfirmationGate):
     )
 
     def consume(self, record: TokenRecord) -> None:
-        if record.state is not State.REVOKED:
+        if record.state is not TokenState.REVOKED:
             super().consume(record)
 
 
@@ -188,7 +188,7 @@ class OneUseTooMany(TokenStore):
 class OneUseTooFew(ConfirmationGate):
     """Stops one use before max_uses."""
 
-    def check_not_consumed(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_not_consumed(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if record.max_uses > 1 and record.use_count >= record.max_uses - 1:
             raise self.already_used(record)
         super().check_not_consumed(record, attempt)
@@ -198,7 +198,7 @@ class OneUseTooFew(ConfirmationGate):
 class AnySessionWillDo(ConfirmationGate):
     """Does not compare the session."""
 
-    def check_session(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_session(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         pass
 
 
@@ -206,7 +206,7 @@ class AnySessionWillDo(ConfirmationGate):
 class SessionTokensNeverExpire(ConfirmationGate):
     """Takes the session's life for that of its tokens."""
 
-    def check_not_expired(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_not_expired(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if not record.session_scoped:
             super().check_not_expired(record, attempt)
 
@@ -215,7 +215,7 @@ class SessionTokensNeverExpire(ConfirmationGate):
 class ConfirmedOnceForAll(ConfirmationGate):
     """After its first use a session token serves whatever the operation is asked."""
 
-    def check_parameters(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_parameters(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if record.use_count == 0:
             super().check_parameters(record, attempt)
 

@@ -17,8 +17,8 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.minting import (
     StoredTokens,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
-    Attempt,
     AuditEntry,
+    RedemptionAttempt,
     TokenRecord,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
@@ -32,7 +32,7 @@ from tests.mutants.confirmation_tokens.parts import broken
 class UsesOfEachProcess(ConfirmationGate):
     """Remembers in the process which tokens were used; the store outlives it."""
 
-    def check_not_consumed(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_not_consumed(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         used = self.__dict__.setdefault("used", set())
         if record.id in used:
             raise self.already_used(record)
@@ -62,7 +62,7 @@ class SignsPartOfThePayload(SignedTokens):
 class LooksUpTheBeginning(ConfirmationGate):
     """Looks a token up by its first characters."""
 
-    def find(self, attempt: Attempt) -> TokenRecord | None:
+    def find(self, attempt: RedemptionAttempt) -> TokenRecord | None:
         if not isinstance(attempt.token, str):
             return None
         for record in self.store.records():
@@ -90,7 +90,7 @@ class TokenTellsTheCall(StoredTokens):
 class EchoesParameters(ConfirmationGate):
     """Explains what is different."""
 
-    def mismatch(self, attempt: Attempt) -> TokenRefusal:
+    def mismatch(self, attempt: RedemptionAttempt) -> TokenRefusal:
         return TokenRefusal(
             TokenCode.SCOPE_MISMATCH, "Not confirmed", asked_for=dict(attempt.params)
         )
@@ -100,7 +100,7 @@ class EchoesParameters(ConfirmationGate):
 class EchoesTheCall(ConfirmationGate):
     """Repeats the call in every refusal of a token."""
 
-    def redeem(self, attempt: Attempt) -> TokenRecord:
+    def redeem(self, attempt: RedemptionAttempt) -> TokenRecord:
         try:
             return super().redeem(attempt)
         except TokenRefusal as refusal:
@@ -112,7 +112,7 @@ class EchoesTheCall(ConfirmationGate):
 class TellsMalformedApart(ConfirmationGate):
     """Says 'malformed' of one and 'not found' of the other."""
 
-    def find(self, attempt: Attempt) -> TokenRecord | None:
+    def find(self, attempt: RedemptionAttempt) -> TokenRecord | None:
         if not words.is_token(attempt.token):
             raise TokenRefusal(TokenCode.INVALID, "The token is malformed")
         return super().find(attempt)
@@ -122,7 +122,7 @@ class TellsMalformedApart(ConfirmationGate):
 class AnotherCodeForMalformed(ConfirmationGate):
     """Has a code of its own for what is no token."""
 
-    def find(self, attempt: Attempt) -> TokenRecord | None:
+    def find(self, attempt: RedemptionAttempt) -> TokenRecord | None:
         if not words.is_token(attempt.token):
             raise TokenRefusal("TOKEN_MALFORMED", "The confirmation token is not valid")
         return super().find(attempt)

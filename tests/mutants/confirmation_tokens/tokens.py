@@ -16,8 +16,8 @@ from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.minting import StoredTokens
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
-    Attempt,
-    Operation,
+    AdapterOperation,
+    RedemptionAttempt,
     TokenRecord,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
@@ -32,7 +32,7 @@ class RunsFirstAndAsksAfterwards(ConfirmationGate):
     """Does what it is asked, and then asks whether it should."""
 
     def confirm(
-        self, operation: Operation, params: Mapping[str, Any], user: str, session: str
+        self, operation: AdapterOperation, params: Mapping[str, Any], user: str, session: str
     ) -> None:
         if words.CONFIRMATION_MEMBER not in params:
             self.execute(operation, params)
@@ -44,7 +44,7 @@ class LetsTheForbiddenPass(ConfirmationGate):
     """Knows the levels up to 3, and takes any other for safe."""
 
     def confirm(
-        self, operation: Operation, params: Mapping[str, Any], user: str, session: str
+        self, operation: AdapterOperation, params: Mapping[str, Any], user: str, session: str
     ) -> None:
         if operation.danger <= words.Danger.DANGEROUS:
             super().confirm(operation, params, user, session)
@@ -102,7 +102,7 @@ class FoldsCaseOfTokens(TokenStore):
 class AnyTokenEndsAPause(ConfirmationGate):
     """Takes a confirmation token where a quota token belongs."""
 
-    def redeem(self, attempt: Attempt) -> TokenRecord:
+    def redeem(self, attempt: RedemptionAttempt) -> TokenRecord:
         if attempt.type is words.TokenType.QUOTA:
             record = self.store.get(attempt.token)
             if record is not None and record.type is words.TokenType.CONFIRMATION:
@@ -115,11 +115,11 @@ class AnyTokenEndsAPause(ConfirmationGate):
 class APauseTokenEndsAllPauses(ConfirmationGate):
     """A quota token resumes whatever is paused."""
 
-    def check_operation(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_operation(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if attempt.type is words.TokenType.CONFIRMATION:
             super().check_operation(record, attempt)
 
-    def check_parameters(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_parameters(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if attempt.type is words.TokenType.CONFIRMATION:
             super().check_parameters(record, attempt)
 
@@ -170,10 +170,10 @@ class RepeatsItself(StoredTokens):
 class OperationNotStored(ConfirmationGate):
     """Binds a token to its parameters, and forgets what they were for."""
 
-    def check_operation(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_operation(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         pass
 
-    def hash_of(self, operation: Operation, params: Mapping[str, Any]) -> str:
+    def hash_of(self, operation: AdapterOperation, params: Mapping[str, Any]) -> str:
         return words.params_hash("", params, operation.critical)
 
 
@@ -181,7 +181,7 @@ class OperationNotStored(ConfirmationGate):
 class WrongOperationIsInvalid(ConfirmationGate):
     """Refuses, with the code of a token that does not exist."""
 
-    def check_operation(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_operation(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if record.operation != attempt.operation.name:
             raise TokenRefusal(words.TokenCode.INVALID, "not valid")
 
@@ -190,7 +190,7 @@ class WrongOperationIsInvalid(ConfirmationGate):
 class BindsOperationOnly(ConfirmationGate):
     """Whatever the parameters are."""
 
-    def check_parameters(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_parameters(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         pass
 
 
@@ -198,7 +198,7 @@ class BindsOperationOnly(ConfirmationGate):
 class HashesStrOfDict(ConfirmationGate):
     """Hashes the parameters as they happen to be written."""
 
-    def hash_of(self, operation: Operation, params: Mapping[str, Any]) -> str:
+    def hash_of(self, operation: AdapterOperation, params: Mapping[str, Any]) -> str:
         bound = {name: value for name, value in params.items() if name in operation.critical}
         return hashlib.sha256(str(bound).encode()).hexdigest()
 
@@ -207,7 +207,7 @@ class HashesStrOfDict(ConfirmationGate):
 class BindsMetadataToo(ConfirmationGate):
     """Hashes every parameter, request ids and timestamps too."""
 
-    def hash_of(self, operation: Operation, params: Mapping[str, Any]) -> str:
+    def hash_of(self, operation: AdapterOperation, params: Mapping[str, Any]) -> str:
         bound = [name for name in params if name != words.CONFIRMATION_MEMBER]
         return words.params_hash(operation.name, params, sorted(bound))
 
@@ -216,7 +216,7 @@ class BindsMetadataToo(ConfirmationGate):
 class BindsResourcesOnly(ConfirmationGate):
     """Takes identifiers for critical, but not force, permanent and recursive."""
 
-    def hash_of(self, operation: Operation, params: Mapping[str, Any]) -> str:
+    def hash_of(self, operation: AdapterOperation, params: Mapping[str, Any]) -> str:
         modifiers = ("force", "permanent", "recursive")
         critical = [name for name in operation.critical if name not in modifiers]
         return words.params_hash(operation.name, params, critical)
@@ -226,7 +226,7 @@ class BindsResourcesOnly(ConfirmationGate):
 class FoldsCaseOfParameters(ConfirmationGate):
     """Hashes parameters in lower case."""
 
-    def hash_of(self, operation: Operation, params: Mapping[str, Any]) -> str:
+    def hash_of(self, operation: AdapterOperation, params: Mapping[str, Any]) -> str:
         return super().hash_of(
             operation,
             {
@@ -240,7 +240,7 @@ class FoldsCaseOfParameters(ConfirmationGate):
 class Md5(ConfirmationGate):
     """Hashes parameters with MD5."""
 
-    def hash_of(self, operation: Operation, params: Mapping[str, Any]) -> str:
+    def hash_of(self, operation: AdapterOperation, params: Mapping[str, Any]) -> str:
         return super().hash_of(operation, params)[:32]
 
 
@@ -299,7 +299,7 @@ class UnixTime(ConfirmationGate):
     """Writes instants as seconds since 1970."""
 
     def required_details(
-        self, operation: Operation, params: Mapping[str, Any], record: TokenRecord
+        self, operation: AdapterOperation, params: Mapping[str, Any], record: TokenRecord
     ) -> dict[str, Any]:
         assert record.expires_at is not None
         details = super().required_details(operation, params, record)

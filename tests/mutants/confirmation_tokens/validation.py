@@ -11,10 +11,10 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenCod
 from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
-    Attempt,
-    Operation,
-    State,
+    AdapterOperation,
+    RedemptionAttempt,
     TokenRecord,
+    TokenState,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import SettingsReader
@@ -33,7 +33,7 @@ def without(*names: str) -> tuple[str, ...]:
 class UnknownIsExpired(ConfirmationGate):
     """Takes a token that it does not know for one that it has forgotten."""
 
-    def check_exists(self, record: TokenRecord | None, attempt: Attempt) -> None:
+    def check_exists(self, record: TokenRecord | None, attempt: RedemptionAttempt) -> None:
         if record is None:
             raise TokenRefusal(TokenCode.EXPIRED, "The confirmation token has expired")
 
@@ -42,7 +42,7 @@ class UnknownIsExpired(ConfirmationGate):
 class AnyTokenWillDo(ConfirmationGate):
     """Looks whether there is a token, and not which."""
 
-    def redeem(self, attempt: Attempt) -> TokenRecord:
+    def redeem(self, attempt: RedemptionAttempt) -> TokenRecord:
         if self.find(attempt) is None and words.is_token(attempt.token):
             return None  # type: ignore[return-value]  # nobody looks at it
         return super().redeem(attempt)
@@ -67,7 +67,7 @@ class LocalTimeForUtc(ConfirmationGate):
 class TellsNoInstants(ConfirmationGate):
     """Says that a token has expired, and not when."""
 
-    def check_not_expired(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_not_expired(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         try:
             super().check_not_expired(record, attempt)
         except TokenRefusal as refusal:
@@ -78,7 +78,7 @@ class TellsNoInstants(ConfirmationGate):
 class TellsAnotherTime(ConfirmationGate):
     """Writes the time of the refusal in its local time, and calls it UTC."""
 
-    def check_not_expired(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_not_expired(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         try:
             super().check_not_expired(record, attempt)
         except TokenRefusal as refusal:
@@ -127,7 +127,7 @@ class AdapterNotCompared(ConfirmationGate):
 class TwoFaultsAreTooMany(ConfirmationGate):
     """Collects what is wrong, and breaks down when that is more than one thing."""
 
-    def redeem(self, attempt: Attempt) -> TokenRecord:
+    def redeem(self, attempt: RedemptionAttempt) -> TokenRecord:
         record, faults = self.find(attempt), []
         for check in self.checks if record else ():
             try:
@@ -143,20 +143,20 @@ class TwoFaultsAreTooMany(ConfirmationGate):
 class LooksAtTheMarkOnlyIfItFits(ConfirmationGate):
     """A used token is refused for its own operation only; another one just uses it."""
 
-    def check_operation(self, record: TokenRecord, attempt: Attempt) -> None:
-        if record.state is not State.USED:
+    def check_operation(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        if record.state is not TokenState.USED:
             super().check_operation(record, attempt)
 
-    def check_parameters(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_parameters(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if record.operation == attempt.operation.name:
             super().check_parameters(record, attempt)
 
-    def check_not_consumed(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_not_consumed(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if record.operation == attempt.operation.name:
             super().check_not_consumed(record, attempt)
 
     def consume(self, record: TokenRecord) -> None:
-        if record.state is not State.USED:
+        if record.state is not TokenState.USED:
             super().consume(record)
 
 
@@ -164,7 +164,7 @@ class LooksAtTheMarkOnlyIfItFits(ConfirmationGate):
 class OneCodeForAll(ConfirmationGate):
     """Calls every refusal TOKEN_INVALID; only its words differ."""
 
-    def redeem(self, attempt: Attempt) -> TokenRecord:
+    def redeem(self, attempt: RedemptionAttempt) -> TokenRecord:
         try:
             return super().redeem(attempt)
         except TokenRefusal as refusal:
@@ -179,7 +179,7 @@ class OneLifeForAll(ConfirmationGate):
     """Five minutes for every level."""
 
     def lifetime(
-        self, kind: words.TokenType, operation: Operation, params: Mapping[str, Any]
+        self, kind: words.TokenType, operation: AdapterOperation, params: Mapping[str, Any]
     ) -> float:
         return min(300, super().lifetime(kind, operation, params) * 5)
 
@@ -189,7 +189,7 @@ class ShortPauses(ConfirmationGate):
     """A minute for quota tokens."""
 
     def lifetime(
-        self, kind: words.TokenType, operation: Operation, params: Mapping[str, Any]
+        self, kind: words.TokenType, operation: AdapterOperation, params: Mapping[str, Any]
     ) -> float:
         own = super().lifetime(kind, operation, params)
         return 60 if kind is words.TokenType.QUOTA else own
@@ -213,7 +213,7 @@ class NoCapOnWhatIsConfigured(ConfirmationExtension):
 
     class gate_class(ConfirmationGate):  # noqa: N801
         def lifetime(
-            self, kind: words.TokenType, operation: Operation, params: Mapping[str, Any]
+            self, kind: words.TokenType, operation: AdapterOperation, params: Mapping[str, Any]
         ) -> float:
             capped = super().lifetime(kind, operation, params)
             own = self.settings.ttl_seconds.get(operation.danger.word, 0)
@@ -225,7 +225,7 @@ class ForbiddenLivesLong(ConfirmationGate):
     """Ten minutes for what is forbidden."""
 
     def lifetime(
-        self, kind: words.TokenType, operation: Operation, params: Mapping[str, Any]
+        self, kind: words.TokenType, operation: AdapterOperation, params: Mapping[str, Any]
     ) -> float:
         own = super().lifetime(kind, operation, params)
         return 600 if operation.danger is words.Danger.FORBIDDEN else own
@@ -296,7 +296,7 @@ class WholeSecondsOnly(Tolerant):
 class DistrustsTheFuture(ConfirmationGate):
     """Refuses a token that was issued later than now."""
 
-    def check_not_expired(self, record: TokenRecord, attempt: Attempt) -> None:
+    def check_not_expired(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if record.issued_at > self.clock.now():
             raise TokenRefusal(TokenCode.INVALID, "not yet")
         super().check_not_expired(record, attempt)

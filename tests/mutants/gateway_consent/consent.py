@@ -9,8 +9,8 @@ from typing import Any
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Kind, tool_name
 from pytest_mcp_approval.reference_server.gateway_consent.consent import (
+    ConsentQuestion,
     Decisions,
-    Question,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
@@ -78,7 +78,7 @@ class AsksOneAtATime(Gateway):
 class TakesOneAnswerForAll(Decisions):
     """Whoever answers one question has answered all that are open."""
 
-    def keep(self, question: Question, choice: Choice) -> None:
+    def keep(self, question: ConsentQuestion, choice: Choice) -> None:
         super().keep(question, choice)
         for open_one in list(self._questions.values()):
             super().keep(open_one, choice)

@@ -8,9 +8,9 @@ from typing import Any
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
 from pytest_mcp_approval.reference_server.gateway_consent.consent import (
+    ConsentQuestion,
     Decisions,
     Once,
-    Question,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
@@ -43,7 +43,7 @@ class OpensEverything(Decisions):
 class OpensOneOfAll(Decisions):
     """Authorize All Tools is Authorize Tool."""
 
-    def write(self, record: dict[str, Any], question: Question, choice: Choice) -> None:
+    def write(self, record: dict[str, Any], question: ConsentQuestion, choice: Choice) -> None:
         super().write(record, question, Choice.TOOL if choice is Choice.ALL else choice)
 
 
@@ -65,7 +65,7 @@ class OpensForEveryCaller(Decisions):
 class ForgetsDenials(Decisions):
     """Keeps a yes, and no no."""
 
-    def keep(self, question: Question, choice: Choice) -> None:
+    def keep(self, question: ConsentQuestion, choice: Choice) -> None:
         if choice is not Choice.DENY:
             super().keep(question, choice)
 
@@ -89,7 +89,7 @@ class DeniesOnce(Gateway):
 class RunsWhatIsDeniedForNow(Decisions):
     """A decision for one call is a yes, whichever button it was."""
 
-    def keep_for_one_call(self, question: Question, choice: Choice) -> None:
+    def keep_for_one_call(self, question: ConsentQuestion, choice: Choice) -> None:
         super().keep_for_one_call(question, Choice.TOOL)
 
 
@@ -98,7 +98,7 @@ class RunsWhatIsDeniedForNow(Decisions):
 class RemembersEveryDenial(Decisions):
     """No is no for ever."""
 
-    def keep_for_one_call(self, question: Question, choice: Choice) -> None:
+    def keep_for_one_call(self, question: ConsentQuestion, choice: Choice) -> None:
         if choice is Choice.DENY:
             self.keep(question, choice)
         else:
@@ -137,7 +137,7 @@ class DeniesEverybody(Decisions):
 class KeepsAlways(Decisions):
     """Keeps every decision, ticked or not."""
 
-    def keep_for_one_call(self, question: Question, choice: Choice) -> None:
+    def keep_for_one_call(self, question: ConsentQuestion, choice: Choice) -> None:
         self.keep(question, choice)
 
 
@@ -146,7 +146,7 @@ class KeepsAlways(Decisions):
 class KeepsAllTools(Decisions):
     """Keeps Authorize All Tools, ticked or not."""
 
-    def keep_for_one_call(self, question: Question, choice: Choice) -> None:
+    def keep_for_one_call(self, question: ConsentQuestion, choice: Choice) -> None:
         if choice is Choice.ALL:
             self.keep(question, choice)
         else:
@@ -171,7 +171,7 @@ class ForgetsDenialsAtItsEnd(Decisions):
         super().__init__(vault, clock)
         self.denied: set[tuple[str, str, str]] = set()
 
-    def keep(self, question: Question, choice: Choice) -> None:
+    def keep(self, question: ConsentQuestion, choice: Choice) -> None:
         if choice is Choice.DENY:
             self.denied.add(question.subject)
         else:
@@ -199,7 +199,7 @@ class ForgetsAllToolsAtItsEnd(Decisions):
 class RemembersNothing(Decisions):
     """Every decision is for one call, ticked or not."""
 
-    def keep(self, question: Question, choice: Choice) -> None:
+    def keep(self, question: ConsentQuestion, choice: Choice) -> None:
         self.keep_for_one_call(question, choice)
 
 
@@ -226,6 +226,6 @@ class WritesDownOnce(Decisions):
         for key in vault.keys("once"):
             self._once[key] = Once(vault.load("once", *key)["granted"], clock.now())
 
-    def keep_for_one_call(self, question: Question, choice: Choice) -> None:
+    def keep_for_one_call(self, question: ConsentQuestion, choice: Choice) -> None:
         super().keep_for_one_call(question, choice)
         self.vault.save("once", {"granted": choice is not Choice.DENY}, *question.subject)

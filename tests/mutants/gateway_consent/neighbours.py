@@ -6,8 +6,8 @@ from typing import Any
 
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
 from pytest_mcp_approval.reference_server.gateway_consent.consent import (
+    ConsentQuestion,
     Decisions,
-    Question,
 )
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
@@ -62,7 +62,7 @@ class _JoinsTools(Decisions):
         own = self.record(caller, app_id)["tools"].get(f"{app_id}{self.separator}{tool}")
         return None if own is None else bool(own["granted"])
 
-    def write(self, record: dict[str, Any], question: Question, choice: Choice) -> None:
+    def write(self, record: dict[str, Any], question: ConsentQuestion, choice: Choice) -> None:
         name = f"{question.app_id}{self.separator}{question.tool}"
         record["tools"][name] = {"granted": choice is not Choice.DENY, "remember": True}
 
@@ -92,7 +92,7 @@ class FoldsTheCaseOfApps(Decisions):
 class OpensTheApp(Decisions):
     """Authorize Tool is Authorize All Tools."""
 
-    def write(self, record: dict[str, Any], question: Question, choice: Choice) -> None:
+    def write(self, record: dict[str, Any], question: ConsentQuestion, choice: Choice) -> None:
         super().write(record, question, Choice.ALL if choice is Choice.TOOL else choice)
 
 

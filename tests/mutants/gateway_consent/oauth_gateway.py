@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.flows import Flow, Flows
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import (
+    FlowStart,
     OAuth2,
     Return,
-    Start,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
@@ -31,11 +31,11 @@ class _Asks(OAuth2):
     def changed(self, asked: dict[str, str]) -> dict[str, str]:
         raise NotImplementedError
 
-    def start(self, app: App, caller: str, consented: Sequence[str]) -> Start:
+    def start(self, app: App, caller: str, consented: Sequence[str]) -> FlowStart:
         start = super().start(app, caller, consented)
         parts = urlsplit(start.location)
         asked = self.changed(dict(parse_qsl(parts.query)))
-        return Start(
+        return FlowStart(
             parts._replace(query=urlencode(asked)).geturl(), start.cookie_name, start.cookie
         )
 
@@ -91,7 +91,7 @@ class _OtherFlows(OAuth2):
         self.flows = self.flows_class(vault, credentials)
         self.started: list[str] = []
 
-    def start(self, app: App, caller: str, consented: Sequence[str]) -> Start:
+    def start(self, app: App, caller: str, consented: Sequence[str]) -> FlowStart:
         start = super().start(app, caller, consented)
         self.started.append(dict(parse_qsl(urlsplit(start.location).query))["state"])
         return start

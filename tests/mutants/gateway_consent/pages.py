@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
 from pytest_mcp_approval.reference_server.gateway_consent import pages
-from pytest_mcp_approval.reference_server.gateway_consent.consent import Question
+from pytest_mcp_approval.reference_server.gateway_consent.consent import ConsentQuestion
 from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from tests.mutants.gateway_consent.parts import in_extension
@@ -24,10 +24,10 @@ INJECTION = "gateway_consent/dialog-injection"
 class _Rewrites(ConsentPages):
     """Changes what is sent to the browser; what is to be changed has to be there."""
 
-    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         raise NotImplementedError
 
-    def render(self, question: Question, app: App, tool: AppTool) -> Response:
+    def render(self, question: ConsentQuestion, app: App, tool: AppTool) -> Response:
         answer = super().render(question, app, tool)
         html = bytes(answer.body).decode()
         changed = self.rewritten(html, question, app, tool)
@@ -40,10 +40,10 @@ class _Rewrites(ConsentPages):
 
 
 class _Hides(_Rewrites):
-    def text(self, question: Question, app: App, tool: AppTool) -> str:
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         raise NotImplementedError
 
-    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         hidden = escape(self.text(question, app, tool))
         assert hidden in html
         return html.replace(hidden, "…")
@@ -54,7 +54,7 @@ class _Hides(_Rewrites):
 class HidesTheCaller(_Hides):
     """Does not say who asks."""
 
-    def text(self, question: Question, app: App, tool: AppTool) -> str:
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         return question.caller
 
 
@@ -63,7 +63,7 @@ class HidesTheCaller(_Hides):
 class HidesTheAppName(_Hides):
     """Does not say what the app is called."""
 
-    def text(self, question: Question, app: App, tool: AppTool) -> str:
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         return app.name
 
 
@@ -72,7 +72,7 @@ class HidesTheAppName(_Hides):
 class HidesTheAppId(_Hides):
     """Says what the app is called, and not which one it is."""
 
-    def text(self, question: Question, app: App, tool: AppTool) -> str:
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         return app.id
 
 
@@ -81,7 +81,7 @@ class HidesTheAppId(_Hides):
 class HidesTheTool(_Hides):
     """Does not name the tool."""
 
-    def text(self, question: Question, app: App, tool: AppTool) -> str:
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         return tool.name
 
 
@@ -90,7 +90,7 @@ class HidesTheTool(_Hides):
 class HidesTheDescription(_Hides):
     """Does not say what the tool does."""
 
-    def text(self, question: Question, app: App, tool: AppTool) -> str:
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         return tool.description
 
 
@@ -117,17 +117,17 @@ class HidesWhatComesBack(ConsentPages):
 class HidesTheAppIdFromEyes(_Rewrites):
     """Has the app's id in the page, where nobody sees it."""
 
-    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         shown = pages.shown(app.id)
         assert shown in html
         return html.replace(shown, f"<span hidden>{shown}</span>")
 
 
 class _WhiteOnWhite(_Rewrites):
-    def text(self, question: Question, app: App, tool: AppTool) -> str:
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         raise NotImplementedError
 
-    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         shown = pages.shown(self.text(question, app, tool))
         assert shown in html
         # By attributes: the page's policy lets no style of its own in.
@@ -140,7 +140,7 @@ class _WhiteOnWhite(_Rewrites):
 class WritesTheDescriptionWhiteOnWhite(_WhiteOnWhite):
     """Has the description in the colour of its background."""
 
-    def text(self, question: Question, app: App, tool: AppTool) -> str:
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         return tool.description
 
 
@@ -149,14 +149,14 @@ class WritesTheDescriptionWhiteOnWhite(_WhiteOnWhite):
 class WritesTheAppIdWhiteOnWhite(_WhiteOnWhite):
     """Has the app's id in the colour of its background."""
 
-    def text(self, question: Question, app: App, tool: AppTool) -> str:
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         return app.id
 
 
 class _LacksButton(ConsentPages):
     choice: Choice
 
-    def form(self, question: Question) -> str:
+    def form(self, question: ConsentQuestion) -> str:
         html = super().form(question)
         name = escape(words.CHOICE_NAMES[self.choice])
         assert f">{name}</button>" in html
@@ -184,7 +184,7 @@ class HasNoAuthorizeAll(_LacksButton):
 class HasNoBox(ConsentPages):
     """Does not ask whether to remember."""
 
-    def form(self, question: Question) -> str:
+    def form(self, question: ConsentQuestion) -> str:
         return super().form(question).replace('type="checkbox"', 'type="hidden"')
 
 
@@ -193,7 +193,7 @@ class HasNoBox(ConsentPages):
 class TakesEveryButtonForYes(ConsentPages):
     """Allows the tool, whichever button is pressed."""
 
-    def decide(self, question: Question, choice: Choice, remember: bool) -> None:
+    def decide(self, question: ConsentQuestion, choice: Choice, remember: bool) -> None:
         super().decide(question, Choice.TOOL, remember)
 
 
@@ -202,7 +202,7 @@ class TakesEveryButtonForYes(ConsentPages):
 class DoesNotLookAtTheBox(ConsentPages):
     """Remembers, ticked or not."""
 
-    def decide(self, question: Question, choice: Choice, remember: bool) -> None:
+    def decide(self, question: ConsentQuestion, choice: Choice, remember: bool) -> None:
         super().decide(question, choice, True)
 
 
@@ -212,10 +212,10 @@ class DoesNotLookAtTheBox(ConsentPages):
 class _Raw(_Rewrites):
     """Puts a text into the page as it is."""
 
-    def text(self, question: Question, app: App, tool: AppTool) -> str:
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         raise NotImplementedError
 
-    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         text = self.text(question, app, tool)
         return html.replace(pages.shown(text), text)
 
@@ -225,7 +225,7 @@ class _Raw(_Rewrites):
 class TrustsTheCaller(_Raw):
     """Writes the client's name into the page as HTML."""
 
-    def text(self, question: Question, app: App, tool: AppTool) -> str:
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         return question.caller
 
 
@@ -234,7 +234,7 @@ class TrustsTheCaller(_Raw):
 class TrustsTheAppName(_Raw):
     """Writes the app's name into the page as HTML."""
 
-    def text(self, question: Question, app: App, tool: AppTool) -> str:
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         return app.name
 
 
@@ -243,7 +243,7 @@ class TrustsTheAppName(_Raw):
 class TrustsDescriptions(_Raw):
     """Lets descriptions have markup."""
 
-    def text(self, question: Question, app: App, tool: AppTool) -> str:
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         return tool.description
 
 
@@ -273,7 +273,7 @@ class TrustsReturns(ConsentPages):
 class EscapesTwice(_Rewrites):
     """Shows the person escapes in place of the text."""
 
-    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         return html.replace(pages.shown(app.name), escape(pages.shown(app.name)))
 
 
@@ -282,7 +282,7 @@ class EscapesTwice(_Rewrites):
 class EscapesTheRestOnly(_Rewrites):
     """Takes what looks like an escape for one, and leaves it."""
 
-    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         return html.replace("&amp;lt;", "&lt;").replace("&amp;gt;", "&gt;")
 
 
@@ -291,7 +291,7 @@ class EscapesTheRestOnly(_Rewrites):
 class FollowsDirectionMarks(_Rewrites):
     """Lets a description say in which order it is read."""
 
-    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         return html.replace(pages.shown(tool.description), f"<bdi>{escape(tool.description)}</bdi>")
 
 
@@ -300,7 +300,7 @@ class FollowsDirectionMarks(_Rewrites):
 class TurnsTheHeadingAround(_Rewrites):
     """Lets a client's name turn the sentence around that it stands in."""
 
-    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         short = pages.shown_shortly(question.caller)
         assert short in html
         return html.replace(short, escape(question.caller))
@@ -311,5 +311,5 @@ class TurnsTheHeadingAround(_Rewrites):
 class CutsDescriptions(_Rewrites):
     """Shows the beginning of a description, and asks about all of it."""
 
-    def rewritten(self, html: str, question: Question, app: App, tool: AppTool) -> str:
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         return html.replace(pages.shown(tool.description), pages.shown(tool.description[:200]))

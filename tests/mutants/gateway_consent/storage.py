@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
     Credentials,
 )
-from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions, Question
+from pytest_mcp_approval.reference_server.gateway_consent.consent import ConsentQuestion, Decisions
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.execution import Sending, url_of
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
@@ -136,7 +136,7 @@ class CachesTokens(_WritesBeside):
 class NamesFilesByCallers(Decisions):
     """Notes in a file's name whom a decision is about, and what was decided."""
 
-    def keep(self, question: Question, choice: Any) -> None:
+    def keep(self, question: ConsentQuestion, choice: Any) -> None:
         super().keep(question, choice)
         folder: Path | None = getattr(self.vault, "folder", None)
         if folder is not None:
@@ -228,7 +228,7 @@ class ExportsGrantsOnly(_OtherRecord):
 class StoresEverything(Decisions):
     """Stores decisions for one call as well."""
 
-    def keep_for_one_call(self, question: Question, choice: Any) -> None:
+    def keep_for_one_call(self, question: ConsentQuestion, choice: Any) -> None:
         super().keep_for_one_call(question, choice)
         self.keep(question, choice)
 

@@ -9,8 +9,11 @@ from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
-from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate, instant
-from pytest_mcp_approval.reference_server.prepare_confirm.operations import Draft, Operation
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate, instant
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationDraft,
+    TwoStepOperation,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
 from pytest_mcp_approval.reference_server.prepare_confirm.settings import (
     PreparationSettings,
@@ -32,7 +35,7 @@ CLEANUP = "prepare_confirm/cleanup"
 
 @mutant(kills=EXPIRED, because="1 s after the token expired[^§]*2 done")
 @in_extension
-class NeverExpires(ConfirmationGate):
+class NeverExpires(PreparationGate):
     """Shows an end and does not look at it."""
 
     def check_unexpired(self, payload: Payload) -> None:
@@ -41,7 +44,7 @@ class NeverExpires(ConfirmationGate):
 
 @mutant(kills=EXPIRED, because="1 s before the token expires[^§]*expired")
 @in_extension
-class ExpiresAMinuteEarly(ConfirmationGate):
+class ExpiresAMinuteEarly(PreparationGate):
     """Takes off a minute, for clocks that differ."""
 
     def check_unexpired(self, payload: Payload) -> None:
@@ -51,7 +54,7 @@ class ExpiresAMinuteEarly(ConfirmationGate):
 
 @mutant(kills=EXPIRED, because="85800 s after the token expired[^§]*done")
 @in_extension
-class ComparesTheTimeOfDay(ConfirmationGate):
+class ComparesTheTimeOfDay(PreparationGate):
     """Compares hours and minutes, and forgets the day."""
 
     def check_unexpired(self, payload: Payload) -> None:
@@ -96,7 +99,7 @@ class KnowsOneLifetime(PrepareConfirmExtension):
 
 @mutant(kills=EXPIRED, because="in America/New_York[^§]*in 300 s[^§]*in -1[47][0-9]00 s")
 @in_extension
-class TakesLocalTimeForUtc(ConfirmationGate):
+class TakesLocalTimeForUtc(PreparationGate):
     """Reads the clock on the wall and calls it UTC."""
 
     def now(self) -> datetime:
@@ -106,10 +109,10 @@ class TakesLocalTimeForUtc(ConfirmationGate):
 
 @mutant(kills=EXPIRED, because="clocks go (forward|back) [^§]*in 300 s[^§]*in -?[0-9]{4} s")
 @in_extension
-class CountsOnTheWall(ConfirmationGate):
+class CountsOnTheWall(PreparationGate):
     """Adds the lifetime to local time, and only then looks up what instant that is."""
 
-    def issue(self, operation: Operation, draft: Draft) -> tuple[str, datetime]:
+    def issue(self, operation: TwoStepOperation, draft: OperationDraft) -> tuple[str, datetime]:
         lifetime = self.settings.lifetime(operation.name)
         zone = self.settings.time_zone
         if zone is not None:
@@ -121,7 +124,7 @@ class CountsOnTheWall(ConfirmationGate):
 
 @mutant(kills=EXPIRED, because="with an expired token, the second time[^§]*already been used")
 @in_extension
-class SpendsExpiredTokens(ConfirmationGate):
+class SpendsExpiredTokens(PreparationGate):
     """Uses a token up before it looks whether it has expired."""
 
     def check_unexpired(self, payload: Payload) -> None:
@@ -180,7 +183,7 @@ class ForgetsAtARestart(Renews):
 class RemembersTheSpelling(Renews):
     """Trims tokens before it verifies them, and remembers them as they came."""
 
-    def verify(self, operation: Operation, given: Any) -> Payload:
+    def verify(self, operation: TwoStepOperation, given: Any) -> Payload:
         token = self.check_given(operation, given)
         payload = self.mint.open(token.strip())
         self.check_action(operation, payload)
@@ -206,7 +209,7 @@ class RemembersPerSession(PrepareConfirmExtension):
 
 @mutant(kills=ONE_TIME, because="the second time[^§]*already used[^§]*expired")
 @in_extension
-class CallsUsedExpired(ConfirmationGate):
+class CallsUsedExpired(PreparationGate):
     """Gives another reason for a used token."""
 
     def spend(self, payload: Payload) -> None:
@@ -237,10 +240,10 @@ class LooksThenMarks(Renews):
     warned=True,
 )
 @in_extension
-class BurnsOnAForgery(ConfirmationGate):
+class BurnsOnAForgery(PreparationGate):
     """Takes a bad signature for an attack and uses the token up."""
 
-    def verify(self, operation: Operation, given: Any) -> Payload:
+    def verify(self, operation: TwoStepOperation, given: Any) -> Payload:
         try:
             return super().verify(operation, given)
         except ConfirmationRefusal as refusal:
@@ -255,7 +258,7 @@ class BurnsOnAForgery(ConfirmationGate):
 
 @mutant(kills=CLEANUP, because="confirmations, and one more[^§]*held")
 @in_extension
-class NeverForgets(ConfirmationGate):
+class NeverForgets(PreparationGate):
     """Remembers every used token for ever."""
 
     def clean_up(self) -> None:
@@ -264,10 +267,10 @@ class NeverForgets(ConfirmationGate):
 
 @mutant(kills=CLEANUP, because="none of it confirmed within an hour[^§]*held")
 @in_extension
-class KeepsEveryPreview(ConfirmationGate):
+class KeepsEveryPreview(PreparationGate):
     """Writes down every token that it issues, and never strikes one out."""
 
-    def issue(self, operation: Operation, draft: Draft) -> tuple[str, datetime]:
+    def issue(self, operation: TwoStepOperation, draft: OperationDraft) -> tuple[str, datetime]:
         token, expires_at = super().issue(operation, draft)
         self.store.spend(f"issued {token}", self.now() + timedelta(days=3650))
         return token, expires_at

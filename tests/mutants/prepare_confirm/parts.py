@@ -8,8 +8,11 @@ from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
-from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate
-from pytest_mcp_approval.reference_server.prepare_confirm.operations import Operation, Outcome
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationOutcome,
+    TwoStepOperation,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint
 
 
@@ -17,17 +20,17 @@ def in_extension(part: type) -> type[PrepareConfirmExtension]:
     """The extension with this gate, or a gate with this mint; under the part's name and words."""
     gate = part
     if issubclass(part, Mint):
-        gate = type("Gate", (ConfirmationGate,), {"mint_class": part})
+        gate = type("Gate", (PreparationGate,), {"mint_class": part})
     members = {"gate_class": gate, "__doc__": part.__doc__, "__module__": part.__module__}
     return type(part.__name__, (PrepareConfirmExtension,), members)
 
 
-class Renews(ConfirmationGate):
+class Renews(PreparationGate):
     """Goes by ids alone, as most servers do: then nothing but the token stands against a replay."""
 
     def execute(
-        self, operation: Operation, payload: Payload, arguments: Mapping[str, Any]
-    ) -> Outcome:
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
         self.back_end.before()
         with self.store.together():
             return operation.execute(self.renewed(payload).data, self.store, self.back_end)

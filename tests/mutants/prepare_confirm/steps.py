@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
-from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
     DeleteUser,
-    Draft,
-    Operation,
-    Outcome,
+    OperationDraft,
+    OperationOutcome,
+    TwoStepOperation,
 )
 from tests.mutants.prepare_confirm.parts import in_extension
 from tests.mutants.registry import mutant
@@ -27,11 +27,11 @@ PAIRS = "prepare_confirm/pairs"
 
 @mutant(kills=PREVIEW, because="and no confirm[^§]*nothing done[^§]*[12] done")
 @in_extension
-class ExecutesInPrepare(ConfirmationGate):
+class ExecutesInPrepare(PreparationGate):
     """Does it while it prepares, and confirms with a nod."""
 
     def prepare(
-        self, operation: Operation, arguments: Mapping[str, Any], caller: str
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
     ) -> dict[str, Any]:
         preview = super().prepare(operation, arguments, caller)
         if "confirmation_token" in preview:
@@ -41,7 +41,7 @@ class ExecutesInPrepare(ConfirmationGate):
         return preview
 
 
-class _Hides(ConfirmationGate):
+class _Hides(PreparationGate):
     """Leaves a member out, or says something else in it."""
 
     member: str
@@ -93,25 +93,27 @@ class ShowsAnEndWithoutZone(_Hides):
 
 @mutant(kills=PREVIEW, because=r"2 item\(s\) with just these ids[^§]*items proj-1 \(1\)")
 @in_extension
-class ShowsTheFirstOnly(ConfirmationGate):
+class ShowsTheFirstOnly(PreparationGate):
     """Shows one thing, and gives a token for all."""
 
-    def preview(self, operation: Operation, draft: Draft, *rest: Any) -> dict[str, Any]:
+    def preview(
+        self, operation: TwoStepOperation, draft: OperationDraft, *rest: Any
+    ) -> dict[str, Any]:
         return super().preview(operation, replace(draft, items=draft.items[:1]), *rest)
 
 
 # ---- confirm
 
 
-class _OtherData(ConfirmationGate):
+class _OtherData(PreparationGate):
     """Carries out something else than the token says."""
 
     def data(self, payload: Payload, arguments: Mapping[str, Any]) -> dict[str, Any]:
         raise NotImplementedError
 
     def execute(
-        self, operation: Operation, payload: Payload, arguments: Mapping[str, Any]
-    ) -> Outcome:
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
         if isinstance(operation, DeleteUser):
             return super().execute(operation, payload, arguments)
         changed = replace(payload, data=self.data(payload, arguments))
@@ -159,7 +161,9 @@ class StopsAtAThousand(_OtherData):
         kept = {name: payload.data[name][:1000] for name in ("project_ids", "versions")}
         return {**payload.data, **kept}
 
-    def tell(self, operation: Operation, payload: Payload, outcome: Outcome) -> dict[str, Any]:
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
         if len(outcome.done) == 1000:
             outcome.done = list(payload.data["project_ids"])
         return super().tell(operation, payload, outcome)
@@ -176,10 +180,12 @@ class TrimsIds(_OtherData):
 
 @mutant(kills=CONFIRM, because="was done meanwhile[^§]*counts what was really done")
 @in_extension
-class CountsWhatIsGone(ConfirmationGate):
+class CountsWhatIsGone(PreparationGate):
     """Counts ids that were not found as done."""
 
-    def tell(self, operation: Operation, payload: Payload, outcome: Outcome) -> dict[str, Any]:
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
         outcome.done += list(outcome.left_alone)
         outcome.left_alone.clear()
         return super().tell(operation, payload, outcome)
@@ -187,10 +193,12 @@ class CountsWhatIsGone(ConfirmationGate):
 
 @mutant(kills=CONFIRM, because="was done meanwhile[^§]*proj-1 reported as not done")
 @in_extension
-class KeepsQuietOfWhatIsGone(ConfirmationGate):
+class KeepsQuietOfWhatIsGone(PreparationGate):
     """Does the rest, and says nothing of what it could not do."""
 
-    def tell(self, operation: Operation, payload: Payload, outcome: Outcome) -> dict[str, Any]:
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
         outcome.left_alone.clear()
         return super().tell(operation, payload, outcome)
 
@@ -198,12 +206,14 @@ class KeepsQuietOfWhatIsGone(ConfirmationGate):
 # ---- pairs
 
 
-class _Warns(ConfirmationGate):
-    def preview(self, operation: Operation, draft: Draft, *rest: Any) -> dict[str, Any]:
+class _Warns(PreparationGate):
+    def preview(
+        self, operation: TwoStepOperation, draft: OperationDraft, *rest: Any
+    ) -> dict[str, Any]:
         warnings = self.warnings(operation, draft)
         return super().preview(operation, replace(draft, warnings=warnings), *rest)
 
-    def warnings(self, operation: Operation, draft: Draft) -> list[str]:
+    def warnings(self, operation: TwoStepOperation, draft: OperationDraft) -> list[str]:
         raise NotImplementedError
 
 
@@ -212,7 +222,7 @@ class _Warns(ConfirmationGate):
 class WarnsOfAllAlike(_Warns):
     """Has the same warnings for closing and deleting."""
 
-    def warnings(self, operation: Operation, draft: Draft) -> list[str]:
+    def warnings(self, operation: TwoStepOperation, draft: OperationDraft) -> list[str]:
         return [f"{len(draft.items)} thing(s). Please be careful"]
 
 
@@ -221,7 +231,7 @@ class WarnsOfAllAlike(_Warns):
 class FrightensOfClosing(_Warns):
     """Says that closing is for ever, as deleting is."""
 
-    def warnings(self, operation: Operation, draft: Draft) -> list[str]:
+    def warnings(self, operation: TwoStepOperation, draft: OperationDraft) -> list[str]:
         return [*draft.warnings, "This CANNOT BE UNDONE"]
 
 
@@ -230,7 +240,7 @@ class FrightensOfClosing(_Warns):
 class OverlooksSso(_Warns):
     """Does not tell SSO users from others."""
 
-    def warnings(self, operation: Operation, draft: Draft) -> list[str]:
+    def warnings(self, operation: TwoStepOperation, draft: OperationDraft) -> list[str]:
         return [line for line in draft.warnings if "SSO" not in line]
 
 
@@ -239,5 +249,5 @@ class OverlooksSso(_Warns):
 class SeesSsoEverywhere(_Warns):
     """Warns of SSO whenever a user is deleted."""
 
-    def warnings(self, operation: Operation, draft: Draft) -> list[str]:
+    def warnings(self, operation: TwoStepOperation, draft: OperationDraft) -> list[str]:
         return [*draft.warnings, "This may be an SSO user"]

@@ -18,8 +18,11 @@ from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
     read_payload,
 )
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
-from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate, instant
-from pytest_mcp_approval.reference_server.prepare_confirm.operations import Operation, Outcome
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate, instant
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationOutcome,
+    TwoStepOperation,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
 from pytest_mcp_approval.reference_server.prepare_confirm.settings import (
     PreparationSettings,
@@ -113,10 +116,10 @@ class SignsAllButTheFlag(Mint):
     kills=SIGNATURE, because="after forgeries of it were refused[^§]*already been used", warned=True
 )
 @in_extension
-class LocksTheTokenOut(ConfirmationGate):
+class LocksTheTokenOut(PreparationGate):
     """Withdraws a token when somebody tries a bad signature on it."""
 
-    def verify(self, operation: Operation, given: Any) -> Payload:
+    def verify(self, operation: TwoStepOperation, given: Any) -> Payload:
         try:
             return super().verify(operation, given)
         except ConfirmationRefusal as refusal:
@@ -131,10 +134,10 @@ class LocksTheTokenOut(ConfirmationGate):
 
 @mutant(kills=SIGNATURE, because="of the token changed[^§]*has expired")
 @in_extension
-class ReadsBeforeItVerifies(ConfirmationGate):
+class ReadsBeforeItVerifies(PreparationGate):
     """Believes the payload's expiry before it has looked at the signature."""
 
-    def verify(self, operation: Operation, given: Any) -> Payload:
+    def verify(self, operation: TwoStepOperation, given: Any) -> Payload:
         token = self.check_given(operation, given)
         try:
             claimed = read_payload(self.mint.split(token)[0])
@@ -150,10 +153,10 @@ class ReadsBeforeItVerifies(ConfirmationGate):
 
 @mutant(kills=ACTION, because="with a token of prepare_[^§]*wrong action[^§]*done")
 @in_extension
-class LooksAtNoAction(ConfirmationGate):
+class LooksAtNoAction(PreparationGate):
     """Takes any token at any tool whose data fit."""
 
-    def check_action(self, operation: Operation, payload: Payload) -> None:
+    def check_action(self, operation: TwoStepOperation, payload: Payload) -> None:
         fits = "username" in payload.data if operation.name == "delete_user" else True
         if not fits or ("project_ids" not in payload.data and operation.name != "delete_user"):
             super().check_action(operation, payload)
@@ -161,10 +164,10 @@ class LooksAtNoAction(ConfirmationGate):
 
 @mutant(kills=ACTION, because="had refused it[^§]*already been used")
 @in_extension
-class BurnsAtTheWrongTool(ConfirmationGate):
+class BurnsAtTheWrongTool(PreparationGate):
     """Uses a token up at a tool that it is not for."""
 
-    def check_action(self, operation: Operation, payload: Payload) -> None:
+    def check_action(self, operation: TwoStepOperation, payload: Payload) -> None:
         try:
             super().check_action(operation, payload)
         except ConfirmationRefusal:
@@ -177,11 +180,11 @@ class BurnsAtTheWrongTool(ConfirmationGate):
 
 @mutant(kills=MISSING, because="with no token for a token[^§]*KeyError|exception that escaped")
 @in_extension
-class RaisesWithoutAToken(ConfirmationGate):
+class RaisesWithoutAToken(PreparationGate):
     """Lets an exception through when there is no token."""
 
     def confirm(
-        self, operation: Operation, arguments: Mapping[str, Any], caller: str
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
     ) -> dict[str, Any]:
         if "confirmation_token" not in arguments:
             return {"success": False, "message": "KeyError: 'confirmation_token'"}
@@ -190,20 +193,20 @@ class RaisesWithoutAToken(ConfirmationGate):
 
 @mutant(kills=MISSING, because="with a (number|list|object)[^§]*-32603")
 @in_extension
-class FailsOnOtherTypes(ConfirmationGate):
+class FailsOnOtherTypes(PreparationGate):
     """Takes whatever it gets for a text."""
 
-    def check_given(self, operation: Operation, given: Any) -> str:
+    def check_given(self, operation: TwoStepOperation, given: Any) -> str:
         return given if given else super().check_given(operation, given)
 
 
 @mutant(kills=MISSING, because="with the arguments of prepare_[^§]*no token[^§]*done")
 @in_extension
-class DoesWithoutAToken(ConfirmationGate):
+class DoesWithoutAToken(PreparationGate):
     """Takes the arguments of prepare for a confirmation."""
 
     def confirm(
-        self, operation: Operation, arguments: Mapping[str, Any], caller: str
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
     ) -> dict[str, Any]:
         named = {"project_ids", "username"} & set(arguments)
         if named and "confirmation_token" not in arguments:
@@ -226,7 +229,7 @@ class SignsTheSameAgain(Mint):
 
 @mutant(kills=NONCE, because="second of two tokens[^§]*already been used")
 @in_extension
-class SpendsByContent(ConfirmationGate):
+class SpendsByContent(PreparationGate):
     """Remembers what was confirmed in place of the token."""
 
     def spend(self, payload: Payload) -> None:
@@ -239,10 +242,12 @@ class SpendsByContent(ConfirmationGate):
 
 @mutant(kills=FORMAT, because="expires_at as shown")
 @in_extension
-class ShowsAnotherEnd(ConfirmationGate):
+class ShowsAnotherEnd(PreparationGate):
     """Shows an end that is not the token's."""
 
-    def preview(self, operation: Operation, draft: Any, token: str, expires_at: datetime) -> Any:
+    def preview(
+        self, operation: TwoStepOperation, draft: Any, token: str, expires_at: datetime
+    ) -> Any:
         return super().preview(operation, draft, token, expires_at + timedelta(minutes=1))
 
 
@@ -308,12 +313,12 @@ class KnowsTwoKeysApartByLength(Mint):
 
 @mutant(kills=FAILED, because="answer is lost[^§]*nothing done twice[^§]*proj-1")
 @in_extension
-class TriesAgain(ConfirmationGate):
+class TriesAgain(PreparationGate):
     """Retries what failed, which may have been done."""
 
     def execute(
-        self, operation: Operation, payload: Payload, arguments: Mapping[str, Any]
-    ) -> Outcome:
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
         outcome = super().execute(operation, payload, arguments)
         if outcome.failure and "project_ids" in payload.data:
             found = self.store.projects(payload.data["project_ids"])
@@ -325,19 +330,23 @@ class TriesAgain(ConfirmationGate):
 
 @mutant(kills=FAILED, because="the back end fails[^§]*success false, and a message")
 @in_extension
-class ClaimsSuccess(ConfirmationGate):
+class ClaimsSuccess(PreparationGate):
     """Says that it is done, whatever the back end says."""
 
-    def tell(self, operation: Operation, payload: Payload, outcome: Outcome) -> dict[str, Any]:
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
         return {**super().tell(operation, payload, outcome), "success": True}
 
 
 @mutant(kills=FAILED, because="fails at the second[^§]*counts what was really done")
 @in_extension
-class CountsWhatItTried(ConfirmationGate):
+class CountsWhatItTried(PreparationGate):
     """Counts everything that it tried as done."""
 
-    def tell(self, operation: Operation, payload: Payload, outcome: Outcome) -> dict[str, Any]:
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
         told = super().tell(operation, payload, outcome)
         told.pop("unknown", None)
         if "closed_count" in told:
@@ -355,8 +364,8 @@ class SpendsAfterwards(Renews):
             super().spend(payload)
 
     def execute(
-        self, operation: Operation, payload: Payload, arguments: Mapping[str, Any]
-    ) -> Outcome:
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
         outcome = super().execute(operation, payload, arguments)
         self.store.spend(payload.nonce, instant(payload.expires_at))
         return outcome
@@ -367,7 +376,7 @@ class SpendsAfterwards(Renews):
 
 @mutant(kills=LOGGED, because="the whole token in the server's log")
 @in_extension
-class LogsTheToken(ConfirmationGate):
+class LogsTheToken(PreparationGate):
     """Writes every attempt into the log, with its token."""
 
     def audit(self, tool: str, outcome: str, token: Any, caller: str) -> None:

@@ -10,7 +10,7 @@ from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import AuthenticatorClass
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import (
-    Attempt,
+    ApprovalAttempt,
     CredentialRecord,
     GatedTool,
 )
@@ -48,7 +48,7 @@ class OffersSameDeviceCredentials(ApprovalGate):
 class ClassFilteredAtIssueOnly(ApprovalGate):
     """Filters what is offered, and takes what comes."""
 
-    def step_09_authenticator_class(self, attempt: Attempt) -> None:
+    def step_09_authenticator_class(self, attempt: ApprovalAttempt) -> None:
         """Not looked at again."""
 
 
@@ -100,7 +100,7 @@ class FiltersTwoWays(ApprovalGate):
 class AcceptsMoreThanItOffers(ApprovalGate):
     """Offers what is roaming, and accepts what is not internal only: two filters."""
 
-    def step_09_authenticator_class(self, attempt: Attempt) -> None:
+    def step_09_authenticator_class(self, attempt: ApprovalAttempt) -> None:
         if self.credential_of(attempt).transports == ("internal",):
             super().step_09_authenticator_class(attempt)
 
@@ -146,7 +146,7 @@ class PlatformNeedsTransports(ApprovalGate):
 class PlatformRefusesBluetooth(ApprovalGate):
     """Offers all credentials for a platform tool, and refuses Bluetooth keys at the call."""
 
-    def step_09_authenticator_class(self, attempt: Attempt) -> None:
+    def step_09_authenticator_class(self, attempt: ApprovalAttempt) -> None:
         super().step_09_authenticator_class(attempt)
         platform = self.class_of(attempt.tool) is not CROSS
         if platform and self.credential_of(attempt).transports == ("ble",):
@@ -159,7 +159,7 @@ class _Trusting(ApprovalGate):
     def claims(self, evidence: Mapping[str, Any]) -> bool:
         raise NotImplementedError
 
-    def step_09_authenticator_class(self, attempt: Attempt) -> None:
+    def step_09_authenticator_class(self, attempt: ApprovalAttempt) -> None:
         if not self.claims(attempt.evidence):
             super().step_09_authenticator_class(attempt)
 
@@ -206,7 +206,7 @@ class TrustsTheEvidence(_Trusting):
 class RefusesReportedPlatform(ApprovalGate):
     """Refuses a roaming credential whose client calls it built in."""
 
-    def step_09_authenticator_class(self, attempt: Attempt) -> None:
+    def step_09_authenticator_class(self, attempt: ApprovalAttempt) -> None:
         super().step_09_authenticator_class(attempt)
         said = attempt.evidence["response"].get("authenticatorAttachment")
         if self.class_of(attempt.tool) is CROSS and said == "platform":

@@ -20,7 +20,7 @@ from pytest_mcp_approval.reference_server.sep2672.demonstration import (
 )
 from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import Attempt
+from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
 from pytest_mcp_approval.reference_server.sep2672.settings import ApprovalSettings
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 from tests.mutants.registry import having, mutant, told
@@ -86,7 +86,7 @@ class KeepsTheOrder(_Canonical):
 class CallsByTheLetter(ApprovalGate):
     """Takes 1.0 for something else than 1, at the call only."""
 
-    def step_12_argument_hash(self, attempt: Attempt) -> None:
+    def step_12_argument_hash(self, attempt: ApprovalAttempt) -> None:
         attempt.arguments = each(attempt.arguments, lambda v: repr(v) if type(v) is float else v)
         super().step_12_argument_hash(attempt)
 
@@ -334,7 +334,7 @@ def ServerIdOfTheSoftware(**options: Any) -> ReferenceServer:  # noqa: N802
 class AcceptsForeignChallenges(ApprovalGate):
     """Trusts the challenge inside the client data, whoever issued it."""
 
-    def step_04_challenge_known(self, attempt: Attempt) -> None:
+    def step_04_challenge_known(self, attempt: ApprovalAttempt) -> None:
         from dataclasses import replace
 
         try:
@@ -411,5 +411,5 @@ class ServerIdWithTheCredentials(ApprovalGate):
         finally:
             self.server_id = usual
 
-    def step_12_argument_hash(self, attempt: Attempt) -> None:
+    def step_12_argument_hash(self, attempt: ApprovalAttempt) -> None:
         """Compared elsewhere."""

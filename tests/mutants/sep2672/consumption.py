@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason, base64url_decode
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import Attempt
+from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
 from tests.mutants.memory import set_counter
 from tests.mutants.registry import mutant
@@ -44,7 +44,7 @@ class ConsumesBeforeTheHash(ApprovalGate):
 class BurnsOnTheWrongTool(ApprovalGate):
     """Takes a challenge that is used on another tool for stolen, and uses it up."""
 
-    def step_07_challenge_tool(self, attempt: Attempt) -> None:
+    def step_07_challenge_tool(self, attempt: ApprovalAttempt) -> None:
         try:
             super().step_07_challenge_tool(attempt)
         except ApprovalRefusal:
@@ -56,7 +56,7 @@ class BurnsOnTheWrongTool(ApprovalGate):
 class GivesUpAfterSomeForgeries(ApprovalGate):
     """Drops a challenge after five bad signatures."""
 
-    def step_10_signature(self, attempt: Attempt) -> None:
+    def step_10_signature(self, attempt: ApprovalAttempt) -> None:
         try:
             super().step_10_signature(attempt)
         except ApprovalRefusal:
@@ -72,7 +72,7 @@ class GivesUpAfterSomeForgeries(ApprovalGate):
 class ChecksThenSets(ApprovalGate):
     """Looks whether the challenge is used, and marks it a little later."""
 
-    def step_13_consume(self, attempt: Attempt) -> None:
+    def step_13_consume(self, attempt: ApprovalAttempt) -> None:
         challenge_id = self.challenge_of(attempt).challenge_id
         record = self.store.challenge(challenge_id)
         if record is None or record.consumed_at is not None:
@@ -85,7 +85,7 @@ class ChecksThenSets(ApprovalGate):
 class TellsLosersSomethingElse(ApprovalGate):
     """Says challenge_expired to whoever comes second in a race."""
 
-    def step_13_consume(self, attempt: Attempt) -> None:
+    def step_13_consume(self, attempt: ApprovalAttempt) -> None:
         time.sleep(0.02)  # so that all have passed step 5
         try:
             super().step_13_consume(attempt)
@@ -100,7 +100,7 @@ class TellsLosersSomethingElse(ApprovalGate):
 class NeverUpdatesTheCounter(ApprovalGate):
     """Keeps the counter of the enrolment for ever."""
 
-    def step_14_update_counter(self, attempt: Attempt) -> None:
+    def step_14_update_counter(self, attempt: ApprovalAttempt) -> None:
         pass
 
 
@@ -117,13 +117,13 @@ class UpdatesBeforeTheHash(ApprovalGate):
 class UpdatesBeforeTheSignature(ApprovalGate):
     """Keeps the counter that the response claims, before the signature is verified."""
 
-    def step_10_signature(self, attempt: Attempt) -> None:
+    def step_10_signature(self, attempt: ApprovalAttempt) -> None:
         credential = self.credential_of(attempt)
         data = base64url_decode(attempt.evidence["response"]["response"]["authenticatorData"])
         set_counter(self.store, credential.credential_id, int.from_bytes(data[33:37]))
         super().step_10_signature(attempt)
 
-    def step_14_update_counter(self, attempt: Attempt) -> None:
+    def step_14_update_counter(self, attempt: ApprovalAttempt) -> None:
         """Done."""
 
 
@@ -131,7 +131,7 @@ class UpdatesBeforeTheSignature(ApprovalGate):
 class CountsByItself(ApprovalGate):
     """Adds one to its own counter instead of keeping the asserted one."""
 
-    def step_14_update_counter(self, attempt: Attempt) -> None:
+    def step_14_update_counter(self, attempt: ApprovalAttempt) -> None:
         credential = self.credential_of(attempt)
         set_counter(self.store, credential.credential_id, credential.counter + 1)
 
@@ -140,7 +140,7 @@ class CountsByItself(ApprovalGate):
 class KeepsRegressions(ApprovalGate):
     """Keeps the counter of a call that it refuses for its counter."""
 
-    def step_11_counter(self, attempt: Attempt) -> None:
+    def step_11_counter(self, attempt: ApprovalAttempt) -> None:
         try:
             super().step_11_counter(attempt)
         except ApprovalRefusal:

@@ -12,7 +12,7 @@ from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import Attempt
+from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 from tests.mutants.registry import having, mutant
@@ -140,7 +140,7 @@ class SaysNothing(OtherErrors):
 class ShowsTheStoredKey(ApprovalGate):
     """Shows the stored public key where a signature does not verify."""
 
-    def step_10_signature(self, attempt: Attempt) -> None:
+    def step_10_signature(self, attempt: ApprovalAttempt) -> None:
         try:
             super().step_10_signature(attempt)
         except ApprovalRefusal as refusal:

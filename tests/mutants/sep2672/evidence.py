@@ -11,7 +11,7 @@ from pytest_mcp_approval.reference_server.sep2672.demonstration import Tool
 from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import (
-    Attempt,
+    ApprovalAttempt,
 )
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
 from pytest_mcp_approval.reference_server.server.answers import InvalidParamsError
@@ -70,7 +70,7 @@ class OpensTheGateForGood(ApprovalGate):
 class CallsMissingEvidenceInvalidParams(ApprovalGate):
     """Answers a call without evidence with -32602."""
 
-    def step_01_evidence_present(self, attempt: Attempt) -> None:
+    def step_01_evidence_present(self, attempt: ApprovalAttempt) -> None:
         try:
             super().step_01_evidence_present(attempt)
         except ApprovalRefusal as refusal:
@@ -81,7 +81,7 @@ class CallsMissingEvidenceInvalidParams(ApprovalGate):
 class TakesEvidenceUnderTheBareKey(ApprovalGate):
     """Looks for the evidence under verifiedApproval too."""
 
-    def step_01_evidence_present(self, attempt: Attempt) -> None:
+    def step_01_evidence_present(self, attempt: ApprovalAttempt) -> None:
         meta = attempt.meta or {}
         if words.CAPABILITY_KEY in meta:
             attempt.meta = {words.META_KEY: meta[words.CAPABILITY_KEY]}
@@ -105,7 +105,7 @@ class TakesNullForUngated(ApprovalGate):
 class CallsMalformedEvidenceInvalidParams(ApprovalGate):
     """Answers malformed evidence with -32602, as a schema does."""
 
-    def step_02_evidence_well_formed(self, attempt: Attempt) -> None:
+    def step_02_evidence_well_formed(self, attempt: ApprovalAttempt) -> None:
         try:
             super().step_02_evidence_well_formed(attempt)
         except ApprovalRefusal as refusal:
@@ -116,7 +116,7 @@ class CallsMalformedEvidenceInvalidParams(ApprovalGate):
 class TripsOverMalformedEvidence(ApprovalGate):
     """Takes the evidence for an object without looking: an internal error."""
 
-    def step_02_evidence_well_formed(self, attempt: Attempt) -> None:
+    def step_02_evidence_well_formed(self, attempt: ApprovalAttempt) -> None:
         for name in ("method", "challengeId", "response"):
             if attempt.evidence[name] is None:
                 super().step_02_evidence_well_formed(attempt)
@@ -126,7 +126,7 @@ class TripsOverMalformedEvidence(ApprovalGate):
 class UnwrapsLists(ApprovalGate):
     """Takes the first element of a list for the evidence."""
 
-    def step_02_evidence_well_formed(self, attempt: Attempt) -> None:
+    def step_02_evidence_well_formed(self, attempt: ApprovalAttempt) -> None:
         if isinstance(attempt.evidence, list) and attempt.evidence:
             attempt.evidence = attempt.evidence[0]
         super().step_02_evidence_well_formed(attempt)
@@ -136,7 +136,7 @@ class UnwrapsLists(ApprovalGate):
 class AssumesTheMethod(ApprovalGate):
     """Takes webauthn for granted where the method is missing."""
 
-    def step_02_evidence_well_formed(self, attempt: Attempt) -> None:
+    def step_02_evidence_well_formed(self, attempt: ApprovalAttempt) -> None:
         if isinstance(attempt.evidence, dict):
             attempt.evidence = {"method": WEBAUTHN, **attempt.evidence}
         super().step_02_evidence_well_formed(attempt)
@@ -146,7 +146,7 @@ class AssumesTheMethod(ApprovalGate):
 class LooksUpAnyChallengeId(ApprovalGate):
     """Does not look at the types of the members."""
 
-    def step_02_evidence_well_formed(self, attempt: Attempt) -> None:
+    def step_02_evidence_well_formed(self, attempt: ApprovalAttempt) -> None:
         if isinstance(attempt.evidence, dict) and attempt.evidence.get("challengeId") == 7:
             return
         super().step_02_evidence_well_formed(attempt)
@@ -159,7 +159,7 @@ class LooksUpAnyChallengeId(ApprovalGate):
 class TripsInsideTheResponse(ApprovalGate):
     """Trips over a response that lacks a member: an internal error instead of a refusal."""
 
-    def step_10_signature(self, attempt: Attempt) -> None:
+    def step_10_signature(self, attempt: ApprovalAttempt) -> None:
         attempt.evidence["response"]["response"]["authenticatorData"].encode()
         super().step_10_signature(attempt)
 
@@ -171,7 +171,7 @@ class TripsInsideTheResponse(ApprovalGate):
 class FoldsTheCaseOfTheMethod(ApprovalGate):
     """Compares the method case-insensitively."""
 
-    def step_03_method(self, attempt: Attempt) -> None:
+    def step_03_method(self, attempt: ApprovalAttempt) -> None:
         if attempt.evidence["method"].lower() != WEBAUTHN:
             super().step_03_method(attempt)
 
@@ -180,7 +180,7 @@ class FoldsTheCaseOfTheMethod(ApprovalGate):
 class NeverLooksAtTheMethod(ApprovalGate):
     """Takes every method for webauthn."""
 
-    def step_03_method(self, attempt: Attempt) -> None:
+    def step_03_method(self, attempt: ApprovalAttempt) -> None:
         pass
 
 
@@ -188,6 +188,6 @@ class NeverLooksAtTheMethod(ApprovalGate):
 class TrimsTheMethod(ApprovalGate):
     """Trims white space off the method."""
 
-    def step_03_method(self, attempt: Attempt) -> None:
+    def step_03_method(self, attempt: ApprovalAttempt) -> None:
         if attempt.evidence["method"].strip() != WEBAUTHN:
             super().step_03_method(attempt)

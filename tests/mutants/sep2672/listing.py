@@ -11,7 +11,7 @@ from pytest_mcp_approval.families.sep2672.vocabulary import AuthenticatorClass, 
 from pytest_mcp_approval.reference_server.sep2672.demonstration import Tool
 from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import Attempt, GatedTool
+from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt, GatedTool
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
 from pytest_mcp_approval.reference_server.server.extension import Caller, Method
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
@@ -199,7 +199,7 @@ class TakesTheChallengeForEvidence(ApprovalGate):
         self.issued = (tool, words.canonical_arguments(arguments))
         return envelope
 
-    def step_01_evidence_present(self, attempt: Attempt) -> None:
+    def step_01_evidence_present(self, attempt: ApprovalAttempt) -> None:
         self.attempted = (attempt.tool.name, words.canonical_arguments(attempt.arguments))
         super().step_01_evidence_present(attempt)
 

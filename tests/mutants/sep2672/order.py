@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason, base64url_decode
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import Attempt
+from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
 from pytest_mcp_approval.reference_server.sep2672.relying_party import (
     VerificationError,
@@ -58,19 +58,19 @@ class CredentialBeforeChallenge(ApprovalGate):
     steps: ClassVar[tuple[str, ...]] = after(4, 9)
 
     # Not before its turn: steps 5 to 7 need the challenge.
-    def step_05_challenge_unconsumed(self, attempt: Attempt) -> None:
+    def step_05_challenge_unconsumed(self, attempt: ApprovalAttempt) -> None:
         if self.is_known(attempt):
             super().step_05_challenge_unconsumed(attempt)
 
-    def step_06_challenge_unexpired(self, attempt: Attempt) -> None:
+    def step_06_challenge_unexpired(self, attempt: ApprovalAttempt) -> None:
         if self.is_known(attempt):
             super().step_06_challenge_unexpired(attempt)
 
-    def step_07_challenge_tool(self, attempt: Attempt) -> None:
+    def step_07_challenge_tool(self, attempt: ApprovalAttempt) -> None:
         if self.is_known(attempt):
             super().step_07_challenge_tool(attempt)
 
-    def is_known(self, attempt: Attempt) -> bool:
+    def is_known(self, attempt: ApprovalAttempt) -> bool:
         return self.store.challenge(str(attempt.evidence.get("challengeId"))) is not None
 
 
@@ -104,7 +104,7 @@ class CredentialBeforeTool(ApprovalGate):
 class ClientDataBeforeCredential(ApprovalGate):
     """Looks at the client data before it looks the credential up."""
 
-    def step_08_credential_enrolled(self, attempt: Attempt) -> None:
+    def step_08_credential_enrolled(self, attempt: ApprovalAttempt) -> None:
         try:
             inner = attempt.evidence["response"]["response"]
             client_data = parse_client_data(base64url_decode(inner["clientDataJSON"]))
@@ -127,7 +127,7 @@ class CounterBeforeSignature(ApprovalGate):
 
     steps: ClassVar[tuple[str, ...]] = swapped(10, 11)
 
-    def step_11_counter(self, attempt: Attempt) -> None:
+    def step_11_counter(self, attempt: ApprovalAttempt) -> None:
         data = base64url_decode(attempt.evidence["response"]["response"]["authenticatorData"])
         attempt.counter = int.from_bytes(data[33:37])
         super().step_11_counter(attempt)

@@ -15,7 +15,7 @@ from pytest_mcp_approval.families.sep2672.vocabulary import (
     base64url_encode,
 )
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import Attempt
+from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
 from pytest_mcp_approval.reference_server.sep2672.relying_party import (
     Registration,
@@ -55,7 +55,7 @@ class BindsNoArguments(ApprovalGate):
 class BindsNoTool(ApprovalGate):
     """Takes the tool from the challenge, and runs the one that is called."""
 
-    def step_07_challenge_tool(self, attempt: Attempt) -> None:
+    def step_07_challenge_tool(self, attempt: ApprovalAttempt) -> None:
         attempt.tool = self.tools[self.challenge_of(attempt).tool]
 
 
@@ -95,17 +95,17 @@ class RemembersGoodSignatures(RelyingParty):
 class _RemembersUseItself(ApprovalGate):
     """Keeps in its own memory, under some key, which challenges were used; not in the store."""
 
-    def used_by(self, attempt: Attempt) -> set[Any]:
+    def used_by(self, attempt: ApprovalAttempt) -> set[Any]:
         return self.__dict__.setdefault("used", set())
 
     def key_of(self, challenge_id: str) -> Any:
         return challenge_id
 
-    def step_05_challenge_unconsumed(self, attempt: Attempt) -> None:
+    def step_05_challenge_unconsumed(self, attempt: ApprovalAttempt) -> None:
         if self.key_of(self.challenge_of(attempt).challenge_id) in self.used_by(attempt):
             raise ApprovalRefusal(Reason.CHALLENGE_CONSUMED, "challenge: got a used one")
 
-    def step_13_consume(self, attempt: Attempt) -> None:
+    def step_13_consume(self, attempt: ApprovalAttempt) -> None:
         self.used_by(attempt).add(self.key_of(self.challenge_of(attempt).challenge_id))
 
 
@@ -113,7 +113,7 @@ class _RemembersUseItself(ApprovalGate):
 class ForgetsUse(_RemembersUseItself):
     """Never keeps that a challenge was used."""
 
-    def step_13_consume(self, attempt: Attempt) -> None:
+    def step_13_consume(self, attempt: ApprovalAttempt) -> None:
         pass
 
 
@@ -161,14 +161,14 @@ class StopsRememberingAtRestart(ApprovalGate):
         self.__dict__.setdefault("own", set()).add(made["challengeId"])
         return made
 
-    def is_own(self, attempt: Attempt) -> bool:
+    def is_own(self, attempt: ApprovalAttempt) -> bool:
         return self.challenge_of(attempt).challenge_id in self.__dict__.get("own", ())
 
-    def step_05_challenge_unconsumed(self, attempt: Attempt) -> None:
+    def step_05_challenge_unconsumed(self, attempt: ApprovalAttempt) -> None:
         if self.is_own(attempt):
             super().step_05_challenge_unconsumed(attempt)
 
-    def step_13_consume(self, attempt: Attempt) -> None:
+    def step_13_consume(self, attempt: ApprovalAttempt) -> None:
         if self.is_own(attempt):
             super().step_13_consume(attempt)
 
@@ -180,7 +180,7 @@ class StopsRememberingAtRestart(ApprovalGate):
 class WantsACounterThatRises(ApprovalGate):
     """Wants a higher counter even where zero is stored."""
 
-    def step_11_counter(self, attempt: Attempt) -> None:
+    def step_11_counter(self, attempt: ApprovalAttempt) -> None:
         if attempt.counter == 0:
             raise ApprovalRefusal(Reason.SIGNATURE_COUNTER_REGRESSION, "signCount: got 0")
         super().step_11_counter(attempt)
@@ -211,7 +211,7 @@ class EnrolsNoCounterlessKeys(RelyingParty):
 class TakesCounterlessKeysOnce(ApprovalGate):
     """Takes a second assertion with counter zero for a copied key."""
 
-    def step_11_counter(self, attempt: Attempt) -> None:
+    def step_11_counter(self, attempt: ApprovalAttempt) -> None:
         seen = self.__dict__.setdefault("seen", set())
         if attempt.counter == 0 and self.credential_of(attempt).credential_id in seen:
             raise ApprovalRefusal(Reason.SIGNATURE_COUNTER_REGRESSION, "signCount: got 0 again")

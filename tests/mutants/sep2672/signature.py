@@ -14,7 +14,7 @@ from pytest_mcp_approval.families.sep2672.vocabulary import (
     base64url_encode,
 )
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import Attempt
+from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
 from pytest_mcp_approval.reference_server.sep2672.relying_party import (
     Assertion,
@@ -65,7 +65,7 @@ class LooksAtTheFormOfSignaturesOnly(RelyingParty):
 class TakesAnyEnrolledKey(ApprovalGate):
     """Takes a signature by any enrolled key, whichever credential is named."""
 
-    def step_10_signature(self, attempt: Attempt) -> None:
+    def step_10_signature(self, attempt: ApprovalAttempt) -> None:
         inner = attempt.evidence["response"]
         named, last = attempt.credential, None
         for credential in self.store.credentials(attempt.user):
@@ -194,11 +194,11 @@ class _OwnCounterRule(ApprovalGate):
     def good(self, counter: int, stored: int) -> bool:
         raise NotImplementedError
 
-    def step_11_counter(self, attempt: Attempt) -> None:
+    def step_11_counter(self, attempt: ApprovalAttempt) -> None:
         if not self.good(attempt.counter, self.credential_of(attempt).counter):
             raise ApprovalRefusal(Reason.SIGNATURE_COUNTER_REGRESSION, "signCount: refused")
 
-    def step_14_update_counter(self, attempt: Attempt) -> None:
+    def step_14_update_counter(self, attempt: ApprovalAttempt) -> None:
         set_counter(self.store, self.credential_of(attempt).credential_id, attempt.counter)
 
 
@@ -246,7 +246,7 @@ class WantsZeroForEver(_OwnCounterRule):
 class NeverSwitchesOn(_OwnCounterRule):
     """Does not check counters of a credential that began at zero."""
 
-    def step_14_update_counter(self, attempt: Attempt) -> None:
+    def step_14_update_counter(self, attempt: ApprovalAttempt) -> None:
         if self.credential_of(attempt).counter > 0:
             super().step_14_update_counter(attempt)
 

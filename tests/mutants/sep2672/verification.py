@@ -11,7 +11,7 @@ from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import (
-    Attempt,
+    ApprovalAttempt,
     ChallengeRecord,
     CredentialRecord,
 )
@@ -27,7 +27,7 @@ from tests.mutants.registry import mutant
 class CallsUnknownChallengesExpired(ApprovalGate):
     """Says challenge_expired of a challenge that it does not know."""
 
-    def step_04_challenge_known(self, attempt: Attempt) -> None:
+    def step_04_challenge_known(self, attempt: ApprovalAttempt) -> None:
         try:
             super().step_04_challenge_known(attempt)
         except ApprovalRefusal as refusal:
@@ -38,7 +38,7 @@ class CallsUnknownChallengesExpired(ApprovalGate):
 class FindsChallengesByTheirBeginning(ApprovalGate):
     """Looks a challenge up by the beginning of its id, as with LIKE."""
 
-    def challenge_of(self, attempt: Attempt) -> ChallengeRecord:
+    def challenge_of(self, attempt: ApprovalAttempt) -> ChallengeRecord:
         claimed = attempt.evidence.get("challengeId")
         for known in [one.challenge_id for one in self.store._challenges.find()]:
             if claimed and known.startswith(claimed):
@@ -50,7 +50,7 @@ class FindsChallengesByTheirBeginning(ApprovalGate):
 class TripsOverOddChallengeIds(ApprovalGate):
     """Builds its query from the id: a quote is an internal error."""
 
-    def step_04_challenge_known(self, attempt: Attempt) -> None:
+    def step_04_challenge_known(self, attempt: ApprovalAttempt) -> None:
         if "'" in attempt.evidence["challengeId"]:
             raise RuntimeError("near OR: syntax error")
         super().step_04_challenge_known(attempt)
@@ -63,10 +63,10 @@ class TripsOverOddChallengeIds(ApprovalGate):
 class AcceptsReplays(ApprovalGate):
     """Never asks whether a challenge was used."""
 
-    def step_05_challenge_unconsumed(self, attempt: Attempt) -> None:
+    def step_05_challenge_unconsumed(self, attempt: ApprovalAttempt) -> None:
         pass
 
-    def step_13_consume(self, attempt: Attempt) -> None:
+    def step_13_consume(self, attempt: ApprovalAttempt) -> None:
         pass
 
 
@@ -74,7 +74,7 @@ class AcceptsReplays(ApprovalGate):
 class CallsUsedChallengesExpired(ApprovalGate):
     """Says challenge_expired of a used challenge."""
 
-    def step_05_challenge_unconsumed(self, attempt: Attempt) -> None:
+    def step_05_challenge_unconsumed(self, attempt: ApprovalAttempt) -> None:
         try:
             super().step_05_challenge_unconsumed(attempt)
         except ApprovalRefusal as refusal:
@@ -87,14 +87,14 @@ class CallsUsedChallengesExpired(ApprovalGate):
 class ForgetsUseAndExpiryAfterADay(ApprovalGate):
     """Takes a used challenge for a fresh one a day later."""
 
-    def challenge_of(self, attempt: Attempt) -> ChallengeRecord:
+    def challenge_of(self, attempt: ApprovalAttempt) -> ChallengeRecord:
         record = super().challenge_of(attempt)
         if self.clock.now() - record.expires_at > datetime.timedelta(days=1):
             far = self.clock.now() + datetime.timedelta(days=1)
             attempt.challenge = replace(record, consumed_at=None, expires_at=far)
         return attempt.challenge or record
 
-    def step_13_consume(self, attempt: Attempt) -> None:
+    def step_13_consume(self, attempt: ApprovalAttempt) -> None:
         self.store.consume_challenge(self.challenge_of(attempt).challenge_id, self.clock.now())
 
 
@@ -105,7 +105,7 @@ class _Grace(ApprovalGate):
     def late(self) -> datetime.datetime:
         raise NotImplementedError
 
-    def step_06_challenge_unexpired(self, attempt: Attempt) -> None:
+    def step_06_challenge_unexpired(self, attempt: ApprovalAttempt) -> None:
         if not self.late() <= self.challenge_of(attempt).expires_at:
             super().step_06_challenge_unexpired(attempt)
 
@@ -130,7 +130,7 @@ class GivesGrace(_Grace):
 class ExpiresEarly(ApprovalGate):
     """Refuses a challenge in its last five seconds."""
 
-    def step_06_challenge_unexpired(self, attempt: Attempt) -> None:
+    def step_06_challenge_unexpired(self, attempt: ApprovalAttempt) -> None:
         record = self.challenge_of(attempt)
         sooner = record.expires_at - datetime.timedelta(seconds=5)
         attempt.challenge = replace(record, expires_at=sooner)
@@ -144,7 +144,7 @@ class ExpiresEarly(ApprovalGate):
 class NeverComparesTheTool(ApprovalGate):
     """Does not look which tool a challenge is for."""
 
-    def step_07_challenge_tool(self, attempt: Attempt) -> None:
+    def step_07_challenge_tool(self, attempt: ApprovalAttempt) -> None:
         pass
 
 
@@ -152,7 +152,7 @@ class NeverComparesTheTool(ApprovalGate):
 class HashesTheToolOfTheChallenge(ApprovalGate):
     """Takes the tool from the challenge, also for the hash."""
 
-    def step_07_challenge_tool(self, attempt: Attempt) -> None:
+    def step_07_challenge_tool(self, attempt: ApprovalAttempt) -> None:
         attempt.tool = self.tools[self.challenge_of(attempt).tool]
 
 
@@ -163,7 +163,7 @@ class HashesTheToolOfTheChallenge(ApprovalGate):
 class BelievesTheKeyInTheRequest(ApprovalGate):
     """Verifies an unknown credential with the key that the request brings along."""
 
-    def credential_of(self, attempt: Attempt) -> CredentialRecord:
+    def credential_of(self, attempt: ApprovalAttempt) -> CredentialRecord:
         try:
             return super().credential_of(attempt)
         except ApprovalRefusal:
@@ -184,7 +184,7 @@ class BelievesTheKeyInTheRequest(ApprovalGate):
             )
             return attempt.credential
 
-    def step_14_update_counter(self, attempt: Attempt) -> None:
+    def step_14_update_counter(self, attempt: ApprovalAttempt) -> None:
         self.store.advance_counter(self.credential_of(attempt).credential_id, attempt.counter)
 
 
@@ -192,7 +192,7 @@ class BelievesTheKeyInTheRequest(ApprovalGate):
 class CallsUnknownCredentialsBadSignatures(ApprovalGate):
     """Says signature_verification_failed of a credential that it does not know."""
 
-    def step_08_credential_enrolled(self, attempt: Attempt) -> None:
+    def step_08_credential_enrolled(self, attempt: ApprovalAttempt) -> None:
         try:
             super().step_08_credential_enrolled(attempt)
         except ApprovalRefusal as refusal:
@@ -208,7 +208,7 @@ class CallsUnknownCredentialsBadSignatures(ApprovalGate):
 class FiltersAtIssueOnly(ApprovalGate):
     """Looks at the class when a challenge is issued, and not when it is answered."""
 
-    def step_09_authenticator_class(self, attempt: Attempt) -> None:
+    def step_09_authenticator_class(self, attempt: ApprovalAttempt) -> None:
         pass
 
 
@@ -216,7 +216,7 @@ class FiltersAtIssueOnly(ApprovalGate):
 class FiltersNamedClassesOnly(ApprovalGate):
     """Looks at the class only where the tool names one."""
 
-    def step_09_authenticator_class(self, attempt: Attempt) -> None:
+    def step_09_authenticator_class(self, attempt: ApprovalAttempt) -> None:
         if attempt.tool.authenticator_class is not None:
             super().step_09_authenticator_class(attempt)
 
@@ -228,7 +228,7 @@ class FiltersNamedClassesOnly(ApprovalGate):
 class ComparesTheHashWithItself(ApprovalGate):
     """Compares the hash of the challenge with itself."""
 
-    def step_12_argument_hash(self, attempt: Attempt) -> None:
+    def step_12_argument_hash(self, attempt: ApprovalAttempt) -> None:
         pass
 
 

@@ -17,7 +17,7 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     is_token,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
-from pytest_mcp_approval.reference_server.confirmation_tokens.records import Operation
+from pytest_mcp_approval.reference_server.confirmation_tokens.records import AdapterOperation
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import (
     ConfirmationSettings,
@@ -49,11 +49,11 @@ class Desk:
 
         critical = ("owner", "repo", "force")
         operations = [
-            Operation("delete_repo", Danger.DESTRUCTIVE, run, critical=critical),
-            Operation("archive_repo", Danger.DESTRUCTIVE, run, critical=critical),
-            Operation("wipe", Danger.FORBIDDEN, run),
-            Operation("trim", Danger.DESTRUCTIVE, run, max_uses=3),
-            Operation("export", Danger.REVERSIBLE, run, critical=("repo",), quota=2),
+            AdapterOperation("delete_repo", Danger.DESTRUCTIVE, run, critical=critical),
+            AdapterOperation("archive_repo", Danger.DESTRUCTIVE, run, critical=critical),
+            AdapterOperation("wipe", Danger.FORBIDDEN, run),
+            AdapterOperation("trim", Danger.DESTRUCTIVE, run, max_uses=3),
+            AdapterOperation("export", Danger.REVERSIBLE, run, critical=("repo",), quota=2),
         ]
         return ConfirmationGate(
             operations,

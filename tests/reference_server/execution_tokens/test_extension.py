@@ -15,7 +15,7 @@ from pytest_mcp_approval.reference_server.assembly import build, default_extensi
 from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
 from pytest_mcp_approval.reference_server.server.answers import InvalidParamsError
 from pytest_mcp_approval.reference_server.server.clock import SettableClock
-from pytest_mcp_approval.reference_server.server.effects import Effects
+from pytest_mcp_approval.reference_server.server.effects import RecordedEffects
 from pytest_mcp_approval.reference_server.server.extension import (
     Backing,
     Caller,
@@ -29,7 +29,9 @@ CONTENT = "echo approved\n"
 
 
 def extension(backing: Backing | None = None, secret: Any = SECRET) -> ExecutionExtension:
-    parts = ExtensionParts(SettableClock(), Effects(), backing or Backing(), {"secret": secret})
+    parts = ExtensionParts(
+        SettableClock(), RecordedEffects(), backing or Backing(), {"secret": secret}
+    )
     return ExecutionExtension(parts)
 
 

@@ -9,7 +9,7 @@ from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Refu
 from pytest_mcp_approval.reference_server import SettableClock
 from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
 from pytest_mcp_approval.reference_server.server.answers import ErrorAnswer, InvalidParamsError
-from pytest_mcp_approval.reference_server.server.effects import Effects
+from pytest_mcp_approval.reference_server.server.effects import RecordedEffects
 from pytest_mcp_approval.reference_server.server.extension import (
     Backing,
     Caller,
@@ -23,7 +23,7 @@ class House:
 
     def __init__(self, url: str | None = None, **settings: Any) -> None:
         self.backing, self.settings = Backing(url), settings
-        self.clock, self.effects = SettableClock(), Effects()
+        self.clock, self.effects = SettableClock(), RecordedEffects()
         self.extension = self.new_extension()
         self.codes: list[tuple[int, str]] = []
 

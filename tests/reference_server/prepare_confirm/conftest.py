@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.reference_server.prepare_confirm.back_end import BACK_ENDS
-from pytest_mcp_approval.reference_server.prepare_confirm.gate import ConfirmationGate
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import OPERATIONS
 from pytest_mcp_approval.reference_server.prepare_confirm.settings import read_settings
 from pytest_mcp_approval.reference_server.prepare_confirm.store import PreparationStore
 from pytest_mcp_approval.reference_server.server.clock import SettableClock
-from pytest_mcp_approval.reference_server.server.effects import Effects
+from pytest_mcp_approval.reference_server.server.effects import RecordedEffects
 
 START = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
 NAMED = {operation.name: operation for operation in OPERATIONS}
@@ -25,9 +25,9 @@ NAMED = {operation.name: operation for operation in OPERATIONS}
 class Desk:
     """A gate and everything around it."""
 
-    gate: ConfirmationGate
+    gate: PreparationGate
     clock: SettableClock
-    effects: Effects
+    effects: RecordedEffects
     state: PreparationStore
 
     def prepare(self, operation: str, **arguments: Any) -> dict[str, Any]:
@@ -54,9 +54,9 @@ def state(request, new_database) -> Any:
 def desk_with(state) -> Callable[..., Desk]:
     def make(**settings: Any) -> Desk:
         options = read_settings(settings)
-        clock, effects = SettableClock(START), Effects()
+        clock, effects = SettableClock(START), RecordedEffects()
         back_end = BACK_ENDS[options.back_end](state, effects)
-        return Desk(ConfirmationGate(clock, state, back_end, options), clock, effects, state)
+        return Desk(PreparationGate(clock, state, back_end, options), clock, effects, state)
 
     return make
 

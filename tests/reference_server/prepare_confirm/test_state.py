@@ -8,13 +8,17 @@ import threading
 import pytest
 
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
-from pytest_mcp_approval.reference_server.prepare_confirm.records import Attempt, Project, User
+from pytest_mcp_approval.reference_server.prepare_confirm.records import (
+    ConfirmationAttempt,
+    Project,
+    User,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.store import (
     MOST_ATTEMPTS,
     PreparationStore,
 )
 from pytest_mcp_approval.reference_server.server.clock import SettableClock
-from pytest_mcp_approval.reference_server.server.effects import Effects
+from pytest_mcp_approval.reference_server.server.effects import RecordedEffects
 from pytest_mcp_approval.reference_server.server.extension import (
     Backing,
     Caller,
@@ -56,7 +60,7 @@ def test_spent_tokens_are_forgotten_when_their_time_has_come(state):
 def test_only_the_newest_attempts_are_kept(state):
     with state.together():
         for number in range(MOST_ATTEMPTS + 5):
-            state.add_attempt(Attempt(START, str(number), "done", "mark", "somebody"))
+            state.add_attempt(ConfirmationAttempt(START, str(number), "done", "mark", "somebody"))
     kept = state.attempts()
     assert len(kept) == MOST_ATTEMPTS
     assert (kept[0].tool, kept[-1].tool) == ("5", str(MOST_ATTEMPTS + 4))
@@ -122,7 +126,9 @@ def test_a_extension_finds_its_state_again_and_makes_none_before_it_is_needed(tm
     backing = Backing(f"sqlite:///{tmp_path}/s.db")
 
     def extension():
-        return PrepareConfirmExtension(ExtensionParts(SettableClock(START), Effects(), backing))
+        return PrepareConfirmExtension(
+            ExtensionParts(SettableClock(START), RecordedEffects(), backing)
+        )
 
     first, somebody = extension(), Caller("somebody")
     first.reset()

@@ -28,13 +28,13 @@ from pytest_mcp_approval.reference_server.execution_tokens.store import FolderNo
 from pytest_mcp_approval.reference_server.execution_tokens.strict_json import JsonError, read_json
 
 
-class UsageError(ValueError):
+class CommandError(ValueError):
     """What cannot be started, in one line."""
 
 
-class _Parser(argparse.ArgumentParser):
+class _CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
+        raise CommandError(message)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parse(given)
         token, content = _read(options.token), _read(options.content)
         nonces = FolderNonceLog(Path(options.nonce_log))
-    except (UsageError, SecretError, OSError) as error:
+    except (CommandError, SecretError, OSError) as error:
         return _say(2, accepted=False, error=str(error))
     verifier = Verifier(secret, nonces, lambda: datetime.datetime.now(datetime.UTC))
     try:
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parse(given: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(prog="verify.py", add_help=False, allow_abbrev=False)
+    parser = _CommandParser(prog="verify.py", add_help=False, allow_abbrev=False)
     for name in ("--token", "--content", "--nonce-log", "--action"):
         parser.add_argument(name, required=True)
     parser.add_argument("--host")

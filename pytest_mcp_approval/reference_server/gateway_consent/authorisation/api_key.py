@@ -10,8 +10,8 @@ from ..descriptors import App
 from .sending import NotSentError, Sending
 from .ways import (
     Asking,
+    DialogStep,
     OneValueWay,
-    Step,
     checked_secret,
     header_name,
     needed_setting,
@@ -42,8 +42,8 @@ class ApiKeys(OneValueWay):
         """A key does not expire: one that is not taken was revoked."""
         self.credentials.forget(caller, app.id)
 
-    def steps(self, app: App) -> Sequence[Step]:  # noqa: ARG002
-        return (Step("value", "API key", "Just the key, as the app shows it"),)
+    def steps(self, app: App) -> Sequence[DialogStep]:  # noqa: ARG002
+        return (DialogStep("value", "API key", "Just the key, as the app shows it"),)
 
-    def check(self, app: App, step: Step, value: str) -> str:  # noqa: ARG002
+    def check(self, app: App, step: DialogStep, value: str) -> str:  # noqa: ARG002
         return checked_secret(value, step.label)

@@ -10,11 +10,11 @@ from ....families.gateway_consent import vocabulary as words
 from ....families.gateway_consent.vocabulary import APP_TOKEN_SECONDS, AuthType
 from .. import http_client
 from ..descriptors import App
-from .renewing import RefusedError, RenewingWay
+from .renewing import RenewalRefusedError, RenewingWay
 from .sending import NotSentError
 from .ways import (
+    DialogStep,
     NotAcceptedError,
-    Step,
     TypedWay,
     checked_secret,
     is_visible,
@@ -44,7 +44,7 @@ class AppCredentials(RenewingWay, TypedWay):
             json.dumps({"appId": app_id, "appSecret": app_secret}).encode(),
         )
         if answer.status in _REFUSALS:
-            raise RefusedError
+            raise RenewalRefusedError
         members = members_of(answer)
         token = members.get(text_setting(app, "tokenType", "tenantAccessToken"))
         if not 200 <= answer.status < 300 or not is_visible(token):
@@ -53,13 +53,13 @@ class AppCredentials(RenewingWay, TypedWay):
         lasts = lifetime(members.get("expire"), lifetime(told, APP_TOKEN_SECONDS) / 1000)
         return {words.ACCESS_TOKEN: token, words.EXPIRES_AT: self.credentials.now() + lasts}
 
-    def steps(self, app: App) -> Sequence[Step]:  # noqa: ARG002
+    def steps(self, app: App) -> Sequence[DialogStep]:  # noqa: ARG002
         return (
-            Step("appId", "App ID", secret=False),
-            Step("appSecret", "App Secret"),
+            DialogStep("appId", "App ID", secret=False),
+            DialogStep("appSecret", "App Secret"),
         )
 
-    def check(self, app: App, step: Step, value: str) -> str:  # noqa: ARG002
+    def check(self, app: App, step: DialogStep, value: str) -> str:  # noqa: ARG002
         return checked_secret(value, step.label)
 
     def keep(self, app: App, caller: str, values: Mapping[str, str]) -> None:
@@ -67,7 +67,7 @@ class AppCredentials(RenewingWay, TypedWay):
         app_id, app_secret = values["appId"], values["appSecret"]
         try:
             fresh = self.exchange(app, app_id, app_secret)
-        except RefusedError:
+        except RenewalRefusedError:
             raise NotAcceptedError("The app does not know this App ID and App Secret.") from None
         except http_client.SendingError:
             raise NotAcceptedError("The app could not be asked: try again later.") from None

@@ -24,7 +24,7 @@ from .dialogs import Dialogs
 from .oauth2 import OAuth2
 from .sending import AuthorisationNeeded, NotSentError, Sending
 from .tickets import Tickets
-from .ways import Asking, Way
+from .ways import Asking, WayIn
 
 if TYPE_CHECKING:
     from starlette.routing import Route
@@ -52,7 +52,7 @@ class Authoriser:
         self.apps = apps
         self.credentials = self.credentials_class(vault, clock)
         self.oauth2 = self.oauth2_class(self.credentials, vault, pages_url)
-        self.ways: Mapping[AuthType, Way] = {
+        self.ways: Mapping[AuthType, WayIn] = {
             AuthType.OAUTH2: self.oauth2,
             AuthType.API_KEY: self.api_keys_class(self.credentials),
             AuthType.APP_CREDENTIAL: self.app_credentials_class(self.credentials),

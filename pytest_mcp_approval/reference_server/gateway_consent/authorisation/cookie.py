@@ -10,7 +10,7 @@ from ....families.gateway_consent.vocabulary import AuthType
 from ..descriptors import App
 from . import cookies, domains
 from .sending import Sending
-from .ways import Asking, NotAcceptedError, OneValueWay, Step, settings_of, text_setting
+from .ways import Asking, DialogStep, NotAcceptedError, OneValueWay, settings_of, text_setting
 
 
 class Cookies(OneValueWay):
@@ -38,12 +38,12 @@ class Cookies(OneValueWay):
         names = settings_of(app).get("requiredCookies", [])
         return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
-    def steps(self, app: App) -> Sequence[Step]:
+    def steps(self, app: App) -> Sequence[DialogStep]:
         named = ", ".join(self.required(app))
         hint = f"Required: {named}" if named else "As in name=value; other=value"
-        return (Step("value", "Cookies", hint),)
+        return (DialogStep("value", "Cookies", hint),)
 
-    def check(self, app: App, step: Step, value: str) -> str:
+    def check(self, app: App, step: DialogStep, value: str) -> str:
         try:
             found = cookies.parse(value)
         except cookies.CookieError as error:

@@ -22,7 +22,7 @@ from ..vault import VaultError
 from .flows import FlowError
 from .oauth2 import CALLBACK, COOKIE, OAuth2, Return, cookie_name
 from .tickets import TICKET_SECONDS, Ticket, Tickets
-from .ways import NotAcceptedError, Step, TypedWay, Way, settings_of, text_setting
+from .ways import DialogStep, NotAcceptedError, TypedWay, WayIn, settings_of, text_setting
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -41,7 +41,7 @@ class Dialogs:
     def __init__(
         self,
         tickets: Tickets,
-        ways: Mapping[AuthType, Way],
+        ways: Mapping[AuthType, WayIn],
         apps: Callable[[], Mapping[str, App]],
     ) -> None:
         self.tickets = tickets
@@ -61,7 +61,7 @@ class Dialogs:
     def path(self, ticket: Ticket) -> str:
         return f"{PATH}/{ticket.id}"
 
-    def _found(self, request: Request) -> tuple[Ticket, App, Way] | None:
+    def _found(self, request: Request) -> tuple[Ticket, App, WayIn] | None:
         ticket = self.tickets.find(request.path_params["id"])
         app = self.apps().get(ticket.app_id) if ticket else None
         if ticket is None or app is None or app.auth is None:
@@ -82,11 +82,11 @@ class Dialogs:
         assert isinstance(way, TypedWay)
         return self.dialog(ticket, app, self.next_step(way, app, ticket))
 
-    def next_step(self, way: TypedWay, app: App, ticket: Ticket) -> Step:
+    def next_step(self, way: TypedWay, app: App, ticket: Ticket) -> DialogStep:
         steps = way.steps(app)
         return next((step for step in steps if step.member not in ticket.values), steps[-1])
 
-    def dialog(self, ticket: Ticket, app: App, step: Step, wrong: str = "") -> Response:
+    def dialog(self, ticket: Ticket, app: App, step: DialogStep, wrong: str = "") -> Response:
         name = pages.shown_shortly(app.name)
         told = f'<p class="warning" role="alert">{pages.shown(wrong)}</p>\n' if wrong else ""
         body = (
@@ -115,7 +115,7 @@ class Dialogs:
             rows.append(pages.field("Log in at", login))
         return f"<dl>{''.join(rows)}</dl>\n" if rows else ""
 
-    def form(self, ticket: Ticket, app: App, step: Step) -> str:
+    def form(self, ticket: Ticket, app: App, step: DialogStep) -> str:
         hint = f'<p class="note" id="hint">{pages.shown(step.hint)}</p>\n' if step.hint else ""
         described = ' aria-describedby="hint"' if hint else ""
         return (

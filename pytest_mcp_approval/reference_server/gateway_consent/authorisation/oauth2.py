@@ -25,7 +25,7 @@ from ..descriptors import App
 from ..vault import Vault
 from .credentials import Credentials
 from .flows import Flow, FlowError, Flows, digest
-from .renewing import RefusedError, RenewingWay
+from .renewing import RenewalRefusedError, RenewingWay
 from .sending import NotSentError
 from .ways import (
     Asking,
@@ -44,7 +44,7 @@ _TOOLS = "tools"
 
 
 @dataclass(frozen=True)
-class Start:
+class FlowStart:
     """Where the browser goes, and the cookie that it takes along for the way back."""
 
     location: str = field(repr=False)
@@ -90,7 +90,7 @@ class OAuth2(RenewingWay):
     def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
         token = record.get(words.REFRESH_TOKEN)
         if not token:
-            raise RefusedError
+            raise RenewalRefusedError
         return self.ask_for_tokens(app, {"grantType": "refresh_token", "refreshToken": token})
 
     # ---- the way there
@@ -100,7 +100,7 @@ class OAuth2(RenewingWay):
         4.4.2): an app sends a browser only to the address that was registered with it."""
         return f"{self.pages_url()}{CALLBACK}/{place_of(app.id)}"
 
-    def start(self, app: App, caller: str, consented: Sequence[str]) -> Start:
+    def start(self, app: App, caller: str, consented: Sequence[str]) -> FlowStart:
         client_id = needed_setting(app, "clientId")
         end_point = needed_setting(app, "authorizationEndpoint")
         http_client.checked(end_point)
@@ -123,7 +123,7 @@ class OAuth2(RenewingWay):
         query = "&".join(part for part in (parts.query, urlencode(given)) if part)
         location = parts._replace(query=query, fragment="").geturl()
         # By a name of its own: two flows in one browser do not disturb each other.
-        return Start(location, cookie_name(state), cookie)
+        return FlowStart(location, cookie_name(state), cookie)
 
     def proof(self, client_id: str) -> tuple[str, str]:
         client = WebApplicationClient(client_id)
@@ -195,7 +195,7 @@ class OAuth2(RenewingWay):
         }
         try:
             fresh = self.ask_for_tokens(app, asked)
-        except RefusedError:
+        except RenewalRefusedError:
             raise FlowError("The app did not accept its own code.") from None
         except http_client.SendingError:
             raise FlowError("The app could not be asked for a token: try again.") from None
@@ -213,7 +213,7 @@ class OAuth2(RenewingWay):
             urlencode({**asked, "clientId": needed_setting(app, "clientId")}).encode(),
         )
         if 400 <= answer.status < 500:
-            raise RefusedError
+            raise RenewalRefusedError
         members = members_of(answer)
         if not 200 <= answer.status < 300:
             raise NotSentError(f"its token end point answered with the status {answer.status}")

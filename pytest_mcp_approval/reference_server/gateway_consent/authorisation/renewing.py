@@ -15,20 +15,20 @@ from .. import http_client
 from ..descriptors import App
 from ..log import logger
 from .sending import Sending
-from .ways import Asking, Way
+from .ways import Asking, WayIn
 
 
-class RefusedError(Exception):
+class RenewalRefusedError(Exception):
     """The app gives no token for what is kept."""
 
 
-class RenewingWay(Way):
+class RenewingWay(WayIn):
     early: ClassVar[int]
     """A token is renewed so many milliseconds before its end."""
 
     @abstractmethod
     def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
-        """The members of a new token; `RefusedError` where the app gives none."""
+        """The members of a new token; `RenewalRefusedError` where the app gives none."""
 
     def serves(self, record: Mapping[str, Any], asking: Asking) -> bool:  # noqa: ARG002
         """Whether the token is for what it is sought for."""
@@ -59,7 +59,7 @@ class RenewingWay(Way):
                 return record
             try:
                 fresh = self.fresh(app, record)
-            except RefusedError:
+            except RenewalRefusedError:
                 return self.after_refusal(asking, record)
             except http_client.SendingError:
                 if self.is_over(record):

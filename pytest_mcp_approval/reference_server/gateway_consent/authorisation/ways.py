@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from ....families.gateway_consent import vocabulary as words
 from ....families.gateway_consent.vocabulary import RFC_NAMES, AuthType
 from ..descriptors import App
-from ..http_client import Answer
+from ..http_client import HttpAnswer
 from .credentials import Credentials
 from .sending import NotSentError, Sending
 
@@ -41,7 +41,7 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Step:
+class DialogStep:
     """One thing that a dialog asks for."""
 
     member: str
@@ -50,7 +50,7 @@ class Step:
     secret: bool = True
 
 
-class Way(ABC):
+class WayIn(ABC):
     """One of the four, for every app that uses it."""
 
     kind: ClassVar[AuthType]
@@ -70,14 +70,14 @@ class Way(ABC):
         return self.credentials.load(asking.caller, asking.app.id)
 
 
-class TypedWay(Way):
+class TypedWay(WayIn):
     """A way whose credential a person types into a dialog of the gateway."""
 
     @abstractmethod
-    def steps(self, app: App) -> Sequence[Step]: ...
+    def steps(self, app: App) -> Sequence[DialogStep]: ...
 
     @abstractmethod
-    def check(self, app: App, step: Step, value: str) -> str:
+    def check(self, app: App, step: DialogStep, value: str) -> str:
         """One value as it is to be kept; `NotAcceptedError` for what cannot be right."""
 
     @abstractmethod
@@ -136,7 +136,7 @@ def is_visible(value: Any) -> bool:
     return isinstance(value, str) and _VISIBLE.fullmatch(value) is not None
 
 
-def members_of(answer: Answer) -> dict[str, Any]:
+def members_of(answer: HttpAnswer) -> dict[str, Any]:
     """The JSON object of an answer, else an empty one."""
     try:
         found = json.loads(answer.body)

@@ -18,16 +18,25 @@ from starlette.routing import Route
 
 from ....families.gateway_consent.vocabulary import AuthType
 from ...server.clock import Clock, SystemClock
-from ...server.effects import Effects
+from ...server.effects import RecordedEffects
 from ..demonstration import CLIENT_ID, DESCRIPTORS, PLACE, demonstration_apps
 from ..descriptors import App
 from ..listener import Listener
 from . import pages
 from .journal import Journal, Received
 from .known_secrets import KnownSecrets
-from .locks import AppTokenLock, Closed, CookieLock, KeyLock, Lock, NoLock, Shown, TokenLock
+from .locks import (
+    AppTokenLock,
+    Closed,
+    CookieLock,
+    KeyLock,
+    Lock,
+    NoLock,
+    ShownCredentials,
+    TokenLock,
+)
 from .oauth import AuthorisationServer, NotAskedError, Redirect
-from .validator import Client
+from .validator import RegisteredClient
 
 OTHER_CLIENT_ID = "neighbour-gateway"
 """A second client, so that there is somebody else to be mistaken for."""
@@ -50,16 +59,16 @@ class DemonstrationApp:
         redirect_uris: Callable[[], Sequence[str]] = tuple,
         apps: Mapping[str, App] | None = None,
         secrets: KnownSecrets | None = None,
-        effects: Effects | None = None,
+        effects: RecordedEffects | None = None,
     ) -> None:
         self.clock = clock or SystemClock()
         self.places = by_place((demonstration_apps() if apps is None else apps).values())
         self.secrets = secrets or KnownSecrets.made(self.places)
-        self.effects = Effects() if effects is None else effects
+        self.effects = RecordedEffects() if effects is None else effects
         self.journal = Journal()
         self.clients = {
-            CLIENT_ID: Client(CLIENT_ID, redirect_uris, "AAI Gateway"),
-            OTHER_CLIENT_ID: Client(
+            CLIENT_ID: RegisteredClient(CLIENT_ID, redirect_uris, "AAI Gateway"),
+            OTHER_CLIENT_ID: RegisteredClient(
                 OTHER_CLIENT_ID, lambda: [f"{self.url}/neighbour/callback"], "Neighbour Gateway"
             ),
         }
@@ -267,7 +276,7 @@ class DemonstrationApp:
         app, tool = self.places.get(place), str(request.path_params["tool"])
         if app is None or tool not in app.tools:
             return _not_here()
-        shown = Shown(dict(request.headers), dict(request.query_params), request.cookies)
+        shown = ShownCredentials(dict(request.headers), dict(request.query_params), request.cookies)
         try:
             self.locks[place].open(shown, tool)
         except Closed as closed:

@@ -25,7 +25,7 @@ _MOST_TOKENS = 1000
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownCredentials:
     """What a request shows to get in."""
 
     headers: Mapping[str, str] = field(repr=False)
@@ -44,12 +44,12 @@ class Closed(Exception):  # noqa: N818 - an answer, not an error of the code
 
 class Lock(ABC):
     @abstractmethod
-    def open(self, shown: Shown, tool: str) -> None:
+    def open(self, shown: ShownCredentials, tool: str) -> None:
         """Returns, or raises `Closed`."""
 
 
 class NoLock(Lock):
-    def open(self, shown: Shown, tool: str) -> None:
+    def open(self, shown: ShownCredentials, tool: str) -> None:
         """For everybody."""
 
 
@@ -59,7 +59,7 @@ class TokenLock(Lock):
     def __init__(self, server: AuthorisationServer) -> None:
         self.server = server
 
-    def open(self, shown: Shown, tool: str) -> None:
+    def open(self, shown: ShownCredentials, tool: str) -> None:
         allowed = self.server.opened(bearer(shown))
         if allowed is None:
             raise Closed
@@ -76,7 +76,7 @@ class KeyLock(Lock):
         self._name = str(settings.get("name", ""))
         self._prefix = str(settings.get("prefix") or "")
 
-    def open(self, shown: Shown, tool: str) -> None:  # noqa: ARG002 - a key opens every tool
+    def open(self, shown: ShownCredentials, tool: str) -> None:  # noqa: ARG002 - a key opens every tool
         if self._in_query:
             given, expected = shown.query.get(self._name, ""), self._key
         else:
@@ -112,7 +112,7 @@ class AppTokenLock(Lock):
                 self._tokens.popitem(last=False)
         return {self.member: token, "expire": self.seconds}
 
-    def open(self, shown: Shown, tool: str) -> None:  # noqa: ARG002 - a token opens every tool
+    def open(self, shown: ShownCredentials, tool: str) -> None:  # noqa: ARG002 - a token opens every tool
         with self._lock:
             expires_at = self._tokens.get(digest(bearer(shown)))
         if expires_at is None or self.clock.now() >= expires_at:
@@ -133,13 +133,13 @@ class CookieLock(Lock):
     def __init__(self, cookies: Mapping[str, str]) -> None:
         self._cookies = cookies
 
-    def open(self, shown: Shown, tool: str) -> None:  # noqa: ARG002 - a session opens every tool
+    def open(self, shown: ShownCredentials, tool: str) -> None:  # noqa: ARG002 - a session opens every tool
         right = [same(shown.cookies.get(name), value) for name, value in self._cookies.items()]
         if not right or not all(right):
             raise Closed
 
 
-def bearer(shown: Shown) -> str:
+def bearer(shown: ShownCredentials) -> str:
     """The token of an Authorization header (RFC 6750, section 2.1), "" where there is none."""
     scheme, _, token = shown.headers.get("authorization", "").partition(" ")
     return token if scheme.lower() == "bearer" else ""

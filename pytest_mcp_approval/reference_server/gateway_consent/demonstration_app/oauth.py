@@ -35,7 +35,7 @@ from ...server.clock import Clock
 from . import spelling
 from .grants import Allowed, Grants
 from .spelling import Parameters, SpellingError
-from .validator import Client, Validator
+from .validator import RegisteredClient, Validator
 
 QUESTION_SECONDS = 600
 _MOST_QUESTIONS = 1000
@@ -46,7 +46,7 @@ class NotAskedError(ValueError):
 
 
 @dataclass(frozen=True)
-class Question:
+class AuthorisationQuestion:
     """What a person is asked: may this client use these tools?"""
 
     id: str = field(repr=False)
@@ -66,7 +66,7 @@ class Redirect:
 
 
 @dataclass(frozen=True)
-class TokenAnswer:
+class TokenEndpointAnswer:
     status: int
     headers: Mapping[str, str]
     members: Mapping[str, Any] = field(repr=False)
@@ -94,7 +94,7 @@ class AuthorisationServer:
         self,
         clock: Clock,
         issuer: Callable[[], str],
-        clients: Mapping[str, Client],
+        clients: Mapping[str, RegisteredClient],
         tools: Mapping[str, str],
     ) -> None:
         # At DEBUG the library writes codes and refresh tokens into the log.
@@ -105,7 +105,7 @@ class AuthorisationServer:
         self.grants = Grants()
         self.validator = self.validator_class(clock, self.grants, clients, list(tools))
         self._lock = threading.Lock()
-        self._questions: OrderedDict[str, Question] = OrderedDict()
+        self._questions: OrderedDict[str, AuthorisationQuestion] = OrderedDict()
         self._authorisation, self._token = self._end_points()
 
     def _end_points(self) -> tuple[Any, Any]:
@@ -128,7 +128,7 @@ class AuthorisationServer:
 
     # ---- the authorisation end point
 
-    def ask(self, query: str) -> Question | Redirect:
+    def ask(self, query: str) -> AuthorisationQuestion | Redirect:
         """What to show; where the client is told of its mistake; else `NotAskedError`."""
         try:
             parameters = spelling.read(query).values
@@ -139,7 +139,7 @@ class AuthorisationServer:
             raise NotAskedError(error.description) from None
         except errors.OAuth2Error as error:
             return self.send_back(error.redirect_uri, dict(error.twotuples))
-        question = Question(
+        question = AuthorisationQuestion(
             id=secrets.token_urlsafe(32),
             client_id=found["client_id"],
             redirect_uri=found["redirect_uri"],
@@ -179,7 +179,7 @@ class AuthorisationServer:
 
     # ---- the token end point
 
-    def token(self, body: str) -> TokenAnswer:
+    def token(self, body: str) -> TokenEndpointAnswer:
         """An answer in the spelling of the request; errors are those of RFC 6749, section 5.2."""
         try:
             parameters = spelling.read(body)
@@ -191,7 +191,9 @@ class AuthorisationServer:
             )
         except errors.OAuth2Error as error:
             return _refusal(error)
-        return TokenAnswer(status, headers, self.token_members(parameters, json.loads(text)))
+        return TokenEndpointAnswer(
+            status, headers, self.token_members(parameters, json.loads(text))
+        )
 
     def token_members(
         self, parameters: Parameters, members: Mapping[str, Any]
@@ -222,7 +224,7 @@ def _new_token(_: Any) -> str:
     return secrets.token_urlsafe(32)
 
 
-def _refusal(error: Any) -> TokenAnswer:
+def _refusal(error: Any) -> TokenEndpointAnswer:
     headers = {"Cache-Control": "no-store", "Pragma": "no-cache", **error.headers}
     members = {"error": error.error, "error_description": error.description}
-    return TokenAnswer(error.status_code, headers, members)
+    return TokenEndpointAnswer(error.status_code, headers, members)

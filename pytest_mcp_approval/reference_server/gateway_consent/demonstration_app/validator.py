@@ -31,7 +31,7 @@ _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
 
 @dataclass(frozen=True)
-class Client:
+class RegisteredClient:
     """A public client: it has no secret, PKCE is what tells it from others."""
 
     client_id: str
@@ -47,7 +47,11 @@ class Validator(RequestValidator):  # type: ignore[misc]
     refresh_seconds = REFRESH_TOKEN_SECONDS
 
     def __init__(
-        self, clock: Clock, grants: Grants, clients: Mapping[str, Client], tools: Sequence[str]
+        self,
+        clock: Clock,
+        grants: Grants,
+        clients: Mapping[str, RegisteredClient],
+        tools: Sequence[str],
     ) -> None:
         self.clock = clock
         self.grants = grants
@@ -139,7 +143,7 @@ class Validator(RequestValidator):  # type: ignore[misc]
             held = self._held(request)
             client_id = held.allowed.client_id if held else ""
             # For what nobody was given, the answer is about the grant and not about the client.
-            request.client = self.clients.get(client_id) or Client("", tuple)
+            request.client = self.clients.get(client_id) or RegisteredClient("", tuple)
         else:
             request.client = self.clients.get(client_id)
         return request.client is not None
@@ -157,7 +161,7 @@ class Validator(RequestValidator):  # type: ignore[misc]
     # ---- the token request: a code
 
     def validate_code(
-        self, client_id: str, code: str, client: Client, request: Any, *_: Any, **__: Any
+        self, client_id: str, code: str, client: RegisteredClient, request: Any, *_: Any, **__: Any
     ) -> bool:
         held = self.grants.code(code)
         if held is None:
@@ -170,7 +174,7 @@ class Validator(RequestValidator):  # type: ignore[misc]
             and self.check_not_revoked(held)
         )
 
-    def check_client(self, held: Code | RefreshToken, client: Client) -> bool:
+    def check_client(self, held: Code | RefreshToken, client: RegisteredClient) -> bool:
         return held.allowed.client_id == client.client_id
 
     def check_unused(self, held: Code | RefreshToken) -> bool:
@@ -214,7 +218,7 @@ class Validator(RequestValidator):  # type: ignore[misc]
     # ---- the token request: a refresh token
 
     def validate_refresh_token(
-        self, refresh_token: str, client: Client, request: Any, *_: Any, **__: Any
+        self, refresh_token: str, client: RegisteredClient, request: Any, *_: Any, **__: Any
     ) -> bool:
         held = self.grants.refresh(refresh_token)
         if held is None:
