@@ -22,13 +22,16 @@ class JsonError(ValueError):
     """It cannot be read; the text says why, in a few words of our own."""
 
 
-def read_json(text: Any) -> Any:
-    """The value that stands there, or `JsonError`; also for what is no text at all."""
+def read_json(text: Any, *, deepest: int = DEEPEST, decoder: json.JSONDecoder | None = None) -> Any:
+    """The value that stands there, or `JsonError`; also for what is no text at all. A decoder of
+    the caller's own may be stricter about members and numbers."""
     if not isinstance(text, (bytes, str)):
         raise JsonError(f"{type(text).__name__}, not text")
     try:
         # Decoded here, since json.loads would also take UTF-16 and UTF-32.
-        value = _DECODER.decode(text if isinstance(text, str) else text.decode("utf-8"))
+        value = (decoder or _DECODER).decode(
+            text if isinstance(text, str) else text.decode("utf-8")
+        )
     except JsonError:
         raise
     except UnicodeDecodeError:
@@ -37,7 +40,7 @@ def read_json(text: Any) -> Any:
         raise JsonError(_BEYOND) from None
     except ValueError:
         raise JsonError("not JSON" if text.strip() else "empty") from None
-    if _is_too_deep(value):
+    if _is_too_deep(value, deepest):
         raise JsonError(_BEYOND)
     return value
 
@@ -45,7 +48,7 @@ def read_json(text: Any) -> Any:
 _BEYOND = "JSON with nesting or numbers beyond measure"
 
 
-def _refuse_constant(name: str) -> Any:
+def refuse_constant(name: str) -> Any:
     raise JsonError(f"not JSON ({name} is no JSON number)")
 
 
@@ -63,14 +66,14 @@ def _read_int(text: str) -> int:
 
 
 _DECODER = json.JSONDecoder(
-    parse_constant=_refuse_constant, parse_float=_read_float, parse_int=_read_int
+    parse_constant=refuse_constant, parse_float=_read_float, parse_int=_read_int
 )
 
 
-def _is_too_deep(value: Any) -> bool:
+def _is_too_deep(value: Any, deepest: int) -> bool:
     """Level by level: by recursion it would be hurt itself."""
     level = [value] if isinstance(value, (dict, list)) else []
-    for _ in range(DEEPEST):
+    for _ in range(deepest):
         if not level:
             return False
         level = [

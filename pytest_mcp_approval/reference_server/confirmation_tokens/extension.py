@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ...families.confirmation_tokens import vocabulary as words
-from ..server.answers import tool_result
+from ..server.answers import tool_listing, tool_result
 from ..server.extension import Caller, Extension, ExtensionParts
 from .demonstration import BackendError, demonstration_operations
 from .gate import ConfirmationGate
@@ -78,30 +78,26 @@ class ConfirmationExtension(Extension):
     # ---- tools
 
     def listings(self) -> list[dict[str, Any]]:
-        adapters = [
-            _listing(
+        call = {"operation": {"type": "string"}, "params": {"type": "object"}}
+        entries = [
+            tool_listing(
                 tool,
+                f"The adapter {adapter}",
                 f"Operations of the adapter {adapter!r}. Dangerous ones answer "
                 "CONFIRMATION_REQUIRED with a token, and run when called again with it in "
                 "params.confirmation_token.",
-                {"operation": {"type": "string"}, "params": {"type": "object"}},
-                required=("operation",),
+                call,
+                ("operation",),
             )
             for tool, adapter in ADAPTERS.items()
         ]
-        looks = [
-            _listing(AUDIT_TOOL, "What became of your confirmation tokens", read_only=True),
-            _listing(LOG_TOOL, "What the operator was warned of", read_only=True),
-        ]
-        if not self.settings.store_access:
-            return adapters + looks
-        call = {"operation": {"type": "string"}, "params": {"type": "object"}}
-        return [
-            *adapters,
-            *looks,
-            _listing(STORE_TOOL, "The tokens in the store", read_only=True),
-            _listing(PLANT_TOOL, "Puts a token without expiry into the store", call),
-        ]
+        entries += [_look(AUDIT_TOOL, "Audit", "What became of your confirmation tokens")]
+        entries += [_look(LOG_TOOL, "Log", "What the operator was warned of")]
+        if self.settings.store_access:
+            planted = "Puts a token without expiry into the store"
+            entries += [_look(STORE_TOOL, "Store", "The tokens in the store")]
+            entries += [tool_listing(PLANT_TOOL, "Plant a token", planted, call)]
+        return entries
 
     def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
         try:
@@ -207,24 +203,8 @@ def _request(arguments: Any) -> tuple[str, Mapping[str, Any]]:
     return operation, params
 
 
-def _listing(
-    name: str,
-    description: str,
-    properties: Mapping[str, Any] | None = None,
-    *,
-    required: tuple[str, ...] = (),
-    read_only: bool = False,
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "description": description,
-        "inputSchema": {
-            "type": "object",
-            "properties": dict(properties or {}),
-            "required": list(required),
-        },
-        "annotations": {"readOnlyHint": read_only},
-    }
+def _look(name: str, title: str, description: str) -> dict[str, Any]:
+    return tool_listing(name, title, description, read_only=True)
 
 
 def _result(answer: dict[str, Any]) -> dict[str, Any]:

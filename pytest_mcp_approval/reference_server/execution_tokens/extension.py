@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ...families.execution_tokens import vocabulary as words
+from ...support.json_reading import JsonError
 from ..server.answers import InvalidParamsError, object_arguments, tool_result
 from ..server.extension import Caller, Extension, ExtensionParts
 from .demonstration import LISTINGS, demonstrated
@@ -20,7 +21,7 @@ from .operator import Arbiter, Operator
 from .refusals import ExecutionRefusal
 from .settings import DEFAULT_TTL, LONGEST_TTL, read_secret
 from .store import NonceStore
-from .strict_json import JsonError, read_json
+from .strict_json import read_json
 from .suite_settings import SUITE_SETTINGS
 
 

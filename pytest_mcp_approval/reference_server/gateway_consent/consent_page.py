@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...families.gateway_consent import vocabulary as words
 from ...families.gateway_consent.vocabulary import Choice
+from ..server.secret_text import same
 from . import pages
 from .consent import ConsentError, ConsentQuestion, Decisions
 from .descriptors import App, AppTool
@@ -144,9 +145,9 @@ class ConsentPages:
         self, question: ConsentQuestion, members: Mapping[str, str], cookies: Mapping[str, str]
     ) -> None:
         """The form is of this very page, shown to this very browser."""
-        if not pages.same(members.get(words.CSRF_MEMBER), question.csrf):
+        if not same(members.get(words.CSRF_MEMBER), question.csrf):
             raise pages.FormError("This form is not of this page.")
-        if not pages.same(cookies.get(COOKIE), question.cookie):
+        if not same(cookies.get(COOKIE), question.cookie):
             raise pages.FormError("This browser has not been shown this page (is a cookie lost?).")
 
     def read_choice(self, members: Mapping[str, str]) -> tuple[Choice, bool]:

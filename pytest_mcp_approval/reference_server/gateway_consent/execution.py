@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from ...support.command import CommandError, run_command
 from . import http_client
 from .demonstration import COMMAND_PLACES
 from .descriptors import App, AppTool
+
+if TYPE_CHECKING:
+    from .authorisation import Sending
 
 _SECONDS = 20.0
 
@@ -25,17 +28,6 @@ class ExecutionError(Exception):
 
 class RejectedError(ExecutionError):
     """The app does not know the credential (401)."""
-
-
-class Sending(Protocol):
-    """What an app's authorisation adds to a request."""
-
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-    @property
-    def query(self) -> Mapping[str, str]: ...
-    @property
-    def cookies(self) -> Mapping[str, str]: ...
 
 
 def url_of(app: App, tool: AppTool) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ...families.gateway_consent import vocabulary as words
 from ...families.gateway_consent.vocabulary import tool_name
-from ..server.answers import tool_result
+from ..server.answers import tool_listing, tool_result
 from ..server.extension import Caller, Extension, ExtensionParts
 from ..server.settings import ExtensionSettingError
 from .consent import ConsentQuestion, Decisions
@@ -271,17 +271,17 @@ class _Kept:
         self.app.stop()
 
 
-def _looking(name: str, title: str, description: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "title": title,
-        "description": description,
-        "inputSchema": {"type": "object", "properties": {}},
-        "annotations": {"readOnlyHint": True, "destructiveHint": False},
-    }
-
-
 _LOOKING = [
-    _looking(words.STATUS_TOOL, "Gateway status", "Where the gateway's pages and files are."),
-    _looking(words.EXPORT_TOOL, "Export consents", "Every remembered decision: client, app, tool."),
+    tool_listing(
+        words.STATUS_TOOL,
+        "Gateway status",
+        "Where the gateway's pages and files are.",
+        read_only=True,
+    ),
+    tool_listing(
+        words.EXPORT_TOOL,
+        "Export consents",
+        "Every remembered decision: client, app, tool.",
+        read_only=True,
+    ),
 ]

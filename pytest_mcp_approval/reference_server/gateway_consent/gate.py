@@ -13,11 +13,11 @@ person wants it. Each check is a method of its own. Knows no MCP and no storage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...families.gateway_consent.vocabulary import UNKNOWN_CLIENT, Kind, tool_name
-from ..server.answers import InvalidParamsError
+from ..server.answers import InvalidParamsError, object_arguments
 from ..server.effects import RecordedEffects
 from ..server.extension import Caller
 from . import execution, refusals
@@ -28,7 +28,7 @@ from .log import logger
 from .pages import MOST_SHOWN
 
 if TYPE_CHECKING:
-    from .authorisation import Authoriser
+    from .authorisation import Authoriser, Sending
 
 LONGEST_NAME = MOST_SHOWN
 _SCHEMA_TYPES: dict[str, tuple[type, ...]] = {
@@ -107,9 +107,7 @@ class Gateway:
     # ---- 3. arguments
 
     def check_arguments(self, tool: AppTool, arguments: Any) -> dict[str, Any]:
-        given = {} if arguments is None else arguments
-        if not isinstance(given, Mapping):
-            raise InvalidParamsError(f"arguments: got {type(given).__name__}, expected an object")
+        given = object_arguments(arguments)
         for name in tool.required:
             if name not in given:
                 raise InvalidParamsError(f"{ascii(name)[:60]}: got nothing, expected a value")
@@ -145,7 +143,7 @@ class Gateway:
 
     def authorise(
         self, caller: str, app: App, tool: AppTool, consented: list[str]
-    ) -> execution.Sending | None:
+    ) -> Sending | None:
         """What to add to the request, or the refusal that leads a person to the app's page."""
         from .authorisation import AuthorisationNeeded  # here: not every app is one of the web
 
@@ -186,7 +184,7 @@ class Gateway:
         app: App,
         tool: AppTool,
         arguments: dict[str, Any],
-        sending: execution.Sending | None,
+        sending: Sending | None,
     ) -> dict[str, Any]:
         try:
             if app.kind is Kind.WEB:

@@ -56,7 +56,9 @@ def send(
     except FetchError as error:
         # Not the error's own words: they may quote the request.
         raise SendingError(f"no answer from {parts.hostname}: {type(error).__name__}") from None
-    return HttpAnswer(found.status, {name.lower(): value for name, value in found.headers}, found.body)
+    return HttpAnswer(
+        found.status, {name.lower(): value for name, value in found.headers}, found.body
+    )
 
 
 def checked(url: str) -> SplitResult:

@@ -7,7 +7,6 @@ credential.
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -22,9 +21,11 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
 STYLE_PATH = "/style.css"
+_POLICY = (
+    "default-src 'none'; style-src 'self'; form-action {}; frame-ancestors 'none'; base-uri 'none'"
+)
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'",
+    "Content-Security-Policy": _POLICY.format("'self'"),
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
     # Not no-referrer: browsers would then send "null" for the origin of our own forms.
@@ -79,8 +80,8 @@ def row(name: str, html: str) -> str:
 # ---- pages
 
 
-def page(title: str, body: str, status: int = 200) -> Response:
-    """A whole page; `title` and `body` are HTML."""
+def page(title: str, body: str, status: int = 200, *, form_action: str = "'self'") -> Response:
+    """A whole page; `title` and `body` are HTML. Forms may go where `form_action` says."""
     from starlette.responses import HTMLResponse
 
     return HTMLResponse(
@@ -90,7 +91,7 @@ def page(title: str, body: str, status: int = 200) -> Response:
         f'<title>{title}</title><link rel="stylesheet" href="{STYLE_PATH}"></head>\n'
         f"<body><main>\n{body}\n</main></body></html>\n",
         status,
-        HEADERS,
+        {**HEADERS, "Content-Security-Policy": _POLICY.format(form_action)},
     )
 
 
@@ -150,8 +151,3 @@ def from_own_page(headers: Mapping[str, str]) -> bool:
     if site is not None and site != "same-origin":
         return False
     return origin is None or origin == f"http://{headers.get('host')}"
-
-
-def same(given: str | None, expected: str) -> bool:
-    """Compared in constant time."""
-    return hmac.compare_digest((given or "").encode("utf-8", "replace"), expected.encode())

@@ -11,7 +11,8 @@ import copy
 import hashlib
 import json
 import threading
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 Record = dict[str, Any]
@@ -80,8 +81,10 @@ class MemoryVault:
         with self._lock:
             return [key for own, key in self._records if own == kind]
 
-    def exclusive(self) -> AbstractContextManager[None]:
-        return _Held(self._lock)
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        with self._lock:
+            yield
 
     def reset(self) -> None:
         with self._lock:
@@ -89,14 +92,3 @@ class MemoryVault:
 
     def close(self) -> None:
         """Nothing is open, and a restarted server finds what it had."""
-
-
-class _Held(AbstractContextManager[None]):
-    def __init__(self, lock: Any) -> None:
-        self._lock = lock
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()

@@ -158,7 +158,7 @@ class FileVault:
         return [key for own, key in self._load() if own == kind]
 
     def exclusive(self) -> AbstractContextManager[None]:
-        return _waiting(self._lock)
+        return held(self._lock)
 
     def reset(self) -> None:
         with self._changing() as records:
@@ -171,7 +171,7 @@ class FileVault:
 
 
 @contextmanager
-def _waiting(lock: FileLock) -> Iterator[None]:
+def held(lock: FileLock) -> Iterator[None]:
     try:
         with lock.held():
             yield

@@ -13,14 +13,14 @@ import contextlib
 import json
 import secrets
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .locking import FileLock, LockError
+from .locking import FileLock
 from .vault import Key, Record, VaultError, address
-from .vault_file import LOCK_FILE, make_private
+from .vault_file import LOCK_FILE, held, make_private
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -77,13 +77,8 @@ class KeyringVault:
             texts = [self._read(name) for name in names]
         return [tuple(json.loads(text)["key"]) for text in texts if text is not None]
 
-    @contextmanager
-    def exclusive(self) -> Iterator[None]:
-        try:
-            with self._lock.held():
-                yield
-        except LockError as error:
-            raise VaultError(str(error)) from None
+    def exclusive(self) -> AbstractContextManager[None]:
+        return held(self._lock)
 
     def reset(self) -> None:
         with self.exclusive():

@@ -7,6 +7,8 @@ tell the truth about it. Knows no token and no preview.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
 from ..server.effects import RecordedEffects
 from .refusals import BackEndError
@@ -23,76 +25,60 @@ class BackEnd:
         self.effects = effects
 
     def close_project(self, project_id: str, version: int, force: bool) -> bool:
-        if not self.store.close_project(project_id, version):
-            return False
-        self.effects.record("close_project", {"project_id": project_id, "force": force})
-        return True
+        told = {"project_id": project_id, "force": force}
+        return self.change(self.store.close_project, "close_project", project_id, version, told)
 
     def delete_project(self, project_id: str, version: int, force: bool) -> bool:
-        if not self.store.delete_project(project_id, version):
-            return False
-        self.effects.record("delete_project", {"project_id": project_id, "force": force})
-        return True
+        told = {"project_id": project_id, "force": force}
+        return self.change(self.store.delete_project, "delete_project", project_id, version, told)
 
     def delete_user(self, username: str, version: int) -> bool:
-        if not self.store.delete_user(username, version):
-            return False
-        self.effects.record("delete_user", {"username": username})
-        return True
+        told = {"username": username}
+        return self.change(self.store.delete_user, "delete_user", username, version, told)
+
+    def change(
+        self,
+        change: Callable[[str, int], bool],
+        name: str,
+        subject: str,
+        version: int,
+        told: dict[str, Any],
+    ) -> bool:
+        """Whether it was done: it is written down then."""
+        done = change(subject, version)
+        if done:
+            self.effects.record(name, told)
+        return done
 
     def before(self) -> None:
         """Once for each confirmation, before its first change."""
 
 
-class _Faulty(BackEnd):
-    """One that a switch breaks: `on_change` comes before each change, `after_change` behind it."""
-
-    def on_change(self) -> None: ...
-
-    def after_change(self) -> None: ...
-
-    def close_project(self, project_id: str, version: int, force: bool) -> bool:
-        self.on_change()
-        done = super().close_project(project_id, version, force)
-        self.after_change()
-        return done
-
-    def delete_project(self, project_id: str, version: int, force: bool) -> bool:
-        self.on_change()
-        done = super().delete_project(project_id, version, force)
-        self.after_change()
-        return done
-
-    def delete_user(self, username: str, version: int) -> bool:
-        self.on_change()
-        done = super().delete_user(username, version)
-        self.after_change()
-        return done
-
-
-class Fails(_Faulty):
+class Fails(BackEnd):
     """Does nothing and says so."""
 
-    def on_change(self) -> None:
+    def change(self, *_: Any) -> bool:
         raise BackEndError("the back end is not there")
 
 
-class HalfFails(_Faulty):
+class HalfFails(BackEnd):
     """Does the first thing that it is asked for in a confirmation, and no other."""
 
     def before(self) -> None:
         self._changes = 0
 
-    def on_change(self) -> None:
+    def change(self, *asked: Any) -> bool:
         self._changes += 1
         if self._changes > 1:
             raise BackEndError("the back end went away")
+        return super().change(*asked)
 
 
-class FailsLate(_Faulty):
+class FailsLate(BackEnd):
     """Does what it is asked for, and then the answer is lost."""
 
-    def after_change(self) -> None:
+    def change(self, *asked: Any) -> bool:
+        super().change(*asked)
         raise BackEndError("the back end did not answer")
 
 

@@ -6,12 +6,11 @@ and results; the rules are the gate's.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from ...families.prepare_confirm import vocabulary as words
-from ..server.answers import InvalidParamsError
+from ..server.answers import InvalidParamsError, object_arguments, tool_listing, tool_result
 from ..server.extension import Caller, Extension, ExtensionParts
 from .back_end import BACK_ENDS
 from .demonstration import TABLE
@@ -66,7 +65,7 @@ class PrepareConfirmExtension(Extension):
     def listing(self, prefix: str, operation: TwoStepOperation) -> dict[str, Any]:
         """The entry of one tool of a pair."""
         if prefix == words.PREPARE:
-            return _entry(
+            return tool_listing(
                 prefix + operation.name,
                 f"{operation.title}: preview",
                 f"Show what would be {operation.past}, and get a token for "
@@ -75,7 +74,7 @@ class PrepareConfirmExtension(Extension):
                 operation.required,
                 read_only=True,
             )
-        return _entry(
+        return tool_listing(
             prefix + operation.name,
             operation.title,
             f"Do what {words.PREPARE}{operation.name} has shown, once, on its token.",
@@ -87,9 +86,7 @@ class PrepareConfirmExtension(Extension):
         return self._listings
 
     def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
-        given = {} if arguments is None else arguments
-        if not isinstance(given, Mapping):
-            raise InvalidParamsError(f"arguments: got {type(given).__name__}, expected an object")
+        given = object_arguments(arguments)
         if name in self._pairs:
             prefix, operation = self._pairs[name]
             act = self.gate.prepare if prefix == words.PREPARE else self.gate.confirm
@@ -97,11 +94,7 @@ class PrepareConfirmExtension(Extension):
         return self.result(self._others[name](given))
 
     def result(self, answer: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "content": [{"type": "text", "text": json.dumps(answer)}],
-            "structuredContent": answer,
-            "isError": False,
-        }
+        return tool_result(answer)
 
     def reset(self) -> None:
         self.store.reset_at(self.clock.now())
@@ -158,28 +151,6 @@ class PrepareConfirmExtension(Extension):
         return {"held": self.store.spent_count()}
 
 
-def _entry(
-    name: str,
-    title: str,
-    description: str,
-    properties: Mapping[str, Any],
-    required: tuple[str, ...] = (),
-    *,
-    read_only: bool = False,
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "title": title,
-        "description": description,
-        "inputSchema": {
-            "type": "object",
-            "properties": dict(properties),
-            "required": list(required),
-        },
-        "annotations": {"readOnlyHint": read_only, "destructiveHint": not read_only},
-    }
-
-
 def _member(value: Any, name: str) -> Any:
     if not isinstance(value, Mapping):
         raise InvalidParamsError(f"projects: got {ascii(value)[:40]}, expected objects")
@@ -194,36 +165,36 @@ def _count(value: Mapping[str, Any], name: str) -> int:
 
 
 _OTHERS = [
-    _entry(
+    tool_listing(
         "reopen_projects",
         "Reopen projects",
         "Open closed projects again. Needs no confirmation.",
         {"project_ids": _IDS},
         ("project_ids",),
     ),
-    _entry(
+    tool_listing(
         "create_projects",
         "Create projects",
         "Put projects in place, new or changed, for a trial.",
         {"projects": {"type": "array", "items": {"type": "object"}, "minItems": 1}},
         ("projects",),
     ),
-    _entry(
+    tool_listing(
         "create_user",
         "Create a user",
         "Put a user in place, new or changed, for a trial.",
         {"username": _TEXT, "name": _TEXT, "email": _TEXT, "is_sso": {"type": "boolean"}},
         ("username", "name", "email"),
     ),
-    _entry("list_projects", "List projects", "All projects.", {}, read_only=True),
-    _entry(
+    tool_listing("list_projects", "List projects", "All projects.", {}, read_only=True),
+    tool_listing(
         "list_confirmations",
         "List confirmations",
         "Every attempt to prepare or confirm, oldest first.",
         {},
         read_only=True,
     ),
-    _entry(
+    tool_listing(
         "count_held_tokens",
         "Count held tokens",
         "How many tokens this server remembers anything of.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 ACTIVE, CLOSED = "active", "closed"
@@ -13,6 +13,12 @@ ACTIVE, CLOSED = "active", "closed"
 def fresh_version() -> int:
     """Never one that was there before: what is deleted and made anew is another thing."""
     return secrets.randbits(52)
+
+
+def _item(record: Any) -> dict[str, Any]:
+    members = asdict(record)
+    del members["version"]
+    return members
 
 
 @dataclass(frozen=True)
@@ -29,13 +35,7 @@ class Project:
 
     def to_item(self) -> dict[str, Any]:
         """As a preview lists it."""
-        return {
-            "project_id": self.project_id,
-            "name": self.name,
-            "status": self.status,
-            "artworks": self.artworks,
-            "unfinished": self.unfinished,
-        }
+        return _item(self)
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,7 @@ class User:
     version: int = 1
 
     def to_item(self) -> dict[str, Any]:
-        return {
-            "username": self.username,
-            "name": self.name,
-            "email": self.email,
-            "enabled": self.enabled,
-            "is_sso": self.is_sso,
-        }
+        return _item(self)
 
 
 @dataclass(frozen=True)
@@ -87,10 +81,4 @@ class ConfirmationAttempt:
     caller: str
 
     def to_json(self) -> dict[str, str]:
-        return {
-            "at": self.at.isoformat(),
-            "tool": self.tool,
-            "outcome": self.outcome,
-            "token": self.token,
-            "caller": self.caller,
-        }
+        return {**asdict(self), "at": self.at.isoformat()}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...families.sep2672.vocabulary import AuthenticatorClass
-from ..server.answers import InvalidParamsError
+from ..server.answers import InvalidParamsError, tool_listing
 from ..server.effects import RecordedEffects
 from .records import GatedTool
 
@@ -34,17 +34,14 @@ class Tool:
 
     def listing(self) -> dict[str, Any]:
         """The entry in `tools/list`."""
-        entry: dict[str, Any] = {
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "inputSchema": {
-                "type": "object",
-                "properties": dict(self.properties),
-                "required": list(self.required),
-            },
-            "annotations": {"readOnlyHint": self.read_only, "destructiveHint": not self.read_only},
-        }
+        entry = tool_listing(
+            self.name,
+            self.title,
+            self.description,
+            self.properties,
+            self.required,
+            read_only=self.read_only,
+        )
         if self.gate is not None:
             entry["_meta"] = self.gate.listing_meta
         return entry

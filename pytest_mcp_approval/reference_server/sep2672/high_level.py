@@ -27,23 +27,17 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
-from pydantic import BaseModel, ConfigDict
 
 from ...families.sep2672 import vocabulary as words
 from ..server.answers import ErrorAnswer
 from ..server.door_http import HttpDoor
+from ..server.mcp_server import AnyParams
 from .gate import ApprovalGate
 from .records import Describe, GatedTool
 
 Context = ServerRequestContext[Any, Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 Result = TypeVar("Result")
-
-
-class AnyParams(BaseModel):
-    """Takes every object: the gate looks at the params as they came."""
-
-    model_config = ConfigDict(extra="allow")
 
 
 class VerifiedApproval(Extension):

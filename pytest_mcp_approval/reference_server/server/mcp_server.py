@@ -26,7 +26,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...support.version import own_version
-from .answers import INVALID_PARAMS, ErrorAnswer, InvalidParamsError, tool_result
+from .answers import INVALID_PARAMS, ErrorAnswer, InvalidParamsError, tool_listing, tool_result
 from .door_http import HttpDoor
 from .effects import RecordedEffects
 from .extension import Backing, Caller, Extension, Method
@@ -36,13 +36,12 @@ DEFAULT_USER = "demonstration user"
 SESSION_HEADER = "mcp-session-id"
 STDIO_SESSION = "stdio"
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
-EFFECTS_TOOL: Mapping[str, Any] = {
-    "name": "list_effects",
-    "title": "List what was executed",
-    "description": "Every execution so far, oldest first. Needs no approval.",
-    "inputSchema": {"type": "object", "properties": {}, "required": []},
-    "annotations": {"readOnlyHint": True, "destructiveHint": False},
-}
+EFFECTS_TOOL = tool_listing(
+    "list_effects",
+    "List what was executed",
+    "Every execution so far, oldest first. Needs no approval.",
+    read_only=True,
+)
 
 Context = ServerRequestContext[Any, Any]
 Handler = Callable[[Context, Any], Awaitable[dict[str, Any]]]
@@ -137,7 +136,7 @@ class ReferenceServer:
         return ListToolsResult.model_validate({"tools": self.listings()})
 
     def listings(self) -> list[dict[str, Any]]:
-        return [entry for one in self.extensions for entry in one.listings()] + [dict(EFFECTS_TOOL)]
+        return [entry for one in self.extensions for entry in one.listings()] + [EFFECTS_TOOL]
 
     async def on_call_tool(self, ctx: Context, params: AnyParams) -> CallToolResult:  # noqa: ARG002
         call = ctx.params or {}

@@ -25,7 +25,8 @@ from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, 
 from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
 from pytest_mcp_approval.reference_server.execution_tokens.settings import SecretError, read_secret
 from pytest_mcp_approval.reference_server.execution_tokens.store import FolderNonceLog
-from pytest_mcp_approval.reference_server.execution_tokens.strict_json import JsonError, read_json
+from pytest_mcp_approval.reference_server.execution_tokens.strict_json import read_json
+from pytest_mcp_approval.support.json_reading import JsonError
 
 
 class CommandError(ValueError):

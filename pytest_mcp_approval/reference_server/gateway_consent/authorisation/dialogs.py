@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from ....families.gateway_consent import vocabulary as words
 from ....families.gateway_consent.vocabulary import AuthType
+from ...server.secret_text import same
 from .. import pages
 from ..descriptors import App
 from ..http_client import SendingError
@@ -158,7 +159,7 @@ class Dialogs:
         self, ticket: Ticket, members: Mapping[str, str], cookies: Mapping[str, str]
     ) -> None:
         """The form is of this very page, shown to this very browser, and sent once."""
-        if not pages.same(cookies.get(DIALOG_COOKIE), ticket.cookie):
+        if not same(cookies.get(DIALOG_COOKIE), ticket.cookie):
             raise pages.FormError("This browser has not been shown this page (is a cookie lost?).")
         if not self.tickets.take_form(ticket, members.get(words.CSRF_MEMBER, "")):
             raise pages.FormError("This form is not of this page, or was sent before.")

@@ -5,11 +5,11 @@ Kept in the vault, because the verifier is a secret. A state is taken once. Know
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...server.secret_text import digest
 from ..log import redactor
 from ..vault import Vault
 from .credentials import Credentials
@@ -88,10 +88,6 @@ class Flows:
         ages = {key: (self._vault.load(KIND, *key) or {}).get("expiresAt", 0) for key in found}
         for key in sorted(ages, key=ages.__getitem__)[: len(found) - _MOST // 2]:
             self._vault.delete(KIND, *key)
-
-
-def digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _flow(record: dict[str, Any]) -> Flow:

@@ -8,7 +8,6 @@ told which tools were consented to.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -20,11 +19,12 @@ from oauthlib.oauth2 import WebApplicationClient  # type: ignore[import-untyped]
 
 from ....families.gateway_consent import vocabulary as words
 from ....families.gateway_consent.vocabulary import ACCESS_TOKEN_SECONDS, AuthType
+from ...server.secret_text import digest
 from .. import http_client
 from ..descriptors import App
 from ..vault import Vault
 from .credentials import Credentials
-from .flows import Flow, FlowError, Flows, digest
+from .flows import Flow, FlowError, Flows
 from .renewing import RenewalRefusedError, RenewingWay
 from .sending import NotSentError
 from .ways import (
@@ -241,4 +241,4 @@ def place_of(app_id: str) -> str:
     """A part of an address for any id; no two ids have the same."""
     if _PLAIN_ID.fullmatch(app_id):
         return app_id
-    return "~" + hashlib.sha256(app_id.encode("utf-8", "surrogatepass")).hexdigest()
+    return "~" + digest(app_id)

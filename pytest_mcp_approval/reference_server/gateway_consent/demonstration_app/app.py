@@ -22,6 +22,7 @@ from ...server.effects import RecordedEffects
 from ..demonstration import CLIENT_ID, DESCRIPTORS, PLACE, demonstration_apps
 from ..descriptors import App
 from ..listener import Listener
+from ..pages import style_routes
 from . import pages
 from .journal import Journal, Received
 from .known_secrets import KnownSecrets
@@ -140,7 +141,7 @@ class DemonstrationApp:
         }
         return [
             *(Route(path, _telling(tell)) for path, tell in read_only.items()),
-            Route(pages.STYLE_PATH, _style),
+            *style_routes(),
             self.route("/{place}/authorize", self.ask, "GET", "authorize"),
             self.route("/{place}/authorize", self.decide, "POST", "decide"),
             self.route("/{place}/oauth/token", self.token, "POST", "token"),
@@ -342,10 +343,6 @@ def _telling(tell: Callable[[], Any]) -> Callable[[Request], Awaitable[Response]
         return JSONResponse(tell(), headers=_UNSTORED)
 
     return end_point
-
-
-async def _style(_: Request) -> Response:
-    return Response(pages.STYLE, media_type="text/css")
 
 
 async def _json(request: Request) -> Any:

@@ -7,12 +7,13 @@ rule about who may have what, and no time: it is told.
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
+
+from ...server.secret_text import digest
 
 _MOST = 10_000
 """Of each kind; the oldest go first. A demonstration is not filled up by whoever asks most."""
@@ -50,10 +51,6 @@ class RefreshToken:
 class AccessToken:
     allowed: Allowed
     expires_at: datetime
-
-
-def digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Grants:

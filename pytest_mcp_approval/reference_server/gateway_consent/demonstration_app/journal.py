@@ -7,12 +7,13 @@ values. Knows no rule: it only writes down.
 from __future__ import annotations
 
 import copy
-import hashlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from ...server.secret_text import digest
 
 What = Callable[[str], str | None]
 
@@ -89,5 +90,5 @@ def credentials_in(received: Received, what: What) -> Iterable[dict[str, Any]]:
 
 
 def _found(place: str, name: str, value: str, what: str | None, **more: str) -> dict[str, Any]:
-    digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
-    return {"place": place, "name": name[:_LONGEST], "is": what, "sha256": digest, **more}
+    told = {"place": place, "name": name[:_LONGEST], "is": what, "sha256": digest(value)}
+    return {**told, **more}

@@ -6,7 +6,6 @@ is wrong. Knows no HTTP framework and no gateway.
 
 from __future__ import annotations
 
-import hmac
 import secrets
 import threading
 from abc import ABC, abstractmethod
@@ -18,7 +17,7 @@ from typing import Any
 
 from ....families.gateway_consent.vocabulary import APP_TOKEN_SECONDS
 from ...server.clock import Clock
-from .grants import digest
+from ...server.secret_text import digest, same
 from .oauth import AuthorisationServer
 
 _MOST_TOKENS = 1000
@@ -143,8 +142,3 @@ def bearer(shown: ShownCredentials) -> str:
     """The token of an Authorization header (RFC 6750, section 2.1), "" where there is none."""
     scheme, _, token = shown.headers.get("authorization", "").partition(" ")
     return token if scheme.lower() == "bearer" else ""
-
-
-def same(given: Any, expected: str) -> bool:
-    text = given if isinstance(given, str) else ""
-    return hmac.compare_digest(text.encode("utf-8", "surrogatepass"), expected.encode())
