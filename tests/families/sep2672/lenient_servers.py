@@ -7,7 +7,7 @@ from typing import Any
 from pytest_mcp_approval.reference_server.sep2672.demonstration import DEMONSTRATION_TOOLS, Tool
 from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.relying_party import RelyingParty
-from pytest_mcp_approval.reference_server.sep2672.settings import Options
+from pytest_mcp_approval.reference_server.sep2672.settings import ApprovalSettings
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 from pytest_mcp_approval.target.reference import ReferenceTarget
 from tests.mutants.registry import having
@@ -25,7 +25,7 @@ def keeps_the_names_in_transports(**options: Any) -> ReferenceServer:
 
 
 class _OneTool(Sep2672Extension):
-    def offered_tools(self, options: Options) -> tuple[Tool, ...]:
+    def offered_tools(self, settings: ApprovalSettings) -> tuple[Tool, ...]:
         return tuple(tool for tool in DEMONSTRATION_TOOLS if tool.name == "place_trade")
 
 

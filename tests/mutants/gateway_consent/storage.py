@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation import Sending
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
     Credentials,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.consent import ConsentQuestion, Decisions
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
-from pytest_mcp_approval.reference_server.gateway_consent.execution import Sending, url_of
+from pytest_mcp_approval.reference_server.gateway_consent.execution import url_of
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.vault_file import HEAD, FileVault
 from tests.mutants.gateway_consent.parts import in_extension
