@@ -12,17 +12,19 @@ name for a name is none, since the document's own code does.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import hashlib
 import json
 import os
 import secrets
 import sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import RLock
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
+from tests.families.gateway_consent.mcp_over_http import failed, serve
 
 FAULTS = (
     "runs-first",
@@ -70,8 +72,11 @@ class Desktop:
         return None if plan["decision"] == "leave" else (plan["decision"], plan["remember"])
 
 
-class Gateway:
+class ExecGateway:
     """Who may do what is caller -> app -> {allTools, tools}."""
+
+    name = "exec-gateway"
+    persons_path = "/desktop"
 
     def __init__(self, folder: Path, flags: list[str]) -> None:
         self.file, self.key_file = folder / "decisions", folder / "key"
@@ -80,7 +85,6 @@ class Gateway:
         unknown = self.faults - {"waits", "empty-names", *FAULTS}
         assert not unknown, unknown
         self.lock = RLock()
-        self.clients: dict[str, str] = {}
         self.once: dict[tuple[str, ...], bool] = {}
         self.done: list[str] = []
         self.desktop = Desktop()
@@ -149,6 +153,15 @@ class Gateway:
         return self.once.pop((caller, app_id, tool), None)
 
     # ---- calls
+
+    def caller_named(self, name: object) -> str:
+        if isinstance(name, str) and (name or "empty-names" in self.faults):
+            return name
+        return "Unknown Client"
+
+    def listing(self) -> list[dict[str, Any]]:
+        schema = {"type": "object"}
+        return [{"name": name, "inputSchema": schema} for name in ("exec", "describe", "consents")]
 
     def execute(self, caller: str, given: dict[str, Any]) -> dict[str, Any]:
         own = self.apps.get(given.get("app", ""))
@@ -240,73 +253,5 @@ class Gateway:
         return self.export() if name == "consents" else failed(-32602, "no such tool")
 
 
-def failed(code: int, message: str, data: Any = None) -> dict[str, Any]:
-    return {"error": {"code": code, "message": message, "data": data}}
-
-
-def listing() -> list[dict[str, Any]]:
-    schema = {"type": "object"}
-    return [{"name": name, "inputSchema": schema} for name in ("exec", "describe", "consents")]
-
-
-class Handler(BaseHTTPRequestHandler):
-    gateway: Gateway
-
-    def do_GET(self) -> None:
-        if self.path == "/done":
-            self.answer(self.gateway.done)
-        else:
-            self.send_error(405)
-
-    def do_DELETE(self) -> None:
-        self.answer({})
-
-    def do_POST(self) -> None:
-        message = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        if self.path == "/desktop":
-            return self.answer(self.gateway.told(message))
-        if "id" not in message:
-            self.send_response(202)
-            self.send_header("Content-Length", "0")
-            return self.end_headers()
-        session = self.headers.get("mcp-session-id", "")
-        method, params = message["method"], message.get("params") or {}
-        reply = failed(-32601, "not here")
-        if method == "initialize":
-            info = params.get("clientInfo")
-            name = info.get("name") if isinstance(info, dict) else None
-            session = secrets.token_hex(8)
-            if not isinstance(name, str) or not (name or "empty-names" in self.gateway.faults):
-                name = "Unknown Client"
-            self.gateway.clients[session] = name
-            reply = {
-                "result": {
-                    "protocolVersion": "2025-06-18",
-                    "capabilities": {"tools": {}},
-                    "serverInfo": {"name": "exec-gateway", "version": "1"},
-                }
-            }
-        elif method == "tools/list":
-            reply = {"result": {"tools": listing()}}
-        elif method == "tools/call":
-            reply = self.gateway.call(self.gateway.clients[session], params)
-        return self.answer({"jsonrpc": "2.0", "id": message["id"], **reply}, session)
-
-    def answer(self, value: Any, session: str = "") -> None:
-        content = json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        if session:
-            self.send_header("Mcp-Session-Id", session)
-        self.end_headers()
-        with contextlib.suppress(ConnectionError):
-            self.wfile.write(content)
-
-    def log_message(self, *_: Any) -> None:
-        """Quiet."""
-
-
 if __name__ == "__main__":
-    Handler.gateway = Gateway(Path(sys.argv[2]), sys.argv[3:])
-    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+    serve(ExecGateway(Path(sys.argv[2]), sys.argv[3:]), int(sys.argv[1]))

@@ -19,7 +19,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.listener import Listen
 from pytest_mcp_approval.reference_server.gateway_consent.pages import style_routes
 from pytest_mcp_approval.reference_server.gateway_consent.vault import MemoryVault, VaultError
 from pytest_mcp_approval.reference_server.server.visible_text import visible
-from tests.reference_server.gateway_consent.person import Answer, choose, request
+from tests.reference_server.gateway_consent.person import choose, request
 
 MAIL = "com.example.mail"
 NASTY = {
@@ -93,10 +93,10 @@ def test_everything_that_the_document_wants_is_there(site: Site) -> None:
         "The message itself",
         "Remember this decision",
     ):
-        assert text in page.text
-    assert "Returns" not in page.text
-    assert page.form.buttons == {choice.value: name for choice, name in CHOICE_NAMES.items()}
-    returning = request(site.ask(tool="readInbox")).text
+        assert text in page.words
+    assert "Returns" not in page.words
+    assert page.form.labels == {choice.value: name for choice, name in CHOICE_NAMES.items()}
+    returning = request(site.ask(tool="readInbox")).words
     assert "Returns" in returning
     assert "Sender, subject and text of each email (object)" in returning
 
@@ -114,22 +114,22 @@ def test_hostile_text_is_text_wherever_it_stands(text: str) -> None:
     # The page has the elements that it has for anybody, and some for lists and long texts.
     assert set(page.form.tags) <= {*plain.form.tags, "div"}
     assert page.form.tags.count("form") == 1
-    assert page.form.buttons == plain.form.buttons
+    assert page.form.labels == plain.form.labels
     assert list(page.form.hidden) == ["csrf"]
     for unseen in "\u202e\u2066\u202c\u200b\u00ad\ufeff\u3164\x00\x1b\x7f\r\u2028":
-        assert unseen not in page.html
+        assert unseen not in page.text
     start = visible(text[:4])
     for place in ("caller", "id", "name", "tool", "description", "parameter", "meaning",
                   "returned", "member"):  # fmt: skip
-        assert f"{place} {start}" in page.text
+        assert f"{place} {start}" in page.words
 
 
 def test_very_long_text_is_there_and_the_buttons_too(site: Site) -> None:
     page = request(site.ask("x" * 10_000))
-    assert "x" * 10_000 in page.html
-    assert "x" * 100 not in page.html[: page.html.index("</h1>")]
-    assert len(page.form.buttons) == 3
-    assert "characters more" in request(site.ask("y" * 30_000)).text
+    assert "x" * 10_000 in page.text
+    assert "x" * 100 not in page.text[: page.text.index("</h1>")]
+    assert len(page.form.labels) == 3
+    assert "characters more" in request(site.ask("y" * 30_000)).words
 
 
 def test_the_headers_are_strict(site: Site) -> None:
@@ -236,14 +236,14 @@ def test_bodies_have_a_length_and_a_bound(site: Site) -> None:
 def test_a_body_that_cannot_be_read_decides_nothing(site: Site, body: str) -> None:
     url = site.ask()
     sent = {"Content-Type": "application/x-www-form-urlencoded"}
-    answer = request(url, "POST", sent, body.encode().decode("latin-1"))
+    answer = request(url, "POST", sent, body.encode())
     assert answer.status == 400
     assert site.granted() is None
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "TRACE"])
 def test_no_other_method_is_served(site: Site, method: str) -> None:
-    answer: Answer = request(site.ask(), method)
+    answer = request(site.ask(), method)
     assert answer.status == 405
     assert not answer.headers["access-control-allow-origin"]
 
@@ -252,7 +252,7 @@ def test_a_form_without_any_button_pressed_asks_again(site: Site) -> None:
     url = site.ask()
     again = choose(url, "", remember=True)
     assert again.status == 200
-    assert len(again.form.buttons) == 3
+    assert len(again.form.labels) == 3
     assert site.granted() is None
     assert choose(url, Choice.TOOL, page=again).status == 200
 
@@ -273,7 +273,7 @@ def test_a_decision_that_cannot_be_kept_is_told(
     monkeypatch.setattr(site.vault, "save", fail)
     answer = choose(site.ask(), Choice.TOOL, remember=True)
     assert answer.status == 500
-    assert "space" not in answer.text
+    assert "space" not in answer.words
     assert site.granted() is None
 
 

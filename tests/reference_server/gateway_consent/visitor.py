@@ -41,6 +41,20 @@ class Page:
         return dict(parse_qsl(urlsplit(self.location).query, keep_blank_values=True))
 
     @property
+    def words(self) -> str:
+        """The text without its markup."""
+        return "".join(self.form.texts)
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        """Those that it sets."""
+        return {
+            name: morsel.value
+            for line in self.headers.get_all("set-cookie", [])
+            for name, morsel in SimpleCookie(line).items()
+        }
+
+    @property
     def form(self) -> Form:
         reader = Form()
         reader.feed(self.text)
@@ -55,18 +69,33 @@ class Form(HTMLParser):
         self.action: str | None = None
         self.members: dict[str, str] = {}
         self.inputs: dict[str, dict[str, str | None]] = {}
+        self.hidden: dict[str, str] = {}
         self.buttons: list[tuple[str | None, str | None]] = []
+        self.labels: dict[str, str] = {}
+        """What is written on each button that can be seen, by its value."""
+        self.tags: list[str] = []
+        self.texts: list[str] = []
+        self._button = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
+        self.tags.append(tag)
         if tag == "form":
             self.action = given.get("action") or ""
         elif tag == "input":
             name = given.get("name") or ""
             self.inputs[name] = given
             self.members[name] = given.get("value") or ""
+            if given.get("type") == "hidden":
+                self.hidden[name] = self.members[name]
         elif tag == "button":
             self.buttons.append((given.get("name"), given.get("value")))
+            self._button = "" if "hidden" in given else given.get("value") or ""
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+        if self._button:
+            self.labels[self._button], self._button = data, ""
 
 
 @dataclass
