@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.clock import ClockError, HookClock
-from tests.wire.hostile import HostileServer, drips, http, says
+from tests.wire.hostile import HANG_SECONDS, HostileServer, drips, http, says
 
 NOON = datetime.datetime(2030, 6, 1, 12, 0, 0, 1999, tzinfo=datetime.UTC)
 KEEP = "import sys; open(sys.argv[1], 'a').write(sys.argv[2] + '\\n')"
@@ -58,7 +58,7 @@ def test_what_a_command_leaves_running_does_not_hold_the_suite():
         "import subprocess, sys; subprocess.Popen([sys.executable, '-c', "
         "'import sys; sys.stdin.read()'], stdin=subprocess.PIPE)"
     )
-    HookClock(python(leaves), 20.0).move_to(NOON)
+    HookClock(python(leaves), HANG_SECONDS).move_to(NOON)
 
 
 def test_a_hook_that_failed_half_way_is_still_released(tmp_path):
@@ -110,25 +110,28 @@ def endpoint():
 
 def test_an_endpoint_gets_json(endpoint):
     endpoint.status = 200
-    clock = HookClock(endpoint.url, 10.0)
+    clock = HookClock(endpoint.url, HANG_SECONDS)
     clock.move_to(NOON)
     clock.release()
     assert endpoint.told == [{"now": "2030-06-01T12:00:00.001Z"}, {"now": None}]
 
 
 @pytest.mark.parametrize(
-    ("status", "words"),
-    [(500, "got status 500, expected 2xx: the clock is stuck"), (None, "no answer within 0.3 s")],
+    ("status", "seconds", "words"),
+    [
+        (500, HANG_SECONDS, "got status 500, expected 2xx: the clock is stuck"),
+        (None, 0.3, "no answer within 0.3 s"),
+    ],
 )
-def test_an_endpoint_that_fails_is_told(endpoint, status, words):
+def test_an_endpoint_that_fails_is_told(endpoint, status, seconds, words):
     endpoint.status = status
     with pytest.raises(ClockError, match=words):
-        HookClock(endpoint.url, 0.3).move_to(NOON)
+        HookClock(endpoint.url, seconds).move_to(NOON)
 
 
 def test_an_endpoint_that_is_not_there_is_told():
     with pytest.raises(ClockError, match="refused"):
-        HookClock("http://127.0.0.1:9/clock", 5.0).move_to(NOON)
+        HookClock("http://127.0.0.1:9/clock", HANG_SECONDS).move_to(NOON)
 
 
 @pytest.mark.parametrize(
@@ -150,5 +153,5 @@ def test_an_endpoint_that_leads_elsewhere_is_told():
             HostileServer(says(http(b"", "307 Elsewhere", extra=place))) as server,
             pytest.raises(ClockError, match="another origin and is not followed"),
         ):
-            HookClock(server.url, 5.0).move_to(NOON)
+            HookClock(server.url, HANG_SECONDS).move_to(NOON)
         assert other.requests == []

@@ -27,7 +27,9 @@ class Suite:
     def run_apart(self, *arguments: str, target: str | None = "reference") -> pytest.RunResult:
         """In a process of its own."""
         named = [f"--mcp-approval-target={target}"] if target else []
-        return self.pytester.runpytest_subprocess(*plugin_options(), *named, *arguments, timeout=60)
+        return self.pytester.runpytest_subprocess(
+            *plugin_options(), *named, *arguments, timeout=110
+        )
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ from pytest_mcp_approval.target.instance import free_port
 from pytest_mcp_approval.target.launching import _ask
 from pytest_mcp_approval.wire import NothingAnsweredError
 from tests.wire.hostile import (
+    AT_ONCE,
+    HANG_SECONDS,
     SERVE_HANDSHAKE,
     HostileServer,
     drips,
@@ -50,7 +52,7 @@ def launched():
 
 def told(target):
     _ = target.transport
-    with urlopen(target.spec.url, timeout=10) as answer:
+    with urlopen(target.spec.url, timeout=HANG_SECONDS) as answer:
         return json.load(answer)
 
 
@@ -63,7 +65,7 @@ def gone(pid):
     return state in "ZX"
 
 
-def wait_until(true, seconds=10.0):
+def wait_until(true, seconds=HANG_SECONDS):
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not come to pass in time"
@@ -124,7 +126,8 @@ def test_whoever_looks_after_a_restart_finds_it_up(launched, how):
         assert target.kill()
         assert gone(before)
     target.reset() if how == "reset" else target.restart()
-    with urlopen(target.spec.url, timeout=10) as answer:  # not by the target, which would start it
+    # Not by the target, which would start it.
+    with urlopen(target.spec.url, timeout=HANG_SECONDS) as answer:
         assert json.load(answer)["pid"] != before
 
 
@@ -133,13 +136,13 @@ def test_it_is_ready_when_its_effects_are(launched):
     effects = "http://127.0.0.1:{port}/effects"
     target = launched("late", effects=effects)
     _ = target.transport
-    with urlopen(target.settings.effects, timeout=10) as answer:
+    with urlopen(target.settings.effects, timeout=HANG_SECONDS) as answer:
         assert answer.status == 200
 
 
 def test_effects_that_never_come_are_told_with_their_address(launched):
-    target = launched("never", effects="http://127.0.0.1:{port}/effects", launch_timeout=1.0)
-    with pytest.raises(TargetError, match=r"not ready within 1 s at .*/effects: status 503"):
+    target = launched("never", effects="http://127.0.0.1:{port}/effects", launch_timeout=5.0)
+    with pytest.raises(TargetError, match=r"not ready within 5 s at .*/effects: status 503"):
         _ = target.transport
 
 
@@ -388,7 +391,7 @@ def test_whether_it_is_ready_is_known_in_time(piece):
     with HostileServer(drips(piece, piece if piece.endswith(b"\n") else b"1")) as server:
         started = time.monotonic()
         assert _ask(server.url, Deadline(0.4)) in ("", "no HTTP: a status line that is none")
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < AT_ONCE
 
 
 @pytest.mark.parametrize(
@@ -403,5 +406,5 @@ def test_whether_it_is_ready_is_known_in_time(piece):
 )
 def test_what_counts_as_ready(behave, words):
     with HostileServer(behave) as server:
-        assert _ask(server.url, Deadline(10)) == words
+        assert _ask(server.url, Deadline(HANG_SECONDS)) == words
     assert "nobody listens (connection refused" in _ask(server.url, Deadline(10))

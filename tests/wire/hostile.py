@@ -65,6 +65,12 @@ def drips(first: bytes, piece: bytes) -> Behaviour:
     return behave
 
 
+HANG_SECONDS = 60.0
+"""Seconds for what comes in any case: on a machine however busy, only a hang takes as long."""
+AT_ONCE = HANG_SECONDS / 2
+"""Less than this: nobody waited for the deadline."""
+
+
 class HostileServer:
     """Reads HTTP requests on a (free) port, and lets `behave` do what it wants after each."""
 
@@ -87,7 +93,7 @@ class HostileServer:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
-            thread.join(5)
+            thread.join(HANG_SECONDS)
             assert not thread.is_alive()
         for one in (self._listener, *self._open):
             one.close()

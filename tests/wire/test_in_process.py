@@ -19,6 +19,7 @@ from pytest_mcp_approval.wire import (
     open_session,
     request_bytes,
 )
+from tests.wire.hostile import AT_ONCE, HANG_SECONDS
 from tests.wire.sample_server import TOOLS, build
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -28,7 +29,7 @@ Application = Callable[[Any, Receive, Send], Awaitable[None]]
 OK = b'{"jsonrpc":"2.0","id":7,"result":{"ok":true}}'
 
 
-def ask(transport: InProcessTransport, seconds: float = 5) -> Reply:
+def ask(transport: InProcessTransport, seconds: float = HANG_SECONDS) -> Reply:
     return transport.exchange(Outgoing(request_bytes(7, "ping"), 7, "ping"), Deadline(seconds))
 
 
@@ -111,10 +112,10 @@ def test_each_deed_has_its_outcome(
     handle: Callable[[Receive, Send], Awaitable[None]], outcome: Outcome, words: str
 ) -> None:
     with InProcessTransport(only_http(handle)) as transport:
-        transport.start(Deadline(5))
-        reply = ask(transport, 0.5)
+        transport.start(Deadline(HANG_SECONDS))
+        reply = ask(transport, 0.5 if handle is waits else HANG_SECONDS)
         assert (reply.outcome, reply.describe()) == (outcome, words)
-        assert reply.seconds < 1
+        assert reply.seconds < AT_ONCE
 
 
 def test_the_next_call_is_served_after_each_misdeed() -> None:
@@ -124,8 +125,9 @@ def test_the_next_call_is_served_after_each_misdeed() -> None:
         await deeds.pop(0)(receive, send)
 
     with InProcessTransport(only_http(next_deed)) as transport:
-        transport.start(Deadline(5))
-        outcomes = [ask(transport, 0.3).outcome for _ in range(4)]
+        transport.start(Deadline(HANG_SECONDS))
+        times = [0.3 if deed is waits else HANG_SECONDS for deed in deeds]
+        outcomes = [ask(transport, seconds).outcome for seconds in times]
     assert outcomes == [Outcome.CLOSED, Outcome.CLOSED, Outcome.NO_ANSWER, Outcome.RESULT]
 
 
@@ -136,7 +138,7 @@ def test_an_application_that_blocks_its_loop_blocks_no_test() -> None:
         release.wait(30)
 
     with InProcessTransport(only_http(blocks)) as transport:
-        transport.start(Deadline(5))
+        transport.start(Deadline(HANG_SECONDS))
         assert ask(transport, 0.2).outcome is Outcome.NO_ANSWER
         release.set()
 
@@ -150,9 +152,9 @@ def test_a_client_that_goes_is_noticed() -> None:
         noticed.set()
 
     with InProcessTransport(only_http(watches)) as transport:
-        transport.start(Deadline(5))
+        transport.start(Deadline(HANG_SECONDS))
         assert ask(transport, 0.1).outcome is Outcome.NO_ANSWER
-        assert noticed.wait(5)
+        assert noticed.wait(HANG_SECONDS)
 
 
 def test_lifespan_is_lived() -> None:
@@ -170,8 +172,8 @@ def test_lifespan_is_lived() -> None:
             await answers(receive, send)
 
     with InProcessTransport(application) as transport:
-        transport.start(Deadline(5))
-        transport.start(Deadline(5))
+        transport.start(Deadline(HANG_SECONDS))
+        transport.start(Deadline(HANG_SECONDS))
         assert ask(transport).outcome is Outcome.RESULT
     assert heard == ["lifespan.startup", "ready True", "lifespan.shutdown"]
     assert ask(transport).describe() == "the connection was closed: not started, or stopped"
@@ -204,15 +206,15 @@ def test_what_does_not_start_is_told(application: Application, words: str) -> No
 @pytest.mark.parametrize("real_asyncio", [False, True])
 def test_timers_run_while_the_clock_is_frozen(real_asyncio: bool) -> None:
     async def takes_a_moment(receive: Receive, send: Send) -> None:
-        await asyncio.wait_for(asyncio.sleep(0.01), 5)
+        await asyncio.wait_for(asyncio.sleep(0.01), HANG_SECONDS)
         await answers(receive, send)
 
     with (
         freezegun.freeze_time("2030-06-01 12:00:00", real_asyncio=real_asyncio),
         InProcessTransport(only_http(takes_a_moment)) as transport,
     ):
-        transport.start(Deadline(5))
-        assert ask(transport, 2).outcome is Outcome.RESULT
+        transport.start(Deadline(HANG_SECONDS))
+        assert ask(transport).outcome is Outcome.RESULT
 
 
 @pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])
@@ -229,6 +231,6 @@ def test_a_frozen_clock_stops_neither_answers_nor_deadlines(
         frozen.move_to("2031-01-01")
         reply = session.call("tools/call", {"name": "wait", "arguments": {}}, deadline=0.2)
         assert reply.outcome is Outcome.NO_ANSWER
-        assert 0.15 <= reply.seconds < 1
+        assert 0.15 <= reply.seconds < AT_ONCE
         echo = session.call("tools/call", {"name": "echo", "arguments": {"a": 1}})
         assert json.loads(echo.result["content"][0]["text"]) == {"a": 1}

@@ -20,7 +20,7 @@ from pytest_mcp_approval.wire import (
     keeping,
     request_bytes,
 )
-from tests.wire.hostile import program
+from tests.wire.hostile import HANG_SECONDS, program
 
 CALL = request_bytes(1, "tools/call", {"name": "trade", "arguments": {}})
 ANSWER = Reply(Outcome.RESULT, message={"result": {}})
@@ -108,7 +108,7 @@ def test_a_session_that_was_ended_is_trouble(status: int, header: str, ended: bo
 def test_transports_ask_the_patience_in_force() -> None:
     patience = Patience(0.4)
     with StdioTransport(program("wait()")) as transport, keeping(patience):
-        transport.start(Deadline(5))
+        transport.start(Deadline(HANG_SECONDS))
         for number in (1, 2, 3, 4):
             reply = transport.exchange(
                 Outgoing(request_bytes(number, "x"), number, "x"), Deadline(0.4)
@@ -133,7 +133,7 @@ def test_what_left_its_group_is_found_and_ended() -> None:
         assert select.select([process.stdout], [], [], 20)[0]
         assert marked(mark[MARK]) == [process.pid]
         assert end_marked(mark[MARK]) == 1
-        assert process.wait(5) == -9
+        assert process.wait(HANG_SECONDS) == -9
         assert marked(mark[MARK]) == []
     finally:
         process.kill()

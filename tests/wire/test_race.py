@@ -23,16 +23,16 @@ from pytest_mcp_approval.wire import (
     request_bytes,
 )
 from pytest_mcp_approval.wire.session import Terms
-from tests.wire.hostile import HostileServer, http, says
+from tests.wire.hostile import HANG_SECONDS, HostileServer, http, says
 
 RUNNERS = 8
 
 
 def converse(transport: Transport) -> Session:
     """A session without an opening: these servers know one method only."""
-    transport.start(Deadline(5))
+    transport.start(Deadline(HANG_SECONDS))
     terms = Terms("2025-11-25")
-    return Session(transport, terms, client_info={}, client_capabilities={}, deadline=5)
+    return Session(transport, terms, client_info={}, client_capabilities={}, deadline=HANG_SECONDS)
 
 
 class Tickets:
@@ -101,7 +101,7 @@ def test_no_request_is_complete_before_all_are_nearly_there() -> None:
 
     with HostileServer(notes) as server, CountingTransport(server.url) as transport:
         together = [Outgoing(request_bytes(7, "x"), 7)] * RUNNERS
-        replies = transport.exchange_together(together, Deadline(5))
+        replies = transport.exchange_together(together, Deadline(HANG_SECONDS))
         assert [reply.result for reply in replies] == [1] * RUNNERS
         assert open_when_whole == [RUNNERS] * RUNNERS
 
@@ -175,7 +175,7 @@ def test_one_silent_runner_costs_the_others_nothing() -> None:
 
     with HostileServer(silent_at_first) as server, HttpTransport(server.url) as transport:
         together = [Outgoing(request_bytes(7, "x"), 7)] * 4
-        replies = transport.exchange_together(together, Deadline(0.4))
+        replies = transport.exchange_together(together, Deadline(3))
     outcomes = [reply.outcome for reply in replies]
     assert outcomes.count(Outcome.RESULT) == 3
     assert outcomes.count(Outcome.NO_ANSWER) == 1
@@ -185,5 +185,5 @@ def test_nobody_there() -> None:
     with HostileServer(says()) as server:
         url = server.url
     with HttpTransport(url) as transport:
-        ran = race(converse(transport), [("x", None)] * 3, deadline=1)
+        ran = race(converse(transport), [("x", None)] * 3, deadline=HANG_SECONDS)
     assert [reply.outcome for reply in ran] == [Outcome.UNREACHABLE] * 3

@@ -23,6 +23,7 @@ from pytest_mcp_approval.wire import (
     request_bytes,
 )
 from tests.wire.conftest import SAMPLE_SERVER
+from tests.wire.hostile import AT_ONCE, HANG_SECONDS
 from tests.wire.recorded import exchanges
 from tests.wire.sample_server import TOOLS, build
 
@@ -82,7 +83,7 @@ def test_messages_before_the_answer_are_passed_over(session: Session) -> None:
 def test_requests_of_the_server_are_answered(transport: Transport, recorded: Recording) -> None:
     """A ping gets its pong, and what this client cannot do gets "method not found"."""
     with open_session(transport, "2025-11-25", deadline=20) as session:
-        reply = session.call("tools/call", {"name": "ask", "arguments": {}}, deadline=5)
+        reply = session.call("tools/call", {"name": "ask", "arguments": {}}, deadline=HANG_SECONDS)
     if reply.error is not None:
         # An answer that is one JSON body has no room for requests: the server says so itself.
         assert "no back-channel" in reply.error.message
@@ -96,7 +97,7 @@ def test_requests_of_the_server_are_answered(transport: Transport, recorded: Rec
 def test_a_call_without_an_answer_ends_at_its_deadline_and_harms_no_other(session: Session) -> None:
     reply = session.call("tools/call", {"name": "wait", "arguments": {}}, deadline=0.2)
     assert reply.outcome is Outcome.NO_ANSWER
-    assert 0.2 <= reply.seconds < 1
+    assert 0.2 <= reply.seconds < AT_ONCE
     assert reply.describe() == "no answer in time: nothing within 0.2 s"
     assert session.call("tools/list").outcome is Outcome.RESULT
 

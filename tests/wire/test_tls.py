@@ -10,8 +10,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from pytest_mcp_approval.support.deadline import Deadline
-from pytest_mcp_approval.wire import HttpTransport, Outcome, Outgoing, Reply, request_bytes
-from tests.wire.hostile import Behaviour, HostileServer, http, says
+from pytest_mcp_approval.wire import (
+    HttpTransport,
+    Outcome,
+    Outgoing,
+    Reply,
+    request_bytes,
+)
+from tests.wire.hostile import HANG_SECONDS, Behaviour, HostileServer, http, says
 
 OK = b'{"jsonrpc":"2.0","id":7,"result":{"ok":true}}'
 
@@ -76,10 +82,10 @@ def test_https_is_spoken(certificate: str, trust: str) -> None:
         HttpTransport(server.url, verify=certificate if trust == "file" else False) as transport,
     ):
         for _ in range(3):
-            assert ask(transport, 2).result == {"ok": True}
+            assert ask(transport, HANG_SECONDS).result == {"ok": True}
         assert server.connections == 1
         together = [Outgoing(request_bytes(7, "tools/list"), 7)] * 3
-        replies = transport.exchange_together(together, Deadline(2))
+        replies = transport.exchange_together(together, Deadline(HANG_SECONDS))
         assert [reply.result for reply in replies] == [{"ok": True}] * 3
 
 
@@ -88,7 +94,7 @@ def test_a_certificate_of_strangers_is_not_trusted(certificate: str) -> None:
         HostileTlsServer(says(http(OK)), certificate) as server,
         HttpTransport(server.url) as transport,
     ):
-        reply = ask(transport, 2)
+        reply = ask(transport, HANG_SECONDS)
     assert reply.outcome is Outcome.UNREACHABLE
     assert "certificate not trusted" in reply.describe()
     assert server.requests == []
