@@ -33,4 +33,4 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     finally:
         began = next(value for name, value in item.user_properties if name == PROPERTY)
         rest = [one for one in item.user_properties if one[0] != PROPERTY]
-        item.user_properties[:] = [*rest, (PROPERTY, round(spent() + float(began), 3))]
+        item.user_properties[:] = [*rest, (PROPERTY, round(spent() + float(str(began)), 3))]
