@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .families.base.driver import DriverError as DriverError
     from .families.base.needs import Check as Check
     from .families.base.outcome import ObservedOutcome as ObservedOutcome
+    from .families.base.outcome import object_in as object_in
     from .families.base.preflight import NotOffered as NotOffered
     from .families.base.preflight import Preflight as Preflight
     from .families.base.preflight import PreflightError as PreflightError
@@ -71,7 +72,7 @@ _PLACES = {
     "families.base.decoder": ["DecodedMessage", "Meaning", "member_in", "short"],
     "families.base.driver": ["Driver", "DriverError"],
     "families.base.needs": ["Check"],
-    "families.base.outcome": ["ObservedOutcome"],
+    "families.base.outcome": ["ObservedOutcome", "object_in"],
     "families.base.preflight": ["NotOffered", "Preflight", "PreflightError"],
     "families.base.scenario": ["ScenarioView", "Warn", "check_preconditions"],
     "families.confirmation_tokens.binding": ["ConfirmationBinding"],

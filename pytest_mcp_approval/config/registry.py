@@ -24,7 +24,8 @@ from .options import OPTIONS, PREFIX, SettingsError
 
 GROUP = "mcp_approval.families"
 REQUIRED = {"preflight": "look", "health": "honest_approval", "fixtures": ""}
-"""The modules that every family has, each with the function that the suite calls."""
+"""The modules that every family has, each with what the suite takes from it."""
+OPTIONAL = {"settings": "Table", "decoder": "decode"}
 RULES = "requirements.toml"
 _PACKAGE = Path(__file__).parent.parent
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -77,16 +78,23 @@ class Family:
             if isinstance(error, ModuleNotFoundError) and error.name == name:
                 raise self.broken(f"it has no module {role}.py") from None
             raise self.broken(f"{role}.py cannot be imported: {_told(error)}") from error
-        function = REQUIRED.get(role)
-        if function and not callable(getattr(module, function, None)):
-            raise self.broken(f"{role}.py has no function {function}")
+        wanted = (REQUIRED | OPTIONAL).get(role)
+        if wanted and not callable(getattr(module, wanted, None)):
+            raise self.broken(f"{role}.py has no {wanted}")
         return module
 
+    def has(self, role: str) -> bool:
+        """Whether there is such a module. It is not imported for that."""
+        return any((self.folder / f"{role}{end}").exists() for end in (".py", ""))
+
     def check(self) -> None:
-        """Whether everything that it must have is there. Imports nothing of it."""
+        """Whether everything that it must have is there; of somebody else's, whether it works."""
         for role in REQUIRED:
-            if not any((self.folder / f"{role}{end}").exists() for end in (".py", "")):
+            if not self.has(role):
                 raise self.broken(f"it has no module {role}.py")
+        if not self.built_in:
+            for role in filter(self.has, REQUIRED | OPTIONAL):
+                self.part(role)
 
     def broken(self, why: str) -> FamilyError:
         advice = "" if self.built_in else f"; without it: {PREFIX}family=NAME"

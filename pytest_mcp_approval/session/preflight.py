@@ -42,8 +42,6 @@ def preflight(settings: Settings, wanted: Sequence[str]) -> Preflight:
         with contextlib.ExitStack() as stack:
             stack.callback(target.close)
             _look(target, found, wanted)
-    except FamilyError as error:
-        raise PreflightError(str(error)) from error
     except (WireError, TargetError) as error:
         raise PreflightError(
             f"cannot speak to the target: {error}", _advice_for(target, error)
@@ -68,9 +66,9 @@ def _check_tables(settings: Settings) -> None:
     """Every table that the user wrote, whether its family is looked for or not."""
     for name, table in settings.family_settings.items():
         family = registered(name)
-        if not (family.folder / "settings.py").is_file():
-            continue  # what a family has no dataclass for, it reads by itself
         try:
+            if not family.has("settings"):
+                continue  # what a family has no dataclass for, it reads by itself
             read(family.part("settings").Table, table, Place((name,), settings.sources))
         except SettingsError as error:
             raise PreflightError(neutralise(str(error), 600)) from None

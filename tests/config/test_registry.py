@@ -12,6 +12,7 @@ import pytest
 from pytest_mcp_approval.config import registry
 from pytest_mcp_approval.config.registry import (
     GROUP,
+    OPTIONAL,
     REQUIRED,
     FamilyError,
     built_in,
@@ -120,7 +121,8 @@ def test_a_family_of_another_distribution_is_one_of_them(bring: Bring):
 def test_it_is_not_imported_before_it_is_used(bring: Bring):
     bring(init="raise RuntimeError('too early')")
     assert "borrowed" in families()
-    registered("borrowed").check()
+    assert registered("borrowed").has("preflight")
+    assert registered("borrowed").scenarios.is_dir()
     said = broken(lambda: registered("borrowed").part("preflight"))
     assert said == (
         "family borrowed of others-1 1.1: preflight.py cannot be imported: RuntimeError: too early "
@@ -154,10 +156,18 @@ def test_a_part_that_cannot_be_imported_is_told(bring: Bring, text: str, said: s
     assert f"family borrowed of others-1 1.1: preflight.py cannot be imported: {said}" in found
 
 
+@pytest.mark.parametrize(("role", "wanted"), OPTIONAL.items())
+def test_a_part_that_need_not_be_there_has_to_work_if_it_is(bring: Bring, role: str, wanted: str):
+    package = bring()
+    registered("borrowed").check()
+    (package / f"{role}.py").write_text("something_else = 1")
+    assert f"{role}.py has no {wanted};" in broken(registered("borrowed").check)
+
+
 def test_a_part_without_its_function_is_told(bring: Bring):
     bring(health="def approve_honestly(target): ...")
     found = broken(lambda: registered("borrowed").part("health"))
-    assert "health.py has no function honest_approval" in found
+    assert "health.py has no honest_approval;" in found
 
 
 @pytest.mark.parametrize("value", ["nowhere_to_be_found", "json.decoder", "nowhere.inside"])

@@ -9,7 +9,7 @@ import pytest
 
 from docs.make_pages import pages
 from pytest_mcp_approval.catalogue.requirements import FILE_KEYS, RULE_KEYS
-from pytest_mcp_approval.config.registry import GROUP, REQUIRED
+from pytest_mcp_approval.config.registry import GROUP, OPTIONAL, REQUIRED
 from virtual_authenticator import profiles
 from virtual_authenticator.faults import FAULTS
 
@@ -29,7 +29,7 @@ def test_the_authenticators_page_names_every_fault_and_profile():
 
 def test_the_page_on_families_names_every_part_and_key():
     page = (DOCS / "how-to-add-a-family.md").read_text(encoding="utf-8")
-    parts = [f"`{role}.py`" for role in REQUIRED] + [
+    parts = [f"`{role}.py`" for role in REQUIRED | OPTIONAL] + [
         f"`{name}(" for name in REQUIRED.values() if name
     ]
     keys = [f"`{key}`" for key in (*FILE_KEYS, *RULE_KEYS) if key != "requirement"]

@@ -145,15 +145,15 @@ def test_a_broken_server_is_told_in_four_lines(ran: dict[str, Ran], run: str):
     assert "   sent      an approval with the PIN of the person who requested\n" in text
     assert "   rule      the person who requested cannot approve\n" in text
     assert "   expected  a refusal for same_person, and that nothing runs\n" in text
-    assert "   got       done; runs of the action: 1\n" in text
+    assert "   got       done, action run\n" in text
 
 
 @pytest.mark.parametrize(
     ("run", "code", "said"),
     [
         ("family", 4, "--mcp-approval-family: got 'two_persons', did you mean 'two_person'? "),
-        ("key", 10, "[two_person]: got 'minuts', did you mean 'minutes'? expected one of "),
-        ("value", 10, "[two_person] minutes: got 'many', expected a whole number"),
+        ("key", 10, "two_person.minuts: got 'minuts', did you mean 'minutes'? expected one of "),
+        ("value", 10, "two_person.minutes: got 'many', expected a whole number from 1 to 60"),
     ],
 )
 def test_what_is_wrong_in_its_settings_is_one_line(

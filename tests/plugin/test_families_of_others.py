@@ -10,7 +10,7 @@ import pytest
 
 from pytest_mcp_approval.catalogue.requirements import catalogue, covered
 from pytest_mcp_approval.config import registry
-from pytest_mcp_approval.config.registry import GROUP
+from pytest_mcp_approval.config.registry import GROUP, OPTIONAL, REQUIRED
 
 RULES = """family = "lent"
 document = "A lent page"
@@ -71,15 +71,23 @@ def test_one_name_for_two_ends_a_run_with_a_target_and_no_other(suite, register:
     assert "family lent is registered twice" in line_of(suite.run(), 4)
 
 
-@pytest.mark.parametrize("part", ["preflight", "health", "fixtures"])
+@pytest.mark.parametrize("part", [*REQUIRED, *OPTIONAL])
 def test_a_part_that_cannot_be_imported_is_one_line(
     suite, register: Register, package: Path, part: str
 ):
     (package / f"{part}.py").write_text("import not_there_at_all")
     register(("lent", "lent_family"))
-    line = line_of(suite.run(QUICK), 4 if part == "fixtures" else 10)
+    line = line_of(suite.run(QUICK), 10)
     assert f"{part}.py cannot be imported: ModuleNotFoundError: No module named 'not_there" in line
     assert f"({part}.py:1)" in line
+
+
+def test_listing_its_scenarios_tells_what_is_broken_too(suite, register: Register, package: Path):
+    """Without a look at the target."""
+    (package / "fixtures.py").write_text("import not_there_at_all")
+    register(("lent", "lent_family"))
+    line = line_of(suite.run(QUICK, "--collect-only"), 4)
+    assert "fixtures.py cannot be imported: ModuleNotFoundError" in line
 
 
 def test_a_part_that_is_missing_is_told_before_the_target_is_opened(

@@ -14,4 +14,4 @@ def honest_approval(target: Target) -> str:
         outcome = rule.approve(rule.request())
     except DriverError as error:
         return str(error)
-    return "" if outcome.executed else f"{rule.table.approve_tool}: {outcome.describe()}"
+    return "" if outcome.served else f"{rule.table.approve_tool}: {outcome.describe()}"

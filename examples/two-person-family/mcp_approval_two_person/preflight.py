@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_mcp_approval import (
-    NotOffered,
-    Preflight,
-    PreflightError,
-    SettingsError,
-    Target,
-    neutralise,
-)
+from pytest_mcp_approval import NotOffered, Preflight, Target, neutralise
 
 from .driver import TwoPerson
 from .vocabulary import FAMILY
@@ -18,13 +11,9 @@ from .vocabulary import FAMILY
 def look(target: Target, found: Preflight) -> None:
     """`NotOffered` is an error only where the user asked for this family by name: tools of these
     names, of which the user said nothing, may be about something else."""
-    try:
-        rule = TwoPerson(target)
-    except SettingsError as error:
-        raise PreflightError(str(error)) from None
+    rule = TwoPerson(target)
     tools = (rule.table.request_tool, rule.table.approve_tool)
-    listed = [str(tool.get("name")) for tool in rule.session.list_tools()]
-    missing = [tool for tool in tools if tool not in listed]
+    missing = [tool for tool in tools if tool not in rule.listing()]
     if missing:
         raise NotOffered(
             f"this server has no tool {neutralise(missing[0], 40)!r}",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pytest_mcp_approval import DriverError, NotVerified, ScenarioView, Warn
 
-from .driver import ApprovalOutcome, Request, TwoPerson
-from .vocabulary import Reason, State
+from .driver import Request, TwoPerson
+from .outcome import ApprovalOutcome
+from .vocabulary import Reason
 
 
 class TwoPersonScenario(ScenarioView):
@@ -26,14 +27,14 @@ class TwoPersonScenario(ScenarioView):
     def honest(self, request: Request | None = None) -> ApprovalOutcome:
         """The positive twin of every refusal: the second person's PIN, and nothing wrong."""
         outcome = self.driver.approve(request or self.request())
-        if not outcome.executed:
+        if not outcome.served:
             raise NotVerified(f"an honest approval failed: {outcome.describe()}")
         self.driver.served()
         return outcome
 
     def expect_refusal(self, outcome: ApprovalOutcome, reason: Reason, *, sent: str) -> None:
         self.expect(
-            outcome.state == State.REFUSED and outcome.reason == reason and not outcome.executed,
+            outcome.refused_because(reason),
             sent=sent,
             expected=f"a refusal for {reason}, and that nothing runs",
             got=outcome.describe(),

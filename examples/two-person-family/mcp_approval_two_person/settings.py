@@ -1,34 +1,35 @@
-"""What a user tells the suite of their server: the table [two_person]. Knows no server."""
+"""What a user tells the suite of their server: the table [two_person]. Knows no server.
+
+The suite reads `Table` before anything is sent, and says in one line what is wrong with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from pytest_mcp_approval import Place, Sources, read
+from pytest_mcp_approval import Place, Target, read, setting
 
 from .vocabulary import FAMILY
 
 
 @dataclass(frozen=True)
 class Table:
-    """The whole table. A key is written with hyphens: `approver-pin`."""
+    """The whole table. A key is a field's name with hyphens: `approver-pin`."""
 
-    requester_pin: str = ""
+    requester_pin: str = setting("", secret=True)
     """Of the person who requests."""
-    approver_pin: str = ""
+    approver_pin: str = setting("", secret=True)
     """Of another one."""
     action: str = ""
     """An action that is safe to run, many times."""
     request_tool: str = "request"
     approve_tool: str = "approve"
-    minutes: int = 5
+    minutes: int = setting(5, least=1, most=60)
     """How long a request waits for the second person."""
     may_guess: bool = False
     """Whether the suite may send wrong PINs until the server has enough of them."""
 
 
-def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> Table:
-    """The table; `SettingsError` is one line that says what is wrong with it."""
-    return read(Table, given, Place((FAMILY,), sources or Sources()))
+def table_for(target: Target) -> Table:
+    given = target.settings.family_settings.get(FAMILY, {})
+    return read(Table, given, Place((FAMILY,), target.settings.sources))

@@ -10,7 +10,7 @@ def test_an_approval_runs_the_action_once(two_person):
     request = two_person.request()
     outcome = two_person.honest(request)
     two_person.expect(
-        outcome.runs in (1, None),
+        outcome.served_once,
         sent="one approval",
         expected="that the action runs once",
         got=outcome.describe(),

@@ -13,7 +13,7 @@ def test_a_request_alone_runs_nothing(two_person):
         runs == 0,
         sent=f"a request for {two_person.table.action}",
         expected="that nothing runs",
-        got=f"runs of the action: {runs}",
+        got="it ran" if runs is None else f"it ran {runs} times",
     )
     two_person.honest(request)
 
