@@ -150,12 +150,22 @@ def options_page() -> str:
         "(`server-id` at the top of a file), are still",
         "  read; the header of the run says what to write now.",
         "",
-        "The tables of the families: [sep2672](browser.md), "
-        "[confirmation_tokens](confirmation-tokens.md), [execution_tokens](execution-tokens.md),",
-        "[gateway_consent](gateway-consent.md), [prepare_confirm](prepare-confirm.md). Starting a "
-        "server: [foreign-servers](foreign-servers.md).",
+        "The tables of the families:",
+        "",
+        "- [sep2672](browser.md)",
+        *(
+            f"- [{name}]({_page_of(name)})"
+            for name in built_in()
+            if (FOLDER / _page_of(name)).exists()
+        ),
+        "",
+        "Starting a server: [foreign-servers](foreign-servers.md).",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _page_of(family: str) -> str:
+    return f"{family.replace('_', '-')}.md"
 
 
 def _option_row(option: Option) -> str:
