@@ -96,7 +96,8 @@ def test_a_server_that_refuses_gives_a_line_and_no_exception(opened, family, bro
 def test_things_that_nobody_puts_back_are_no_fault_of_the_server(opened):
     """The user is deleted by the first approval; that the second fails says nothing."""
     target = opened(known=False)
-    target.settings.tools["prepare_delete_user"] = {"username": "john.doe"}
+    tools = {"prepare_delete_user": {"username": "john.doe"}}
+    target.settings = replace(target.settings, tools=tools)
     assert honest_approval("prepare_confirm", target) == ""
     with pytest.raises(NotVerified, match=r"needs restore in .prepare_confirm. pairs.delete_user"):
         honest_approval("prepare_confirm", target)
