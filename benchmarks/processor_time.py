@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 PROPERTY = "processor_seconds"
+_BEGAN: pytest.StashKey[float] = pytest.StashKey()
 
 
 def spent() -> float:
@@ -22,7 +23,7 @@ def spent() -> float:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
-    item.user_properties.append((PROPERTY, -spent()))
+    item.stash[_BEGAN] = spent()
     return (yield)
 
 
@@ -31,6 +32,4 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         return (yield)
     finally:
-        began = next(value for name, value in item.user_properties if name == PROPERTY)
-        rest = [one for one in item.user_properties if one[0] != PROPERTY]
-        item.user_properties[:] = [*rest, (PROPERTY, round(spent() + float(str(began)), 3))]
+        item.user_properties.append((PROPERTY, round(spent() - item.stash[_BEGAN], 3)))
