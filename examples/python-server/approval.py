@@ -10,8 +10,8 @@ from mcp.server.context import ServerRequestContext
 
 from pytest_mcp_approval.reference_server import (
     ApprovalGate,
+    ApprovalStore,
     RelyingParty,
-    SqlStore,
     VerifiedApproval,
 )
 
@@ -21,7 +21,7 @@ def approval_by_passkey(
 ) -> VerifiedApproval:
     """The gate, with its credentials and challenges in an SQLite file."""
     gate = ApprovalGate(
-        store=SqlStore(f"sqlite:///{database}"),
+        store=ApprovalStore(f"sqlite:///{database}"),
         # Passkeys are enrolled for this host name, on these pages, and work nowhere else.
         relying_party=RelyingParty("localhost", name="Small Bank", origins=origins),
         # Random and kept in the database, unless somebody wants to know it.

@@ -25,24 +25,16 @@ if TYPE_CHECKING:
     from .server.mcp_server import ReferenceServer
 
 _HOMES = {
-    "ApprovalGate": "sep2672.gate",
-    "ApprovalRefusal": "sep2672.refusals",
-    "ApprovalStore": "sep2672.store",
-    "ApprovedCall": "sep2672.records",
-    "Clock": "server.clock",
-    "FileClock": "server.clock",
-    "GatedTool": "sep2672.records",
-    "InvalidParamsError": "server.answers",
-    "ReferenceServer": "server.mcp_server",
-    "RelyingParty": "sep2672.relying_party",
-    "SettableClock": "server.clock",
-    "SystemClock": "server.clock",
-    "VerificationError": "sep2672.relying_party",
-    "VerifiedApproval": "sep2672.high_level",
-    "build": "assembly",
-    "default_extensions": "assembly",
-    "http_app": "sep2672.high_level",
-    "run_stdio": "sep2672.high_level",
+    "assembly": ("build", "default_extensions"),
+    "sep2672.gate": ("ApprovalGate",),
+    "sep2672.high_level": ("VerifiedApproval", "http_app", "run_stdio"),
+    "sep2672.records": ("ApprovedCall", "GatedTool"),
+    "sep2672.refusals": ("ApprovalRefusal",),
+    "sep2672.relying_party": ("RelyingParty", "VerificationError"),
+    "sep2672.store": ("ApprovalStore",),
+    "server.answers": ("InvalidParamsError",),
+    "server.clock": ("Clock", "FileClock", "SettableClock", "SystemClock"),
+    "server.mcp_server": ("ReferenceServer",),
 }
 
 __all__ = [
@@ -68,10 +60,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+        return getattr(importlib.import_module(f".{home}", __name__), name)
     except ModuleNotFoundError as error:
         raise missing_extra(error) from None
 

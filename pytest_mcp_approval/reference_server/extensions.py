@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _FIRST = "sep2672"
 FAMILIES = sorted(
-    (path.parent.name for path in Path(__file__).parent.glob("*/extension.py")),
+    (path.parent.name for path in Path(__file__).parent.glob("*/gate.py")),
     key=lambda family: (family != _FIRST, family),
 )
 """Each has a folder here."""

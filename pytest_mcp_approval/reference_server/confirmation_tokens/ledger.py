@@ -1,4 +1,4 @@
-"""What the gate keeps books about: revocation, status, purge, audit log, rate limits.
+"""What the gate keeps a ledger of: revocation, status, purge, audit log, rate limits.
 
 Sections 5.3, 5.5, 6.4, 6.5 and 7.3. Knows nothing of how an operation is confirmed: that is the
 gate's.

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from ...families.confirmation_tokens import vocabulary as words
 from ..server.settings import (
@@ -49,20 +49,13 @@ class ConfirmationSettings:
     warnings: tuple[str, ...] = ()
     """What the operator should know; it is in the log too."""
 
-    KEYS: ClassVar = (
-        words.TOLERANCE_SETTING,
-        "ttl_seconds",
-        "token_style",
-        "store_access",
-        *_LIMITS,
-    )
-
 
 class SettingsReader:
     """Reads a table of settings; each check is a method."""
 
     def read(self, table: Mapping[str, Any]) -> ConfirmationSettings:
-        check_names(table, ConfirmationSettings.KEYS)
+        known = [one.name for one in fields(ConfirmationSettings) if one.name != "warnings"]
+        check_names(table, known)
         tolerance = self.tolerance(table.get(words.TOLERANCE_SETTING, words.DEFAULT_TOLERANCE))
         warnings = self.warnings(tolerance)
         for warning in warnings:

@@ -62,6 +62,10 @@ def _desktop(id: str, name: str, *tools: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _told(short: str, place: str) -> dict[str, str]:
+    return {"short": short, "helpUrl": f"{{{PLACE}}}/{place}"}
+
+
 _SEND_EMAIL = _tool(
     "sendEmail",
     "Sends an email in the user's name.",
@@ -102,10 +106,7 @@ NOTES = _web(
             "name": "Authorization",
             "prefix": "Bearer",
             "obtainUrl": f"{{{PLACE}}}/notes/keys",
-            "instructions": {
-                "short": "Make a key on the page of your integrations",
-                "helpUrl": f"{{{PLACE}}}/notes/keys",
-            },
+            "instructions": _told("Make a key on the page of your integrations", "notes/keys"),
         },
     },
     _tool("addNote", "Writes a note.", {"text": "What it says"}),
@@ -121,10 +122,7 @@ SEARCH = _web(
             "location": "query",
             "name": "api_key",
             "obtainUrl": f"{{{PLACE}}}/search/keys",
-            "instructions": {
-                "short": "Take the key from your account's page",
-                "helpUrl": f"{{{PLACE}}}/search/keys",
-            },
+            "instructions": _told("Take the key from your account's page", "search/keys"),
         },
     },
     _tool(
@@ -141,10 +139,9 @@ OFFICE = _web(
             "tokenEndpoint": f"{{{PLACE}}}/office/auth/token",
             "tokenType": "tenantAccessToken",
             "expiresIn": 7200,
-            "instructions": {
-                "short": "Both stand on the page of your app in the developer console",
-                "helpUrl": f"{{{PLACE}}}/office/console",
-            },
+            "instructions": _told(
+                "Both stand on the page of your app in the developer console", "office/console"
+            ),
         },
     },
     _tool("createDocument", "Creates a document.", {"title": "Its title"}),

@@ -115,6 +115,13 @@ def do_each(
     return outcome
 
 
+def _rest(outcome: OperationOutcome, name: str) -> dict[str, Any]:
+    """What was not done, or may not have been; `name` is what an id is called."""
+    left = [{name: one, "reason": why} for one, why in outcome.left_alone.items()]
+    found = {"left_alone": left, "unknown": outcome.unknown}
+    return {member: ids for member, ids in found.items() if ids}
+
+
 class _OnProjects(TwoStepOperation):
     thing = "project"
     required = ("project_ids",)
@@ -169,13 +176,7 @@ class _OnProjects(TwoStepOperation):
             f"{self.past}_count": len(outcome.done),
             "project_ids": outcome.done,
         }
-        if outcome.left_alone:
-            members["left_alone"] = [
-                {"project_id": one, "reason": why} for one, why in outcome.left_alone.items()
-            ]
-        if outcome.unknown:
-            members["unknown"] = outcome.unknown
-        return members
+        return {**members, **_rest(outcome, "project_id")}
 
 
 class CloseProjects(_OnProjects):
@@ -275,13 +276,7 @@ class DeleteUser(TwoStepOperation):
         members: dict[str, Any] = {"deleted_count": len(outcome.done)}
         if outcome.done:
             members["username"] = data["username"]
-        if outcome.left_alone:
-            members["left_alone"] = [
-                {"username": one, "reason": why} for one, why in outcome.left_alone.items()
-            ]
-        if outcome.unknown:
-            members["unknown"] = outcome.unknown
-        return members
+        return {**members, **_rest(outcome, "username")}
 
 
 OPERATIONS: tuple[TwoStepOperation, ...] = (CloseProjects(), DeleteProjects(), DeleteUser())

@@ -4,7 +4,7 @@ be followed nothing starts."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -16,7 +16,6 @@ from .operations import OPERATIONS
 
 _LONGEST_MINUTES = 24 * 60
 _SHORTEST_KEY = 16
-_KNOWN = ("expiry_minutes", "expiry_minutes_of", "secret_key", "back_end", "time_zone")
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class PreparationSettings:
 
 def read_settings(settings: Mapping[str, Any]) -> PreparationSettings:
     """The settings, checked; `ExtensionSettingError` is one line that says what is wrong."""
-    check_names(settings, _KNOWN)
+    check_names(settings, [field.name for field in fields(PreparationSettings)])
     by_operation = settings.get("expiry_minutes_of", {})
     names = [operation.name for operation in OPERATIONS]
     if not isinstance(by_operation, Mapping) or not set(by_operation) <= set(names):

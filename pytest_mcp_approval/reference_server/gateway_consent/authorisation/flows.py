@@ -6,8 +6,7 @@ Kept in the vault, because the verifier is a secret. A state is taken once. Know
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
 
 from ...server.secret_text import digest
 from ..log import redactor
@@ -48,18 +47,11 @@ class Flows:
         """A new state, and the cookie that goes with it."""
         state, cookie = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         redactor.know([state, cookie, verifier])
-        record = {
-            "caller": caller,
-            "app": app_id,
-            "redirectUri": redirect_uri,
-            "tools": list(tools),
-            "expiresAt": self._credentials.now() + FLOW_MILLISECONDS,
-            "verifier": verifier,
-            "binding": digest(cookie),
-        }
+        expires_at = self._credentials.now() + FLOW_MILLISECONDS
+        flow = Flow(caller, app_id, redirect_uri, tools, expires_at, verifier, digest(cookie))
         with self._vault.exclusive():
             self._clear_away()
-            self._vault.save(KIND, record, digest(state))
+            self._vault.save(KIND, asdict(flow), digest(state))
         return state, cookie
 
     def take(self, state: str) -> Flow:
@@ -69,7 +61,7 @@ class Flows:
             self.use_up(state)
         if record is None:
             raise FlowError("This answer belongs to no request of ours, or came twice.")
-        flow = _flow(record)
+        flow = Flow(**{**record, "tools": tuple(record["tools"])})
         self.check_unexpired(flow)
         return flow
 
@@ -85,18 +77,6 @@ class Flows:
         found = self._vault.keys(KIND)
         if len(found) < _MOST:
             return
-        ages = {key: (self._vault.load(KIND, *key) or {}).get("expiresAt", 0) for key in found}
+        ages = {key: (self._vault.load(KIND, *key) or {}).get("expires_at", 0) for key in found}
         for key in sorted(ages, key=ages.__getitem__)[: len(found) - _MOST // 2]:
             self._vault.delete(KIND, *key)
-
-
-def _flow(record: dict[str, Any]) -> Flow:
-    return Flow(
-        record["caller"],
-        record["app"],
-        record["redirectUri"],
-        tuple(record["tools"]),
-        record["expiresAt"],
-        record["verifier"],
-        record["binding"],
-    )

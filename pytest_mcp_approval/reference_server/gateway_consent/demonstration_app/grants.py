@@ -54,7 +54,7 @@ class AccessToken:
 
 
 class Grants:
-    """One server's books, in memory. Any thread may use them."""
+    """One server's ledger, in memory. Any thread may use them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -72,11 +72,11 @@ class Grants:
     def add_refresh(self, secret: str, token: RefreshToken) -> None:
         self._add(self._refresh, digest(secret), token)
 
-    def _add(self, book: OrderedDict[str, Record], key: str, record: Record) -> None:
+    def _add(self, ledger: OrderedDict[str, Record], key: str, record: Record) -> None:
         with self._lock:
-            book[key] = record
-            while len(book) > _MOST:
-                book.popitem(last=False)
+            ledger[key] = record
+            while len(ledger) > _MOST:
+                ledger.popitem(last=False)
 
     def code(self, secret: str) -> Code | None:
         with self._lock:
@@ -106,5 +106,5 @@ class Grants:
 
     def clear(self) -> None:
         with self._lock:
-            for book in (self._codes, self._access, self._refresh, self._revoked):
-                book.clear()
+            for ledger in (self._codes, self._access, self._refresh, self._revoked):
+                ledger.clear()
