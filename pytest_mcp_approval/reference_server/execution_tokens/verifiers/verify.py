@@ -29,13 +29,13 @@ from pytest_mcp_approval.reference_server.execution_tokens.strict_json import re
 from pytest_mcp_approval.support.json_reading import JsonError
 
 
-class CommandError(ValueError):
+class VerifierUsageError(ValueError):
     """What cannot be started, in one line."""
 
 
 class _CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise CommandError(message)
+        raise VerifierUsageError(message)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parse(given)
         token, content = _read(options.token), _read(options.content)
         nonces = FolderNonceLog(Path(options.nonce_log))
-    except (CommandError, SecretError, OSError) as error:
+    except (VerifierUsageError, SecretError, OSError) as error:
         return _say(2, accepted=False, error=str(error))
     verifier = Verifier(secret, nonces, lambda: datetime.datetime.now(datetime.UTC))
     try:
