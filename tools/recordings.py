@@ -7,7 +7,8 @@ A recording holds the verdict and the finding's text of every scenario, on the r
 each combination of transport, store and era and on the three examples, and for every mutant the
 rule that finds it out. It goes through the command line only, so that the same script can be run
 before and after a change of everything behind that. What is another on every run (ports, tokens,
-instants) is left out of the texts. A whole recording takes about an hour on two cores.
+instants) is left out of the texts. `reference:http+memory` records what has that in its name. A
+whole recording takes about an hour on two cores.
 """
 
 from __future__ import annotations
@@ -49,33 +50,38 @@ Recording = dict[str, dict[str, str]]
 """By place and by scenario or mutant, what was said there."""
 
 
-def record(parts: list[str]) -> Recording:
+def record(parts: list[str], file: Path) -> None:
+    """Written after each place, so that an interrupted recording is worth something."""
     whole: Recording = {}
+    makers = {"reference": references, "examples": examples, "mutants": mutants}
     for part in parts:
-        for place, found in {"reference": references, "examples": examples, "mutants": mutants}[
-            part
-        ]():
+        name, _, only = part.partition(":")
+        for place, found in makers[name](only):
             print(f"recordings: {place}: {len(found)}", flush=True)
             whole[place] = found
-    return whole
+            file.write_text(json.dumps(whole, indent=1, sort_keys=True), encoding="utf-8")
 
 
-def references() -> Iterator[tuple[str, dict[str, str]]]:
+def references(only: str) -> Iterator[tuple[str, dict[str, str]]]:
     for transport in ("in-process", "http", "stdio"):
         for store in ("memory", "sqlite"):
             for era in ("2026-07-28", "2025-11-25"):
                 target = f"reference:{transport}+{store}"
+                if only not in f"{transport}+{store} {era}":
+                    continue
                 words = [f"--mcp-approval-target={target}", f"--mcp-approval-protocol={era}"]
                 with tempfile.TemporaryDirectory() as folder:
                     yield f"{target} {era}", judge(Path(folder), *words)
 
 
-def examples() -> Iterator[tuple[str, dict[str, str]]]:
+def examples(only: str) -> Iterator[tuple[str, dict[str, str]]]:
     from tests.examples.mcp1_environment import environment
     from tests.examples.node_packages import node_modules
 
     commands = {"mcp1-server": environment()}
     for name in ("mcp1-server", "node-server", "python-server"):
+        if only not in name:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / name
             left_out = shutil.ignore_patterns("node_modules", "__pycache__", "*.db*")
@@ -124,7 +130,7 @@ def said(result: dict[str, Any]) -> str:
     return f"{result['verdict']}: {VARYING.sub('#', ' | '.join(texts))}"
 
 
-def mutants() -> Iterator[tuple[str, dict[str, str]]]:
+def mutants(_: str) -> Iterator[tuple[str, dict[str, str]]]:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         matrix = "tests/mutants/test_kill_matrix.py"
@@ -169,11 +175,10 @@ def main() -> None:
     comparing.add_argument("after", type=Path)
     given = parser.parse_args()
     if given.command == "record":
-        unknown = set(given.parts) - set(PARTS)
+        unknown = {part.partition(":")[0] for part in given.parts} - set(PARTS)
         if unknown:
             parser.error(f"got {', '.join(sorted(unknown))}, expected {', '.join(PARTS)}")
-        recorded = record(given.parts or list(PARTS))
-        given.file.write_text(json.dumps(recorded, indent=1, sort_keys=True), encoding="utf-8")
+        record(given.parts or list(PARTS), given.file)
     elif compare(*(json.loads(path.read_text()) for path in (given.before, given.after))):
         sys.exit(1)
 
