@@ -18,7 +18,7 @@ _DEEPEST = 64
 
 
 @dataclass(frozen=True)
-class Place:
+class FramePlace:
     """Whose request it is: what a browser would write into the client data."""
 
     url: str
@@ -43,12 +43,12 @@ def origin_of(frame: Frame) -> str:
     return OPAQUE
 
 
-def place_of(frame: Frame, *, opaque: bool = False) -> Place:
+def place_of(frame: Frame, *, opaque: bool = False) -> FramePlace:
     """`opaque` is what the document says of itself: a sandbox does not show in an address."""
     origin = OPAQUE if opaque else origin_of(frame)
     above = [origin_of(one) for one in _ancestors(frame)]
     crossed = any(one != origin for one in above)
-    return Place(frame.url, origin, crossed, above[-1] if crossed else None)
+    return FramePlace(frame.url, origin, crossed, above[-1] if crossed else None)
 
 
 def is_allowed(frame: Frame, kind: str) -> bool:

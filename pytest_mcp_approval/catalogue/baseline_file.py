@@ -93,7 +93,7 @@ class Stale:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BaselineComparison:
     """What a run says about a baseline."""
 
     stale: tuple[Stale, ...]
@@ -102,7 +102,7 @@ class Comparison:
 
 def compare(
     baseline: Baseline, verdicts: Mapping[str, Collection[Verdict]], whole: Collection[str]
-) -> Comparison:
+) -> BaselineComparison:
     """Hold the entries against what the scenarios of each rule said.
 
     `whole` names the rules of which every scenario has run: of another one it is not known whether
@@ -117,7 +117,7 @@ def compare(
             stale.append(Stale(rule, Verdict.WARNING in said))
         else:
             not_judged.append(rule)
-    return Comparison(tuple(stale), tuple(not_judged))
+    return BaselineComparison(tuple(stale), tuple(not_judged))
 
 
 def renewed(baseline: Baseline, failures: Mapping[str, str], stale: Collection[str]) -> list[Known]:

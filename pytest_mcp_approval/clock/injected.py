@@ -8,7 +8,7 @@ from typing import Protocol
 from .base import ClockControl
 
 
-class SettableClock(Protocol):
+class InjectableClock(Protocol):
     def now(self) -> datetime.datetime: ...
 
     def move_to(self, instant: datetime.datetime) -> None: ...
@@ -19,7 +19,7 @@ class InjectedClock(ClockControl):
 
     kind = "injected"
 
-    def __init__(self, clock: SettableClock) -> None:
+    def __init__(self, clock: InjectableClock) -> None:
         self._clock = clock
 
     def now(self) -> datetime.datetime:

@@ -35,7 +35,7 @@ class ReplayError(Exception):
 
 
 @dataclass(frozen=True)
-class Finding:
+class RecordedFinding:
     """What a file says."""
 
     name: str
@@ -124,7 +124,7 @@ def _scenario_of(path: Path) -> str | None:
     return None
 
 
-def read_finding(path: Path, name: str) -> Finding:
+def read_finding(path: Path, name: str) -> RecordedFinding:
     """What a file says; it is not believed to be one of ours before it was looked at."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -140,7 +140,7 @@ def read_finding(path: Path, name: str) -> Finding:
         raise ReplayError(f"got {name!r} of version {data.get('version')!r}, expected {VERSION}")
     try:
         evidence = data["evidence"]
-        return Finding(
+        return RecordedFinding(
             name=name,
             scenario=str(data["scenario"]),
             rules=tuple(map(str, data["rules"])),
@@ -154,7 +154,7 @@ def read_finding(path: Path, name: str) -> Finding:
         raise ReplayError(f"got {name!r}, which is damaged: {error!r}") from None
 
 
-def compare_finding(was: Finding, now: ScenarioResult | None) -> tuple[str, str]:
+def compare_finding(was: RecordedFinding, now: ScenarioResult | None) -> tuple[str, str]:
     """One word (fixed, still failing, changed), and the line that says it."""
     if now is None:
         return "changed", f"changed: {was.scenario} did not run"

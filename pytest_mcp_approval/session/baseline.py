@@ -18,8 +18,8 @@ import pytest
 from ..catalogue import Requirement, Verdict
 from ..catalogue.baseline_file import (
     Baseline,
+    BaselineComparison,
     BaselineError,
-    Comparison,
     compare,
     read_baseline,
     render_baseline,
@@ -90,7 +90,7 @@ class KnownFailures:
         for stale in self.comparison().stale:
             yield stale.rule, stale.line(self.baseline.name)
 
-    def comparison(self) -> Comparison:
+    def comparison(self) -> BaselineComparison:
         """The entries that this run could judge, held against it."""
         asked_for = {
             rule: one

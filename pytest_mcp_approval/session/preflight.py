@@ -69,7 +69,7 @@ def _check_tables(settings: Settings) -> None:
         try:
             if not family.has("settings"):
                 continue  # what a family has no dataclass for, it reads by itself
-            read(family.part("settings").Table, table, Place((name,), settings.sources))
+            read(family.part("settings").TABLE_CLASS, table, Place((name,), settings.sources))
         except SettingsError as error:
             raise PreflightError(neutralise(str(error), 600)) from None
 

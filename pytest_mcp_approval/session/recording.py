@@ -21,7 +21,7 @@ from ..report.comparison import ComparisonError, Earlier, read_earlier
 from ..report.conversation import conversation_text
 from ..report.files import append_step_summary, write_reports
 from ..report.model import Report, RunFacts, make_report
-from ..report.replay import Finding, compare_finding, file_name, leaves_file, write_findings
+from ..report.replay import RecordedFinding, compare_finding, file_name, leaves_file, write_findings
 from ..report.results import ScenarioResult
 from ..report.terminal import comparison_lines
 from ..support import recording
@@ -127,7 +127,7 @@ class RunRecord:
             # A finding or an earlier report may be somebody else's.
             self.lines.append((neutralise(line, _LONGEST_LINE), wrong))
 
-    def _say_replayed(self, session: pytest.Session, finding: Finding) -> None:
+    def _say_replayed(self, session: pytest.Session, finding: RecordedFinding) -> None:
         result = next((one for one in self.state.results if one.scenario == finding.scenario), None)
         word, line = compare_finding(finding, result)
         self._say(f"replay    {line}", wrong=word != "fixed")

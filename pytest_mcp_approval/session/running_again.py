@@ -17,7 +17,7 @@ from ..config.files import file_options, settings_folder
 from ..config.options import OF_WHOLE_RUNS, OPTIONS, PREFIX, START, SettingsError
 from ..config.replay import options_of_finding, said_again
 from ..config.report_files import existing
-from ..report.replay import Finding, ReplayError, read_finding
+from ..report.replay import RecordedFinding, ReplayError, read_finding
 from ..support.secrets import Secrets
 from .secrets_of_run import secrets_of_options
 from .start import given_options
@@ -94,7 +94,7 @@ def recall_replay(config: pytest.Config) -> tuple[dict[str, Any], str]:
     return given | {k: v for k, v in brought.items() if not given[k]}, finding.scenario
 
 
-def finding_to_replay(state: RunState) -> Finding | None:
+def finding_to_replay(state: RunState) -> RecordedFinding | None:
     """Read again, for what it says; a replay without the token that the run had would find
     something else."""
     settings = state.settings

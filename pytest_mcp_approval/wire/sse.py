@@ -12,7 +12,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class StreamEvent:
     kind: str
     """"message" unless the stream says otherwise."""
     data: bytes
@@ -30,7 +30,7 @@ class EventReader:
         self._kind = b""
         self._data: list[bytes] = []
 
-    def feed(self, data: bytes) -> list[Event]:
+    def feed(self, data: bytes) -> list[StreamEvent]:
         self._buffer += data
         if self._at_start:
             if len(self._buffer) < 3 and _BYTE_ORDER_MARK.startswith(self._buffer):
@@ -38,7 +38,7 @@ class EventReader:
             if self._buffer.startswith(_BYTE_ORDER_MARK):
                 del self._buffer[:3]
             self._at_start = False
-        events: list[Event] = []
+        events: list[StreamEvent] = []
         begin = 0
         while True:
             # A line is complete at its CR; whether LF follows may only be known with the next
@@ -60,13 +60,13 @@ class EventReader:
         self._searched = len(self._buffer)
         return events
 
-    def _take_line(self, line: bytes) -> Event | None:
+    def _take_line(self, line: bytes) -> StreamEvent | None:
         if not line:
             kind, data = self._kind, self._data
             self._kind, self._data = b"", []
             if not data:
                 return None
-            return Event(kind.decode("utf-8", "replace") or "message", b"\n".join(data))
+            return StreamEvent(kind.decode("utf-8", "replace") or "message", b"\n".join(data))
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":

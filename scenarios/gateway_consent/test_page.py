@@ -4,7 +4,7 @@ import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.gateway_consent.outcome import shown
-from pytest_mcp_approval.families.gateway_consent.people import BrowserPerson
+from pytest_mcp_approval.families.gateway_consent.people import BrowserConsentPerson
 from pytest_mcp_approval.families.gateway_consent.rendered_page import FLAG, MARK
 from pytest_mcp_approval.families.gateway_consent.settings import SafeTool
 from pytest_mcp_approval.families.gateway_consent.vocabulary import (
@@ -128,7 +128,7 @@ def test_what_is_pressed_there_counts(consents, rendered_page, choice):
     tool, client = consents.tool, consents.client()
     asked = consents.asked(client, tool)
     rendered_page.open(asked.consent_url)
-    BrowserPerson(rendered_page.page, consents.target, consents.driver.table.page).press(
+    BrowserConsentPerson(rendered_page.page, consents.target, consents.driver.table.page).press(
         choice, remember=True
     )
     sent = f"{tool.name}, after {consents.driver.table.page.button(choice)!r} in a browser"
@@ -144,7 +144,7 @@ def test_what_is_not_ticked_is_not_kept(consents, rendered_page):
     tool, client = consents.tool, consents.client()
     asked = consents.asked(client, tool)
     rendered_page.open(asked.consent_url)
-    BrowserPerson(rendered_page.page, consents.target, consents.driver.table.page).press(
+    BrowserConsentPerson(rendered_page.page, consents.target, consents.driver.table.page).press(
         Choice.TOOL, remember=False
     )
     sent = f"{tool.name}, pressed without a tick in a browser"
@@ -315,7 +315,7 @@ def test_long_texts_leave_everything_in_reach(consents, rendered_page, what):
         _expect_shown(other, rendered_page, f"the end of {field}", f"{field} ends", sent)
     if rendered_page.too_wide():
         other.warn(f"{sent}: the page is {rendered_page.too_wide()} pixels wider than the window")
-    BrowserPerson(rendered_page.page, other.target, other.driver.table.page).press(
+    BrowserConsentPerson(rendered_page.page, other.target, other.driver.table.page).press(
         Choice.DENY, remember=True
     )
     answer = other.named(f"caller {consents.mark} {long_name} ends").call(tool)

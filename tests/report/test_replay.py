@@ -10,7 +10,7 @@ import pytest
 from pytest_mcp_approval.catalogue import Verdict
 from pytest_mcp_approval.report.normalising import gist
 from pytest_mcp_approval.report.replay import (
-    Finding,
+    RecordedFinding,
     compare_finding,
     file_name,
     write_findings,
@@ -22,8 +22,8 @@ BROKEN = "python:tests.mutants.sep2672.consumption:NeverUpdatesTheCounter"
 SCENARIO = "mcp-approval/sep2672/test_4_8_signature.py::test_a_copied_key_is_noticed"
 
 
-def stored(found) -> Finding:
-    return Finding(
+def stored(found) -> RecordedFinding:
+    return RecordedFinding(
         "x", found.scenario, found.rules, found.verdict, found.why, found.evidence, {}, {}
     )
 

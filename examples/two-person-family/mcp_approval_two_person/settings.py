@@ -1,6 +1,6 @@
 """What a user tells the suite of their server: the table [two_person]. Knows no server.
 
-The suite reads `Table` before anything is sent, and says in one line what is wrong with it.
+The suite reads the table before anything is sent, and says in one line what is wrong with it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .vocabulary import FAMILY
 
 
 @dataclass(frozen=True)
-class Table:
+class TwoPersonTable:
     """The whole table. A key is a field's name with hyphens: `approver-pin`."""
 
     requester_pin: str = setting("", secret=True)
@@ -30,6 +30,9 @@ class Table:
     """Whether the suite may send wrong PINs until the server has enough of them."""
 
 
-def table_for(target: Target) -> Table:
+TABLE_CLASS = TwoPersonTable
+
+
+def table_for(target: Target) -> TwoPersonTable:
     given = target.settings.family_settings.get(FAMILY, {})
-    return read(Table, given, Place((FAMILY,), target.settings.sources))
+    return read(TwoPersonTable, given, Place((FAMILY,), target.settings.sources))

@@ -27,14 +27,14 @@ from ..base.driver import DriverError, table_of
 from ..base.paths import put_at, value_at
 from . import vocabulary as words
 from .outcome import ConfirmationAnswer, Instant, read_answer, read_instant
-from .settings import FAMILY, VARIANTS, Table, read_table
+from .settings import FAMILY, VARIANTS, ConfirmationTokensTable, read_table
 from .vocabulary import TokenType
 
 
 class ConfirmationBinding:
     """How one target is spoken to."""
 
-    def __init__(self, target: Target, table: Table) -> None:
+    def __init__(self, target: Target, table: ConfirmationTokensTable) -> None:
         self.target = target
         self.table = table
 

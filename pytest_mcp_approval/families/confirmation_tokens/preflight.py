@@ -8,7 +8,7 @@ from ...target import Target
 from ..base.driver import DriverError, table_of
 from ..base.preflight import NotOffered, Preflight, PreflightError, few, in_one_line, listed_shortly
 from .driver import ConfirmationTokens
-from .settings import FAMILY, Table
+from .settings import FAMILY, ConfirmationTokensTable
 
 
 def look(target: Target, found: Preflight) -> None:
@@ -55,7 +55,7 @@ def _find_tool(driver: ConfirmationTokens, tool: str) -> None:
         )
 
 
-def _say_rest(table: Table, found: Preflight) -> None:
+def _say_rest(table: ConfirmationTokensTable, found: Preflight) -> None:
     tolerance = "not declared" if table.tolerance is None else f"{table.tolerance:g} s declared"
     found.say("skew", f"tolerance {tolerance}")
     renamed = [

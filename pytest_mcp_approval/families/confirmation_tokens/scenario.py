@@ -28,7 +28,7 @@ from ..base.scenario import ScenarioView, Warn, finding_of
 from . import vocabulary as words
 from .driver import ConfirmationTokens, IssuedToken
 from .outcome import ConfirmationOutcome
-from .settings import FAMILY, NamedOperation, Table
+from .settings import FAMILY, ConfirmationTokensTable, NamedOperation
 from .vocabulary import Danger, TokenCode
 
 _SLOW_CLOCK = datetime.timedelta(seconds=2)
@@ -62,7 +62,7 @@ class Confirmations(ScenarioView):
         """The declared one, in seconds; None if it is not."""
 
     @property
-    def table(self) -> Table:
+    def table(self) -> ConfirmationTokensTable:
         return self.driver.binding.table
 
     # ---- operations

@@ -15,7 +15,14 @@ from . import vocabulary as words
 from .outcome import SHAPES, TIMES
 from .vocabulary import Danger, TokenCode
 
-__all__ = ["FAMILY", "NamedOperation", "SettingsError", "Table", "Trigger", "read_table"]
+__all__ = [
+    "FAMILY",
+    "ConfirmationTokensTable",
+    "NamedOperation",
+    "SettingsError",
+    "Trigger",
+    "read_table",
+]
 
 FAMILY = "confirmation_tokens"
 
@@ -122,7 +129,7 @@ class Trigger:
 
 
 @dataclass(frozen=True)
-class Table:
+class ConfirmationTokensTable:
     """The settings, checked."""
 
     tool: str = "mcp_aql"
@@ -185,6 +192,9 @@ class Table:
         return told
 
 
-def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> Table:
+TABLE_CLASS = ConfirmationTokensTable
+
+
+def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> ConfirmationTokensTable:
     """The table; `SettingsError` is one line that says what is wrong with it."""
-    return read(Table, given, Place((FAMILY,), sources or Sources()))
+    return read(ConfirmationTokensTable, given, Place((FAMILY,), sources or Sources()))

@@ -20,7 +20,7 @@ from typing import Any
 from ...target import TargetError
 from ...target.verifiers import CallableTarget
 from .outcome import ExecutionOutcome
-from .settings import Table
+from .settings import ExecutionTokensTable
 from .verifier_access import ExecutionRequest, Verifier, VerifierError
 
 
@@ -30,7 +30,7 @@ class CallableVerifier(Verifier):
     def __init__(
         self,
         target: CallableTarget,
-        table: Table,
+        table: ExecutionTokensTable,
         *,
         secret: str | None = None,
         nonce_log: Path | None = None,

@@ -26,7 +26,7 @@ from ...support.secrets import beginning
 from ...target.verifiers import CommandTarget
 from ..base.paths import value_at
 from .outcome import ExecutionOutcome
-from .settings import Table
+from .settings import ExecutionTokensTable
 from .verifier_access import ExecutionRequest, Verifier, VerifierError
 
 STANDARD = (
@@ -47,7 +47,7 @@ class CommandVerifier(Verifier):
     def __init__(
         self,
         target: CommandTarget,
-        table: Table,
+        table: ExecutionTokensTable,
         *,
         nonce_log: Path | None = None,
         secret: str | None = None,

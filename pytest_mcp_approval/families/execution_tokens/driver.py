@@ -21,7 +21,7 @@ from .callable_verifier import CallableVerifier
 from .command_verifier import CommandVerifier
 from .mcp_verifier import McpVerifier
 from .outcome import ExecutionOutcome
-from .settings import Table, read_table
+from .settings import ExecutionTokensTable, read_table
 from .token_making import ENDLESS, Signing, canonical, make_token, signed
 from .verifier_access import ExecutionRequest, Verifier
 from .vocabulary import FAMILY
@@ -32,7 +32,7 @@ class ExecutionTokens:
 
     def __init__(self, target: Target, verifier: Verifier | None = None) -> None:
         self.target = target
-        self.table: Table = read_table(
+        self.table: ExecutionTokensTable = read_table(
             table_of(target, FAMILY), target.settings.sources, is_server=target.speaks_mcp
         )
         self.verifier: Verifier = verifier or self._open()

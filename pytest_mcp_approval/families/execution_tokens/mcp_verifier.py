@@ -13,7 +13,7 @@ from ..base.driver import Driver
 from ..base.outcome import is_result, object_in
 from ..base.paths import value_at
 from .outcome import ExecutionOutcome
-from .settings import Table
+from .settings import ExecutionTokensTable
 from .verifier_access import ExecutionRequest, Verifier, VerifierError
 from .vocabulary import FAMILY
 
@@ -23,7 +23,9 @@ class McpVerifier(Verifier):
 
     binary = False
 
-    def __init__(self, target: Target, table: Table, session: Session | None = None) -> None:
+    def __init__(
+        self, target: Target, table: ExecutionTokensTable, session: Session | None = None
+    ) -> None:
         self.target = target
         self.table = table
         self._session = session

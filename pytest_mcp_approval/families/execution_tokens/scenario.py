@@ -13,7 +13,7 @@ from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
 from .command_verifier import CommandVerifier
 from .driver import ExecutionTokens
 from .outcome import ExecutionOutcome
-from .settings import Table
+from .settings import ExecutionTokensTable
 from .verifier_access import Verifier
 from .vocabulary import FAMILY
 
@@ -29,7 +29,7 @@ class Executions(ScenarioView):
         self.driver = driver
 
     @property
-    def table(self) -> Table:
+    def table(self) -> ExecutionTokensTable:
         return self.driver.table
 
     @property

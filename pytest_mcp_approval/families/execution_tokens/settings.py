@@ -47,7 +47,7 @@ def _exit_codes(value: Any) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class Table:
+class ExecutionTokensTable:
     """The settings of one target."""
 
     secret: str | None = setting(None, secret=True)
@@ -75,9 +75,14 @@ class Table:
         return Names(self.members)
 
 
+TABLE_CLASS = ExecutionTokensTable
+
+
 def read_table(
     given: Mapping[str, Any], sources: Sources | None = None, *, is_server: bool = True
-) -> Table:
+) -> ExecutionTokensTable:
     """`SettingsError` says what is wrong with it, in one line."""
     usual = {} if is_server else {"contents": CONTENTS}
-    return read(Table, {**usual, **given}, Place((words.FAMILY,), sources or Sources()))
+    return read(
+        ExecutionTokensTable, {**usual, **given}, Place((words.FAMILY,), sources or Sources())
+    )

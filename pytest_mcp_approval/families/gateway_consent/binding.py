@@ -20,7 +20,7 @@ from ...config.user_code import hook_class
 from ...wire import Reply
 from ..base.paths import value_at
 from .outcome import GatewayOutcome, structured
-from .settings import SafeTool, Table
+from .settings import GatewayConsentTable, SafeTool
 from .vocabulary import FAMILY
 
 Calls = Callable[[dict[str, Any]], Reply]
@@ -30,7 +30,7 @@ Calls = Callable[[dict[str, Any]], Reply]
 class GatewayBinding:
     """How one gateway is spoken to."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: GatewayConsentTable) -> None:
         self.table = table
 
     def call_params(self, tool: SafeTool, arguments: Any) -> dict[str, Any]:
@@ -73,6 +73,6 @@ class GatewayBinding:
         return description, parameters
 
 
-def binding_of(table: Table, directory: Path) -> GatewayBinding:
+def binding_of(table: GatewayConsentTable, directory: Path) -> GatewayBinding:
     """`SettingsError` is one line that says what is wrong with the hook."""
     return hook_class(f"[{FAMILY}] hook", table.hook, directory, GatewayBinding)(table)

@@ -47,7 +47,7 @@ class OddSession(Session):
         return {**params, "_meta": meta}
 
 
-class Connection(Driver):
+class ClientConnection(Driver):
     """One client's conversation, opened when it is first used and again after a restart."""
 
     def __init__(
@@ -108,7 +108,7 @@ def connect(
     close_later: Callable[[Target], None],
     *,
     shared_state: bool = False,
-) -> Connection:
+) -> ClientConnection:
     """A conversation under that name; or with just this `client_info`, `LEFT_OUT` for none."""
     target = watch.target
     if one_client_only(target):
@@ -119,8 +119,8 @@ def connect(
                 "second process over the same state ({state} in the command, or shared-state)"
             )
         close_later(other)
-        return Connection(other, name, client_info, target.session(), None)
-    return Connection(target, name, client_info, target.session(), watch)
+        return ClientConnection(other, name, client_info, target.session(), None)
+    return ClientConnection(target, name, client_info, target.session(), watch)
 
 
 def one_client_only(target: Target) -> bool:

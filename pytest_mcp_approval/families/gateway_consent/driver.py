@@ -25,18 +25,26 @@ from ..base.form_client import FormClientError
 from ..base.people import form_client_for
 from ..base.probes import read_probe
 from .binding import binding_of
-from .callers import AS_NAMED, Connection, connect
+from .callers import AS_NAMED, ClientConnection, connect
 from .outcome import GatewayOutcome
 from .people import (
     LEAVE,
-    BrowserPerson,
+    BrowserConsentPerson,
     ConsentPerson,
     PagePerson,
     ToldPerson,
     person_for,
     told_person_for,
 )
-from .settings import BROWSER, IN_A_DIALOG, SafeTool, Table, filled, read_table, safe_tools
+from .settings import (
+    BROWSER,
+    IN_A_DIALOG,
+    GatewayConsentTable,
+    SafeTool,
+    filled,
+    read_table,
+    safe_tools,
+)
 from .vocabulary import CHOICE_NAMES, FAMILY, Choice, split_tool_name
 
 _TOOL = "tool:"
@@ -45,7 +53,7 @@ _TOOL = "tool:"
 class Client:
     """One MCP client of the gateway."""
 
-    def __init__(self, gateway: GatewayConsent, connection: Connection) -> None:
+    def __init__(self, gateway: GatewayConsent, connection: ClientConnection) -> None:
         self.gateway = gateway
         self.connection = connection
 
@@ -133,7 +141,7 @@ class GatewayConsent(Driver):
     def __init__(self, target: Target) -> None:
         super().__init__(target)
         self._given = table_of(target, FAMILY)
-        self.table: Table = read_table(self._given, target.settings.sources)
+        self.table: GatewayConsentTable = read_table(self._given, target.settings.sources)
         self.binding = binding_of(self.table, target.settings.directory)
         self._planned: dict[tuple[str, str, str], Planned] = {}
         self._clients: dict[str, Client] = {}
@@ -172,7 +180,7 @@ class GatewayConsent(Driver):
         found = self.target.remembered[key]
         return found if isinstance(found, dict) else {}
 
-    def facts(self) -> Table:
+    def facts(self) -> GatewayConsentTable:
         """The table with its placeholders filled, for the gateway as it runs now."""
         return read_table(filled(self._given, self.status()), self.target.settings.sources)
 
@@ -244,7 +252,7 @@ class GatewayConsent(Driver):
 
     def decide_at(self, page: Any) -> None:
         """From now on in a real browser; `page` is Playwright's."""
-        self.stand_in = BrowserPerson(page, self.target, self.table.page)
+        self.stand_in = BrowserConsentPerson(page, self.target, self.table.page)
 
     @property
     def person_at_pages(self) -> PagePerson:

@@ -9,7 +9,7 @@ from ...catalogue import Requirement
 from ...target import Target
 from ..base.needs import Check
 from .driver import GatewayConsent
-from .settings import TABLE, Table
+from .settings import TABLE, GatewayConsentTable
 from .vocabulary import AuthType
 
 _WAYS: dict[str, tuple[AuthType, ...]] = {
@@ -27,7 +27,7 @@ _WAYS: dict[str, tuple[AuthType, ...]] = {
 """Rules about a way to authorise, which a gateway need not have."""
 
 
-def not_concerned(rules: Iterable[Requirement], table: Table) -> str:
+def not_concerned(rules: Iterable[Requirement], table: GatewayConsentTable) -> str:
     """Why none of the rules concerns this gateway; "" if one does."""
     ways = [_WAYS.get(rule.name) for rule in rules]
     if not ways or any(way is None or table.has(*way) for way in ways):

@@ -19,7 +19,7 @@ from ..base.driver import DriverError
 from ..base.form_client import FetchedPage, Form, FormClientError, check_address
 from ..base.people import Told, form_client_for, hosts_of, in_words, told_function, told_hook
 from .outcome import GatewayOutcome
-from .settings import HOOK, PYTHON, Table, Words
+from .settings import HOOK, PYTHON, GatewayConsentTable, Words
 from .vocabulary import APP_ID, FAMILY, TOOL, Choice
 
 _MOST_STEPS = 5
@@ -155,7 +155,7 @@ class ToldPerson:
         )
 
 
-class BrowserPerson:
+class BrowserConsentPerson:
     """The same at the page in a real browser; `page` is Playwright's."""
 
     def __init__(self, page: Any, target: Target, words: Words) -> None:
@@ -208,13 +208,13 @@ class BrowserPerson:
             raise FormClientError(f"nothing was sent from the page within {deadline.in_words}")
 
 
-def person_for(target: Target, table: Table) -> ConsentPerson:
+def person_for(target: Target, table: GatewayConsentTable) -> ConsentPerson:
     if table.person_is_told:
         return told_person_for(target, table)
     return PagePerson(target, table.page)
 
 
-def told_person_for(target: Target, table: Table) -> ToldPerson:
+def told_person_for(target: Target, table: GatewayConsentTable) -> ToldPerson:
     settings = target.settings
     if not table.person.startswith(PYTHON):
         hook = table.person[len(HOOK) :]

@@ -92,7 +92,7 @@ def _person(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class GatewayConsentTable:
     """The whole table."""
 
     tools: Mapping[str, NamedTool] = setting({})
@@ -154,13 +154,16 @@ class Table:
         return self.auth is None or any(kind in self.auth for kind in kinds)
 
 
-def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> Table:
+TABLE_CLASS = GatewayConsentTable
+
+
+def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> GatewayConsentTable:
     """The table; `SettingsError` is one line that says what is wrong with it."""
-    return read(Table, given, Place((FAMILY,), sources or Sources()))
+    return read(GatewayConsentTable, given, Place((FAMILY,), sources or Sources()))
 
 
 def safe_tools(
-    table: Table, listed: Sequence[str], safe_arguments: Mapping[str, Any]
+    table: GatewayConsentTable, listed: Sequence[str], safe_arguments: Mapping[str, Any]
 ) -> list[SafeTool]:
     """Those that may be run and are there; `safe_arguments` come from --mcp-approval-tool."""
     found = []
@@ -195,7 +198,7 @@ def safe_tools(
     return sorted(found, key=lambda one: one.own_authorisation)
 
 
-def missing_tools(table: Table, listed: Sequence[str]) -> list[str]:
+def missing_tools(table: GatewayConsentTable, listed: Sequence[str]) -> list[str]:
     """Tools that the table names and the gateway does not list; or the one behind which it has
     them."""
     if not table.call.names_each_tool:

@@ -17,7 +17,7 @@ from ...target import Target
 from ...wire import Reply, Session
 from ..base.driver import Driver, DriverError, table_of
 from .outcome import Preview, TwoStepAnswer, TwoStepOutcome
-from .settings import Pair, Table, ToolCall, find_pairs, read_table
+from .settings import Pair, PrepareConfirmTable, ToolCall, find_pairs, read_table
 from .vocabulary import FAMILY
 
 Given = TypeVar("Given")
@@ -33,7 +33,9 @@ class PrepareConfirm(Driver):
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
-        self.table: Table = read_table(table_of(target, FAMILY), target.settings.sources)
+        self.table: PrepareConfirmTable = read_table(
+            table_of(target, FAMILY), target.settings.sources
+        )
 
     # ---- what there is
 

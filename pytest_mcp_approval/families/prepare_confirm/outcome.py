@@ -17,7 +17,7 @@ from ...support.text import neutralise
 from ...wire import Reply
 from ..base.outcome import ObservedOutcome, errs, objects_in, texts_in
 from ..base.paths import value_at
-from .settings import Pair, Table
+from .settings import Pair, PrepareConfirmTable
 from .vocabulary import TwoStepReason, meanings_of
 
 _ID_MEMBERS = ("project_id", "username", "id", "user_id", "uuid", "key", "name")
@@ -87,7 +87,7 @@ class Preview:
     pair: Pair
     arguments: Mapping[str, Any]
     answer: TwoStepAnswer
-    table: Table = field(repr=False)
+    table: PrepareConfirmTable = field(repr=False)
 
     @property
     def token(self) -> str:
@@ -137,7 +137,7 @@ class TwoStepOutcome(ObservedOutcome):
 
     pair: Pair
     answer: TwoStepAnswer
-    table: Table = field(repr=False)
+    table: PrepareConfirmTable = field(repr=False)
     entries: tuple[Any, ...] | None = None
     """What the probe shows as new, where it shows a list."""
 

@@ -18,7 +18,7 @@ from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
 from .comparing import what_differs
 from .driver import NOT_GIVEN, PrepareConfirm
 from .outcome import Preview, TwoStepOutcome
-from .settings import Pair, Table, ToolCall
+from .settings import Pair, PrepareConfirmTable, ToolCall
 from .vocabulary import FAMILY, TwoStepReason
 
 _SET = f"in [{FAMILY}]"
@@ -34,7 +34,7 @@ class TwoStep(ScenarioView):
         """Pairs whose things are in place."""
 
     @property
-    def table(self) -> Table:
+    def table(self) -> PrepareConfirmTable:
         return self.driver.table
 
     @property

@@ -83,7 +83,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Table:
+class PrepareConfirmTable:
     """The whole table."""
 
     pairs: Mapping[str, Pair] = setting({})
@@ -135,13 +135,16 @@ class Table:
         }
 
 
-def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> Table:
+TABLE_CLASS = PrepareConfirmTable
+
+
+def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> PrepareConfirmTable:
     """The table; `SettingsError` is one line that says what is wrong with it."""
-    return read(Table, given, Place((words.FAMILY,), sources or Sources()))
+    return read(PrepareConfirmTable, given, Place((words.FAMILY,), sources or Sources()))
 
 
 def find_pairs(
-    table: Table, listed: Sequence[str], safe_arguments: Mapping[str, Any]
+    table: PrepareConfirmTable, listed: Sequence[str], safe_arguments: Mapping[str, Any]
 ) -> list[Pair]:
     """The pairs that the table names, and those that the tools' names show.
 
@@ -163,7 +166,7 @@ def find_pairs(
     return sorted(pairs, key=lambda pair: (pair.arguments is None, pair.reversible is not True))
 
 
-def missing_tools(table: Table, listed: Sequence[str]) -> list[str]:
+def missing_tools(table: PrepareConfirmTable, listed: Sequence[str]) -> list[str]:
     """Tools that the table names and the server does not list."""
     wanted = [
         tool for pair in table.named_pairs().values() for tool in (pair.prepare, pair.confirm)

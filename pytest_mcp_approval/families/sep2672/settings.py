@@ -21,7 +21,7 @@ def _origin(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class Sep2672Table:
     """The settings, checked."""
 
     origin: str | None = setting(None, parse=_origin)
@@ -31,16 +31,19 @@ class Table:
     page: PageDescription = setting(PageDescription)
 
 
-def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> Table:
+TABLE_CLASS = Sep2672Table
+
+
+def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> Sep2672Table:
     """The table; `SettingsError` is one line that says what is wrong with it."""
-    return read(Table, given, Place((FAMILY,), sources or Sources()))
+    return read(Sep2672Table, given, Place((FAMILY,), sources or Sources()))
 
 
-def settings_of(target: Target) -> Table:
+def settings_of(target: Target) -> Sep2672Table:
     """As they are for this target now: an embedded server's id is known once it runs."""
     return read_table(table_of(target, FAMILY), target.settings.sources)
 
 
-def own_settings(target: Target) -> Table:
+def own_settings(target: Target) -> Sep2672Table:
     """What the user says, without what the suite knows."""
     return read_table(target.settings.family_settings.get(FAMILY, {}), target.settings.sources)

@@ -16,7 +16,7 @@ from ...support.json_reading import JsonError
 from ..server.answers import InvalidParamsError, object_arguments, tool_result
 from ..server.extension import Caller, Extension, ExtensionParts
 from .demonstration import LISTINGS, demonstrated
-from .gate import Verifier
+from .gate import TokenVerifier
 from .operator import Arbiter, Operator
 from .refusals import ExecutionRefusal
 from .settings import DEFAULT_TTL, LONGEST_TTL, read_secret
@@ -33,7 +33,7 @@ class ExecutionExtension(Extension):
     suite_settings: ClassVar[Mapping[str, Any]] = SUITE_SETTINGS
     store: NonceStore
     store_class: ClassVar[type[NonceStore]] = NonceStore
-    verifier_class: ClassVar[type[Verifier]] = Verifier
+    verifier_class: ClassVar[type[TokenVerifier]] = TokenVerifier
     arbiter_class: ClassVar[type[Arbiter]] = Arbiter
     operator_class: ClassVar[type[Operator]] = Operator
 

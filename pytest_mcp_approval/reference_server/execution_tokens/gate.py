@@ -1,6 +1,7 @@
 """The verifier: every check that a token must pass before its content may run, in one order.
 
-    Verifier(secret, nonces, now).verify(token, content, action_type="exec", host="api.example.org")
+    verifier = TokenVerifier(secret, nonces, now)
+    verifier.verify(token, content, action_type="exec", host="api.example.org")
 
 A check is a method, so that each can be looked at, and broken, alone. The nonce is spent last, when
 nothing else can refuse, and before anything runs. Standard library only.
@@ -32,7 +33,7 @@ class Request:
     """A URL or a host; None for an action that reaches none."""
 
 
-class Verifier:
+class TokenVerifier:
     """Says yes by returning the token; everything else is a `ExecutionRefusal`."""
 
     checks: ClassVar[tuple[str, ...]] = (

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from ...families.execution_tokens import vocabulary as words
-from .gate import Request, Verifier
+from .gate import Request, TokenVerifier
 from .settings import DEFAULT_TTL, LONGEST_TTL
 from .tokens import Token, canonical_string, sign
 
@@ -64,7 +64,7 @@ class Arbiter:
 class Operator:
     """Executes what a token allows, once."""
 
-    def __init__(self, verifier: Verifier) -> None:
+    def __init__(self, verifier: TokenVerifier) -> None:
         self.verifier = verifier
 
     def execute(

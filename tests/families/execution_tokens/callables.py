@@ -6,7 +6,7 @@ import datetime
 import os
 from pathlib import Path
 
-from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, Verifier
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
 from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
 from pytest_mcp_approval.reference_server.execution_tokens.settings import read_secret
 from pytest_mcp_approval.reference_server.execution_tokens.store import FolderNonceLog
@@ -18,7 +18,7 @@ seen: set[str] = set()
 
 def verify(token: bytes, content: bytes, action: str, host: str | None, *, nonce_log: Path) -> bool:
     """A good one: its secret is in the environment, its log in a folder."""
-    verifier = Verifier(
+    verifier = TokenVerifier(
         read_secret(os.environ),
         FolderNonceLog(nonce_log),
         lambda: datetime.datetime.now(datetime.UTC),
@@ -46,7 +46,7 @@ def forgetful(token: bytes, content: bytes, action: str, host: str | None) -> bo
 
     clock = lambda: datetime.datetime.now(datetime.UTC)  # noqa: E731
     try:
-        Verifier(read_secret(os.environ), Log(), clock).verify(
+        TokenVerifier(read_secret(os.environ), Log(), clock).verify(
             read_json(token), Request(content, action, host)
         )
     except (ExecutionRefusal, JsonError):

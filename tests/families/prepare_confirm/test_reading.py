@@ -16,7 +16,7 @@ from pytest_mcp_approval.families.prepare_confirm.outcome import (
 )
 from pytest_mcp_approval.families.prepare_confirm.settings import (
     Pair,
-    Table,
+    PrepareConfirmTable,
     find_pairs,
     missing_tools,
     read_table,
@@ -94,13 +94,13 @@ def test_errors_of_both_kinds_are_errors():
 def test_an_end_without_a_zone_is_none(value, problem):
     answer = TwoStepAnswer.of(reply({"structuredContent": {"token_expires_at": value}}))
     with pytest.raises(ValueError, match=problem):
-        _ = Preview(PAIR, {}, answer, Table()).expires_at
+        _ = Preview(PAIR, {}, answer, PrepareConfirmTable()).expires_at
 
 
 def test_ends_as_text_and_as_number_are_the_same():
     def end(value):
         answer = TwoStepAnswer.of(reply({"structuredContent": {"token_expires_at": value}}))
-        return Preview(PAIR, {}, answer, Table()).expires_at
+        return Preview(PAIR, {}, answer, PrepareConfirmTable()).expires_at
 
     assert end("2030-01-01T00:00:00Z") == end("2030-01-01T05:30:00+05:30") == end(1893456000)
 
@@ -242,13 +242,15 @@ def test_calls_that_cannot_be_meant_are_one_line(calls, words):
 def preview(ids=("a", "b")):
     items = [{"id": one} for one in ids]
     answer = TwoStepAnswer.of(reply({"structuredContent": {"items": items}}))
-    return Preview(PAIR, PAIR.arguments or {}, answer, Table())
+    return Preview(PAIR, PAIR.arguments or {}, answer, PrepareConfirmTable())
 
 
 def outcome(answer=None, runs=2, entries=None, **members):
     told = {"success": True, **members} if answer is None else answer
     seen = TwoStepAnswer.of(reply({"structuredContent": told}))
-    return TwoStepOutcome(PAIR, seen, Table(), entries, runs=runs, probed=runs is not None)
+    return TwoStepOutcome(
+        PAIR, seen, PrepareConfirmTable(), entries, runs=runs, probed=runs is not None
+    )
 
 
 def entry(name, **members):

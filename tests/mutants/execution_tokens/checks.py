@@ -16,7 +16,7 @@ from pytest_mcp_approval.families.execution_tokens.vocabulary import (
 from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
 from pytest_mcp_approval.reference_server.execution_tokens.gate import (
     Request,
-    Verifier,
+    TokenVerifier,
 )
 from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter
 from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
@@ -40,7 +40,7 @@ TAKEN = "[^§]*refused, content not run[^§]*accepted"
 
 @mutant(kills=EXPIRY, because=f"1 s after it expired{TAKEN}")
 @in_extension
-class NeverLooksAtTheClock(Verifier):
+class NeverLooksAtTheClock(TokenVerifier):
     """Shows an end and does not look at it."""
 
     def check_expiry(self, token: Token, _: Request) -> None:
@@ -49,7 +49,7 @@ class NeverLooksAtTheClock(Verifier):
 
 @mutant(kills=EXPIRY, because="1 s before it expires[^§]*expired")
 @in_extension
-class ComparesLocalTime(Verifier):
+class ComparesLocalTime(TokenVerifier):
     """Compares the time on the wall with the time on the token's face."""
 
     def check_expiry(self, token: Token, _: Request) -> None:
@@ -61,7 +61,7 @@ class ComparesLocalTime(Verifier):
 
 @mutant(kills=EXPIRY, because=f"43200 s after it expired{TAKEN}|86[0-9]* s after it expired{TAKEN}")
 @in_extension
-class ComparesTheTimeOfTheDay(Verifier):
+class ComparesTheTimeOfTheDay(TokenVerifier):
     """Compares hours and minutes, and forgets the day."""
 
     def check_expiry(self, token: Token, _: Request) -> None:
@@ -100,7 +100,7 @@ class ReadsNaiveTimes(_LooseExpiry):
     def read(self, data: Any) -> Token:
         given = data.get("expires_at") if isinstance(data, dict) else None
         naive = isinstance(given, str) and len(given) == 19 and given[10] == "T"
-        return super().read(data) if naive else Verifier.read(self, data)
+        return super().read(data) if naive else TokenVerifier.read(self, data)
 
     def check_expiry(self, token: Token, _: Request) -> None:
         end = datetime.datetime.fromisoformat(token.expires_at)
@@ -117,7 +117,7 @@ class ReadsNaiveTimes(_LooseExpiry):
 
 @mutant(kills=REPLAY, because=f"the same token, for time 2{TAKEN}")
 @in_extension
-class KeepsNoLog(Verifier):
+class KeepsNoLog(TokenVerifier):
     """Asks for a nonce, and forgets it."""
 
     def spend_nonce(self, token: Token, _: Request) -> None:
@@ -176,9 +176,9 @@ class _LooseNonce(Lenient):
 
     def read(self, data: Any) -> Token:
         if isinstance(data, dict) and data.get("nonce") in (None, ""):
-            token = Verifier.read(self, {**data, "nonce": self.stand_in})
+            token = TokenVerifier.read(self, {**data, "nonce": self.stand_in})
             return Token(token.token_id, "", token.expires_at, token.scope, token.signature)
-        return Verifier.read(self, data)
+        return TokenVerifier.read(self, data)
 
     def spend_nonce(self, token: Token, request: Request) -> None:
         if token.nonce:
@@ -215,7 +215,7 @@ class ApprovesWithOneNonce(Arbiter):
 
 @mutant(kills=CONTENT, because=f"with another content{TAKEN}")
 @in_extension
-class LeavesTheContentToTheArbiter(Verifier):
+class LeavesTheContentToTheArbiter(TokenVerifier):
     """Does not hash the content: it was looked at when it was approved."""
 
     def check_content(self, token: Token, request: Request) -> None:
@@ -224,7 +224,7 @@ class LeavesTheContentToTheArbiter(Verifier):
 
 @mutant(kills=CONTENT, because=f"a line end more{TAKEN}")
 @in_extension
-class HashesWithoutTheEnds(Verifier):
+class HashesWithoutTheEnds(TokenVerifier):
     """Takes blanks and line ends at both ends off before it hashes."""
 
     def check_content(self, token: Token, request: Request) -> None:
@@ -239,7 +239,7 @@ class HashesWithoutTheEnds(Verifier):
 
 @mutant(kills=CONTENT, because=f"sha256: before its hash{TAKEN}")
 @in_extension
-class ReadsPlainHashesOnly(Verifier):
+class ReadsPlainHashesOnly(TokenVerifier):
     """Compares 64 digits, and leaves alone what is written in another way."""
 
     def check_content(self, token: Token, request: Request) -> None:
@@ -250,7 +250,7 @@ class ReadsPlainHashesOnly(Verifier):
 # ---- hosts
 
 
-class _Hosts(Verifier):
+class _Hosts(TokenVerifier):
     def check_host(self, token: Token, request: Request) -> None:
         if request.host is None:
             return
@@ -294,7 +294,7 @@ class SearchesTheUrl(_Hosts):
 
 @mutant(kills=HOST, because=f"no host in its scope{TAKEN}")
 @in_extension
-class TakesNoneForAny(Verifier):
+class TakesNoneForAny(TokenVerifier):
     """Takes an empty list of hosts for no restriction."""
 
     def check_host(self, token: Token, request: Request) -> None:
@@ -313,7 +313,7 @@ class LetsUrllibRead(_Hosts):
 
 @mutant(kills=HOST, because=f"with another host{TAKEN}")
 @in_extension
-class NeverLooksAtHosts(Verifier):
+class NeverLooksAtHosts(TokenVerifier):
     """Signs hosts, and reaches any."""
 
     def check_host(self, token: Token, request: Request) -> None:
@@ -325,7 +325,7 @@ class NeverLooksAtHosts(Verifier):
 
 @mutant(kills=ACTION, because=f"with another action type{TAKEN}")
 @in_extension
-class NeverLooksAtActions(Verifier):
+class NeverLooksAtActions(TokenVerifier):
     """Signs an action type, and does any."""
 
     def check_action(self, token: Token, request: Request) -> None:
@@ -334,7 +334,7 @@ class NeverLooksAtActions(Verifier):
 
 @mutant(kills=ACTION, because=f"in capitals{TAKEN}")
 @in_extension
-class FoldsTheCaseOfActions(Verifier):
+class FoldsTheCaseOfActions(TokenVerifier):
     """Compares action types in lower case."""
 
     def check_action(self, token: Token, request: Request) -> None:
@@ -344,7 +344,7 @@ class FoldsTheCaseOfActions(Verifier):
 
 @mutant(kills=ACTION, because=f"a star for its action type{TAKEN}")
 @in_extension
-class TakesAStarForAnyAction(Verifier):
+class TakesAStarForAnyAction(TokenVerifier):
     """Knows an action type that means all of them."""
 
     def check_action(self, token: Token, request: Request) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
-from pytest_mcp_approval.reference_server.execution_tokens.gate import Verifier
+from pytest_mcp_approval.reference_server.execution_tokens.gate import TokenVerifier
 from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter, Operator
 from pytest_mcp_approval.reference_server.execution_tokens.store import NonceStore
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
@@ -15,7 +15,7 @@ from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
 def in_extension(part: type) -> type[ExecutionExtension]:
     """The extension that has this verifier, arbiter, operator or log; under its name and words."""
     members: dict[str, Any] = {"__doc__": part.__doc__, "__module__": part.__module__}
-    if issubclass(part, Verifier):
+    if issubclass(part, TokenVerifier):
         members["verifier_class"] = part
     elif issubclass(part, Arbiter):
         members["arbiter_class"] = part
@@ -28,7 +28,7 @@ def in_extension(part: type) -> type[ExecutionExtension]:
     return type(part.__name__, (ExecutionExtension,), members)
 
 
-class Lenient(Verifier):
+class Lenient(TokenVerifier):
     """Reads tokens of which a member has another shape, so that a later check must find it."""
 
     member = "signature"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
-from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, Verifier
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
 from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token, sign
 from tests.mutants.execution_tokens.parts import Lenient, in_extension
@@ -33,7 +33,7 @@ def joined(token: Token, scope: str, expires_at: str = "") -> bytes:
 
 @mutant(kills=CANONICAL, because=f"a good token, its scope has{REFUSED}")
 @in_extension
-class WritesCompactJson(Verifier):
+class WritesCompactJson(TokenVerifier):
     """Takes "no extra whitespace" at its word."""
 
     def canonical(self, token: Token) -> bytes:
@@ -42,7 +42,7 @@ class WritesCompactJson(Verifier):
 
 @mutant(kills=CANONICAL, because=f"keys in another order{REFUSED}")
 @in_extension
-class SortsTheOuterKeys(Verifier):
+class SortsTheOuterKeys(TokenVerifier):
     """Sorts the members of the scope, and not those of its members."""
 
     def canonical(self, token: Token) -> bytes:
@@ -51,7 +51,7 @@ class SortsTheOuterKeys(Verifier):
 
 @mutant(kills=CANONICAL, because=f"letters beyond ASCII{REFUSED}")
 @in_extension
-class WritesLettersAsTheyAre(Verifier):
+class WritesLettersAsTheyAre(TokenVerifier):
     """Does not escape letters beyond ASCII."""
 
     def canonical(self, token: Token) -> bytes:
@@ -78,7 +78,7 @@ class ApprovesCompactJson(Arbiter):
 
 @mutant(kills=VECTOR, because=f"a line end after it signed{TAKEN}")
 @in_extension
-class SignsALineEnd(Verifier):
+class SignsALineEnd(TokenVerifier):
     """Ends the signed string with a line end, as echo does."""
 
     def canonical(self, token: Token) -> bytes:
@@ -87,7 +87,7 @@ class SignsALineEnd(Verifier):
 
 @mutant(kills=VECTOR, because=f"Z for \\+00:00 signed{TAKEN}")
 @in_extension
-class WritesTheExpiryAnew(Verifier):
+class WritesTheExpiryAnew(TokenVerifier):
     """Reads the expiry and writes it with Z before it is signed."""
 
     def canonical(self, token: Token) -> bytes:
@@ -97,7 +97,7 @@ class WritesTheExpiryAnew(Verifier):
 
 @mutant(kills=VECTOR, because="not for what a wrong signature[^§]*bad_signature")
 @in_extension
-class SignsAnotherVector(Verifier):
+class SignsAnotherVector(TokenVerifier):
     """Leaves plain hashes alone and prefixes others, so that only the vector itself differs."""
 
     def canonical(self, token: Token) -> bytes:
@@ -110,7 +110,7 @@ class SignsAnotherVector(Verifier):
 
 @mutant(kills=LANGUAGES, because=f"whole numbers beyond a double{REFUSED}")
 @in_extension
-class CountsInDoubles(Verifier):
+class CountsInDoubles(TokenVerifier):
     """Reads every number as JavaScript does."""
 
     def canonical(self, token: Token) -> bytes:
@@ -124,7 +124,7 @@ def _doubled(text: str) -> int:
 
 @mutant(kills=LANGUAGES, because=f"letters beyond the first plane{REFUSED}")
 @in_extension
-class SortsByCodeUnits(Verifier):
+class SortsByCodeUnits(TokenVerifier):
     """Sorts keys by their UTF-16, as RFC 8785 would."""
 
     def canonical(self, token: Token) -> bytes:
@@ -156,7 +156,7 @@ class ComparesAsMuchAsThereIs(Lenient):
 
 @mutant(kills=SIGNATURE, because=f"bit [0-6] of character 17 of signature changed{TAKEN}")
 @in_extension
-class ComparesEightBytes(Verifier):
+class ComparesEightBytes(TokenVerifier):
     """Compares the first sixteen digits."""
 
     def check_signature(self, token: Token, request: Request) -> None:
@@ -167,7 +167,7 @@ class ComparesEightBytes(Verifier):
 
 @mutant(kills=SIGNATURE, because=f"bit 5 of character [0-9]+ of token_id changed{TAKEN}")
 @in_extension
-class FoldsTheCaseOfIds(Verifier):
+class FoldsTheCaseOfIds(TokenVerifier):
     """Writes UUIDs in lower case before they are signed."""
 
     def canonical(self, token: Token) -> bytes:
@@ -177,7 +177,7 @@ class FoldsTheCaseOfIds(Verifier):
 
 @mutant(kills=SIGNATURE, because=f"a signature signed with no secret{TAKEN}")
 @in_extension
-class KnowsAnEmptySecret(Verifier):
+class KnowsAnEmptySecret(TokenVerifier):
     """Takes tokens that are signed with nothing, which helps in development."""
 
     def check_signature(self, token: Token, request: Request) -> None:
@@ -187,7 +187,7 @@ class KnowsAnEmptySecret(Verifier):
 
 @mutant(kills=SIGNATURE, because="a nonce has a colon|whose nonce has a colon[^§]*one run at most")
 @in_extension
-class JoinsWhateverComes(Verifier):
+class JoinsWhateverComes(TokenVerifier):
     """Looks at no field before it joins them."""
 
     def read(self, data: Any) -> Token:

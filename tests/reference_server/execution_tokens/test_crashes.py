@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_mcp_approval.reference_server.execution_tokens.gate import Verifier
+from pytest_mcp_approval.reference_server.execution_tokens.gate import TokenVerifier
 from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter, Operator
 from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
 from pytest_mcp_approval.reference_server.execution_tokens.store import (
@@ -68,7 +68,7 @@ def child(
     try:
         log = open_log(place)
         effects = os.open(place / "effects", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
-        operator = Operator(Verifier(SECRET, log, now))
+        operator = Operator(TokenVerifier(SECRET, log, now))
         os.write(writing, b"1")
 
         def run(content: bytes) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pytest_mcp_approval.families.execution_tokens.vocabulary import ExecutionReason
-from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, Verifier
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
 from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
 from pytest_mcp_approval.reference_server.execution_tokens.settings import SecretError, read_secret
 from pytest_mcp_approval.reference_server.execution_tokens.store import FolderNonceLog
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         nonces = FolderNonceLog(Path(options.nonce_log))
     except (VerifierUsageError, SecretError, OSError) as error:
         return _say(2, accepted=False, error=str(error))
-    verifier = Verifier(secret, nonces, lambda: datetime.datetime.now(datetime.UTC))
+    verifier = TokenVerifier(secret, nonces, lambda: datetime.datetime.now(datetime.UTC))
     try:
         found = verifier.verify(_json(token), Request(content, options.action, options.host))
     except ExecutionRefusal as refusal:
