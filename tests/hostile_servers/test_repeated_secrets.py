@@ -79,7 +79,7 @@ def options() -> list[str]:
         f"environment=COLOUR={has['plain variable']}",
         f"reset=env RESET_TOKEN={quoted['reset']} true",
         f"set=execution_tokens.secret={json.dumps(has['table'])}",
-        f"set=gateway_consent.oauth.client-secret={json.dumps(has['nested'])}",
+        f"set=prepare_confirm.pairs.delete_user.forced.password={json.dumps(has['nested'])}",
         f"set=confirmation_tokens.plant=plant --token {quoted['command in a table']}",
         f"clock=hook:false --token {quoted['hook']}",
         "page=http://localhost:1/?session=" + has["page"].replace("&", "%26").replace("+", "%2B"),

@@ -95,17 +95,18 @@ def test_a_described_page_is_driven_as_described(suite, browser):
     [
         (
             "approv=#approve",
-            "got 'approv', did you mean 'approve'? expected one of ready, enrol, enrolled, tool, *",
+            "got 'approv', did you mean 'approve'? expected one of url, ready, enrol, *",
         ),
-        ("approve=7", "approve: got 7, expected a selector such as *"),
-        ("argument=#one", "argument: got '#one', expected a selector with {name} in it"),
+        ("approve=7", "got 7, expected a selector such as *"),
+        ("argument=#one", "got '#one', expected a selector with {name} in it"),
     ],
 )
 def test_a_description_that_cannot_be_read_is_told_before_anything(suite, entry, line):
     result, verdicts = heard(suite, f"{DESCRIBED}.{entry}")
     assert result.ret == 10
     assert verdicts == {}
-    result.stdout.fnmatch_lines([f"mcp-approval  [[]sep2672.page]* {line}"])
+    place = f"--mcp-approval-set sep2672.page.{entry.partition('=')[0]}"
+    result.stdout.fnmatch_lines([f"mcp-approval  {place}: {line}"])
 
 
 CONFTEST = '''

@@ -101,7 +101,7 @@ def test_a_users_factory_runs_under_freezegun(opened, tmp_path):
         directory=tmp_path,
         tools={"wipe_cache": {}},
         effects="tool:list_effects",
-        origin="http://localhost",
+        family_settings={"sep2672": {"origin": "http://localhost"}},
     )
     try:
         approval = Approval(target)
@@ -117,7 +117,12 @@ def test_a_users_factory_runs_under_freezegun(opened, tmp_path):
 
 def test_a_command_of_the_users(opened):
     command = f"stdio:{sys.executable} -m pytest_mcp_approval.reference_server --stdio"
-    target = opened(command, tools={"wipe_cache": {}}, origin="http://localhost", clock="none")
+    target = opened(
+        command,
+        tools={"wipe_cache": {}},
+        family_settings={"sep2672": {"origin": "http://localhost"}},
+        clock="none",
+    )
     outcome = Approval(target).call(*approved_call(Approval(target)))
     assert outcome.executed
     assert not outcome.probed, "without a probe the answer is taken at its word"

@@ -48,6 +48,13 @@ def sql_log(place: Path) -> NonceLog:
     return NonceStore(f"sqlite:///{place / 'nonces.db'}")
 
 
+def load_what_it_needs(open_log: Callable[[Path], NonceLog], place: Path) -> None:
+    """Before anybody is forked; a connection is not taken along."""
+    log = open_log(place)
+    if isinstance(log, NonceStore):
+        log.close()
+
+
 def child(
     open_log: Callable[[Path], NonceLog], place: Path, token: Token, *, dying: bool = False
 ) -> int:
@@ -123,7 +130,7 @@ def test_killed_at_any_point_a_token_executes_once_at_most(tmp_path, open_log, t
     """Each token is presented by two children, one after the other, each killed in the midst."""
     chance = random.Random(6)
     arbiter = Arbiter(SECRET, now)
-    open_log(tmp_path).close()  # what it needs is loaded before anybody is forked
+    load_what_it_needs(open_log, tmp_path)
     (tmp_path / "effects").touch()
     usual = time_of_an_execution(open_log, tmp_path)
     kills, executed_by_the_first = 0, 0
@@ -165,7 +172,7 @@ class LoggedAfterwards(FolderNonceLog):
 def test_killed_right_after_its_execution_a_token_is_spent(tmp_path, open_log, executions):
     """Three children, each of which dies by kill -9 if it executes. The last log shows the bite."""
     token = Arbiter(SECRET, now).approve(CONTENT, "exec", [])
-    open_log(tmp_path).close()
+    load_what_it_needs(open_log, tmp_path)
     for _ in range(3):
         await_end(child(open_log, tmp_path, token, dying=True))
     assert (tmp_path / "effects").read_text().split() == [token.nonce] * executions
