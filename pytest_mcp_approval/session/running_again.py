@@ -95,8 +95,8 @@ def recall_replay(config: pytest.Config) -> tuple[dict[str, Any], str]:
 
 
 def finding_to_replay(state: RunState) -> RecordedFinding | None:
-    """Read the finding again, for its text. Without the token of the earlier run, a replay would
-    find something else."""
+    """The finding to replay, read again. It is an error if a header or variable of its run is
+    missing: without a token, say, the replay would find something else."""
     settings = state.settings
     if settings.replay is None:
         return None

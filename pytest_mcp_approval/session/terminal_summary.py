@@ -25,7 +25,7 @@ class FailuresByCause:
         self._wanted = option.tbstyle in ("auto", "no") and option.verbose < _EVERY_CHECK
         self._stats: dict[str, list[Any]] = {}
         self._failed: list[Any] = []
-        """What pytest counts as failed, and which of these are hidden."""
+        """All that pytest counts as failed, to be put back."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
