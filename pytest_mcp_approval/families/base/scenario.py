@@ -113,8 +113,7 @@ class ScenarioView:
 
     @contextlib.contextmanager
     def honest_step(self, what: str = "") -> Iterator[None]:
-        """Around a step that must succeed for anything after it to be checked; `what` says that it
-        failed."""
+        """Around a step without which nothing else can be checked; `what` says that it failed."""
         try:
             yield
         except DriverError as error:
@@ -134,7 +133,7 @@ class ScenarioView:
 
     @contextlib.contextmanager
     def several(self) -> Iterator[Several]:
-        """For a loop over variants: it goes on after a finding, and raises the worst one at the
+        """For a loop over variants: goes on after a finding, and raises the worst one at the
         end."""
         found = Several()
         try:
