@@ -10,7 +10,7 @@ NOT_NOW = 429
 
 
 def advice_for(status: int | None, retry_after: str = "") -> str:
-    """Advice if access was refused or it is too early; empty for every other status."""
+    """Advice for 401, 403 and 429; empty for every other status."""
     if status in (401, 403):
         return (
             "it wants a credential, or another one; give it with "

@@ -22,7 +22,7 @@ LEAST_OF_A_TEST = 32 * 1024
 """Bytes that one test may keep while the run has room, and that it may keep in any case."""
 MOST_OF_A_RUN = 32 * 1024 * 1024
 _SHARE = 16
-"""The share of the run's remaining room that one test may take."""
+"""One test may take one part in this many of the run's remaining room."""
 _SMALLEST_CUT = 256
 
 
