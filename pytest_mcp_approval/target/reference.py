@@ -1,4 +1,4 @@
-"""The reference server as a target: embedded in this process, or as a command of its own.
+"""The reference server as a target: embedded in this process, or as a separate command.
 
 It supports everything beyond the wire (a clock, a twin, a replica, a restart that keeps state), so
 that every rule can be checked on it. Knows families only through what the server builds.

@@ -92,7 +92,7 @@ def errs(reply: Reply) -> bool:
 
 
 def data_of(reply: Reply) -> Mapping[str, Any]:
-    """The data of a JSON-RPC error; empty where there is none."""
+    """The data of a JSON-RPC error; empty if there is none."""
     data = reply.error.data if reply.error is not None else None
     return data if isinstance(data, dict) else {}
 
