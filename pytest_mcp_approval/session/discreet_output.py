@@ -67,7 +67,7 @@ class Discretion:
 
 
 def hide_in_report(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Hides secrets in its text, its captured output and its other attributes."""
+    """Hides secrets in its text, its captured output and its xfail reason."""
     report.sections = [(name, hide(text)) for name, text in report.sections]
     known = getattr(report, "wasxfail", None)
     if known:
