@@ -1,11 +1,11 @@
-"""Figures of the browser layer: a whole enrolment and approval, beside a bare Playwright script.
+"""Figures of the browser layer: a whole enrollment and approval, against bare Playwright.
 
     python -m benchmarks.browser
 
 Writes benchmarks/results/browser.md. Both press the same things on the reference server's page, in
-one warm browser, each time in a context of its own; they take turns, and the ratio is of medians.
-The bare script has Chromium's virtual authenticator and nothing else. Ours is what `approval_page`
-gives a test: keys of both kinds, every request written down, and a trace that is thrown away.
+one warm browser, each time in a new context. They take turns; the ratio is of medians. The bare
+script has only Chromium's virtual authenticator. Ours is what `approval_page` gives a test: keys of
+both kinds, every request recorded, and a trace that is thrown away.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ RESULTS = Path(__file__).parent / "results" / "browser.md"
 ROUNDS = 25
 WANTED = 1.3
 QUIET_ENOUGH = 1.5
-"""The load average above which the figures are not worth writing down."""
+"""The load average above which the figures are not reliable."""
 
 
 def cycle(page: Page, url: str) -> None:
-    """What both do: enrol a passkey, ask for a call, read, approve, see the result."""
+    """What both do: enroll a passkey, ask for a call, read, approve, see the result."""
     page.goto(url)
     page.get_by_role("button", name="Enrol a passkey").click()
     page.locator("#enrolment-outcome[data-outcome=enrolled]").wait_for()
@@ -46,7 +46,7 @@ def cycle(page: Page, url: str) -> None:
 
 
 def bare(browser: Browser, url: str) -> None:
-    """As somebody would write it who has Playwright and nothing else."""
+    """What somebody would write with Playwright alone."""
     context = browser.new_context()
     page = context.new_page()
     session = context.new_cdp_session(page)
@@ -65,7 +65,7 @@ def bare(browser: Browser, url: str) -> None:
 
 
 def ours(kind: str) -> Callable[[Browser, str], None]:
-    """As the fixture does it, with a key of this kind."""
+    """What the fixture does, with a key of this kind."""
 
     def run(browser: Browser, url: str) -> None:
         with opened_page(browser) as opened:
@@ -78,7 +78,7 @@ def ours(kind: str) -> Callable[[Browser, str], None]:
 
 
 def measure(browser: Browser, target: Target) -> dict[str, float]:
-    """Median seconds of each way, which take turns."""
+    """Median seconds of each way; they take turns."""
     ways = {"bare": bare, "cdp": ours("cdp"), "bridge": ours("bridge")}
     taken: dict[str, list[float]] = {name: [] for name in ways}
     url = target.page()

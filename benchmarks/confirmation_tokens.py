@@ -1,9 +1,9 @@
-"""Figures of the confirmation gate: what an issue and a redemption cost, however many tokens live.
+"""Figures of the confirmation gate: what issuing and redeeming cost with few and many tokens.
 
     python -m benchmarks.confirmation_tokens
 
 Writes benchmarks/results/confirmation_tokens.md. For each store the gates with few and with many
-live tokens take turns in one run, so that both meet the same machine.
+live tokens take turns in one run, under the same conditions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def gate_over(store: TokenStore) -> ConfirmationGate:
     operation = AdapterOperation(
         "delete_repo", Danger.DESTRUCTIVE, lambda _: {}, critical=("owner", "repo", "force")
     )
-    # The limits are there, and wide enough that they are never met.
+    # The limits are on, but so wide that they are never reached.
     wide = RateLimit(10_000_000)
     settings = ConfirmationSettings(issue_limit=wide, failure_limit=wide, revocation_limit=wide)
     return ConfirmationGate([operation], store=store, clock=SettableClock(), settings=settings)
@@ -61,7 +61,7 @@ def redeem(gate: ConfirmationGate, token: str) -> None:
 
 
 def measure(make: Callable[[int], TokenStore]) -> dict[int, tuple[float, float]]:
-    """Median seconds of an issue and a redemption, by the number of tokens that live."""
+    """Median seconds to issue and to redeem a token, by the number of live tokens."""
     gates = {size: gate_over(make(size)) for size in SIZES}
     for size, gate in gates.items():
         print(f"benchmark: filling a store with {size} tokens", flush=True)

@@ -1,9 +1,9 @@
-"""Figures of runs against servers that misbehave: memory, and the time that is lost to them.
+"""Figures of runs against servers that misbehave: memory, and the time that they cost.
 
     python -m benchmarks.hostile
 
-Writes benchmarks/results/hostile.md. The servers are those of tests/hostile_servers; each run is a
-process of its own, and its memory is that of the whole run, pytest and the authenticator included.
+Writes benchmarks/results/hostile.md. The servers are those of tests/hostile_servers. Each run is
+its own process; memory is that of the whole run, including pytest and the authenticator.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def megabytes(visit: Visit) -> float:
 
 
 def check_seconds(visit: Visit) -> list[float]:
-    """How long each check took that was not verified, by JUnit's XML."""
+    """How long each check that was not verified took, from JUnit's XML."""
     cases = ElementTree.parse(visit.folder / "junit.xml").iter("testcase")
     return [float(case.attrib["time"]) for case in cases if case.find("skipped") is not None]
 

@@ -1,7 +1,7 @@
 """A pytest plugin for benchmarks: the processor seconds of each test, in JUnit's XML.
 
-Those of this process and of the children that ended during the test. What a child does that lives
-longer (a browser for many tests) is told by the test in which it ends, or by none.
+It counts this process and the children that ended during the test. A child that lives longer (a
+browser for many tests) is counted for the test in which it ends, or for none.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Figures of the reports: how long a page of a thousand checks takes, how large it is when all is
-well and when nothing is, and what recording costs a run.
+"""Figures of the reports: how long a page of a thousand checks takes, how large it is if all checks
+pass and if none do, and what recording costs a run.
 
     python -m benchmarks.report
 
@@ -47,7 +47,7 @@ JSON. Where none is in order, the verdicts of a run were replaced.
 
 
 def ceremony(target: Target) -> None:
-    """What a scenario does on average: nine exchanges, three signatures' worth of them."""
+    """What a scenario does on average: nine exchanges, among them three signatures."""
     target.reset()
     approval = Approval(target)
     passkey = approval.enrol("security-key")
@@ -58,7 +58,7 @@ def ceremony(target: Target) -> None:
 
 
 def recorded(target: Target) -> str:
-    """The same with a record, as the plugin keeps it: begun, ended, and made fit to travel."""
+    """The same with a recording, as the plugin makes it: begun, ended, and serialised."""
     kept = recording.begin()
     try:
         ceremony(target)
@@ -94,12 +94,12 @@ def main() -> None:
             scenario=f"mcp-approval/sep2672/test_x.py::test_something_with_a_name[{number}]",
             again=f"pytest --mcp-approval-target=reference test_x.py::test[{number}]",
             command=f"pytest --mcp-approval-target=reference test_x.py::test[{number}]",
-            # Each four times, but so far from each other that packing cannot profit from it.
+            # Each four times, but so far apart that compression cannot profit from it.
             conversation=conversations[number % len(conversations)],
         )
         for number in range(CHECKS)
     ]
-    # The other end: no check in order, each with an answer of its own.
+    # The other extreme: every check fails, each with a different answer.
     spoilt = [
         replace(one, verdict=Verdict.FAILED, evidence=Evidence("a call", "an error", f"{rule} ran"))
         for one in scenarios

@@ -1,7 +1,7 @@
-"""What a figure must be before a benchmark writes it down.
+"""Checks that a figure is plausible before a benchmark writes it down.
 
 A figure that cannot be true ends the benchmark with one line and a failing exit code, before
-anything is written. Knows nothing of what is measured.
+anything is written. Does not know what is measured.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from typing import NoReturn
 
 LARGEST_RATIO = 1000.0
-"""Of two things that were measured side by side; beyond it one of them was not measured."""
+"""The largest ratio of two things measured side by side; beyond it the measurement is wrong."""
 
 
 def share(value: float, what: str) -> float:
@@ -21,14 +21,14 @@ def share(value: float, what: str) -> float:
 
 
 def ratio(value: float, what: str) -> float:
-    """Of two measurements: neither was nothing."""
+    """The ratio of two measurements, neither of which was zero."""
     if not (math.isfinite(value) and 1 / LARGEST_RATIO < value < LARGEST_RATIO):
         _wrong(what, f"{value:g}", "a ratio of two things that were measured")
     return value
 
 
 def measured(value: float, what: str, at_most: float = math.inf) -> float:
-    """Seconds, bytes and the like: above zero, and within what there was."""
+    """Seconds, bytes and the like: above zero, and at most what is possible."""
     if not (math.isfinite(value) and 0 < value <= at_most):
         limit = "" if math.isinf(at_most) else f" and at most {at_most:g}"
         _wrong(what, f"{value:g}", f"more than 0{limit}")
@@ -36,14 +36,14 @@ def measured(value: float, what: str, at_most: float = math.inf) -> float:
 
 
 def count(value: int, reported: int, what: str) -> int:
-    """Counted in one place, and reported in another."""
+    """A number counted in one place must be the one reported in another."""
     if value != reported or value <= 0:
         _wrong(what, str(value), f"the {reported} that were reported, and more than 0")
     return value
 
 
 def named(value: object, expected: object, what: str) -> None:
-    """The figure is of what its name says."""
+    """The figure must be about what its name says."""
     if value != expected:
         _wrong(what, repr(value), repr(expected))
 

@@ -51,11 +51,11 @@ def loading(rounds: int = 25) -> float:
 
 
 def family(name: str = FAMILY) -> dict[str, float]:
-    """All of one family on the reference server over HTTP, alone and by two workers."""
+    """A whole family on the reference server over HTTP, in one process and with two workers."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
         command = [*PYTEST, "--mcp-approval-target=reference:http", f"--mcp-approval-family={name}"]
-        command += ["--mcp-approval-browser=none"]  # browsers have a benchmark of their own
+        command += ["--mcp-approval-browser=none"]  # browsers have their own benchmark
         command += ["--mcp-approval-findings=none", f"--mcp-approval-report={report}"]
         alone, output = seconds([*command, "-p", "benchmarks.waiting"], ROOT)
         written = json.loads(report.read_text(encoding="utf-8"))
@@ -64,7 +64,7 @@ def family(name: str = FAMILY) -> dict[str, float]:
 
 
 def figures(name: str, output: str, report: dict[str, Any]) -> dict[str, float]:
-    """What a run said on the terminal and in its report; both must say the same of this family."""
+    """What a run said on the terminal and in its report; both must agree about this family."""
     told = re.findall(r"([0-9]+) checks in ([0-9.]+) s", output)
     waited = re.search(r"waited ([0-9.]+) s of ([0-9.]+) s in ([0-9]+) calls", output)
     sanity.named(len(told), 1, "families on the terminal")
@@ -83,13 +83,14 @@ def figures(name: str, output: str, report: dict[str, Any]) -> dict[str, float]:
 
 
 def speed(alone: float, by_two: float) -> dict[str, float]:
-    # Two workers may find the machine warmer than one did, but not more than that.
+    # Two workers may be a bit more than twice as fast, on a warm machine, but not more.
     gained = sanity.measured(alone / by_two, "one process to two workers", at_most=2.2)
     return {"alone": alone, "by two": by_two, "speed-up": gained}
 
 
 def overhead(rounds: int = 300) -> float:
-    """A call through the wire, over the bare round trip of the same bytes on one connection."""
+    """A call through our wire, relative to a bare round trip of the same bytes on one
+    connection."""
     server = subprocess.Popen(
         [sys.executable, "-m", "pytest_mcp_approval.reference_server", "--http", "localhost:0"],
         stdout=subprocess.PIPE,

@@ -1,10 +1,10 @@
-"""Where the processor's time goes in our own tests, by part.
+"""Where processor time goes in our own tests, by part.
 
     make pytest PYTEST_ARGS="-p benchmarks.processor_time --junitxml=REPORT"
     python -m benchmarks.tests REPORT
 
-Writes benchmarks/results/tests.md. A part is a folder of tests, and a file where it alone takes a
-twentieth of all. Time is that of the processor, so that other jobs on the machine count less.
+Writes benchmarks/results/tests.md. A part is a folder of tests, or a single file that takes a
+twentieth of the total. It is processor time, so that other jobs on the machine matter less.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SLOWEST = 15
 
 
 def read(path: Path) -> dict[tuple[str, str], float]:
-    """Processor seconds by file and test. Every test that the report counts must tell them."""
+    """Processor seconds by file and test. Every test in the report must have them."""
     suites = list(ElementTree.parse(path).iter("testsuite"))
     cases = [case for suite in suites for case in suite.iter("testcase")]
     found: dict[tuple[str, str], float] = {}
@@ -43,7 +43,7 @@ def read(path: Path) -> dict[tuple[str, str], float]:
 
 
 def parts(found: Mapping[tuple[str, str], float]) -> dict[str, tuple[int, float]]:
-    """How many tests, and their seconds, the largest part first."""
+    """How many tests each part has, and their seconds; the largest part first."""
     whole = sum(found.values())
     of_files: dict[str, float] = defaultdict(float)
     for (place, _), seconds in found.items():

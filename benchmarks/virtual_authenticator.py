@@ -1,9 +1,9 @@
-"""Figures of the virtual authenticator: medians of one run, its peers beside it.
+"""Figures of the virtual authenticator and its peers: medians of one run.
 
     python -m benchmarks.virtual_authenticator [--rounds N]
 
-Writes benchmarks/results/virtual_authenticator.md. The peers are installed, pinned, into
-environments of their own under .venv-benchmark/ on the first run.
+Writes benchmarks/results/virtual_authenticator.md. On the first run the peers are installed, with
+pinned versions, into their own environments under .venv-benchmark/.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ print(time.process_time() - started)
 
 
 def environment(peer: str) -> Path:
-    """The interpreter of a peer's environment, made on first use."""
+    """The interpreter of a peer's environment, created on first use."""
     folder = ENVIRONMENTS / peer
     interpreter = folder / "bin" / "python"
     requirements = ROOT / "requirements" / f"benchmark-{peer}.txt"
@@ -109,7 +109,7 @@ class Worker:
 
 
 def import_seconds() -> tuple[float, float]:
-    """As installed packages are imported, and as a checkout is where no bytecode is written."""
+    """Seconds to import it as an installed package, and from a checkout without bytecode."""
     with tempfile.TemporaryDirectory() as folder:  # a copy: the checkout may have bytecode or not
         package = Path(folder, "virtual_authenticator")
         shutil.copytree(ROOT / package.name, package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -163,7 +163,7 @@ def render(
         return statistics.median(taken[owner, task])
 
     def ratio(task: tuple[str, str], to: tuple[str, str]) -> float:
-        """How many times as fast, as the median over rounds: both were measured side by side."""
+        """How many times as fast, as the median over rounds; both were measured side by side."""
         quotients = [slow / fast for slow, fast in zip(taken[to], taken[task], strict=True)]
         return sanity.ratio(statistics.median(quotients), f"{task} to {to}")
 

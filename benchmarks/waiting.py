@@ -1,6 +1,6 @@
-"""A pytest plugin for benchmarks: for how much of a run an answer was waited for.
+"""A pytest plugin for benchmarks: how much of a run was spent waiting for answers.
 
-Calls that wait at the same time are counted once, so that what is told is a part of the run.
+Calls that wait at the same time are counted once, so that the result is a part of the run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _measured(self: Any, outgoing: Any, reply: Any, *rest: Any, **more: Any) -> 
 
 
 def together(waits: list[tuple[float, float]]) -> float:
-    """The seconds in which at least one was waiting."""
+    """The seconds in which at least one call was waiting."""
     total, until = 0.0, float("-inf")
     for start, end in sorted(waits):
         total += max(0.0, end - max(start, until))

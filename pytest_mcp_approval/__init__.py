@@ -1,8 +1,8 @@
 """A pytest plugin that checks how MCP servers ask for human approval.
 
-What stands here is what a test author or the author of a family may import (docs/public-api.md);
-everything else may change. Each name is looked up when it is first asked for, because pytest loads
-this package in every run. Knows nothing itself.
+These are the names that test authors and family authors may import (docs/public-api.md); everything
+else may change. Each name is loaded when it is first used, because pytest loads this package in
+every run.
 """
 
 from importlib import import_module
@@ -86,7 +86,7 @@ _PLACES = {
     "target": ["EffectsError", "Target", "TargetError"],
     "wire": ["Outcome", "RawJson", "Reply", "Session", "WireError", "race"],
 }
-"""By module, as the imports above."""
+"""The same names as in the imports above, by module."""
 
 __all__ = sorted(name for names in _PLACES.values() for name in names)  # noqa: PLE0605
 

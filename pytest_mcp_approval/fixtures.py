@@ -1,6 +1,7 @@
-"""What a test author uses. Each fixture imports what it needs when it is asked for.
+"""Fixtures for test authors. Each fixture imports what it needs when it is used.
 
-Those of a family are in its own folder (`families/<family>/public_fixtures.py`). Knows no family.
+A family has its fixtures in its own folder (`families/<family>/public_fixtures.py`). Knows no
+family.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def approval_target(request: pytest.FixtureRequest) -> Iterator[Target]:
 
 @pytest.fixture
 def approval_turn(approval_target: Target, request: pytest.FixtureRequest) -> Iterator[Target]:
-    """The server for one test: fresh where that is possible, and nobody else's meanwhile."""
+    """The server for one test: fresh if possible, and used by nobody else meanwhile."""
     from .session.target_use import exclusive_use
 
     with exclusive_use(request.node, approval_target):
@@ -48,13 +49,13 @@ def approval_turn(approval_target: Target, request: pytest.FixtureRequest) -> It
 
 @pytest.fixture
 def approval_session(approval_turn: Target) -> Session:
-    """The MCP conversation with the server, for messages of your own."""
+    """The MCP conversation with the server, to send your own messages."""
     return approval_turn.session()
 
 
 @pytest.fixture
 def approval_clock(approval_turn: Target) -> ClockControl:
-    """The server's clock. A test that needs it is skipped where it cannot be moved."""
+    """The server's clock. The test is skipped if the clock cannot be moved."""
     clock = approval_turn.clock
     if not clock.movable:
         pytest.skip(f"the server's clock cannot be moved: {clock.why_not}")
@@ -63,7 +64,7 @@ def approval_clock(approval_turn: Target) -> ClockControl:
 
 @pytest.fixture(scope="session")
 def approval_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
-    """A headless browser, started once: Playwright's own object. Skips where there is none."""
+    """A headless browser, started once: Playwright's own object. Skips if there is none."""
     from .session.browser_use import session_browser
 
     with session_browser(request) as browser:
@@ -74,7 +75,7 @@ def approval_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
 def approval_page(
     approval_browser: Browser, request: pytest.FixtureRequest
 ) -> Iterator[ApprovalPage]:
-    """A page in a context of its own; `.key("icloud-keychain")` puts an authenticator before it."""
+    """A page in its own context; `.key("icloud-keychain")` gives it an authenticator."""
     from .session.browser_use import recorded_page
 
     with recorded_page(approval_browser, request) as page:

@@ -1,7 +1,7 @@
-"""The pytest plugin's door: options, and nothing else until scenarios are asked for.
+"""The pytest plugin's entry point: options, and nothing else until scenarios are asked for.
 
-Loaded by every pytest run of every environment that has this package, so it imports pytest and the
-standard library only. Where scenarios are asked for, `session.hooks` takes over.
+Every pytest run in an environment with this package loads it, so it imports only pytest and the
+standard library. If scenarios are asked for, `session.hooks` takes over.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", f"{MAY_POISON}: sends what a careless server keeps, and fails of from then on"
     )
-    # Those of ours are found by their folders: reading entry points takes long. A family of another
-    # distribution names its own in the group pytest11.
+    # Our own fixtures are found by their folders, because reading entry points is slow. A family
+    # from another distribution registers its fixtures in the entry-point group pytest11.
     for path in sorted(Path(__file__).parent.glob("families/*/public_fixtures.py")):
         name = f"{__package__}.families.{path.parent.name}.{path.stem}"
         config.pluginmanager.register(import_module(name), name)

@@ -1,5 +1,5 @@
-"""axe-core, which finds what keeps people out of a page. It comes from npm into a folder of the
-checkout that git ignores, and is no part of anything that users get."""
+"""axe-core, which finds accessibility problems of a page. It is fetched from npm into a folder that
+git ignores, and is not part of anything that users get."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CACHE = Path(__file__).parent.parent / ".cache" / "axe-core"
 
 
 def axe_core() -> str:
-    """The text of axe-core, fetched once for all workers and runs; skips where it cannot be."""
+    """The text of axe-core, fetched once for all workers and runs; skips if that fails."""
     script = CACHE / f"axe-{VERSION}.min.js"
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / ".lock").open("w") as lock:
@@ -43,8 +43,8 @@ def _fetch(script: Path) -> None:
 
 
 def violations(page: Page) -> list[Any]:
-    """What axe-core holds against the page as it is now: impact, rule, and where."""
-    # Through the debugging protocol: the page's own policy runs no script but its own.
+    """What axe-core finds wrong with the page as it is now: impact, rule, and where."""
+    # Through the debugging protocol: the page's policy allows only its own scripts.
     page.evaluate(axe_core())
     found: list[Any] = page.evaluate(
         "async () => (await axe.run(document, {resultTypes: ['violations']})).violations"

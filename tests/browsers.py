@@ -1,6 +1,6 @@
 """Which browser our own tests drive: what `pytest_mcp_approval.browser` finds and starts.
 
-Without one they are skipped, except in CI, where they have to run.
+Without a browser they are skipped, except in CI, where they must run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MISSING = (_finding.INSTALL_HINT, _finding.PLAYWRIGHT_HINT, _finding.OPTION)
 
 
 def find_browser() -> str | None:
-    """The path of a browser, None if there is none."""
+    """The path of a browser; None if there is none."""
     try:
         return _finding.find_browser()
     except NoBrowserError:
@@ -29,7 +29,7 @@ def find_browser() -> str | None:
 
 
 def must_run(report: pytest.TestReport, call: pytest.CallInfo[Any]) -> None:
-    """In CI a test that was skipped for want of a browser has failed."""
+    """In CI a test that was skipped because there is no browser has failed."""
     if not (os.environ.get("CI") and report.skipped and call.excinfo is not None):
         return
     said = str(call.excinfo.value)

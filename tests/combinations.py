@@ -1,4 +1,4 @@
-"""How the reference server can be reached: every transport, store and era of MCP."""
+"""How the reference server can be run: every transport, store and era of MCP."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Combination = tuple[str, str, str]
 
 
 def chosen(*few: Combination) -> list[Combination]:
-    """These, and all twelve in `make matrix`: the others take many minutes more."""
+    """These, or all twelve in `make matrix`: the others take many minutes more."""
     if not WHOLE:
         return list(few)
     return [

@@ -11,26 +11,26 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-# Inner runs would add themselves to the summary of the job that runs these tests.
+# Otherwise inner runs would add themselves to the summary of the CI job.
 os.environ.pop("GITHUB_STEP_SUMMARY", None)
 
-# `pytester` gives its tests a home of their own, in which nobody ever fetched a browser.
+# `pytester` gives its tests a new home folder, where a fetched browser would not be found.
 os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 
-# Hundreds of processes and inner runs would each compile the same files, whoever asks for that.
+# Otherwise hundreds of processes and inner runs would each compile the same files.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
 def pytest_collection_finish() -> None:
-    """What is loaded by now stays to the end: nobody needs to look through it for garbage again."""
+    """What is loaded by now stays until the end: the garbage collector need not search it again."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
-    """In CI a test that was skipped for want of a browser has failed."""
+    """In CI a test that was skipped because there is no browser has failed."""
     report = yield
     if report.skipped:
         from tests.browsers import must_run

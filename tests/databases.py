@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: a fresh cluster on a Unix socket, ended with its tests.
+"""A PostgreSQL server for the tests: a fresh cluster on a Unix socket, ended with the tests.
 
 It listens on no port. PostgreSQL does not run as root, so root starts it as `nobody`.
 """
@@ -24,7 +24,7 @@ _PLACES = ("/usr/local/bin", "/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/
 
 
 def find_postgresql() -> Path | None:
-    """The folder of `initdb` and `postgres`; distributions keep it off the PATH."""
+    """The folder of `initdb` and `postgres`, which distributions keep off the PATH."""
     on_path = shutil.which("postgres")
     folders = [Path(on_path).resolve().parent] if on_path else []
     for place in _PLACES:
@@ -33,7 +33,7 @@ def find_postgresql() -> Path | None:
 
 
 class PostgreSQL:
-    """A running cluster; each test takes databases of its own from it."""
+    """A running cluster; each test creates its own databases in it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -72,7 +72,7 @@ class PostgreSQL:
 def started_postgresql() -> Iterator[PostgreSQL]:
     programs = find_postgresql()
     assert programs is not None, HINT
-    # Not below pytest's own folder, which only its owner may enter.
+    # Not below pytest's temporary folder, which only its owner may enter.
     folder = Path(tempfile.mkdtemp(prefix="mcp-approval-pg-"))
     become: list[str] = []
     if os.geteuid() == 0:

@@ -1,8 +1,8 @@
-"""A command started with signals at their defaults, whatever the one who runs these tests ignores.
+"""Starts a command with default signal handling, whatever the process that runs the tests ignores.
 
-A shell without job control starts what it runs in the background with SIGINT ignored, nohup with
-SIGHUP, and every process hands that on to its children. A test that sends one of them would then
-wait for an end that never comes.
+A shell without job control starts background jobs with SIGINT ignored, nohup ignores SIGHUP, and
+every process passes that on to its children. A test that sends one of these signals would then wait
+forever.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 # Through exec, so that the process keeps its number. A `preexec_fn` would run Python between fork
-# and exec, which is not safe beside the threads of this process.
+# and exec, which is not safe in a process with threads.
 _CODE = """
 import os, signal, sys
 for name in ("SIGINT", "SIGTERM", "SIGHUP"):

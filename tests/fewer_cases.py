@@ -1,7 +1,8 @@
-"""A pytest plugin for runs of the suite that need not meet every case of a scenario.
+"""A pytest plugin for runs of the suite that need not run every case of a scenario.
 
-Of each parametrised test it leaves a few, spread over all: the first, or the first and the last, or
-more in between. Knows nothing of the suite, so that it can be copied beside what is judged.
+It keeps a few cases of each parametrised test, evenly spread: the first, or the first and the last,
+or more in between. Knows nothing about the suite, so that it can be copied next to the server under
+test.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     wanted = config.getoption("--cases-of-each")
     groups: dict[tuple[object, ...], list[pytest.Item]] = {}
     for item in items:
-        # What a case is tied to alone (a rule) sets it apart from the others.
+        # Cases of one test that are tied to different rules are separate groups.
         tied = tuple(sorted(map(repr, item.user_properties)))
         groups.setdefault((item.nodeid.partition("[")[0], tied), []).append(item)
     kept = {item for group in groups.values() for item in spread(group, wanted)}
@@ -27,7 +28,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def spread(group: list[pytest.Item], wanted: int) -> list[pytest.Item]:
-    """So many of them, evenly from the first to the last."""
+    """The wanted number of them, evenly from the first to the last."""
     if len(group) <= wanted:
         return group
     if wanted == 1:

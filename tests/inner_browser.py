@@ -1,9 +1,9 @@
-"""One browser for all inner runs of a process: starting one takes longer than most of them.
+"""One browser for all inner runs of a process: starting one takes longer than most runs.
 
     pytester.inline_run(..., plugins=[shared_browser()])
 
-What an inner run loads first is dropped at its end, and Playwright does not live twice in a
-process: it is loaded here, before. The browser is closed when the process ends.
+An inner run drops the modules that it was first to load, and Playwright cannot be loaded twice in a
+process, so it is loaded here first. The browser is closed when the process ends.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SharedBrowser:
-    """Sits in an inner run, and gives it the browser in place of one of its own."""
+    """A plugin for an inner run that gives it the shared browser instead of its own."""
 
     def __init__(self) -> None:
         import playwright.sync_api  # noqa: F401

@@ -1,8 +1,8 @@
 """pytest runs inside a test: which plugin, and what must be loaded before.
 
 An inner run in this process drops the modules that it was first to load. The next one would load
-them again, and a second copy of a compiled module is a stranger to the first: what may be wanted is
-loaded here, once.
+them again, and a second copy of a compiled module does not work with the first. So everything that
+may be needed is loaded here, once.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ WHOLE = bool(os.environ.get("MCP_APPROVAL_MATRIX"))
 
 ROOT = Path(__file__).parents[1]
 LEFT_OUT = ("__main__", "browser", "scenarios", "verifiers")
-"""What runs when it is loaded, or needs more than a run of the suite does."""
+"""Modules that run when they are loaded, or need more than a run of the suite does."""
 
 
 def load_everything() -> None:
-    """Every module of ours that an inner run may want, with all that those load."""
+    """Load every module of ours that an inner run may need, with all that they import."""
     for package in ("pytest_mcp_approval", "virtual_authenticator"):
         for path in sorted((ROOT / package).rglob("*.py")):
             parts = path.relative_to(ROOT).with_suffix("").parts
@@ -39,23 +39,23 @@ load_everything()
 
 
 def plugin_options() -> list[str]:
-    """Our plugin and no other that loads slowly. In a bare checkout ours has to be named."""
+    """Our plugin, and no other that loads slowly. In a bare checkout ours must be named."""
     others = ["-p", "no:hypothesispytest", "-p", "no:anyio"]
-    # These collect garbage around every run, which in a process this large takes half a second.
+    # These collect garbage around every run, which takes half a second in such a large process.
     others += ["-p", "no:unraisableexception", "-p", "no:threadexception"]
     return others if _is_installed() else [*others, "-p", "pytest_mcp_approval.plugin"]
 
 
 @cache
 def _is_installed() -> bool:
-    """Whether pytest finds the plugin by itself; that takes a look at every distribution."""
+    """Whether pytest finds the plugin by itself; this looks at every distribution."""
     return any(one.value == "pytest_mcp_approval.plugin" for one in entry_points(group="pytest11"))
 
 
 def bare_options() -> list[str]:
-    """For many short runs in this process: our plugin alone, and of pytest's own only what a run of
-    the packaged scenarios has some use for. Reading the metadata of every distribution, marking
-    their files and registering the rest takes longer than a short run itself."""
+    """For many short runs in this process: only our plugin, and only those of pytest's plugins that
+    the packaged scenarios need. Reading the metadata of every distribution, marking their files and
+    registering the rest takes longer than a short run itself."""
     unused = [
         *("cacheprovider", "debugging", "doctest", "faulthandler", "junitxml", "legacypath"),
         *("logging", "pastebin", "setuponly", "setupplan", "stepwise", "subtests", "unittest"),
@@ -66,7 +66,7 @@ def bare_options() -> list[str]:
 
 
 class Verdicts:
-    """Sits in an inner run and listens."""
+    """A plugin that collects the verdicts of an inner run."""
 
     def __init__(self) -> None:
         self.found: list[dict[str, Any]] = []
@@ -78,6 +78,6 @@ class Verdicts:
 
 
 def sample_over(transport: str) -> list[object]:
-    """For a run against the healthy reference: in this process it meets every case. Other
-    transports have nothing to say to cases that differ in their arguments alone."""
+    """Plugins for a run against the healthy reference server. In this process it runs every case.
+    Over other transports, cases that differ only in their arguments would show nothing new."""
     return [] if WHOLE or transport == "in-process" else [fewer_cases]

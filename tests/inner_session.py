@@ -1,11 +1,11 @@
-"""One pytest session for many short runs of the packaged scenarios: a target comes after the other.
+"""One pytest session for many short runs of the packaged scenarios: one target after the other.
 
 Starting pytest, reading its options and loading the scenarios takes longer than most of these runs.
-That is done once here. Everything that a run of ours has of its own is made anew for each target by
-the plugin itself, as in a run of its own, and thrown away after it: settings, preflight, scenarios
-as pytest's items, fixtures, the target, verdicts, secrets.
+Here that is done once. The plugin itself creates everything else for each target, as in a separate
+run, and drops it afterwards: settings, preflight, scenarios as pytest's items, fixtures, the
+target, verdicts, secrets.
 
-Knows no mutants. In a process of tests only: it reaches into what pytest calls private.
+Knows no mutants. For tests only: it uses private parts of pytest.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Order = Callable[[list[pytest.Item]], list[pytest.Item]]
 
 
 class InnerSession:
-    """Opened in an empty folder, which must stay there until it is closed."""
+    """Open it in an empty folder, which must exist until the session is closed."""
 
     def __init__(self, folder: Path) -> None:
         self._written = io.StringIO()
         self._paths = sys.path[:]
-        # Nothing is captured here: that would be for as long as the session lives.
+        # No capturing here: it would last as long as the session.
         words = ["-q", "--tb=native", "--capture=no", f"--rootdir={folder}", *bare_options()]
         with contextlib.redirect_stdout(self._written), contextlib.chdir(folder):
             self.config = _prepareconfig(words)
@@ -58,7 +58,7 @@ class InnerSession:
         **options: Any,
     ) -> Verdicts:
         """The verdicts on one target, up to the first that is `enough`. Options are ours, without
-        their prefix. No verdict where the preflight ends the run; what was written says why."""
+        their prefix. No verdicts if the preflight ends the run; the output says why."""
         heard = Verdicts()
         self._written.seek(0)
         self._written.truncate()
@@ -113,5 +113,6 @@ class InnerSession:
             manager.getplugin("terminalreporter").stats.clear()
 
     def _theirs(self, hook: str) -> Any:
-        """A hook of the plugins that came with the run: the others have a longer session."""
+        """A hook, called only for the plugins of this run: the others live as long as the
+        session."""
         return self.config.pluginmanager.subset_hook_caller(hook, self._plugins)

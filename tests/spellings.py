@@ -1,4 +1,4 @@
-"""Ways to write a secret, and what of it can be seen in a text: for tests of what must not show."""
+"""Ways to write a secret, and how much of it a text shows: for tests that nothing leaks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def units(text: str) -> str:
 
 
 def after(number: int, encode: Callable[[bytes], str]) -> Callable[[str], str]:
-    """The text after so many bytes of something else, encoded together."""
+    """The text after `number` bytes of something else, encoded together."""
     return lambda text: encode(b"." * number + text.encode())
 
 
@@ -74,10 +74,11 @@ def alike(one: str, other: str) -> int:
 
 @cache
 def pieces(spelling: str, secret: str, worth: int = 5) -> frozenset[str]:
-    """All pieces of a spelled secret that are worth so many characters of it."""
+    """All pieces of a spelled secret that reveal `worth` characters of it."""
     spell = SPELLINGS[spelling]
     spelled, others = spell(secret), spell("".join(chr(ord(one) ^ 1) for one in secret))
-    # What is the same for another secret tells nothing: quotation marks, what is around it.
+    # Parts that are the same for another secret (quotation marks, what is around it) reveal
+    # nothing.
     lead = alike(spelled, others)
     trail = alike(spelled[lead:][::-1], others[lead:][::-1])
     told = spelled[lead : len(spelled) - trail]
@@ -86,5 +87,5 @@ def pieces(spelling: str, secret: str, worth: int = 5) -> frozenset[str]:
 
 
 def leaks(shown: str, spelling: str, secret: str) -> list[str]:
-    """Pieces of a spelled secret, each worth five characters of it, that can be seen."""
+    """The visible pieces of a spelled secret that reveal five characters of it."""
     return sorted(piece for piece in pieces(spelling, secret) if piece in shown)

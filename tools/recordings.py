@@ -1,14 +1,14 @@
-"""What the suite says of every server that this project has, written down to be compared later.
+"""Records what the suite says about every server of this project, to compare it later.
 
     python -m tools.recordings record BEFORE.json [reference] [examples] [mutants]
     python -m tools.recordings compare BEFORE.json AFTER.json
 
 A recording holds the verdict and the finding's text of every scenario, on the reference server in
 each combination of transport, store and era and on the three examples, and for every mutant the
-rule that finds it out. It goes through the command line only, so that the same script can be run
-before and after a change of everything behind that. What is another on every run (ports, tokens,
-instants) is left out of the texts. `reference:http+memory` records what has that in its name. A
-whole recording takes about an hour on two cores.
+rule that catches it. It uses only the command line, so that the same script works before and after
+a change to anything behind it. What differs in every run (ports, tokens, times) is left out of the
+texts. `reference:http+memory` records the places with that in their names. A whole recording takes
+about an hour on two cores.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ VARYING = re.compile(
 )
 
 Recording = dict[str, dict[str, str]]
-"""By place and by scenario or mutant, what was said there."""
+"""What was said, by place and by scenario or mutant."""
 
 
 def record(parts: list[str], file: Path) -> None:
-    """Written after each place, so that an interrupted recording is worth something."""
+    """Written after each place, so that an interrupted recording is still useful."""
     whole: Recording = {}
     makers = {"reference": references, "examples": examples, "mutants": mutants}
     for part in parts:
@@ -93,7 +93,7 @@ def examples(only: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def judge(folder: Path, *words: str, commands: Path | None = None) -> dict[str, str]:
-    """All scenarios on one target: verdict and text of each."""
+    """Run all scenarios on one target: the verdict and text of each."""
     (folder / "listener_of_recordings.py").write_text(LISTENER)
     environment = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
     environment["PYTHONPATH"] = str(folder)
@@ -125,7 +125,7 @@ def judge(folder: Path, *words: str, commands: Path | None = None) -> dict[str, 
 
 
 def said(result: dict[str, Any]) -> str:
-    """The verdict with the finding, or why there is none, without what varies."""
+    """The verdict with the finding, or why there is none, without the parts that vary."""
     texts = (result["evidence"] or {"why": result["why"]}).values()
     return f"{result['verdict']}: {VARYING.sub('#', ' | '.join(texts))}"
 
@@ -151,7 +151,7 @@ def mutants(_: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def compare(before: Recording, after: Recording) -> int:
-    """Print what differs; the number of differences."""
+    """Print the differences; returns how many there are."""
     differences = 0
     for place in sorted({*before, *after}):
         old, new = before.get(place, {}), after.get(place, {})

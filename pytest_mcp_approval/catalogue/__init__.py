@@ -1,4 +1,4 @@
-"""The requirements as data: what each rule is called, where it stands, and what became of it."""
+"""The requirements as data: each rule's id, its place in the document, and its verdict."""
 
 from ..config.registry import families
 from .requirements import Catalogue, Requirement, UnknownRequirementError, catalogue

@@ -1,13 +1,12 @@
-"""Known failures: a TOML file that a team keeps, so that only what is new breaks their build.
+"""Known failures: a TOML file that a team keeps, so that only new failures break their build.
 
     [[known]]
     rule = "sep2672/4.8-11-counter"
     comment = "our HSM keeps no counter before release 3"
     expires = 2027-01-31
 
-Reads, compares and writes such a file. Every entry has to earn its place: one whose rule no longer
-fails is stale, one that has expired counts as absent. Knows no pytest and no run: what became of
-each rule is told to it.
+Reads, compares and writes such a file. An entry whose rule no longer fails is stale; one that has
+expired counts as absent. Knows no pytest and no run: it is told the verdict of each rule.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _HEAD = """\
 
 
 class BaselineError(ValueError):
-    """The file cannot be used; a line for each thing that is wrong with it."""
+    """The file cannot be used; one line for each error."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +69,9 @@ class Baseline:
         return {rule: one for rule, one in self.entries.items() if rule not in gone}
 
     def comment_on(self, rules: Collection[str]) -> str | None:
-        """Why a failure of these rules is known; None unless every one of them is.
+        """Why a failure of these rules is known; None unless all of them are known.
 
-        A scenario that judges two rules breaks both, so the one that is known excuses nothing.
+        A scenario that checks two rules fails both, so one known rule does not excuse the other.
         """
         active = self.active
         if not rules or any(rule not in active for rule in rules):
@@ -82,7 +81,7 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Stale:
-    """An entry whose rule was judged, wholly, and does not fail."""
+    """An entry whose rule was fully checked and does not fail."""
 
     rule: str
     only_warns: bool
@@ -103,10 +102,9 @@ class BaselineComparison:
 def compare(
     baseline: Baseline, verdicts: Mapping[str, Collection[Verdict]], whole: Collection[str]
 ) -> BaselineComparison:
-    """Hold the entries against what the scenarios of each rule said.
+    """Compare the entries with what the scenarios of each rule said.
 
-    `whole` names the rules of which every scenario has run: of another one it is not known whether
-    it still fails.
+    `whole` names the rules of which every scenario has run: others may still fail.
     """
     stale, not_judged = [], []
     for rule in baseline.active:
@@ -121,9 +119,9 @@ def compare(
 
 
 def renewed(baseline: Baseline, failures: Mapping[str, str], stale: Collection[str]) -> list[Known]:
-    """The entries of a new file: the old ones that are still good, and every other failure.
+    """The entries of a new file: the old ones that are still needed, and every other failure.
 
-    `failures` gives each rule that fails what was found first.
+    `failures` maps each failing rule to its first finding.
     """
     kept = {rule: one for rule, one in baseline.active.items() if rule not in stale}
     added = {rule: Known(rule, found) for rule, found in failures.items() if rule not in kept}
@@ -134,7 +132,7 @@ def renewed(baseline: Baseline, failures: Mapping[str, str], stale: Collection[s
 
 
 def read_baseline(path: Path, name: str, today: datetime.date) -> Baseline:
-    """The baseline in a file; `BaselineError` says all that is wrong with it, a line each."""
+    """The baseline in a file; `BaselineError` lists all its errors, one line each."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -164,7 +162,7 @@ def read_baseline(path: Path, name: str, today: datetime.date) -> Baseline:
 
 
 def _problems(row: Mapping[str, Any]) -> list[str]:
-    """All that is wrong with one entry."""
+    """All errors of one entry."""
     wrong = [
         f"got the key {key!r}, expected one of {', '.join(_KEYS)}"
         for key in row
@@ -175,7 +173,7 @@ def _problems(row: Mapping[str, Any]) -> list[str]:
     if not isinstance(comment, str) or not comment.strip():
         got = "none" if comment is None else repr(comment)[:40]
         wrong.append(f"comment: got {got}, expected words that say why {rule!r} is known to fail")
-    # A date with a time is a date to Python as well.
+    # In Python a datetime is a date, too.
     if expires is not None and type(expires) is not datetime.date:
         wrong.append(
             f"expires: got {str(expires)[:40]!r}, expected a date such as 2027-01-31, unquoted"
@@ -211,7 +209,7 @@ def render_baseline(entries: Iterable[Known]) -> str:
 
 
 def _text(value: str) -> str:
-    """A TOML string on one line, whatever a server has put into it."""
+    """A TOML string on one line, whatever a server put into it."""
     line = " ".join(value.split())
     if len(line) > _LONGEST_COMMENT:
         line = f"{line[: _LONGEST_COMMENT - 1]}…"
@@ -222,7 +220,7 @@ def _escaped(character: str) -> str:
     code = ord(character)
     if character in '"\\':
         return f"\\{character}"
-    if 0xD800 <= code < 0xE000:  # half of a pair, which TOML cannot write
+    if 0xD800 <= code < 0xE000:  # a lone surrogate, which TOML cannot write
         return "�"
     if character.isprintable():
         return character

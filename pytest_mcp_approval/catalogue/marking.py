@@ -1,6 +1,7 @@
 """How pytest's items are tied to rules: what a scenario's markers say, and what it noted.
 
-Families read it while a scenario runs, the session when it has run. Knows no target and no verdict.
+Families read it while a scenario runs, the session after it has run. Knows no target and no
+verdict.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from ..config.markers import MARKER
 from .requirements import Requirement, UnknownRequirementError, catalogue
 
 WARNINGS: pytest.StashKey[list[str]] = pytest.StashKey()
-"""What a scenario noted that is no failure."""
+"""What a scenario noted that is not a failure."""
 
 
 def rules_of(item: pytest.Item) -> list[Requirement]:
@@ -27,6 +28,6 @@ def rules_of(item: pytest.Item) -> list[Requirement]:
 
 
 def family_of(item: pytest.Item) -> str | None:
-    """Of a scenario; None for a test of the user's own."""
+    """The family of a scenario; None for a user's own test."""
     marker = item.get_closest_marker(MARKER)
     return str(marker.args[0]).partition("/")[0] if marker is not None else None

@@ -1,7 +1,7 @@
-"""Loads and checks `requirements.toml`, one file a family, which stands beside its scenarios.
+"""Loads and checks `requirements.toml`: one file for each family, beside its scenarios.
 
-Knows nothing of pytest and of how a rule is tested; where a family is, the registry knows.
-Full ids are `family/section-slug`; they select, baseline and replay, and never change.
+Knows nothing about pytest or how a rule is tested; the registry knows where a family is. Full ids
+are `family/section-slug`; they are used to select, baseline and replay, and never change.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Requirement:
     level: str
     party: str
     rule: str
-    """What is asked, in a line."""
+    """What the rule asks for, in one line."""
     watch: str
     """What a scenario does and sees."""
     needs: tuple[str, ...]
@@ -59,7 +59,7 @@ class Requirement:
 
     @property
     def place(self) -> str:
-        """Where the rule stands, for example `SEP-2672 §4.8 step 11`."""
+        """Where the rule is in its document, for example `SEP-2672 §4.8 step 11`."""
         step = _STEP.match(self.name)
         if step:
             return f"{self.document} §{step['section']} step {int(step['step'])}"
@@ -68,7 +68,7 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All rules of one family, and how the suite reads its document where that is unclear."""
+    """All rules of one family, and how the suite reads its document if that is unclear."""
 
     family: str
     document: str
@@ -89,7 +89,7 @@ class Catalogue:
 
 @cache
 def catalogue(family: str) -> Catalogue:
-    """The catalogue of one family; `FamilyError` where its file is not as it should be."""
+    """The catalogue of one family; `FamilyError` if its file is wrong."""
     if family not in families():
         raise UnknownRequirementError(
             f"got family {family!r}, expected one of {', '.join(families())}"
@@ -98,7 +98,7 @@ def catalogue(family: str) -> Catalogue:
 
 
 def read_catalogue(family: str, path: Path) -> Catalogue:
-    """The rules of a file; `FamilyError` is one line with the file and the key."""
+    """The rules in a file; `FamilyError` is one line with the file and the key."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         _check(data, FILE_KEYS)
@@ -123,7 +123,7 @@ def read_catalogue(family: str, path: Path) -> Catalogue:
 
 
 def named_in(path: Path, family: str) -> frozenset[str]:
-    """The rules that a file of scenarios names. It is read, not imported: that takes far longer."""
+    """The rules that a file of scenarios names. The file is read, not imported: that is slow."""
     return frozenset(
         re.findall(rf"""["']({family}/[^"']+)["']""", path.read_text(encoding="utf-8"))
     )
@@ -137,7 +137,7 @@ def covered(family: str) -> frozenset[str]:
 
 
 class _WrongError(Exception):
-    """What is wrong in a file: the key, what stands there, and what should."""
+    """An error in a file: the key, its value, and what was expected."""
 
 
 def _wrong(key: str, got: Any, wanted: str) -> _WrongError:
@@ -157,7 +157,7 @@ def _rows(value: Any) -> bool:
 
 
 _Keys = Mapping[str, tuple[bool, Callable[[Any], bool], str]]
-"""By key: whether it must be there, what its value may be, and that in words."""
+"""By key: whether it is required, what its value may be, and the same in words."""
 FILE_KEYS: _Keys = {
     "family": (True, _text, "text"),
     "document": (True, _text, "text"),
@@ -200,7 +200,7 @@ def _requirement(family: str, document: str, row: Mapping[str, Any]) -> Requirem
 
 
 def selected(full_id: str, patterns: tuple[str, ...]) -> bool:
-    """Whether an id is chosen by patterns such as `sep2672/4.8*`; none chooses everything."""
+    """Whether an id matches patterns such as `sep2672/4.8*`; no patterns match everything."""
     return not patterns or any(
         fnmatchcase(full_id, pattern) or fnmatchcase(full_id.partition("/")[2], pattern)
         for pattern in patterns

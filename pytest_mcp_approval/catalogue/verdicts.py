@@ -1,9 +1,9 @@
-"""What can become of a rule, and the ways in which a scenario says so.
+"""The verdicts on a rule, and how a scenario reports them.
 
-A scenario that returns has passed. `Finding` is what it raises when the target breaks the rule:
-what was sent, what was expected, what came. `NotVerified` and `NotApplicable` say why nothing could
-be judged. Anything else that escapes from a scenario is an error of the suite, never a verdict on
-the target.
+A scenario that returns has passed. It raises `Finding` if the target breaks the rule: what was
+sent, what was expected, what came. `NotVerified` and `NotApplicable` say why nothing could be
+checked. Any other exception from a scenario is an error of the suite, never a verdict on the
+target.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ Test = TypeVar("Test", bound=Callable[..., object])
 
 
 class Verdict(StrEnum):
-    """What is said of a rule; which of several decides is the report's to know."""
+    """The verdict on a rule; if there are several, the report decides which one counts."""
 
     PASSED = "passed"
     NOT_APPLICABLE = "not applicable"
     NOT_VERIFIED = "not verified"
     WARNING = "warning"
     KNOWN = "known"
-    """Failed, and the user's baseline says so."""
+    """Failed, and listed in the user's baseline."""
     FAILED = "failed"
     HARNESS_ERROR = "harness error"
 
 
 class Grade(IntEnum):
-    """How bad a finding is beside others of the same scenario: the worst one is told."""
+    """How bad a finding is compared with others of its scenario: the worst one is reported."""
 
     OTHER_WORDS = 1
-    """Refused, as it had to be, but with another code or reason than the document fixes."""
+    """Correctly refused, but with another code or reason than the document requires."""
     BROKEN = 2
     RAN = 3
     """What had to be refused ran."""
 
 
-class Finding(AssertionError):  # noqa: N818  # a finding is no error of ours
+class Finding(AssertionError):  # noqa: N818  # a finding is not an error of ours
     """The target breaks the rule."""
 
     def __init__(self, *, sent: str, expected: str, got: str, grade: Grade = Grade.BROKEN) -> None:
@@ -55,9 +55,10 @@ class Finding(AssertionError):  # noqa: N818  # a finding is no error of ours
 
 
 class NotVerified(Skipped):
-    """The target offers no way to look; the message says what to configure.
+    """The check could not be made; the message says what to configure.
 
-    `minor`: the rule does not hang on this check. Where its others pass, it has passed with a note.
+    `minor`: the check is not essential for the rule. If the others pass, the rule passes with a
+    note.
     """
 
     def __init__(self, reason: str, *, minor: bool = False) -> None:
@@ -66,18 +67,19 @@ class NotVerified(Skipped):
 
 
 class NotApplicable(Skipped):
-    """What is checked here does not concern this target, which need not have it. Where other checks
-    of the rule pass, it has passed with a note."""
+    """The check does not apply to this target, which need not have what is checked. If other checks
+    of the rule pass, the rule passes with a note."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, _use_item_location=True)
 
 
 may_poison = getattr(pytest.mark, MAY_POISON)
-"""On a scenario, or as a file's `pytestmark`: it sends what a careless server accepts and keeps, so
-that honest calls fail from then on. On a server that cannot be restarted these come last."""
+"""On a scenario, or as a file's `pytestmark`: it sends data that a careless server accepts and
+keeps, so that honest calls fail from then on. On a server that cannot be restarted these run
+last."""
 
 
 def requirement(*full_ids: str, needs: Sequence[str] | None = None) -> Callable[[Test], Test]:
-    """Ties a scenario to the rules that it judges; `needs` replaces what those rules need."""
+    """Ties a scenario to the rules that it checks; `needs` replaces what those rules need."""
     return pytest.mark.mcp_approval_requirement(*full_ids, needs=needs)

@@ -1,1 +1,1 @@
-"""What the user asked for: options, files and tables, and what is wrong with them."""
+"""What the user asked for: options, files and tables, and their errors."""

@@ -1,7 +1,8 @@
-"""What the command line says, put over what the file says.
+"""Merges what the command line says into what the file says.
 
-A table on the command line (a tool, a header, a variable) adds to the file's, and that is told; of
-an entry that both have, the command line's counts. Knows where things stand, not what they mean.
+A table on the command line (a tool, a header, a variable) adds to the file's table, and the header
+of the run says so. If both have an entry, the command line's counts. Knows where values are, not
+what they mean.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ _FROM = "-from"
 
 
 def drop_other_runs(tables: Tables, given: Mapping[str, Any]) -> None:
-    """What the file says of another run than this one."""
+    """Drop what the file says about a different run."""
     if given.get("target"):
-        # Another target than the file's: what is said of how that one is started goes with it.
+        # The target is not the file's, so how to start the file's target does not apply.
         tables.get(LAUNCH, {}).pop("command", None)
         for option in OPTIONS:
             value = value_at(tables, option.place)
@@ -37,7 +38,7 @@ def drop_other_runs(tables: Tables, given: Mapping[str, Any]) -> None:
 def add_command_line(
     tables: Tables, sources: Sources, given: Mapping[str, Any]
 ) -> tuple[Sources, tuple[tuple[str, str], ...]]:
-    """Changes the tables; says where all of it stands now, and which tables were added to."""
+    """Changes the tables; returns where each value came from, and which tables were added to."""
     line: dict[Keys, str] = {}
     additions = []
     for option in OPTIONS:
@@ -72,7 +73,7 @@ def add_command_line(
 
 
 def read_pairs(option: Option, given: Any, label: str | Place) -> dict[str, Any]:
-    """The table that these words stand for; a table is one already."""
+    """The table that these words stand for; a table is returned unchanged."""
     if given is None:
         return {}
     if isinstance(given, Mapping):
@@ -100,14 +101,15 @@ def read_pairs(option: Option, given: Any, label: str | Place) -> dict[str, Any]
 
 
 def _without(option: Option, weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of which the other has none; the case of a header's name does not matter."""
+    """The entries that the other does not have; header names are compared without case."""
     same = str.lower if option.name.startswith("header") else str
     named = {same(name) for name in strong}
     return {name: value for name, value in weak.items() if same(name) not in named}
 
 
 def _drop_from_the_other(tables: Tables, option: Option, said: Mapping[str, Any]) -> None:
-    """A header may be given as it stands, or drawn from elsewhere: the command line comes first."""
+    """A header may be given literally or drawn from elsewhere: the command line takes
+    precedence."""
     name = option.place[-1]
     other = name.removesuffix(_FROM) if name.endswith(_FROM) else name + _FROM
     keys = (*option.place[:-1], other)
@@ -117,7 +119,7 @@ def _drop_from_the_other(tables: Tables, option: Option, said: Mapping[str, Any]
 
 
 def _read_set(text: str) -> tuple[Keys, Any]:
-    """`TABLE.KEY=VALUE`, a value as TOML writes it."""
+    """Read `TABLE.KEY=VALUE`, with the value written as in TOML."""
     known = (LAUNCH, *families())
     place, equals, value = text.partition("=")
     table, *keys = place.strip().split(".")
@@ -130,7 +132,7 @@ def _read_set(text: str) -> tuple[Keys, Any]:
 
 
 def _toml_value(text: str) -> Any:
-    """`30`, `true` and `["a"]` as TOML reads them; anything else is text as it stands."""
+    """`30`, `true` and `["a"]` as TOML reads them; anything else is plain text."""
     import tomllib
 
     try:

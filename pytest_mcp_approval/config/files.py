@@ -1,7 +1,8 @@
-"""The settings files: where they are looked for, and what stands in them, in today's spelling.
+"""The settings files: where they are, and what they say, with keys in their current spelling.
 
 `mcp-approval.toml`, or `[tool.mcp-approval]` in pyproject.toml. They configure; they start nothing.
-A key that has moved into a table is found in its old place too, and told. Knows no value's meaning.
+A key that has moved into a table is also found in its old place, with a note. Does not know what
+values mean.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from .registry import families
 Tables = dict[str, Any]
 _TOP = [option.name for option in OPTIONS if len(option.place) == 1]
 _MOVED = {option.name: option for option in OPTIONS if len(option.place) > 1}
-"""What stood at the top once, and stands in a table now."""
+"""Keys that were once at the top level, and are in a table now."""
 
 
 def file_tables(folder: Path) -> tuple[Tables, Sources]:
-    """What the file of this folder says; nothing if there is none."""
+    """What the file in this folder says; nothing if there is none."""
     own, shared = folder / FILE, folder / "pyproject.toml"
     found: Any = {}
     sources = Sources()
@@ -49,15 +50,15 @@ def file_tables(folder: Path) -> tuple[Tables, Sources]:
 
 
 def file_options(folder: Path) -> dict[str, Any]:
-    """The same by option, for those that have one."""
+    """The same, by option, for the keys that have one."""
     tables, _ = file_tables(folder)
     found = {option.name: value_at(tables, option.place) for option in OPTIONS if option.place}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def settings_folder(root: Path, directory: Path) -> Path | None:
-    """Where the user started, then pytest's rootdir: in a larger project a server has its own.
-    None if neither has settings; a look at the text, cheap enough for every pytest run."""
+    """The folder where the user started, else pytest's rootdir: in a larger project each server may
+    have its own settings. None if neither has any. Cheap enough for every pytest run."""
     for folder in (directory, root):
         shared = folder / "pyproject.toml"
         if (folder / FILE).is_file() or (
@@ -69,7 +70,7 @@ def settings_folder(root: Path, directory: Path) -> Path | None:
 
 
 def value_at(tables: Mapping[str, Any], keys: Keys) -> Any:
-    """None where nothing stands."""
+    """The value at these keys, or None."""
     found: Any = tables
     for key in keys:
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -77,7 +78,7 @@ def value_at(tables: Mapping[str, Any], keys: Keys) -> Any:
 
 
 def put_at(tables: Tables, keys: Keys, value: Any) -> None:
-    """`KeyError` names what is in the way and is no table."""
+    """Store a value at these keys; `KeyError` names a key on the way that is not a table."""
     table = tables
     for key in keys[:-1]:
         table = table.setdefault(_spelt(table, key), {})
@@ -87,12 +88,12 @@ def put_at(tables: Tables, keys: Keys, value: Any) -> None:
 
 
 def _spelt(table: Tables, key: str) -> str:
-    """As it stands there already, where that is another spelling of the same."""
+    """The key as the table already spells it, if that is another spelling of the same key."""
     return next((one for one in table if one.replace("_", "-") == key.replace("_", "-")), key)
 
 
 def _take(tables: Tables, key: str, value: Any, place: Place) -> None:
-    """One key at the top of a file."""
+    """Take over one top-level key of a file."""
     name = key.replace("_", "-")
     if name in _MOVED:
         keys = _MOVED[name].place
@@ -113,7 +114,7 @@ def _take(tables: Tables, key: str, value: Any, place: Place) -> None:
 
 
 def _table_at(value: Any, keys: Keys, place: Place) -> Tables:
-    """A copy, in which a text that stands for a whole table is its one key."""
+    """A copy of the table. A text in place of a table becomes the table's one key."""
     short = {option.place[:-1]: option.place[-1] for option in OPTIONS if option.short}
     if isinstance(value, str) and keys in short:
         return {short[keys]: value}
@@ -126,7 +127,7 @@ def _table_at(value: Any, keys: Keys, place: Place) -> Tables:
 
 
 def _misspelt_table(tools: Any, name: str) -> None:
-    """A table that is meant for us and would be overlooked."""
+    """Catch a misspelt table that is meant for us and would be overlooked."""
     for table in tools if isinstance(tools, dict) else ():
         ours = "mcp" in table and "approval" in table
         if table != TABLE and (ours or nearest(table, [TABLE], alike=0.85)):

@@ -1,6 +1,6 @@
-"""The names of the markers of scenarios; apart, so that they cost nothing."""
+"""The names of the scenarios' markers, in their own module so that importing them is cheap."""
 
 MARKER = "mcp_approval_requirement"
 """Ties a scenario to its rules."""
 MAY_POISON = "mcp_approval_may_poison"
-"""On scenarios that send what a careless server keeps, and then fails of for everyone."""
+"""For scenarios that send data which a careless server keeps, and then fails for everyone."""

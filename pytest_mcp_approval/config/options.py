@@ -1,9 +1,9 @@
-"""Every option of the suite, once: what a run is told, and where that is said.
+"""Every option of the suite, in one place: what it means, and where it can be set.
 
-On the command line an option is `--mcp-approval-<name>`. In a file it is a key; those of one family
-and of a server that is started stand in tables, and their options are aliases that `pytest --help`
-leaves out. Standard library only: the plugin loads this when it is loaded. How values are found and
-read is `settings`'s and `reader`'s to know.
+On the command line an option is `--mcp-approval-<name>`. In a file it is a key. Keys of one family,
+and of a server that the suite starts, are in tables; their options are aliases that `pytest --help`
+leaves out. Imports only the standard library, because every pytest run loads it. `settings` finds
+the values, `reader` reads them.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ START = "--mcp-approval"
 """The flag that runs the scenarios against the target of a settings file."""
 PREFIX = "--mcp-approval-"
 NO_BROWSER = "none"
-"""As the browser: nothing is checked on a page."""
+"""The value of the browser option that leaves out the checks on a page."""
 WITHOUT_TARGET = frozenset({"browser", "page"})
-"""Options that make sense without a target: a test of one's own may need no more than a page."""
+"""Options that make sense without a target: a user's own test may need only a page."""
 OF_WHOLE_RUNS = frozenset({"report", "compare", "write-baseline"})
-"""What a replay, which runs one scenario, leaves alone unless it is asked for at the same time."""
+"""Options that a replay ignores, since it runs one scenario, unless they are given with it."""
 FILE = "mcp-approval.toml"
 TABLE = "mcp-approval"
 LAUNCH = "launch"
@@ -36,7 +36,7 @@ LAUNCH = "launch"
 
 @dataclass(frozen=True)
 class Option:
-    """One option, on the command line `--mcp-approval-<name>`, in a file the key at `place`."""
+    """One option: `--mcp-approval-<name>` on the command line, the key at `place` in a file."""
 
     name: str
     metavar: str | None
@@ -47,9 +47,9 @@ class Option:
     short: bool = False
     """Whether a text in place of its table means this key."""
     optional: str | None = None
-    """What stands for a value that is left out, where it may be."""
+    """The value used if the option is given without one; None if it needs one."""
     example: str = ""
-    """Of one entry of a table; "": it is no table. The metavar is the form of an entry."""
+    """For an entry of a table; "" if it is not a table. The metavar is the form of an entry."""
     repeatable: bool = False
     flag: bool = False
 
@@ -70,7 +70,7 @@ def _option(
     example: str = "",
     **rule: Any,
 ) -> Any:
-    """A field with an option, which is `written` after `--mcp-approval-`."""
+    """A field with an option, which is spelled `written` after `--mcp-approval-`."""
     name, _, metavar = written.partition("=")
     option = Option(
         name,
@@ -96,7 +96,7 @@ _CONFIDENTIAL: Mapping[str, Any] = {"secret": True, "each": values.variable}
 class Settings:
     """The options, read and checked as far as that goes without a target."""
 
-    # What may hold a secret is in no repr: pytest prints those of local variables.
+    # Fields that may hold a secret are in no repr: pytest prints reprs of local variables.
     targets: tuple[str, ...] = _option(
         (),
         "target=SERVER",
@@ -211,7 +211,7 @@ class Settings:
         "where findings are left (default: .mcp-approval/findings)",
         hidden=True,
     )
-    """For a replay; None: nowhere."""
+    """Where findings go, for replays; None: nowhere."""
     replay: Path | None = _option(
         None, "replay=FILE", "run the scenario of a finding again, and compare (docs/report.md)"
     )
@@ -230,10 +230,10 @@ class Settings:
         parse=values.seconds,
     )
 
-    # ---- what is no option
+    # ---- not options
 
     family_settings: Mapping[str, Mapping[str, Any]] = setting(dict, repr=False, internal=True)
-    """By family; what a family can be told is its own matter."""
+    """By family; each family defines its own settings."""
     effects_doubt: str = setting("", internal=True)
     """Why the effects probe cannot tell whether a tool ran: found by the preflight, never given."""
     drawn_secrets: tuple[str, ...] = setting((), repr=False, internal=True)
@@ -241,9 +241,9 @@ class Settings:
     directory: Path = setting(Path(), internal=True)
     """Where the user started: commands run here, and servers if nothing else is said."""
     sources: Sources = setting(Sources, repr=False, internal=True)
-    """Where all of this stands."""
+    """Where all these values came from."""
     additions: tuple[tuple[str, str], ...] = setting((), internal=True)
-    """Tables to which the command line added, and what: lines of the header."""
+    """Tables to which the command line added, and what it added: lines for the header."""
 
 
 SET = Option(
@@ -277,7 +277,7 @@ _OF_FAMILIES = (
         hidden=True,
     ),
 )
-"""Settings of one family that are often given: what they may be is the family's to know."""
+"""Often used settings of one family; the family checks their values."""
 
 
 def _of_fields() -> Iterator[Option]:

@@ -1,9 +1,8 @@
-"""The one reader of settings: a table, as TOML or the command line gives it, becomes a dataclass.
+"""The one reader of settings: turns a table from TOML or the command line into a dataclass.
 
 A field's type says what its value may be, `setting(...)` says the rest. A key is the field's name
-in kebab-case; the same name with underscores is an old spelling, which is read and told. What is
-wrong is one line: the place of the key, what was got, what was expected. Knows no option and no
-family.
+in kebab-case; the name with underscores is an old spelling, which is accepted and noted. An error
+is one line: the place of the key, what was got, what was expected. Knows no option and no family.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ..support.nearest import expected
 
 Kind = TypeVar("Kind")
 Keys = tuple[str, ...]
-"""The place of a value: the names of the tables around it, and its own."""
+"""The place of a value: the names of the tables around it, and its own name."""
 _SHOWN = 60
 _BARE = re.compile(r"[A-Za-z0-9_-]+(?:\[\d+\])?")
 _RULE = "setting"
@@ -35,16 +34,16 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the settings of a run stand, for lines about them."""
+    """Where the settings of a run came from, for messages about them."""
 
     file: str = ""
-    """The name of the file; "": there is none."""
+    """The name of the file; "" if there is none."""
     root: Keys = ()
-    """The table of the file that is ours, if not all of it is."""
+    """Our table in the file, if the whole file is not ours."""
     line: Mapping[Keys, str] = field(default_factory=dict)
     """What came from the command line, and how it is written there."""
     old: list[str] = field(default_factory=list, compare=False)
-    """Old spellings that were met, each as what to write now."""
+    """Old spellings that were found, each with what to write now."""
 
     def tell_old(self, told: str) -> None:
         if told not in self.old:
@@ -69,7 +68,7 @@ class Place:
         return self._written(self.keys, ())
 
     def of_unknown(self, key: str) -> str:
-        """The place of this table, for a key in it that nobody knows."""
+        """The place of this table, for a message about an unknown key in it."""
         return (self / key)._on_the_line() or self.table
 
     def _on_the_line(self) -> str:
@@ -98,38 +97,38 @@ class Rule:
     """What a field's type does not say."""
 
     key: str = ""
-    """Its key, where that is not its name."""
+    """Its key, if that is not its name."""
     table: str = ""
-    """The table that it stands in, where that is not the dataclass's own."""
+    """The table that it is in, if that is not the dataclass's own."""
     expected: str = ""
     """What it may be, in words."""
     parse: Callable[[Any], Any] | None = None
-    """Reads the whole value; `ValueError` says "expected ...", or all of what is wrong."""
+    """Reads the whole value; raises `ValueError` with "expected ...", or the whole error."""
     each: Callable[[Any], Any] | None = None
     """The same for the members of a list or a table."""
     choices: tuple[str, ...] = ()
     names: Mapping[str, Any] | None = None
-    """The keys that a table may have, with what stands for one that is not given; None: nothing."""
+    """The keys that a table may have, each with its default; None: no default."""
     verbatim: bool = False
-    """Whether those keys are somebody else's names, and not written in kebab-case."""
+    """Whether those keys are names defined elsewhere, and not in kebab-case."""
     above: float | None = None
     least: float | None = None
     most: float | None = None
     filled: bool = False
-    """Whether a text must not be empty; of a list the empty ones are left out."""
+    """Whether a text must not be empty; empty texts in a list are left out."""
     alone: bool = False
-    """Whether one table may stand for a list of one; a text always may."""
+    """Whether a single table may be given instead of a list of one; a single text always may."""
     secret: bool = False
     """Whether its value is never shown."""
     internal: bool = False
-    """Whether it is no setting at all."""
+    """Whether the field is not a setting at all."""
     option: Any = None
-    """What the command line says of it."""
+    """Its option on the command line."""
 
 
 def setting(default: Any = dataclasses.MISSING, *, repr: bool = True, **rule: Any) -> Any:
-    """A field of a dataclass that `read` makes; without a default it has to be given. A class as
-    the default stands for what it makes."""
+    """A field of a dataclass that `read` creates; without a default it is required. If the default
+    is a class, it is called to make the value."""
     metadata = {_RULE: Rule(**rule)}
     visible = repr and not rule.get("secret")
     if isinstance(default, (dict, type)):
@@ -148,7 +147,7 @@ def key_of(one: dataclasses.Field[Any]) -> str:
 
 
 def read(kind: type[Kind], given: Any, place: Place) -> Kind:
-    """The dataclass; `SettingsError` for what cannot be followed."""
+    """The dataclass; `SettingsError` if a value cannot be used."""
     values = read_fields(kind, given, place)
     try:
         return kind(**values)
@@ -157,7 +156,7 @@ def read(kind: type[Kind], given: Any, place: Place) -> Kind:
 
 
 def read_fields(kind: Any, given: Any, place: Place, *, table: str = "") -> dict[str, Any]:
-    """The values of its fields that stand in this table, as far as they are given."""
+    """The values of its fields in this table, as far as they are given."""
     if not isinstance(given, Mapping):
         raise wrong(place, given, "expected a table")
     known = _known(kind, table)
@@ -177,7 +176,7 @@ def read_fields(kind: Any, given: Any, place: Place, *, table: str = "") -> dict
 
 
 def canonical(given: Mapping[str, Any], known: Iterable[str], place: Place) -> dict[str, Any]:
-    """The same with every key as it is written now; an unknown one is an error."""
+    """The same with every key in its current spelling; an unknown key is an error."""
     names = list(known)
     found: dict[str, Any] = {}
     for key, value in given.items():
@@ -195,7 +194,7 @@ def canonical(given: Mapping[str, Any], known: Iterable[str], place: Place) -> d
 
 
 def wrong(place: Place, value: Any, problem: str, *, secret: bool = False) -> SettingsError:
-    """The one form of an error about a value."""
+    """The error about a value, in the one form that all have."""
     if not problem.startswith(("expected", "did you mean")):
         return SettingsError(f"{place}: {problem}")
     got = "" if secret else f"got {shown(value)}, "
@@ -250,7 +249,7 @@ def _convert(hint: Any, rule: Rule, value: Any, place: Place) -> Any:
 
 
 def _plain(hint: Any, rule: Rule, value: Any, place: Place) -> Any:
-    hint = str if hint is Path else hint  # who reads it knows where it is
+    hint = str if hint is Path else hint  # the caller knows which folder it is relative to
     usual = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
     kinds = (int, float) if hint is float else hint
     right = isinstance(value, kinds) and (hint is bool or not isinstance(value, bool))

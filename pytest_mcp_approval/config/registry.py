@@ -1,9 +1,10 @@
-"""Which families there are, built in or brought by other distributions, and where their parts are.
+"""Which families exist, built in or from other distributions, and where their parts are.
 
 A family is a package that an entry point of the group `mcp_approval.families` names. Its parts are
 modules by convention (docs/how-to-add-a-family.md). Nothing is imported before it is used, and no
-entry point is read in a run without a target. Here, below the catalogue, because the reader of the
-settings has to know whose tables there may be. Knows no family by name, and no part's meaning.
+entry point is read in a run without a target. This is below the catalogue because the reader of the
+settings must know which tables may exist. Knows no family by name, and does not know what the parts
+mean.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _OURS = "pytest-mcp-approval"
 
 
 class FamilyError(SettingsError):
-    """A family that cannot be used: one line says whose it is, and what is wrong."""
+    """A family cannot be used: one line says where it comes from, and what is wrong."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Family:
     name: str
     package: str
     distribution: str
-    """Who brings it, for example `mcp-approval-two-person 0.1.0`."""
+    """The distribution it comes from, for example `mcp-approval-two-person 0.1.0`."""
 
     @property
     def built_in(self) -> bool:
@@ -51,10 +52,10 @@ class Family:
 
     @cached_property
     def folder(self) -> Path:
-        """Where its package is. The package itself is not imported for that."""
+        """The folder of its package. Does not import the package."""
         try:
             found = find_spec(self.package)
-        except Exception as error:  # a package around it, whatever that does
+        except Exception as error:  # from a parent package, which may do anything
             raise self.broken(f"{self.package}: {_told(error)}") from error
         if found is None or not found.submodule_search_locations:
             raise self.broken(f"got {self.package!r} in {GROUP}, expected a package")
@@ -70,7 +71,7 @@ class Family:
         return self.folder / "scenarios"
 
     def part(self, role: str) -> ModuleType:
-        """A module of the family; `FamilyError` where there is none, or it is broken."""
+        """A module of the family; `FamilyError` if it is missing or broken."""
         name = f"{self.package}.{role}"
         try:
             module = import_module(name)
@@ -84,11 +85,12 @@ class Family:
         return module
 
     def has(self, role: str) -> bool:
-        """Whether there is such a module. It is not imported for that."""
+        """Whether there is such a module. Does not import it."""
         return any((self.folder / f"{role}{end}").exists() for end in (".py", ""))
 
     def check(self) -> None:
-        """Whether everything that it must have is there; of somebody else's, whether it works."""
+        """Check that all required parts exist; for a family that is not ours, also that they
+        work."""
         for role in REQUIRED:
             if not self.has(role):
                 raise self.broken(f"it has no module {role}.py")
@@ -120,7 +122,7 @@ def registered(name: str) -> Family:
 
 @cache
 def _all() -> Mapping[str, Family]:
-    # Ours by their folders: they are there in a bare checkout too, which has no entry points.
+    # Ours are found by their folders, since a bare checkout has no entry points.
     ours = [found.parent.name for found in _scenarios().glob(f"*/{RULES}")]
     found = {name: Family(name, f"pytest_mcp_approval.families.{name}", _OURS) for name in ours}
     for point in entry_points(group=GROUP):
@@ -139,7 +141,7 @@ def _all() -> Mapping[str, Family]:
 
 
 def _check_name(given: Family) -> None:
-    """It is a table of the settings files, a part of ids and a name in JavaScript."""
+    """The name is used as a table in settings files, in ids and as a name in JavaScript."""
     if not _NAME.fullmatch(given.name):
         raise FamilyError(
             f"{GROUP}: got the name {given.name!r} from {given.distribution}, expected small "
@@ -157,18 +159,18 @@ def _distribution(point: EntryPoint) -> str:
 
 
 def _scenarios() -> Path:
-    """Where those of ours are: inside the installed package, or beside it in a checkout."""
+    """The folder of our scenarios: inside the installed package, or beside it in a checkout."""
     installed = _PACKAGE / "scenarios"
     return installed if installed.is_dir() else _PACKAGE.parent / "scenarios"
 
 
 def _told(error: Any) -> str:
-    """An error of somebody's module in one line, with the place."""
+    """An error in a family's module, in one line, with its place."""
     text = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     place, step = "", error.__traceback__
     while step is not None:
         file = step.tb_frame.f_code.co_filename
-        if not file.startswith("<"):  # those of the import machinery
+        if not file.startswith("<"):  # skip frames of the import machinery
             place = f" ({Path(file).name}:{step.tb_lineno})"
         step = step.tb_next
     return f"{text}{place}"

@@ -1,8 +1,9 @@
-"""What a finding may bring along when it is replayed, and what the user has to say again.
+"""Which options a replay takes from a finding, and which the user must give again.
 
-A finding is a file, and may be somebody else's. What runs a program here is never taken from it
-alone, and neither is the address that the user's own headers would go to: both have to stand on the
-command line or in the user's own settings. The line under a finding repeats them. Knows no pytest.
+A finding is a file, and may come from somebody else. Anything that runs a program here is never
+taken from it alone, nor is the address that the user's own headers would go to: both must also be
+on the command line or in the user's own settings. The line under a finding repeats them. Knows no
+pytest.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ _HARMLESS = {
     "set": _NEVER,
     "generate-arguments": _NEVER,
 }
-"""Options that can run something here, or run gated tools with arguments that nobody chose; and
-which values do not. A family's setting may be a command, whatever it is called."""
+"""Options that can run something here, or run gated tools with arguments that nobody chose; each
+with the values that are harmless. A family's setting may be a command, whatever its name."""
 _HEADERS = ("header", "header-from")
 _REACHED = ("target", "effects", "page")
 """Options that can name an address to which the headers of a run are sent."""
@@ -48,7 +49,7 @@ def must_be_said(name: str, value: Any, *, with_headers: bool) -> bool:
 
 
 def said_again(options: Mapping[str, Any], *, with_headers: bool) -> list[str]:
-    """What the command for a replay repeats of a run's options."""
+    """The options of a run that the command for a replay repeats."""
     return [
         word
         for name, value in options.items()
@@ -64,9 +65,10 @@ def options_of_finding(
     own: Mapping[str, Any],
     hide: Texts,
 ) -> dict[str, Any]:
-    """The options that a finding brings along, in addition to those that were `given` now.
+    """The options taken from a finding, in addition to those `given` now.
 
-    `own` is what the user's settings files say; `hide` makes of a value what a finding keeps of it.
+    `own` is what the user's settings files say; `hide` turns a value into what a finding keeps of
+    it.
     """
     found: dict[str, Any] = {}
     missing: list[str] = []
@@ -79,7 +81,7 @@ def options_of_finding(
             found[option] = value
         elif option in own and _listed(hide(own[option])) == _listed(value):
             found[option] = own[option] if not isinstance(value, list) else _listed(own[option])
-        elif not another:  # else it belongs to the target that the finding is about
+        elif not another:  # else it belongs to the finding's own target
             missing += _words(option, value)
     if missing:
         shown = " ".join(neutralise(shlex.quote(word), _LONGEST) for word in missing)

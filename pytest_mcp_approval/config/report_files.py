@@ -1,5 +1,5 @@
-"""The options that name files and folders: where those are, and whether they can be used. Checked
-before anything runs, since a report that cannot be written is noticed too late otherwise."""
+"""The options that name files and folders: where these are, and whether they can be used. Checked
+before anything runs: the end of the run would be too late to notice."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ FINDINGS = Path(".mcp-approval") / "findings"
 """Below pytest's root, unless the user says otherwise."""
 NONE = "none"
 ENDINGS = (".html", ".json", ".md", ".sarif", ".yaml", ".yml", ".svg")
-"""Of the files that a report can be written to."""
+"""The endings of report files."""
 
 
 def locate(values: dict[str, Any], place: Place, root: Path, directory: Path) -> None:
-    """Makes paths of the texts that were given, by the names of the fields."""
+    """Turns the given texts into paths, by field name."""
     reports = values.get("reports", ())
     values["reports"] = tuple(
         dict.fromkeys(_report(one, place / "report", directory) for one in reports)
@@ -45,7 +45,7 @@ def locate(values: dict[str, Any], place: Place, root: Path, directory: Path) ->
 
 
 def existing(label: str, value: str, directory: Path) -> Path:
-    """A file that has to be there already."""
+    """A file that must already exist."""
     path = directory / value
     if not path.is_file():
         raise SettingsError(f"{label}: there is no file {value!r}")
@@ -70,7 +70,7 @@ def _write_baseline(place: Place, value: str, read: str | None, directory: Path)
     if not path.parent.is_dir():
         raise SettingsError(f"{place}: there is no folder {str(Path(value).parent)!r}")
     if path.exists() and not (read and path == directory / read):
-        # Somebody's comments stand in it; those of the baseline that is read are kept.
+        # It holds somebody's comments. Only those of the baseline that is read are kept.
         raise SettingsError(
             f"{place}: {value!r} is there already: name another file, or "
             f"{PREFIX}baseline={value} too, which keeps its comments"

@@ -1,10 +1,9 @@
-"""Headers and variables whose values are secrets: as they stand, or drawn from elsewhere.
+"""Headers and variables whose values are secrets: given literally, or drawn from elsewhere.
 
-A command line is seen by everyone on the machine, and a settings file is committed. So a value can
-be drawn from an environment variable or a file: `Authorization: Bearer {env:TOKEN}`. That has
-options of its own (`header-from`, `environment-from`), so that no value of `header` and
-`environment` is ever read in another way than it is written. Values are never shown, not even in an
-error.
+Everyone on the machine can see a command line, and a settings file is committed. So a value can be
+drawn from an environment variable or a file: `Authorization: Bearer {env:TOKEN}`. This has its own
+options (`header-from`, `environment-from`), so that values of `header` and `environment` are always
+taken literally. Values are never shown, not even in an error.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ _DRAWN = re.compile(r"\{(env|file):([^{}]+)\}")
 
 
 def draw(values: dict[str, Any], place: Place, directory: Path) -> tuple[str, ...]:
-    """Adds to headers and variables those that are drawn from elsewhere, by the names of the
-    fields; gives what was put into them. One that is given as it stands too comes first."""
+    """Adds the headers and variables that are drawn from elsewhere, by field name; returns the
+    secrets that were inserted. One that is also given literally takes precedence."""
     secrets: list[str] = []
     for name, keys in (
         ("headers", ("header-from",)),

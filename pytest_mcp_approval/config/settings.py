@@ -1,7 +1,6 @@
 """What the user asked for: the command line first, then `mcp-approval.toml`, then pyproject.toml.
 
-Which options there are is `options`'s to know, where the files are `files`'s, how values are read
-`reader`'s.
+`options` lists the options, `files` finds the files, `reader` reads the values.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def read_settings(given: Mapping[str, Any], root: Path, directory: Path) -> Sett
 
 
 def without_target(root: Path, directory: Path) -> str:
-    """What to do where a run was started and nobody named a target."""
+    """What to do if a run was started and no target is named."""
     folder = settings_folder(root, directory)
     if folder is None:
         return (

@@ -1,4 +1,4 @@
-"""Code of the user's that a setting names: `module:NAME`, found in the user's folder too."""
+"""The user's code that a setting names: `module:NAME`, also found in the user's folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Base = TypeVar("Base")
 
 
 def imported(place: str, name: str, directory: Path, form: str = "module:NAME") -> Any:
-    """What the name stands for; `place` is the setting that names it."""
+    """The object of that name; `place` is the setting that names it."""
     module, colon, attribute = name.partition(":")
     if not colon or not module or not attribute:
         raise SettingsError(f"{place}: got {name!r}, expected {form}")

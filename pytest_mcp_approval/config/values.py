@@ -1,7 +1,7 @@
 """What single options may be: a command line, seconds, a clock, an effects probe.
 
-Each reads one value, and raises `ValueError` with what was expected. Knows the text only; what it
-does is `target`'s and `clock`'s matter.
+Each function reads one value, and raises `ValueError` with what was expected. Knows only the text;
+`target` and `clock` know what it does.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import shlex
 from typing import Any
 
 LONGEST_WAIT = 900.0
-"""Seconds that `wait` waits for one rule, unless told otherwise."""
+"""How many seconds `wait` waits for one rule by default."""
 
 
 def text(value: Any) -> str:
@@ -20,14 +20,14 @@ def text(value: Any) -> str:
 
 
 def patterns(value: Any) -> tuple[str, ...]:
-    """A pattern or several, or true for all rules."""
+    """One pattern or several, or true for all rules."""
     if isinstance(value, bool):
         return ("*",) if value else ()
     return tuple(text(one) for one in (value if isinstance(value, list) else [value]))
 
 
 def variable(value: Any) -> str:
-    """Of the environment; a number in a file is meant as its text."""
+    """The value of an environment variable; a number in a file is taken as text."""
     if not isinstance(value, (str, int, float)) or isinstance(value, bool):
         raise ValueError("expected text")
     return str(value)

@@ -1,1 +1,1 @@
-"""A run inside pytest: what is collected, the preflight, the verdicts step by step, the end."""
+"""A run inside pytest: collection, preflight, verdicts step by step, and the end of the run."""

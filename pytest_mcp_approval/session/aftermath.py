@@ -1,15 +1,15 @@
-"""What a check leaves behind: whether the server still serves honest people after it.
+"""What a check leaves behind: whether the server still serves honest users after it.
 
-A check may send something malformed that the server accepts and keeps, and from then on honest
-calls fail for everyone. That check has failed, whatever it was about. The server is made well again
-where the suite can do that, so that the other checks mean something; where it cannot, what is not
-verified afterwards says for which check.
+A check may send something malformed that the server accepts and keeps, so that from then on honest
+calls fail for everyone. That check has failed, whatever it was about. If the suite can, it makes
+the server work again, so that the other checks mean something. If it cannot, checks that are not
+verified afterwards name the check that caused it.
 
-After each check the family takes a glance (`health.glance`, a request or two). A whole honest
-approval (`health.honest_approval`) is made where the glance fails or something odd was seen in the
-check. Neither is made where nothing was sent, or an approval was the last thing that was.
-A check is accused only if honest approvals worked before it, and fail twice after it. A target that
-died or hangs is a matter of `target_health`. Knows no family, and no hooks of pytest.
+After each check the family takes a quick look (`health.glance`, a request or two). A full honest
+approval (`health.honest_approval`) follows if that fails or the check saw something odd. Neither is
+done if nothing was sent, or if the check ended with an approval. A check is blamed only if honest
+approvals worked before it, and fail twice after it. `target_health` handles a target that died or
+hangs. This module knows no family and no pytest hooks.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _QUIET = (Verdict.PASSED, Verdict.NOT_APPLICABLE)
 _SLOW_DOWN = re.compile(
     r"\b(429|503)\b|too many|rate.?limit|quota|capacity|slow down", re.IGNORECASE
 )
-"""A server that has had enough for now is not poisoned."""
+"""A server that asks to slow down is not poisoned."""
 
 
 @dataclass(frozen=True)
 class _Health:
-    """What a family's module `health` brings."""
+    """The functions of a family's `health` module."""
 
     glance: Callable[[Target], str]
     honest_approval: Callable[[Target], str]
@@ -63,18 +63,19 @@ class Aftermath:
         self.config = config
         self.settings = settings
         self._known: dict[str, _Health | None] = {}
-        """By family; None where there is none, or where an honest approval never worked."""
+        """By family; None if an honest approval never worked."""
         self._suspects: list[str] = []
         """The checks since the last approval that is known to have worked."""
         self._culprit = ""
-        """After which check honest approvals fail, on a target that could not be made well."""
+        """The check after which honest approvals fail, if the target could not be repaired."""
         self._told: list[dict[str, str]] = []
-        """What the reports say, here or from xdist's workers."""
+        """What the reports say, from this process or from xdist's workers."""
 
     # ---- before a check
 
     def begin(self, item: pytest.Item, target: Target) -> None:
-        """Nobody else uses the target now. The first check of a family shows that it is well."""
+        """Call while nobody else uses the target. Tries an approval before a family's first
+        check."""
         target.last_sent = ""
         family = family_of(item)
         if family is not None and family not in self._known:
@@ -93,7 +94,7 @@ class Aftermath:
     # ---- after it
 
     def reconsider(self, result: ScenarioResult, phase: Phase) -> ScenarioResult:
-        """The verdict, or a failure where honest approvals fail after this check."""
+        """The verdict, or a failure if honest approvals fail after this check."""
         target = phase.target
         lost = hasattr(phase.report, "mcp_approval_lost")
         if target is None or phase.report.when != "call" or lost:
@@ -109,7 +110,7 @@ class Aftermath:
         if seen.ended_with_an_approval:
             self._suspects.clear()
             return result
-        with contextlib.suppress(ClockError):  # what is wrong with it was said already
+        with contextlib.suppress(ClockError):  # already reported
             target.clock.release()
         odd = seen.something_odd or result.verdict not in _QUIET
         problem = self._ask(health.glance, target)
@@ -125,7 +126,7 @@ class Aftermath:
         return self._poisoned(result, phase, target, health, seen, problem, by_glance)
 
     def _whole_look(self, health: _Health, target: Target) -> str | None:
-        """Twice, the second time in a conversation of its own where there can be one."""
+        """Try twice, the second time in a new conversation if possible."""
         problem = self._ask(health.honest_approval, target)
         if not problem:
             return problem
@@ -135,7 +136,7 @@ class Aftermath:
         return problem if again else again
 
     def _ask(self, look: Callable[[Target], str], target: Target) -> str | None:
-        """What was seen; None if that says nothing about honest approvals."""
+        """What was seen; None if it says nothing about honest approvals."""
         own = Patience(self.settings.timeout)
         try:
             with keeping(own):
@@ -148,7 +149,7 @@ class Aftermath:
             return None
         finally:
             if own.last is not None and own.last.broken_off:
-                target.stop()  # the next check meets a server that was started or reached anew
+                target.stop()  # the next check starts or reaches the server again
         if own.last is not None or _SLOW_DOWN.search(problem):
             return None
         return neutralise(problem, _LONGEST)
@@ -166,7 +167,7 @@ class Aftermath:
         by_glance: bool,
     ) -> ScenarioResult:
         healed = self._heal(target, health)
-        # A glance after each check was well; a whole approval may have failed for longer.
+        # The glances were fine so far, but a full approval may have failed for longer.
         certain = by_glance or seen.had_an_approval or not self._suspects
         suspects = [*([] if certain else self._suspects), result.scenario]
         self._suspects.clear()
@@ -184,8 +185,8 @@ class Aftermath:
                 shared.write_text(self._culprit, encoding="utf-8")
         if seen.moved_the_clock or not certain:
             if result.verdict is Verdict.FAILED:
-                return result  # what it has found itself stands
-            # Time that went back, or a check before this one, may be the reason.
+                return result  # keep what it found itself
+            # The reason may be time that went back, or an earlier check.
             why = f"honest calls fail since {told['after']}: {problem}; {then}"
             return _not_verified(result, phase, why)
         own = result.evidence
@@ -199,7 +200,7 @@ class Aftermath:
         return replace(result, verdict=Verdict.FAILED, why=why, evidence=evidence)
 
     def _heal(self, target: Target, health: _Health) -> bool:
-        """Make it well again, in the mildest way that helps; whether one did."""
+        """Repair it in the mildest way that helps; returns whether one did."""
         ways: list[Callable[[], None]] = []
         if target.can_reset or target.settings.reset:
             ways.append(target.reset)
@@ -215,7 +216,7 @@ class Aftermath:
         return False
 
     def _explained(self, result: ScenarioResult, phase: Phase, target: Target) -> ScenarioResult:
-        """What is not verified on a poisoned target names the check that poisoned it."""
+        """On a poisoned target, a check that is not verified names the one that poisoned it."""
         if result.verdict is Verdict.PASSED and target.last_served:
             return result
         if result.verdict is not Verdict.NOT_VERIFIED or result.why.startswith("needs "):
@@ -224,19 +225,19 @@ class Aftermath:
         return _not_verified(result, phase, why)
 
     def _shared_note(self, target: Target) -> Path | None:
-        """Where workers tell each other what became of a server that they share."""
+        """The file in which workers note that a server they share is poisoned."""
         return shared_file(self.config, "poisoned") if target.shared else None
 
     # ---- at the end
 
     def hear(self, report: pytest.TestReport) -> None:
-        """What became of a check, here or in one of xdist's workers."""
+        """Note a check's report, from this process or from one of xdist's workers."""
         told = getattr(report, "mcp_approval_poison", None)
         if told is not None:
             self._told.append(told)
 
     def summary_lines(self) -> list[str]:
-        """One line a culprit, and what to do where the server stayed as it was."""
+        """One line for each culprit, and what to do if the server stayed broken."""
         lines = []
         for told in self._told:
             lines += [
@@ -253,12 +254,12 @@ class Aftermath:
 
     @property
     def exit_code(self) -> int:
-        """Of a run in which nothing failed."""
+        """The exit code of a run in which nothing failed."""
         return TARGET_LOST if self._told else 0
 
 
 class _Seen:
-    """What happened in a check, by its record."""
+    """What happened in a check, according to its recording."""
 
     def __init__(self, phase: Phase, target: Target) -> None:
         record = phase.record
@@ -305,7 +306,7 @@ class _Seen:
         return f"{telling[-1].method}: {neutralise(telling[-1].sent.head, _LONGEST)}"
 
     def _looks(self, one: Exchange) -> bool:
-        """Whether it was a look at the effects by a tool."""
+        """Whether the exchange was a look at the effects through a tool."""
         return bool(self._probe) and self._probe in one.sent.head
 
 

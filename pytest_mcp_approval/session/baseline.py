@@ -1,9 +1,9 @@
 """The baseline in a pytest run: which failures are known, which entries are stale, what is written.
 
-A known failure is to pytest what an expected one is (`xfail`): it is counted under its own name, in
-JUnit's XML it is skipped with its comment, and neither `-x` nor `--lf` takes it for a failure. A
-stale entry is a failed test of its own, so that counts, XML and exit code say the same. What a
-baseline is, and when an entry is stale, is `catalogue.baseline`'s to know.
+pytest treats a known failure like an expected one (`xfail`): it is counted under its own name,
+JUnit's XML has it as skipped with its comment, and neither `-x` nor `--lf` takes it for a failure.
+A stale entry is a failed test of its own, so that counts, XML and exit code agree. What a baseline
+is, and when an entry is stale, is defined in `catalogue.baseline_file`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SHOWN = 4
 
 
 class KnownFailures:
-    """The baseline that a run has, or writes."""
+    """The baseline that a run reads or writes."""
 
     def __init__(self, settings: Settings, results: Results) -> None:
         self.settings = settings
@@ -50,11 +50,11 @@ class KnownFailures:
                 lines = str(error).splitlines()
                 raise SettingsError("\n".join(f"{name}: {line}" for line in lines)) from None
         self._collected: Counter[str] = Counter()
-        """How many scenarios a rule has; none where only some of them were asked for."""
+        """How many scenarios each rule has; empty if only some of them were asked for."""
         self._owed: dict[str, int] = {}
-        """The same, as the reports tell it: xdist's controller collects nothing."""
+        """The same, taken from the reports, because xdist's controller collects nothing."""
 
-    # ---- what was collected, so that "all of it has run" can be told
+    # ---- what was collected, to know later whether all of it has run
 
     def collected(self, rules: Iterable[Requirement]) -> None:
         """One more scenario of these rules."""
@@ -63,7 +63,7 @@ class KnownFailures:
     # ---- verdicts
 
     def recognise(self, result: ScenarioResult, phase: Phase) -> ScenarioResult:
-        """The same result, as known if the baseline has it."""
+        """The same result, marked as known if the baseline lists it."""
         report = phase.report
         owed = {
             rule: self._collected[rule] for rule in result.rules if rule in self.baseline.entries
@@ -78,20 +78,20 @@ class KnownFailures:
         return result.as_known(comment)
 
     def hear(self, report: pytest.TestReport) -> None:
-        """What became of a check, here or in one of xdist's workers."""
+        """Note a check's report, from this process or from one of xdist's workers."""
         self._owed.update(getattr(report, "mcp_approval_owed", {}))
 
     # ---- at the end
 
     def stale_entries(self) -> Iterable[tuple[str, str]]:
-        """Each with a line about it; none where the very file that was read is written anew."""
+        """Each with a line about it; none if the file that was read is about to be rewritten."""
         if self.settings.baseline is None or self.settings.write_baseline == self.settings.baseline:
             return
         for stale in self.comparison().stale:
             yield stale.rule, stale.line(self.baseline.name)
 
     def comparison(self) -> BaselineComparison:
-        """The entries that this run could judge, held against it."""
+        """Compare the entries that this run could check with its results."""
         asked_for = {
             rule: one
             for rule, one in self.baseline.entries.items()
@@ -121,7 +121,7 @@ class KnownFailures:
         return "baseline", f"{self.baseline.name}: {count} known{expired}"
 
     def notes(self) -> list[str]:
-        """What the end of a run says about the baseline, beside what failed."""
+        """What the end of a run says about the baseline, besides the failures."""
         lines = [
             f"baseline  {one.rule} expired on {one.expires}: its failures count again"
             for one in self.baseline.expired
@@ -137,7 +137,7 @@ class KnownFailures:
         return lines
 
     def write(self) -> None:
-        """The new one, if the user asked for it."""
+        """Write the new baseline, if the user asked for it."""
         path = self.settings.write_baseline
         if path is None or not self.results:
             return
@@ -152,7 +152,7 @@ class KnownFailures:
 
 
 def _shown(settings: Settings, path: Path) -> str:
-    """The file as the user would name it from where they started."""
+    """The file's path as seen from where the user started pytest."""
     try:
         return str(path.relative_to(settings.directory))
     except ValueError:

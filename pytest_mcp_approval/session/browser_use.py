@@ -1,7 +1,7 @@
-"""The browser in a pytest session: started once, out of the way of asyncio, evidence for failures.
+"""The browser in a pytest session: started once, kept away from asyncio, evidence of failures.
 
 Registered as a plugin when a test first asks for a browser, so that runs without one pay nothing.
-How a browser is driven is `browser`'s to know.
+The package `browser` drives the browser.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _PYTEST_PLAYWRIGHT = "pytest_playwright.pytest_playwright"
 MOST_KEPT = 20
-"""Failed tests of a session (of a worker) that leave something."""
+"""How many failed tests of a session (or worker) keep evidence."""
 EVIDENCE = Path(".mcp-approval") / "evidence"
 """Below pytest's root, unless the user says where findings go."""
 
@@ -44,14 +44,14 @@ class Browsing:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.loop: asyncio.AbstractEventLoop | None = None
-        """Playwright's, while its driver is ours."""
+        """Playwright's event loop, while we run its driver."""
         self._kept = 0
 
     # ---- asyncio
 
-    # Playwright's sync API leaves its loop marked as the running one of the thread, and needs the
-    # mark whenever it is called; with it nobody else can run a loop there. So the mark is there
-    # during tests that have a browser, and at no other time.
+    # Playwright's sync API leaves its loop marked as the thread's running loop, and needs that mark
+    # whenever it is called. While the mark is set, nobody else can run a loop in the thread. So it
+    # is set only during tests that have a browser.
 
     def enter(self) -> None:
         if self.loop is not None:
@@ -124,7 +124,7 @@ class Browsing:
 
 
 def browsing(config: pytest.Config) -> Browsing:
-    """The session's browser plugin, registered by whoever asks first."""
+    """The session's browser plugin; the first call registers it."""
     stash = state_of(config).stash
     if _BROWSING not in stash:
         stash[_BROWSING] = Browsing(config)
@@ -134,13 +134,13 @@ def browsing(config: pytest.Config) -> Browsing:
 
 @contextmanager
 def session_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
-    """The browser of a session: pytest-playwright's where that is loaded, else one of our own."""
+    """The session's browser: pytest-playwright's if that is loaded, else one of our own."""
     config, held = request.config, browsing(request.config)
     named = state_of(config).settings.browser
     if named == NO_BROWSER:
         pytest.skip(f"needs a browser, and {PREFIX}browser={NO_BROWSER} leaves it out")
     if named is None and _has_pytest_playwright(config):
-        # Its loop stays as it leaves it: its own tests count on that.
+        # Leave its loop alone: its own tests rely on that.
         yield request.getfixturevalue("browser")
         return
     try:
@@ -161,7 +161,7 @@ def session_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
 
 @contextmanager
 def recorded_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[ApprovalPage]:
-    """A page for one test, which leaves something behind if the test fails."""
+    """A page for one test, which leaves evidence behind if the test fails."""
     held, item = browsing(request.config), request.node
     item.stash[_USES] = True
     held.enter()
@@ -182,7 +182,7 @@ def _has_pytest_playwright(config: pytest.Config) -> bool:
 
 
 def _name(item: pytest.Item) -> str:
-    """The same for the same test on every run, and fit for a file's name."""
+    """A file name that is the same for a test in every run."""
     import hashlib
     import re
 

@@ -1,7 +1,7 @@
 """Brings the packaged scenarios into a pytest session, wherever the user's own tests are.
 
-Their node ids begin with `mcp-approval/`, whatever folder they are installed in. Knows nothing of
-targets and verdicts.
+Their node ids begin with `mcp-approval/`, whatever folder they are installed in. Knows nothing
+about targets and verdicts.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ..config.registry import FamilyError, registered
 from .start import ROOT
 
 ON_A_PAGE = "test_browser_"
-"""How files begin whose scenarios need a page, and a browser."""
+"""The prefix of files whose scenarios need a page and a browser."""
 
 
 class ScenarioModule(pytest.Module):
     """A file of scenarios, whatever import mode the user's own tests have.
 
-    By their paths, so that files of two families, or a test of the user's, can share a name, and
-    nothing is put on sys.path.
+    It is imported by path, so that files of two families, or a test of the user's, can share a
+    name, and nothing is put on sys.path.
     """
 
     def _getobj(self) -> Any:
@@ -69,7 +69,7 @@ class ScenarioFolder(pytest.Collector):
         )
 
     def _concerns(self, path: Path) -> bool:
-        """Whether a file has scenarios of a rule that is wanted: importing it takes far longer."""
+        """Whether a file has scenarios of a wanted rule; reading is much quicker than importing."""
         if path.name.startswith(ON_A_PAGE) and not self.with_page:
             return False
         if not self.patterns:
@@ -85,8 +85,8 @@ def collect_scenarios(
     *,
     with_page: bool = True,
 ) -> Iterator[pytest.Item]:
-    """The scenarios of these families; with ids, those alone. Patterns leave out whole files, and
-    a target without a page those that are about one."""
+    """The scenarios of these families, or only those with these ids. Files are left out if no
+    pattern matches, or if they need a page and the target has none."""
     ids = tuple(ids)
     for family in families:
         folder = ScenarioFolder.from_parent(
@@ -109,7 +109,7 @@ def _names(given: str, nodeid: str) -> bool:
 
 
 def _offer_fixtures(session: pytest.Session, folder: ScenarioFolder) -> None:
-    """Fixtures of a family under plain names, for its scenarios only."""
+    """Register a family's fixtures under plain names, for its scenarios only."""
     try:
         module = registered(folder.family).part("fixtures")
     except FamilyError as error:
@@ -117,5 +117,5 @@ def _offer_fixtures(session: pytest.Session, folder: ScenarioFolder) -> None:
     manager = session._fixturemanager
     try:
         manager.parsefactories(holder=module, node=folder)
-    except TypeError:  # pytest before 9.1 knows the older way only
+    except TypeError:  # pytest before 9.1 has only the older way
         manager.parsefactories(module, folder.nodeid)

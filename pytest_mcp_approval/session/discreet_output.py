@@ -1,8 +1,8 @@
-"""What pytest itself tells of a run holds no secrets: its reports, from which the terminal, JUnit's
-XML and other plugins take what they show, and every line that it writes to the terminal.
+"""Keeps secrets out of pytest's own output: its reports, from which the terminal, JUnit's XML and
+other plugins take what they show, and every line that it writes to the terminal.
 
-Reports are the place that counts; the terminal's writer is the net below it. What secrets are, and
-how they are found, is `support.secrets`' to know.
+Hiding secrets in the reports is what matters most; the terminal's writer is a safety net.
+`support.secrets` knows what secrets are and how to find them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..support.secrets import Secrets, forget, hide, keep
 
 
 def be_discreet(config: pytest.Config, secrets: Secrets) -> None:
-    """From now on, to the end of this session."""
+    """Hide these secrets from now on, until this session ends."""
     keep(secrets)
     config.add_cleanup(lambda: forget(secrets))
     config.pluginmanager.register(Discretion(config), "mcp-approval-discretion")
@@ -49,7 +49,7 @@ class Discretion:
         writer.write = write_hidden
         self.config.add_cleanup(lambda: setattr(writer, "write", write))
 
-    # Outermost: whatever the others make of a report has been made.
+    # Outermost, so that all other plugins are done with the report.
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -67,7 +67,7 @@ class Discretion:
 
 
 def hide_in_report(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Its text, what was captured, and what stands beside it."""
+    """Hides secrets in its text, its captured output and its xfail reason."""
     report.sections = [(name, hide(text)) for name, text in report.sections]
     known = getattr(report, "wasxfail", None)
     if known:
@@ -84,7 +84,7 @@ def hide_in_report(report: pytest.TestReport | pytest.CollectReport) -> None:
     if hidden == text:
         return
     if is_dataclass(shown):
-        # Part by part, so that it keeps its looks and its line in the summary.
+        # Part by part, so that it keeps its layout and its line in the summary.
         _hide_inside(shown)
         if hide(str(shown)) == str(shown):
             return

@@ -1,8 +1,8 @@
-"""SIGTERM and SIGHUP end a run as Ctrl-C does: what is open is closed, then pytest ends.
+"""SIGTERM and SIGHUP end a run as Ctrl-C does: everything open is closed, then pytest ends.
 
-Without that they end pytest on the spot, and with it every fixture. A signal that somebody ignores
-(nohup) or handles otherwise is left alone. What a run cannot close, because it is killed, its guard
-cleans up (`support.guard`).
+Otherwise they would end pytest at once, without closing its fixtures. A signal that is ignored
+(nohup) or handled by somebody else is left alone. If a run is killed, its guard cleans up
+(`support.guard`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _NAMES = ("SIGTERM", "SIGHUP")
 
 
 class Ending:
-    """From when it is made until `restore`."""
+    """Handles the signals from its creation until `restore`."""
 
     def __init__(self) -> None:
         self._ours: list[int] = []
         self.exit_code = 0
-        """As shells say it, once a signal has come."""
+        """128 + the signal, as in shells, once a signal has come."""
         if threading.current_thread() is threading.main_thread():
             for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
                 if signal.getsignal(number) is signal.SIG_DFL:
@@ -30,10 +30,10 @@ class Ending:
 
     def _end(self, number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG002
         self.exit_code = 128 + number
-        self.restore()  # the next one ends pytest on the spot
+        self.restore()  # a second signal ends pytest at once
         raise KeyboardInterrupt(f"ended by {signal.Signals(number).name}")
 
     def restore(self) -> None:
-        """Leave signals as they were."""
+        """Put the previous signal handlers back."""
         while self._ours:
             signal.signal(self._ours.pop(), signal.SIG_DFL)

@@ -1,7 +1,7 @@
-"""How pytest shows a finding: all lines where the failures are told, one line in the summary.
+"""How pytest shows a finding: all lines in the failures section, one line in the summary.
 
-On a CI machine pytest prints the whole message in its short summary, and JUnit's XML takes it as
-the title of the failure: both want one line.
+On a CI machine pytest prints the whole message in its short summary, and JUnit's XML uses it as the
+title of the failure: both need a single line.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from _pytest._code.code import TerminalRepr  # what pytest itself checks for; it has no public name
+from _pytest._code.code import TerminalRepr  # pytest checks for this class; it has no public name
 from _pytest._io import TerminalWriter
 
 from .start import ROOT
@@ -17,7 +17,7 @@ from .start import ROOT
 
 @dataclass(frozen=True)
 class Headline:
-    """Where pytest looks for the one line of a failure."""
+    """The object from which pytest takes the one line of a failure."""
 
     message: str
 
@@ -44,7 +44,7 @@ class FailureText(TerminalRepr):
 
 
 def tell_failure(session: pytest.Session, kind: str, name: str, line: str) -> None:
-    """A failed test for what no test can show, so that counts, XML and exit code say the same."""
+    """Report a failure that belongs to no test, so that counts, XML and exit code agree."""
     report = pytest.TestReport(
         nodeid=f"{ROOT}/{kind}::{name}",
         location=(f"{ROOT}/{kind}", None, name),
@@ -54,7 +54,7 @@ def tell_failure(session: pytest.Session, kind: str, name: str, line: str) -> No
         when="call",
     )
     session.testscollected += 1
-    # There is no such test to run again, so those who remember failures are not told.
+    # No such test can be run again, so plugins that remember failures are not told.
     manager = session.config.pluginmanager
     deaf = [manager.getplugin(name) for name in ("lfplugin", "stepwiseplugin")]
     tell = manager.subset_hook_caller(

@@ -1,7 +1,7 @@
 """A run of scenarios inside pytest: every hook of it, and the verdict steps in their order.
 
-What happens in a hook is done by the parts that stand in `RunHooks.__init__`; they know each other
-only by the state that they share. Knows no family.
+The parts created in `RunHooks.__init__` do the work; they know each other only through the state
+that they share. Knows no family.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LETTERS = {
 
 
 def begin_run(config: pytest.Config, ids: tuple[str, ...]) -> None:
-    """Scenarios were asked for: these, or all. Raises `SettingsError`."""
+    """Begin a run of the scenarios with these ids, or of all. Raises `SettingsError`."""
     given, replayed = recall_replay(config)
     state = make_state(config, given, (replayed,) if replayed else ids)
     if not state.settings.targets:
@@ -74,8 +74,8 @@ class RunHooks:
             self.record.complete,
             tell_pytest,
         )
-        """From what a scenario raised to what the run says of it; each takes the result of the one
-        before it."""
+        """From what a scenario raised to what the run says about it. Each step takes the result of
+        the one before it."""
         self._workers_folder: TemporaryFolder | None = None
 
     # ---- before the first verdict
@@ -111,7 +111,7 @@ class RunHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """xdist's, after our session start and before a worker is started."""
+        """A hook of xdist, called after our session start and before a worker is started."""
         if self.state.found is not None:
             node.workerinput[WORKER_INPUT] = self.state.found.to_json()
         if self._workers_folder is None:
@@ -134,7 +134,7 @@ class RunHooks:
         ):
             rules = rules_of(item)
             item.user_properties += [(MARKER, rule.id) for rule in rules]
-            if not state.ids:  # with ids, whole rules may have been cut in parts
+            if not state.ids:  # with ids, only part of a rule may have been collected
                 self.known.collected(rules)
             chosen = any(selected(rule.id, settings.select) for rule in rules)
             (items if chosen else left_out).append(item)
@@ -143,7 +143,7 @@ class RunHooks:
         yield
         launched = settings.launch is not None or settings.reset is not None
         if settings.targets[0].startswith("http") and not launched:
-            # Where nothing can be made well again, what may poison the server comes last.
+            # If the server cannot be repaired, run last what may poison it.
             items.sort(key=lambda item: item.get_closest_marker(MAY_POISON) is not None)
 
     # ---- verdicts
@@ -184,7 +184,7 @@ class RunHooks:
             result = ScenarioResult.from_json(found)
             self.state.results.add(result)
             if result.evidence is not None and isinstance(report.longrepr, str):
-                # Here, not where it was made: on its way from a worker only the text survives.
+                # Here, not where it was made: on the way from a worker only the text survives.
                 report.longrepr = FailureText(report.longrepr, result.headline)
         for part in (self.health, self.aftermath, self.known, self.proof):
             part.hear(report)
@@ -236,14 +236,14 @@ class RunHooks:
 
 
 def check_names(state: RunState) -> None:
-    """Families and rules that the user named have to be there: others were mistyped."""
+    """Families and rules that the user named must exist: unknown ones were mistyped."""
     settings = state.settings
     for family in settings.families:
         if family not in families():
             raise SettingsError(f"{PREFIX}family: got {family!r}, {expected(family, families())}")
-    if state.is_worker:  # the controller has done so, with all rules there are
+    if state.is_worker:  # the controller has done it, with all existing rules
         return
-    # Those that bind a client too: a rule that is not judged here is no typo.
+    # Rules for clients too: a rule that is not checked here is not a typo.
     known = [rule for name in state.families for rule in catalogue(name)]
     _check_patterns("select", settings.select, known)
     _check_patterns("require-verified", settings.require_verified, known)

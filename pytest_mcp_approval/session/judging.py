@@ -1,7 +1,7 @@
-"""The first verdict on a scenario, by what it raised, and what its rule's level makes of it.
+"""The first verdict on a scenario, by what it raised, and how its rule's level changes it.
 
-What the target's health, the user's baseline and the reports make of it are steps of their own
-(`hooks` has the list). Knows no family.
+The target's health, the user's baseline and the reports have their own steps (`hooks` has the
+list). Knows no family.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ..wire import WireError
 from .phase import Phase
 
 _OF_THE_TARGET = (BrowserError, ClockError, DriverError, EffectsError, TargetError, WireError)
-"""The target's doing, or its page's (as are Playwright's own errors): nothing was judged."""
+"""Caused by the target or its page (like Playwright's own errors): nothing was checked."""
 _LONGEST_PLAUSIBLE = 3600.0
 
 
 def blank_result(phase: Phase) -> ScenarioResult | None:
-    """What the steps begin with; None for a phase that says nothing."""
+    """The result that the first step gets; None for a phase that says nothing."""
     if phase.error is None and phase.report.when != "call":
         return None
     seconds = phase.call.duration
@@ -34,13 +34,13 @@ def blank_result(phase: Phase) -> ScenarioResult | None:
         rules=tuple(rule.id for rule in phase.rules),
         scenario=phase.item.nodeid,
         verdict=Verdict.PASSED,
-        # A clock that was moved in this process (freezegun) moves pytest's stopwatch too.
+        # Moving the clock in this process (freezegun) also moves pytest's stopwatch.
         seconds=seconds if 0 <= seconds < _LONGEST_PLAUSIBLE else 0.0,
     )
 
 
 def judge(result: ScenarioResult, phase: Phase) -> ScenarioResult:
-    """What the scenario says itself."""
+    """The scenario's own verdict."""
     error = phase.error
     if error is None:
         warnings = phase.item.stash.get(WARNINGS, [])
@@ -69,7 +69,7 @@ def downgrade_should(result: ScenarioResult, phase: Phase) -> ScenarioResult:
 
 
 def tell_pytest(result: ScenarioResult, phase: Phase) -> ScenarioResult:
-    """The last step: pytest's report says the same, and takes the result along (xdist ships it)."""
+    """The last step: make pytest's report agree, and attach the result to it (xdist ships it)."""
     report = phase.report
     if result.verdict is Verdict.WARNING:
         report.outcome, report.longrepr = "passed", None

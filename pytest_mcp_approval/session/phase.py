@@ -1,6 +1,6 @@
-"""One phase of a scenario: what pytest says of it once it has run, and what was recorded in it.
+"""One phase of a scenario: what pytest says about it after it ran, and what was recorded in it.
 
-This is what every verdict step looks at. Knows no settings and makes no verdict.
+Every verdict step looks at it. Knows no settings and makes no verdict.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..support import recording
 from ..target import Target
 
 KEPT_FILES: pytest.StashKey[list[Path]] = pytest.StashKey()
-"""Of a test that failed: what was kept of its page (`browser_use`)."""
+"""What was kept of the page of a failed test (`browser_use`)."""
 _RECORD: pytest.StashKey[recording.Recording] = pytest.StashKey()
 
 
@@ -38,7 +38,7 @@ class Phase:
 
     @property
     def target(self) -> Target | None:
-        """The server, if the scenario came so far as to have it."""
+        """The server, if the scenario got far enough to have it."""
         found = getattr(self.item, "funcargs", {}).get("approval_turn")
         return found if isinstance(found, Target) else None
 
@@ -48,22 +48,22 @@ class Phase:
         return self.item.stash.get(_RECORD, None)
 
     def drop_record(self) -> None:
-        """When it has been told: items live as long as the run."""
+        """Drop it once it was reported, because items live as long as the run."""
         if _RECORD in self.item.stash:
             del self.item.stash[_RECORD]
 
     def skip(self, why: str) -> None:
-        """What is not verified is to pytest what a skipped test is."""
+        """Tell pytest that the test was skipped: that is how it shows "not verified"."""
         self.report.outcome = "skipped"
         self.report.longrepr = (str(self.item.path), 0, f"Skipped: {why}")
 
 
 Step = Callable[[ScenarioResult, Phase], ScenarioResult]
-"""A verdict step: the same result, or another one, with the report put right."""
+"""A verdict step: returns the same result or another one, and adjusts the report."""
 
 
 def recorded(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Around one phase: everything that happens goes into the scenario's record."""
+    """Around one phase: put everything that happens into the scenario's recording."""
     if item.get_closest_marker(MARKER) is None:
         return (yield)
     recording.resume(item.stash.setdefault(_RECORD, recording.Recording()))

@@ -1,10 +1,10 @@
-"""Before the first verdict: is there something to judge, and with what?
+"""Before the first verdict: is there something to check, and with what?
 
-A user's errors are mostly configuration, so they are looked for first, in the order in which they
-would show. What makes every verdict void is a `PreflightError`: one line says what is wrong, the
-next one what to do. What merely narrows the run is a line of the header. Each family looks for
-itself (`families.looking`); a family that the server does not have is left out, unless the user
-asked for it by name.
+Most user errors are in the configuration, so these are looked for first, in the order in which they
+would show. Anything that makes every verdict meaningless is a `PreflightError`: one line says what
+is wrong, the next one what to do. Anything that merely narrows the run is a line of the header.
+Each family looks for itself (`families.base.preflight`); a family that the server does not have is
+left out, unless the user asked for it by name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Preflight", "PreflightError", "preflight"]
 
 
 def preflight(settings: Settings, wanted: Sequence[str]) -> Preflight:
-    """Look at the target for these families. Opens it and closes it again."""
+    """Look for these families in the target. Opens the target and closes it again."""
     found = Preflight()
     _check_browser(settings)
     _check_tables(settings)
@@ -50,7 +50,7 @@ def preflight(settings: Settings, wanted: Sequence[str]) -> Preflight:
 
 
 def _check_browser(settings: Settings) -> None:
-    """One that the user named has to be there, whether it is needed or not."""
+    """A browser that the user named must exist, whether it is needed or not."""
     if settings.browser in (None, NO_BROWSER):
         return
     from ..browser.errors import NoBrowserError
@@ -63,19 +63,19 @@ def _check_browser(settings: Settings) -> None:
 
 
 def _check_tables(settings: Settings) -> None:
-    """Every table that the user wrote, whether its family is looked for or not."""
+    """Check every table that the user wrote, whether its family is looked for or not."""
     for name, table in settings.family_settings.items():
         family = registered(name)
         try:
             if not family.has("settings"):
-                continue  # what a family has no dataclass for, it reads by itself
+                continue  # without a dataclass, the family reads its table itself
             read(family.part("settings").TABLE_CLASS, table, Place((name,), settings.sources))
         except SettingsError as error:
             raise PreflightError(neutralise(str(error), 600)) from None
 
 
 def _check_names(target: Target) -> None:
-    """Tools that the user named have to be there, and what shows that they ran has to work."""
+    """Tools that the user named must exist, and the effects probe must work."""
     settings = target.settings
     try:
         listed = [str(tool.get("name")) for tool in target.session().list_tools()]
@@ -84,7 +84,7 @@ def _check_names(target: Target) -> None:
     for name in settings.tools:
         on_the_line = ("tool", name) in settings.sources.line
         place = f"{PREFIX}tool" if on_the_line else Place(("tool",), settings.sources).table
-        # What stands behind one tool of a gateway is not in its list.
+        # Tools behind one tool of a gateway are not in its list.
         behind = ":" in name and not any(":" in one for one in listed)
         if name not in listed and not behind:
             raise PreflightError(
@@ -170,7 +170,7 @@ def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
     _say_page(target, found)
     probe = target.effects()
     if found.effects_doubt:
-        pass  # said already
+        pass  # already reported
     elif probe is None:
         found.say("effects", f"none: the answer is taken at its word ({PREFIX}effects)")
     elif not any(name == "effects" for name, _ in found.lines):
@@ -179,7 +179,7 @@ def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
 
 
 def _examine_effects(target: Target, found: Preflight) -> None:
-    """A probe that cannot tell is said to be one, and nothing is judged by it."""
+    """A probe that cannot tell whether a tool ran is reported, and not used."""
     probe = target.effects()
     if probe is None:
         return
@@ -196,7 +196,7 @@ def _examine_effects(target: Target, found: Preflight) -> None:
 
 
 def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
-    """Which of these the server has; one that the user named it must have."""
+    """Which of these the server has. It must have a family that the user named."""
     absent: dict[str, NotOffered] = {}
     for name in wanted:
         own = registered(name).part("preflight")
@@ -222,7 +222,7 @@ def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) 
 
 
 def _approve(target: Target, found: Preflight) -> None:
-    """One honest approval in each family: where none succeeds, a refusal proves nothing."""
+    """Make one honest approval in each family: if none succeeds, a refusal proves nothing."""
     probe = target.effects()
     for name in found.offered:
         health = registered(name).part("health")
@@ -249,7 +249,7 @@ def _approve(target: Target, found: Preflight) -> None:
 
 
 def _say_page(target: Target, found: Preflight) -> None:
-    """Whether there is a page, and a browser for it. None is started before it is needed."""
+    """Say whether there is a page, and a browser for it. Starts no browser."""
     files = (registered(name).scenarios.glob(f"{ON_A_PAGE}*.py") for name in found.offered)
     if not any(any(found_there) for found_there in files):
         return
@@ -282,7 +282,7 @@ def _say_clock(target: Target, found: Preflight) -> None:
 
 
 def _say_settings(settings: Settings, found: Preflight) -> None:
-    """Tables that have come from two places, and old spellings, in one line."""
+    """Report tables that came from two places, and old spellings, in one line."""
     for name, told in settings.additions:
         found.say(name, neutralise(told, 160))
     if settings.sources.old:
@@ -300,6 +300,6 @@ def _say_missing(target: Target, found: Preflight) -> None:
         for rule in catalogue(name)
         if rule.party == "server" and {"clock", "restart"} & set(rule.needs) & set(found.missing)
     )
-    # How many hang on other things, such as a tool's arguments, only their scenarios know.
+    # Only the scenarios know how many depend on other things, such as a tool's arguments.
     rules = f"{needing} or more rules" if needing else "some rules"
     found.say("missing", f"{', '.join(found.missing)}: {rules} will be 'not verified'")

@@ -1,9 +1,8 @@
 """How much a run has proved: whether an honest approval was seen, and which rules were checked.
 
-A server that refuses everything keeps every "must refuse". So a run in which no honest approval was
-ever seen is no green run (exit code 10), and the last lines say how many rules were checked and
-what to configure for the others. On request a rule that was not verified fails the run. Knows no
-family.
+A server that refuses everything passes every "must refuse". So a run without any honest approval is
+not green (exit code 10), and the last lines say how many rules were checked and what to configure
+for the others. On request a rule that was not verified fails the run. Knows no family.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from .phase import Phase
 from .state import RunState
 
 NOTHING_PROVED = 10
-"""pytest's exit code when no verdict can be trusted: nobody to judge, or nobody served."""
+"""pytest's exit code when no verdict can be trusted: no target to check, or nobody was served."""
 _LISTED = 5
 _LONGEST = 300
 
 
 class Proof:
-    """What a run is worth."""
+    """What a run has proved."""
 
     def __init__(self, state: RunState) -> None:
         self.state = state
@@ -38,14 +37,14 @@ class Proof:
     # ---- approvals that scenarios saw
 
     def note_approval(self, result: ScenarioResult, phase: Phase) -> ScenarioResult:
-        """The report says in which family the target served an honest person."""
+        """Note in the report in which family the target served an honest user."""
         if phase.target is not None and phase.target.last_served:
             family = phase.rules[0].family
             phase.report.mcp_approval_served = family  # type: ignore[attr-defined]  # xdist ships
         return result
 
     def hear(self, report: pytest.TestReport) -> None:
-        """What became of a check, here or in one of xdist's workers."""
+        """Note a check's report, from this process or from one of xdist's workers."""
         family = getattr(report, "mcp_approval_served", None)
         if family is not None:
             self._served.add(family)
@@ -60,7 +59,7 @@ class Proof:
     # ---- rules that had to be verified
 
     def owed(self) -> Iterable[tuple[str, str]]:
-        """What should have been verified and was not, each with a line about it."""
+        """The rules that should have been verified and were not, each with a line about it."""
         patterns = self.state.settings.require_verified
         judged = [rule for rule in self.state.rules() if self.state.results.verdict_of(rule.id)]
         for pattern in patterns:
@@ -75,11 +74,11 @@ class Proof:
 
     @property
     def exit_code(self) -> int:
-        """Of a run in which nothing failed."""
+        """The exit code of a run in which nothing failed."""
         return NOTHING_PROVED if self.nothing_was_served else 0
 
     def summary_lines(self) -> Iterable[tuple[str, bool]]:
-        """The last lines; the second: whether it is bad news."""
+        """The last lines, each with whether it is bad news."""
         if self.nothing_was_served:
             yield "", False
             for line in self._why_nothing_was_served():
@@ -97,7 +96,7 @@ class Proof:
 
 
 def proved_lines(results: Results, rules: Sequence[Requirement]) -> list[str]:
-    """How many rules were checked, and what to configure to check more, by how many."""
+    """How many rules were checked, and what to configure to check how many more."""
     verdicts = {rule.id: results.verdict_of(rule.id) for rule in rules}
     concerned = [rule for rule in rules if verdicts[rule.id] not in (None, Verdict.NOT_APPLICABLE)]
     open_rules = [rule for rule in concerned if verdicts[rule.id] is Verdict.NOT_VERIFIED]
@@ -119,14 +118,14 @@ def proved_lines(results: Results, rules: Sequence[Requirement]) -> list[str]:
 
 
 def _reason(results: Results, rule: Requirement) -> str:
-    """The first that was said; the others of the rule are told above."""
+    """The first reason; the rule's other reasons are shown above."""
     for one in results.of(rule.id, Verdict.NOT_VERIFIED):
         return neutralise(one.why, _LONGEST)
     return "nobody said why"
 
 
 def _more(count: int, why: str) -> str:
-    """Reasons that a user can do something about begin with "needs"."""
+    """Reasons that the user can do something about begin with "needs"."""
     if why.startswith("needs "):
         return f"{count} more need{'s' if count == 1 else ''} {why.removeprefix('needs ')}"
     return f"{count} more not: {why}"

@@ -1,7 +1,7 @@
-"""What a run leaves behind: each result completed with its conversation and its commands, and at
-the end every file that the user asked for, written once, where all results have come together.
+"""What a run leaves behind: each result with its conversation and its commands, and at the end
+every file that the user asked for. Files are written once, by the process that has all results.
 
-What the files look like is `report`'s to know. Makes no verdict.
+The package `report` knows what the files look like. Makes no verdict.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class RunRecord:
         self.started = datetime.datetime.now(datetime.UTC)
         self._began = now()
         self.lines: list[tuple[str, bool]] = []
-        """What is said of it all in the terminal; the second: whether it is bad news."""
+        """Lines for the terminal, each with whether it is bad news."""
 
     def complete(self, result: ScenarioResult, phase: Phase) -> ScenarioResult:
-        """A result with all that a report shows of it, and with nothing that it must not."""
+        """The result with everything that a report shows, and without secrets."""
         item, secrets = phase.item, self.state.secrets
         command = f"{self.command} {shlex.quote(item.nodeid)}"
         again, file = command, ""
@@ -82,7 +82,7 @@ class RunRecord:
         return complete.fit_to_show(secrets)
 
     def _kept(self, item: pytest.Item) -> tuple[str, ...]:
-        """What the browser left of a page, if the scenario had one and failed."""
+        """The files that the browser left, if the scenario had a page and failed."""
         start = self.settings.directory
         kept = item.stash.get(KEPT_FILES, [])
         return tuple(Path(os.path.relpath(path, start)).as_posix() for path in kept)
@@ -90,7 +90,7 @@ class RunRecord:
     # ---- at the end
 
     def write(self, session: pytest.Session) -> None:
-        """Every file, and what is to be said of them."""
+        """Write every file, and note what to say about them."""
         if not self.state.results:
             if self.replayed is not None and session.exitstatus in _NOTHING_RAN:
                 self._say_replayed(session, self.replayed)
@@ -124,7 +124,7 @@ class RunRecord:
 
     def _say(self, line: str, *, wrong: bool = False) -> None:
         if line:
-            # A finding or an earlier report may be somebody else's.
+            # A finding or an earlier report may come from somebody else.
             self.lines.append((neutralise(line, _LONGEST_LINE), wrong))
 
     def _say_replayed(self, session: pytest.Session, finding: RecordedFinding) -> None:
@@ -136,7 +136,7 @@ class RunRecord:
 
     @cached_property
     def report(self) -> Report:
-        """The run as every reporter sees it; made when all results are there."""
+        """The run as every reporter sees it; call it when all results are there."""
         hide = self.state.secrets.hide
         facts = RunFacts(
             target=hide(self.settings.targets[0]),
@@ -166,12 +166,12 @@ def _earlier_run(state: RunState) -> Earlier | None:
 
 
 def _location(item: pytest.Item) -> tuple[str, int]:
-    """A scenario's file from pytest's root where it is below it, else as its id has it."""
+    """A scenario's file relative to pytest's root if it is below it, else as in its id."""
     line = (item.reportinfo()[1] or 0) + 1
     with_id = item.nodeid.partition("::")[0]
     try:
         path = item.path.relative_to(item.config.rootpath)
     except ValueError:
         return with_id, line
-    # An environment below the root is no part of the user's repository.
+    # A virtual environment below the root is not part of the user's repository.
     return (with_id if "site-packages" in path.parts else path.as_posix()), line

@@ -1,7 +1,7 @@
-"""How a run, or one finding of it, is run again: the commands under findings, and replays.
+"""How to run a whole run, or one finding, again: the commands under findings, and replays.
 
-What a finding may bring along, and what the user has to say again, is `config.replay`'s to know.
-Knows no verdicts.
+`config.replay` knows what may come from a finding, and what the user must repeat. Knows no
+verdicts.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _NOT_REPEATED = frozenset(
         "write-baseline",
     }
 )
-"""Options that say what is left behind, not what is judged."""
+"""Options about what a run leaves behind, not about what is checked."""
 _DRAWN = frozenset({"header-from", "environment-from"})
-"""Options that name secrets by their places. A finding of somebody else's must not have them read
-and sent to where it says, so findings bring none along."""
+"""Options that say where secrets are. Somebody else's finding must not make us read them and send
+them elsewhere, so findings do not contain these options."""
 _WITHHELD = {"header": "NAME: VALUE", "environment": "NAME=VALUE"}
-"""Options with secrets: what stands for them in a command."""
+"""Options with secrets, and what is shown instead of them in a command."""
 _OF_FINDINGS = {option.name for option in OPTIONS} - _NOT_REPEATED - _DRAWN - set(_WITHHELD)
 
 
 def command_of(config: pytest.Config, given: Mapping[str, Any]) -> str:
-    """pytest with the options of this run that are ours, without what narrows it or is secret."""
+    """pytest with our options of this run, except those that narrow it or are secret."""
     kept = [START] if config.getoption("mcp_approval") else []
     for option in OPTIONS:
         value = given[option.name]
@@ -56,7 +56,7 @@ def command_of(config: pytest.Config, given: Mapping[str, Any]) -> str:
 
 
 def options_to_keep(given: Mapping[str, Any], secrets: Secrets) -> dict[str, Any]:
-    """The options of this run, as a replay needs them."""
+    """The options of this run that a replay needs."""
     kept = {name: value for name, value in given.items() if value and name in _OF_FINDINGS}
     return {name: secrets.hide_all(value) for name, value in kept.items()}
 
@@ -72,8 +72,8 @@ def replay_command(state: RunState, file: str) -> str:
 
 
 def recall_replay(config: pytest.Config) -> tuple[dict[str, Any], str]:
-    """The options of this run, with what a finding brings along if it is a replay, and the
-    scenario of that finding. What the command line says comes first."""
+    """The options of this run, and the scenario to replay. In a replay, options of the finding are
+    added; the command line takes precedence."""
     given, name = given_options(config), config.getoption("mcp_approval_replay")
     if not name:
         return given, ""
@@ -95,8 +95,8 @@ def recall_replay(config: pytest.Config) -> tuple[dict[str, Any], str]:
 
 
 def finding_to_replay(state: RunState) -> RecordedFinding | None:
-    """Read again, for what it says; a replay without the token that the run had would find
-    something else."""
+    """The finding to replay, read again. It is an error if a header or variable of its run is
+    missing: without a token, say, the replay would find something else."""
     settings = state.settings
     if settings.replay is None:
         return None

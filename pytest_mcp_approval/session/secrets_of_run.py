@@ -1,8 +1,8 @@
-"""Which of a user's settings are told in confidence: values of headers and of the environment, what
-stands in addresses and commands, and what the families' tables call a secret.
+"""Which of a user's settings are secret: values of headers and of the environment, parts of
+addresses and commands, and what the families' tables call a secret.
 
-How they are hidden is `support.secrets`' to know. Where a name does not tell, nobody can: an
-address whose path is the secret is shown, and so are arguments of a command that no name announces.
+`support.secrets` hides them. A secret in an address or command is recognised only by its name: a
+secret path of an address is shown, and so are arguments of a command without a telling name.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _SURE = re.compile(
     r"authorization|cookie)$",
     re.IGNORECASE,
 )
-"""In the tables of the families `token` is mostly the name of a member, not a token."""
+"""In the families' tables `token` is mostly the name of a member, not a token."""
 _PAIRS = frozenset({"env", "environment", "header", "headers"})
 _ASSIGNMENT = re.compile(r"(?:--?)?(?P<name>[\w.-]+)(?:=|:\s*)(?P<value>\S.*)", re.DOTALL)
 _ASSIGNMENT_INSIDE = re.compile(r"(?:--?)?(?P<name>[\w.-]+)[=:](?P<value>[^\s'\"]+)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\"]+", re.IGNORECASE)
 _LEAST_UNNAMED = 16
-"""A value in a table or an address whose name is not sure is taken for one if it is so long."""
+"""A value in a table or address with an unclear name counts as a secret from this length on."""
 
 
 def secrets_of(settings: Settings) -> Secrets:
-    """Everything that must not be shown of a run with these settings."""
+    """Everything in these settings that must not be shown."""
     sure: list[str] = [*settings.drawn_secrets]
     unsure: list[str] = []
     for name, value in [*settings.headers.items(), *settings.environment.items()]:
@@ -52,7 +52,7 @@ def secrets_of(settings: Settings) -> Secrets:
 
 
 def secrets_of_options(given: Mapping[str, Any]) -> Secrets:
-    """The same of options as they were typed, for the line that says what is wrong with them."""
+    """The same for options as they were typed, for the line that says what is wrong with them."""
     sure: list[str] = []
     for name, value in given.items():
         for text in value if isinstance(value, (list, tuple)) else [value]:
@@ -65,7 +65,7 @@ def secrets_of_options(given: Mapping[str, Any]) -> Secrets:
 
 
 def in_text(text: str) -> Iterator[str]:
-    """What an address, a command line or a text with either in it tells."""
+    """The secrets in an address, a command line or a text that contains one."""
     yield from _in_addresses(text)
     if text.startswith(("http://", "https://")):
         return
@@ -103,7 +103,7 @@ def _in_addresses(text: str) -> Iterator[str]:
 
 
 def _in_table(name: str, value: Any) -> Iterator[str]:
-    """At any depth."""
+    """The secrets in a table, at any depth."""
     if isinstance(value, Mapping):
         for key, one in value.items():
             if name.lower() in _PAIRS and isinstance(one, str) and len(one) >= LEAST_PLAIN:

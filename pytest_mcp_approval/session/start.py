@@ -1,7 +1,7 @@
 """What starts the scenarios: the command line or the project's addopts, never a settings file.
 
-Reads pytest's arguments, and says which of them are scenarios' ids. pytest and the standard library
-only: the plugin loads this when it is loaded.
+Reads pytest's arguments, and says which of them are ids of scenarios. Imports only pytest and the
+standard library, because every pytest run loads it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..config.files import settings_folder
 from ..config.options import FILE, OPTIONS, PREFIX, START, WITHOUT_TARGET, SettingsError
 
 ROOT = "mcp-approval"
-"""How the ids of scenarios begin."""
+"""The prefix of scenarios' ids."""
 _STARTING = (START, f"{PREFIX}target", f"{PREFIX}replay")
 _OF_SCENARIOS = frozenset(
     {
@@ -25,7 +25,7 @@ _OF_SCENARIOS = frozenset(
         "write-baseline",
     }
 )
-"""Options that say nothing to a test of one's own: alone they were meant for a run of scenarios."""
+"""Options that have no effect on users' own tests: alone, they were meant for scenarios."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Start:
     """How the scenarios of a run were asked for."""
 
     ids: tuple[str, ...] = ()
-    """Those alone; none: all of them."""
+    """Run only these scenarios; empty: all of them."""
     nothing_else: bool = False
-    """Whether the user named no path, and has no testpaths: then nothing else is collected."""
+    """Whether the user named no path and has no testpaths, so that nothing else is collected."""
 
 
 def given_options(config: pytest.Config) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def given_options(config: pytest.Config) -> dict[str, Any]:
 
 
 def find_start(config: pytest.Config) -> Start | None:
-    """None where no scenarios were asked for; SettingsError where an option makes no sense."""
+    """None if no scenarios were asked for; SettingsError if an option makes no sense."""
     given = given_options(config)
     named = [argument for argument in config.args if _is_scenario(argument, config)]
     replayed = bool(given["replay"])
@@ -54,7 +54,7 @@ def find_start(config: pytest.Config) -> Start | None:
     on_the_line = named or any(_starts(word) for word in _words_of_the_user(config))
     source = config.args_source
     if not on_the_line and source is pytest.Config.ArgsSource.ARGS:
-        # From addopts, which are for every run: this one is about a path or a test.
+        # The flag is in addopts, for every run, but this run is about a path or a test.
         return None
     unnamed = source is pytest.Config.ArgsSource.INVOCATION_DIR
     ids = [argument.rstrip("/") for argument in named]
@@ -65,7 +65,7 @@ def find_start(config: pytest.Config) -> Start | None:
 
 
 def take_arguments(config: pytest.Config, start: Start) -> None:
-    """Leave to pytest what is the user's: it would look for files that are called as scenarios."""
+    """Leave only the user's paths to pytest: it would look for files named like scenarios."""
     paths = [argument for argument in config.args if not _is_scenario(argument, config)]
     named_by_user = config.args_source is pytest.Config.ArgsSource.ARGS
     config.args[:] = [] if start.nothing_else and not named_by_user else paths
@@ -74,15 +74,15 @@ def take_arguments(config: pytest.Config, start: Start) -> None:
 def _is_scenario(argument: str, config: pytest.Config) -> bool:
     if not argument.startswith(f"{ROOT}/"):
         return False
-    # A folder of the user's may have that name too.
+    # The user may have a folder of that name.
     return not (config.invocation_params.dir / argument.partition("::")[0]).exists()
 
 
 def _words_of_the_user(config: pytest.Config) -> list[str]:
-    """The command line, with what the environment adds to it; without the project's addopts."""
+    """The command line, and what the environment adds to it; without the project's addopts."""
     try:
         added = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
-    except ValueError:  # pytest has said so already
+    except ValueError:  # pytest has already reported it
         added = []
     return [*map(str, config.invocation_params.args), *added]
 
@@ -92,7 +92,7 @@ def _starts(word: str) -> bool:
 
 
 def _check_options(config: pytest.Config, given: dict[str, Any]) -> None:
-    """An option that would have no effect was meant to have one."""
+    """An option that would have no effect is an error: the user expects one."""
     configured = settings_folder(config.rootpath, config.invocation_params.dir) is not None
     for name, value in given.items():
         vain = name in _OF_SCENARIOS if configured else name not in WITHOUT_TARGET

@@ -1,7 +1,7 @@
-"""The state of a session with a target: one object, which everybody who needs it is given.
+"""The state of a session with a target: one object, passed to everybody who needs it.
 
-A run of scenarios makes it when pytest is configured; tests of the user's own, without any
-scenario, when they first ask for the server. Knows no hooks, and none of the parts that only judge.
+A run of scenarios creates it when pytest is configured. The user's own tests, without any scenario,
+create it when they first ask for the server. Knows no hooks, and no parts that only make verdicts.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class RunState:
     config: pytest.Config
     settings: Settings
     given: Mapping[str, Any]
-    """The options of the command line, by name; in a replay with those of the finding."""
+    """The options of the command line, by name; in a replay also those of the finding."""
     ids: tuple[str, ...]
-    """Of the scenarios that were asked for; none: all."""
+    """The ids of the scenarios that were asked for; empty: all."""
     secrets: Secrets
     found: PreflightFindings | None
-    """None before the preflight, and where there is none."""
+    """None before the preflight, or without one."""
     results: Results
     health: TargetHealth
     aftermath: Aftermath
     header: list[tuple[str, str]] = field(default_factory=list)
     stash: pytest.Stash = field(default_factory=pytest.Stash)
-    """Of parts that not every run has, such as the browser."""
+    """For parts that not every run has, such as the browser."""
 
     @property
     def is_worker(self) -> bool:
@@ -54,26 +54,26 @@ class RunState:
 
     @property
     def families(self) -> tuple[str, ...]:
-        """Those that the user named; else those that the preflight found; before it, all."""
+        """The families that the user named, else those that the preflight found; before it, all."""
         found = self.found.offered if self.found is not None else ()
         return self.settings.families or found or families()
 
     @property
     def wanted_families(self) -> list[str]:
-        """Those of which some rule was asked for: nothing else is looked for, or imported."""
+        """The families with a selected rule: no others are looked for or imported."""
         named = {one.split("/")[1] for one in self.ids if one.count("/")}
         wanted = {rule.family for rule in self.rules() if selected(rule.id, self.settings.select)}
         return [name for name in self.families if name in wanted and (not named or name in named)]
 
     @property
     def with_page(self) -> bool:
-        """Whether scenarios on a page are run; before the preflight nobody knows, so they are."""
+        """Whether scenarios on a page are run; before the preflight it is not known, so True."""
         if self.settings.browser == NO_BROWSER:
             return False
         return self.found is None or self.found.with_page
 
     def rules(self) -> list[Requirement]:
-        """The rules of the chosen families that bind a server; where there is a page, a client."""
+        """The rules for servers in the chosen families; with a page also those for clients."""
         parties = ("server", "client") if self.with_page else ("server",)
         return [rule for name in self.families for rule in catalogue(name) if rule.party in parties]
 
@@ -81,7 +81,7 @@ class RunState:
 def make_state(
     config: pytest.Config, given: Mapping[str, Any], ids: tuple[str, ...] = ()
 ) -> RunState:
-    """From here on nothing secret is shown. Raises `SettingsError`."""
+    """Create the state. From here on secrets are hidden. Raises `SettingsError`."""
     settings = read_settings(given, config.rootpath, config.invocation_params.dir)
     for text in settings.targets:
         parse_target(text)
@@ -105,7 +105,7 @@ def make_state(
 
 
 def state_of(config: pytest.Config) -> RunState:
-    """For fixtures; without a target where nobody names one. Wrong settings fail the test."""
+    """The state, for fixtures; without a target if none is named. Wrong settings fail the test."""
     if _STATE not in config.stash:
         given = given_options(config)
         try:

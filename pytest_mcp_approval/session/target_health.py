@@ -1,10 +1,10 @@
-"""Whether the target is still there: what became of a check in which it was not, and when to stop.
+"""Whether the target is still there, what a check is worth if it was not, and when to stop.
 
-A rule is judged by what a target answers. Where it died, hung or spoke no JSON-RPC, the check is
-"not verified" with that reason, never passed and never failed, unless the target is well otherwise:
+A rule is checked by what a target answers. If it died, hung or spoke no JSON-RPC, the check is "not
+verified" with that reason, never passed and never failed, unless the target is otherwise healthy:
 it had answered requests of that kind before, and answers one again. A target that cannot be reached
 at the beginning of several checks in a row is gone, and the remaining checks say so at once. Each
-of xdist's workers finds out for itself. Knows no family, and no hooks of pytest.
+xdist worker finds out for itself. Knows no family and no pytest hooks.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ TARGET_LOST = 11
 """pytest's exit code when nothing failed, but checks are not verified because of a lost target."""
 
 _FAILED_OPENINGS = 3
-"""In a row, at the beginning of as many checks: then the target is gone."""
+"""After this many checks in a row that could not open the target, it is gone."""
 _LOST_CHECKS = 10
-"""In a row: then it is as good as gone, even if it can be reached each time."""
+"""After this many lost checks in a row the target counts as gone, even if it can be reached."""
 _COMING_BACK_SECONDS = 2.0
-"""What a server that somebody else runs gets, each time, to be started again by them."""
+"""How long to wait each time until somebody restarts a server that we do not run."""
 _POLL_SECONDS = 0.05
 _AGAIN_SECONDS = 1.0
-"""What a request gets that was answered before, and is asked again only to see whether it is."""
+"""How long to wait when a request that was answered before is sent again as a test."""
 
 _REPEATS = 2
-"""How often the request must break off again: one that dies now and then may die twice in a row."""
+"""How often the request must break off again: a flaky target may die twice in a row."""
 _OF_THE_CONNECTION = frozenset({"host", "mcp-session-id", "content-length"})
-"""Headers of a request that belong to where and when it was sent."""
+"""Request headers that belong to one connection or session."""
 
 _PROBE = "what shows the effects"
 _ADVICE = {
@@ -66,7 +66,7 @@ _ADVICE = {
 
 
 class TargetGoneError(TargetError):
-    """The target is not there any more, or not yet again."""
+    """The target is gone, or not back yet."""
 
 
 class TargetHealth:
@@ -82,17 +82,17 @@ class TargetHealth:
         self.gone = ""
         self._target: Target | None = None
         self._shaken = False
-        """The last check broke off; whether the target is still there has to be seen."""
+        """Set if the last check broke off: the target may be gone."""
         self._failed_openings = 0
         self._lost_in_a_row = 0
         self._lost: list[dict[str, Any]] = []
-        """What the reports say, here or from xdist's workers."""
+        """What the reports say, from this process or from xdist's workers."""
 
     # ---- around each check
 
     @contextlib.contextmanager
     def watching(self, target: Target) -> Iterator[None]:
-        """One check. Raises `TargetGoneError` at once if there is nobody to check."""
+        """Around one check. Raises `TargetGoneError` at once if the target is gone."""
         if self.gone:
             raise TargetGoneError(self.gone)
         self._target = target
@@ -104,7 +104,7 @@ class TargetHealth:
                 yield
             finally:
                 if self.patience.last is not None and self.patience.last.broken_off:
-                    # The next check meets a server that was started or reached anew.
+                    # The next check starts or reaches the server again.
                     self._shaken = True
                     target.stop()
 
@@ -120,7 +120,7 @@ class TargetHealth:
         raise TargetGoneError(line)
 
     def _open(self, target: Target) -> Exception | None:
-        """Start or reach it anew: why that was not possible, or None."""
+        """Start or reach the target again; returns why that failed, or None."""
         coming_back = Deadline(min(_COMING_BACK_SECONDS, self.settings.timeout))
         while True:
             target.stop()
@@ -137,10 +137,10 @@ class TargetHealth:
     # ---- what a check is worth
 
     def reconsider(self, result: ScenarioResult, phase: Phase) -> ScenarioResult:
-        """The verdict, or "not verified" where the target did not stay to be judged."""
+        """The verdict, or "not verified" if the target was lost during the check."""
         error = phase.error
         if isinstance(error, EffectsError):
-            # Where the target itself broke off first, the probe only came to feel it.
+            # If the target itself broke off first, the probe's failure is only a consequence.
             first = next(iter(self.patience.troubles), None)
             if first is not None and first.broken_off and first.kind != "effects":
                 return self._lose(result, phase, first.line)
@@ -156,14 +156,14 @@ class TargetHealth:
         return result
 
     def _not_judged(self, verdict: Verdict) -> str:
-        """Why a verdict says nothing about the rule; empty if it stands."""
+        """Why a verdict says nothing about the rule; empty if it counts."""
         patience = self.patience
         troubles = [one for one in patience.troubles if not one.abandoned]
         if not troubles:
             return ""
         first = troubles[0]
         if verdict in (Verdict.NOT_VERIFIED, Verdict.HARNESS_ERROR):
-            # It may be for another reason, if the target went on to answer.
+            # There may be another reason, if the target went on to answer.
             broken_off = any(one.broken_off for one in troubles) or patience.last is not None
             ours = broken_off or first.kind not in patience.answered
             return first.line if ours or verdict is Verdict.HARNESS_ERROR else ""
@@ -171,19 +171,19 @@ class TargetHealth:
             if trouble.kind not in patience.answered or trouble.curtailed or trouble.not_now:
                 return trouble.line
             if trouble.broken_off:
-                # This may well be how it breaks the rule. Or it just happened to go now.
+                # This may be how it breaks the rule, or it just happened to die now.
                 problem = self._ask_again(trouble)
                 if problem:
                     return f"{trouble.line}; and then: {problem}"
         return ""
 
     def _ask_again(self, trouble: Trouble) -> str:
-        """Whether it was this request that the target could not bear: nothing, or why not.
+        """Whether this very request breaks the target: empty if so, else why that is not certain.
 
-        It was, if the very request breaks off each time it is sent, while another of its kind,
-        which was answered once, is answered again. A refusal is an answer, too: what was approved
-        once is refused the second time, so that nothing runs by asking; or what should not run
-        does, with arguments that are safe to run.
+        It does if the same request breaks off each time it is sent, while another of its kind,
+        which was answered once, is answered again. A refusal counts as an answer. Asking again is
+        safe: a call that was approved once is refused the second time; if it runs all the same, its
+        arguments are safe to run.
         """
         target = self._target
         if target is None:
@@ -215,7 +215,7 @@ class TargetHealth:
         return min(_AGAIN_SECONDS, self.patience.timeout)
 
     def _lose(self, result: ScenarioResult, phase: Phase, why: str) -> ScenarioResult:
-        why = hide(why)  # it travels with the report, and is printed at the end
+        why = hide(why)  # it goes into the report, and is printed at the end
         self._lost_in_a_row += 1
         if self._lost_in_a_row >= _LOST_CHECKS and not self.gone:
             who = _PROBE if why.startswith("effects") else "the target is gone: it"
@@ -230,7 +230,7 @@ class TargetHealth:
     # ---- at the end
 
     def hear(self, report: pytest.TestReport) -> None:
-        """What became of a check, here or in one of xdist's workers."""
+        """Note a check's report, from this process or from one of xdist's workers."""
         lost = getattr(report, "mcp_approval_lost", None)
         if lost is not None:
             self._lost.append(lost)
@@ -241,7 +241,7 @@ class TargetHealth:
             return []
         gone = next((one["gone"] for one in self._lost if one["gone"]), "")
         first = self._lost[0]["line"]
-        # It may be served by somebody else than the target, who is well.
+        # Another server than the target may serve it, and that one may be healthy.
         by_probe = first.startswith("effects")
         who = f"{_PROBE} could not be read" if by_probe else "the target did not stay to be judged"
         what = gone or f"{who}: {first}"
@@ -265,12 +265,12 @@ class TargetHealth:
 
     @property
     def exit_code(self) -> int:
-        """Of a run in which nothing failed."""
+        """The exit code of a run in which nothing failed."""
         return TARGET_LOST if self._lost else 0
 
 
 def _on_its_way(error: Exception) -> bool:
-    """Whether nobody is there, or somebody who hung up: it may be going down or coming up."""
+    """Whether nobody is there or the connection was closed: it may be stopping or starting."""
     if isinstance(error, UnreachableError):
         return True
     reply = error.reply if isinstance(error, NotMcpError) else None
@@ -278,6 +278,6 @@ def _on_its_way(error: Exception) -> bool:
 
 
 def _once_more(trouble: Trouble, session: Session) -> Outgoing:
-    """The very bytes, with the headers that they had, in another session."""
+    """The same bytes and headers again, in another session."""
     own = {name: value for name, value in trouble.headers if name.lower() not in _OF_THE_CONNECTION}
     return session.prepare_bytes(trouble.body, trouble.request_id, trouble.method, headers=own)

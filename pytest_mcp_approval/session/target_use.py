@@ -1,6 +1,6 @@
 """The target in a pytest session: opened once, and one test's turn on it.
 
-Works for scenarios and for tests of the user's own, which may run without any scenario. Knows no
+Works for scenarios and for the user's own tests, which may run without any scenario. Knows no
 verdicts.
 """
 
@@ -20,7 +20,7 @@ from .target_health import TargetGoneError
 from .worker_input import shared_file
 
 _WORTH_A_LINE = 1.0
-"""Seconds; a shorter wait is not noticed."""
+"""Seconds; shorter waits are not announced."""
 
 
 @contextlib.contextmanager
@@ -37,7 +37,7 @@ def opened_target(config: pytest.Config) -> Iterator[Target]:
         settings = replace(settings, effects_doubt=found.effects_doubt)
     target = open_target(settings.targets[0], settings)
     if found is not None and found.clock_stuck:
-        # If time does not move, nothing that needs it is judged.
+        # If time does not move, checks that need it are not made.
         target.clock.close()
         target.clock = NoClock(found.clock_stuck)
     if isinstance(target.clock, WaitClock):
@@ -49,7 +49,7 @@ def opened_target(config: pytest.Config) -> Iterator[Target]:
 
 
 def _announce_wait(config: pytest.Config, seconds: float) -> None:
-    """One line on the terminal, so that nobody takes a wait for a hang. Workers have none."""
+    """One line on the terminal, so that a wait does not look like a hang. Workers have none."""
     reporter = config.pluginmanager.getplugin("terminalreporter")
     capture = config.pluginmanager.getplugin("capturemanager")
     if reporter is None or seconds < _WORTH_A_LINE:
@@ -61,7 +61,7 @@ def _announce_wait(config: pytest.Config, seconds: float) -> None:
 
 @contextlib.contextmanager
 def exclusive_use(item: pytest.Item, target: Target) -> Iterator[None]:
-    """For one test: a fresh target where that is possible, and nobody else meanwhile."""
+    """For one test: a fresh target if possible, and nobody else uses it meanwhile."""
     state = state_of(item.config)
     with _lock(item.config, target), _watched(state, item, target):
         state.aftermath.begin(item, target)
@@ -81,7 +81,7 @@ def _watched(state: RunState, item: pytest.Item, target: Target) -> Iterator[Non
     except TargetGoneError as error:
         if family_of(item) is not None:
             raise
-        # A user's own test: the place in our code helps nobody.
+        # In a user's own test, a traceback into our code helps nobody.
         pytest.fail(str(error), pytrace=False)
 
 

@@ -1,6 +1,6 @@
-"""pytest's own section of failures does not repeat what the summary tells by cause.
+"""Keeps pytest's own failures section from repeating what the summary shows by cause.
 
-pytest still counts the failed checks, and its short summary still has the line of each. Knows
+pytest still counts the failed checks, and its short summary still has a line for each. Knows
 neither results nor files.
 """
 
@@ -14,18 +14,18 @@ import pytest
 from .failure_text import FailureText
 
 _EVERY_CHECK = 2
-"""With -vv pytest tells each failed check at length."""
+"""With -vv pytest shows each failed check in full."""
 
 
 class FailuresByCause:
-    """Holds back the failed checks while pytest tells failures, unless details were asked for."""
+    """Hides the failed checks while pytest shows failures, unless details were asked for."""
 
     def __init__(self, config: pytest.Config) -> None:
         option = config.option
         self._wanted = option.tbstyle in ("auto", "no") and option.verbose < _EVERY_CHECK
         self._stats: dict[str, list[Any]] = {}
         self._failed: list[Any] = []
-        """What pytest counts as failed, and which of it that is."""
+        """All that pytest counts as failed, to be put back."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
@@ -40,11 +40,11 @@ class FailuresByCause:
             self.hand_back()
 
     def hand_back(self) -> None:
-        """For what comes after pytest's section of failures: the short summary and the counts."""
+        """Put them back for what follows the failures section: the short summary and the counts."""
         if self._failed:
             self._stats["failed"] = self._failed
 
 
 def _is_finding(report: Any) -> bool:
-    """Whether it is a check that found something; others failed otherwise."""
+    """Whether it is a check with a finding, and not a test that failed otherwise."""
     return hasattr(report, "mcp_approval") and isinstance(report.longrepr, FailureText)

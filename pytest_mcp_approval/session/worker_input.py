@@ -1,7 +1,8 @@
-"""What the preflight found out, as far as scenarios and verdicts depend on it: one object.
+"""What the preflight found, as far as scenarios and verdicts depend on it: one object.
 
-Under xdist the controller looks at the target, and its workers judge. They get this object with
-`workerinput`: attributes of `config.option` that are set later do not reach them. Knows no target.
+Under xdist the controller runs the preflight, and its workers run the checks. They get this object
+with `workerinput`: attributes of `config.option` that are set later do not reach them. Knows no
+target.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 WORKER_INPUT = "mcp_approval_preflight"
 WORKER_FOLDER = "mcp_approval_folder"
-"""Where the workers of a run leave things for each other; it goes with the controller."""
+"""A folder in which a run's workers leave things for each other; it ends with the controller."""
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,17 @@ class PreflightFindings:
     with_page: bool = False
     """Whether scenarios on a page are run."""
     clock_stuck: str = ""
-    """Why the clock is not to be trusted, if it was moved and the target did not notice."""
+    """Why the clock cannot be trusted, if it was moved and the target did not notice."""
     approved: tuple[str, ...] = ()
     """The families in which an honest approval was made."""
     not_approved: Mapping[str, str] = field(default_factory=dict)
-    """Why not, by family, in one line each."""
+    """Why no approval was made, by family, in one line each."""
     effects_doubt: str = ""
-    """Why the effects probe cannot tell whether a tool ran, so that nothing is judged by it."""
+    """Why the effects probe cannot tell whether a tool ran, so that it is not used."""
     answered: tuple[str, ...] = ()
     """The kinds of request that the target answered."""
     samples: Mapping[str, str] = field(default_factory=dict)
-    """Of each kind a request that was answered; its bytes as Latin-1."""
+    """For each kind, one request that was answered; its bytes as Latin-1."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -51,13 +52,13 @@ class PreflightFindings:
 
 
 def of_worker(config: object) -> PreflightFindings | None:
-    """What the controller found; None where this process is no worker, or nobody has looked."""
+    """What the controller found; None if this process is not a worker, or without a preflight."""
     text = getattr(config, "workerinput", {}).get(WORKER_INPUT)
     return PreflightFindings.from_json(text) if text else None
 
 
 def shared_file(config: object, name: str) -> Path | None:
-    """A file that all workers of a run have in common; None where this process is no worker."""
+    """A file that all workers of a run share; None if this process is not a worker."""
     told = getattr(config, "workerinput", None)
     if told is None:
         return None

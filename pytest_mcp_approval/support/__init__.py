@@ -1,4 +1,4 @@
 """Helpers for all layers above: safe text, secrets, deadlines, connections, HTTP, JSON.
 
-Knows nothing of MCP, approval or pytest. Imports the standard library only.
+Knows nothing about MCP, approval or pytest. Imports only the standard library.
 """

@@ -1,6 +1,6 @@
-"""A child process in a group of its own: started, fed, watched, and stopped without leftovers.
+"""A child process in its own process group: started, fed, watched, and stopped completely.
 
-Knows nothing of JSON-RPC: lines come out, bytes go in. Waits on locks and pipes only, never on
+Knows nothing about JSON-RPC: lines come out, bytes go in. Waits only on locks and pipes, never on
 `subprocess`'s timeouts, which a frozen clock turns into endless loops.
 """
 
@@ -21,15 +21,15 @@ from .text import last_lines
 
 _PIECE = 64 * 1024
 KEPT_OF_STDERR = 1024 * 1024
-"""What a server says may be looked through for secrets, so it is kept; but not without end."""
+"""A server's output may be searched for secrets, so it is kept, up to this limit."""
 _DISCARDED_AT_MOST = 16
-"""Times the limit: how much of an endless line is thrown away before the child counts as lost."""
+"""How much of an endless line, in multiples of the limit, is dropped before giving up."""
 _GENTLE_SECONDS = 1.0
 _HURRIED_SECONDS = 0.25
-"""For one that had its time already, and said nothing."""
+"""For a child that has already used up its time."""
 _QUIET_SECONDS = 0.25
 _LAST_WORDS_SECONDS = 2.0
-"""After the end of the command: for what it said last, which may still be on its way."""
+"""After the command has ended: its last output may still be on its way."""
 _WINDOWS = sys.platform == "win32"
 
 
@@ -60,7 +60,7 @@ class Child:
         self._mark = mark[leftovers.MARK]
         self.exit_code: int | None = None
         """Below zero: the signal that ended it. None while it runs."""
-        guard.keep_processes(self._mark)  # before: we may be killed as soon as there is one
+        guard.keep_processes(self._mark)  # before it starts: we may be killed right after
         try:
             self._process = start(
                 command,
@@ -93,7 +93,8 @@ class Child:
             thread.start()
 
     def write(self, data: bytes, deadline: Deadline) -> int:
-        """How many bytes the child took in time. Raises `OSError` when it takes no more at all."""
+        """Returns how many bytes the child took in time. Raises `OSError` if it takes no more at
+        all."""
         taken = 0
         while taken < len(data):
             try:
@@ -106,13 +107,12 @@ class Child:
         return taken
 
     def explain_exit(self, deadline: Deadline) -> str:
-        """How it ended, in words, with what it said last; waits a moment for an end that is under
-        way."""
+        """How it ended, in words, with its last output; waits a moment if it is just ending."""
         if self._given_up:
             return self._with_errors(self._given_up)
         if not self._exited.wait(min(deadline.left(), _GENTLE_SECONDS)):
             return self._with_errors("its standard output was closed")
-        # What it printed before it ended may still be on its way.
+        # Its last output may still be on its way.
         self._threads[1].join(min(deadline.left(), 0.5))
         code = self.exit_code or 0
         if code < 0:
@@ -125,9 +125,10 @@ class Child:
         return bytes(self._stderr)
 
     def stop(self, *, hurried: bool = False) -> None:
-        """Close its input, wait, ask, then end it, everything in its group, and what has left it.
+        """Close its input, wait, ask it to end, then kill it, its group, and what has left the
+        group.
 
-        `hurried`: it has let a deadline pass already and gets a moment only.
+        `hurried`: it has already missed a deadline and gets only a moment.
         """
         gentle = _HURRIED_SECONDS if hurried else _GENTLE_SECONDS
         with contextlib.suppress(OSError):
@@ -136,28 +137,29 @@ class Child:
         if not self._exited.wait(gentle):
             signal_group(self._process)
             self._exited.wait(gentle)
-        # Also when the child is gone: what it started may not be. The child was not reaped yet, so
-        # that its number still stands for this group and no other.
+        # Also if the child is gone: what it started may not be. The child is not reaped yet, so its
+        # number still belongs to this group.
         signal_group(self._process, kill=True)
         if self._exited.wait(5.0):
-            guard.release_group(self._process.pid)  # when it is reaped, its number is free
+            guard.release_group(self._process.pid)  # once it is reaped, its number may be reused
             self._process.wait()
         leftovers.end_marked(self._mark)
         guard.release_processes(self._mark)
         self._threads[0].join(_GENTLE_SECONDS)
-        # What it may still say is heard by nobody, least of all by those who ask the next one.
+        # Drop further output: it must not reach those who talk to the next child.
         self._on_line = self._on_too_long = lambda _: None
         self._told_of_the_end.acquire(blocking=False)
         for thread, stream in zip(
             self._threads, (self._process.stdout, self._process.stderr), strict=False
         ):
             thread.join(_GENTLE_SECONDS)
-            # Somebody who left the group may hold the pipe; then the (daemon) thread keeps it.
+            # A process that left the group may hold the pipe; then the (daemon) thread keeps it.
             if not thread.is_alive() and stream is not None:
                 stream.close()
 
     def kill(self, seconds: float = 5.0) -> bool:
-        """End it at once, without a word, as a failing machine would; whether it is gone."""
+        """Kill it at once, without warning, as a failing machine would; returns whether it is
+        gone."""
         signal_group(self._process, kill=True)
         return self._exited.wait(seconds)
 
@@ -174,7 +176,7 @@ class Child:
     def _await_exit(self) -> None:
         self.exit_code = await_end(self._process)
         self._exited.set()
-        # Somebody whom it started may hold its output open, and nobody answers any more.
+        # A process that it started may hold its output open, but nobody answers any more.
         output, deadline = self._threads[0], Deadline(_LAST_WORDS_SECONDS)
         while output.is_alive() and not deadline.passed:
             self._heard.clear()
@@ -198,7 +200,7 @@ class Child:
             self._end()
 
     def _end(self) -> None:
-        if self._told_of_the_end.acquire(blocking=False):  # never released: it is told once
+        if self._told_of_the_end.acquire(blocking=False):  # never released: report it only once
             self._on_end()
 
     def _split_lines(self) -> None:
@@ -231,4 +233,4 @@ class Child:
                     self._given_up = f"a line without an end, more than {discarded >> 20} MB"
                     return
             if buffer and not discarded:
-                self._on_line(bytes(buffer))  # said without an end of line, and then closed
+                self._on_line(bytes(buffer))  # the last line had no line end

@@ -1,9 +1,9 @@
-"""Commands in process groups of their own, and those that are run to their end within a time limit.
+"""Starts commands in their own process groups, and runs them to their end within a time limit.
 
-Waits on locks only, never on `subprocess`'s timeouts, which a frozen clock turns into endless
-loops. Output goes into files, not pipes: what a command leaves running in the background may hold
-its output, and must not hold us, unless that is asked for. Knows nothing of what a command is for;
-for one that is spoken to while it runs see `child`.
+Waits only on locks, never on `subprocess`'s timeouts, which a frozen clock turns into endless
+loops. Output goes into files, not pipes: background processes of a command may hold its output
+open, and we must not wait for them unless asked to. Does not know what a command is for; for a
+command to talk to while it runs see `child`.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from .text import last_lines, neutralise
 
 KEPT = 64 * 1024
 _END_SECONDS = 10.0
-"""For what was killed to be gone."""
+"""How long a killed process may take to disappear."""
 _WINDOWS = sys.platform == "win32"
 
 
 class CommandError(Exception):
-    """A command could not be run, or did not end well; one line says why, safe to print."""
+    """A command could not be run, or failed; one line says why, safe to print."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a command ended, and what it said."""
+    """How a command ended, and its output."""
 
     code: int
     """Below zero: the signal that ended it."""
     output: bytes
-    """The first of it."""
+    """The first part of it."""
     errors: bytes
-    """The last of them."""
+    """The last part of it."""
 
     def check(self) -> Finished:
         """`CommandError` unless it ended with 0."""
@@ -64,11 +64,11 @@ def run_command(
     limit: int = KEPT,
     with_children: bool = False,
 ) -> Finished:
-    """Run it to its end, or end it with all that it started and raise a `CommandError`.
+    """Run it to its end, or kill it with everything that it started and raise a `CommandError`.
 
-    `command` is a line or its words, `given` its standard input, `environment` all of it. With
-    `with_children` what it started, and what holds its output, belongs to it: that is waited for
-    too, and nothing of its group goes on afterwards.
+    `command` is a line or its words, `given` its standard input, `environment` its whole
+    environment. `with_children` also waits for what it started and what holds its output open, and
+    ends its whole group afterwards.
     """
     words = words_of(command)
     with (
@@ -119,7 +119,7 @@ def words_of(command: str | Sequence[str]) -> list[str]:
 def start(
     words: Sequence[str], directory: str | Path | None, **how: Any
 ) -> subprocess.Popen[bytes]:
-    """Start it in a process group of its own; `CommandError` says why that cannot be."""
+    """Start it in its own process group; `CommandError` says why that failed."""
     try:
         return subprocess.Popen(list(words), cwd=directory, start_new_session=True, **how)
     except FileNotFoundError as problem:
@@ -132,8 +132,8 @@ def start(
 
 
 def await_end(process: subprocess.Popen[bytes]) -> int:
-    """Its exit code. It is not reaped where that can be helped, so that its number still stands for
-    its group and no other."""
+    """Its exit code. If possible it is not reaped, so that its number still belongs to its
+    group."""
     if not hasattr(os, "waitid"):
         return process.wait()
     ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -143,7 +143,7 @@ def await_end(process: subprocess.Popen[bytes]) -> int:
 
 
 def signal_group(process: subprocess.Popen[bytes], *, kill: bool = False) -> None:
-    """Ask all of its group to end, or end it. Only as long as the process is not reaped."""
+    """Ask its whole group to end, or kill it. Only while the process is not reaped."""
     with contextlib.suppress(OSError):
         if _WINDOWS:
             process.terminate()

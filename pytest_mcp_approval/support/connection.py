@@ -1,7 +1,7 @@
 """A TCP or TLS connection on which every operation has a deadline.
 
-Knows nothing of HTTP. A socket's own timeout begins anew with each byte that drips in; here it is
-what is left.
+Knows nothing about HTTP. A socket's own timeout starts again with each byte that arrives; here the
+timeout is what is left of the deadline.
 """
 
 import contextlib
@@ -19,12 +19,12 @@ from .text import neutralise
 
 _PIECE = 64 * 1024
 _SMALL_PIECE = 4 * 1024
-"""For looking whether anything is there: the buffer is made before it is known."""
+"""The size of a read that only looks whether anything is there: the buffer is always allocated."""
 _QUICK_ACKNOWLEDGEMENT: int | None = getattr(socket, "TCP_QUICKACK", None)
 
 
 class AddressError(ValueError):
-    """Text that is no address to connect to; one line says why."""
+    """The text is not an address to connect to; one line says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Address:
 
     @property
     def origin(self) -> tuple[bool, str, int]:
-        """What two URLs share that belong to one place (RFC 6454)."""
+        """The origin, which is the same for URLs of one server (RFC 6454)."""
         return self.secure, self.host.lower(), self.port
 
     @classmethod
@@ -75,7 +75,7 @@ class Address:
 
 
 class ConnectFailedError(Exception):
-    """No connection came about; the text says why."""
+    """The connection failed; the text says why."""
 
 
 class Connection:
@@ -106,24 +106,24 @@ class Connection:
             raise ConnectFailedError(f"TLS failed: {neutralise(str(problem))}") from None
 
     def send(self, data: bytes | memoryview, deadline: Deadline) -> int:
-        """One send: how many bytes were taken. If it raises, none were."""
+        """One send; returns how many bytes were taken. If it raises, none were."""
         self.socket.settimeout(_time_left(deadline))
         return self.socket.send(data)
 
     def send_all(self, data: bytes, deadline: Deadline) -> None:
-        # Not sendall: over TLS its time-out begins anew with each piece that is taken.
+        # Not sendall: over TLS its timeout starts again with each piece that is taken.
         left = memoryview(data)
         while left:
             left = left[self.send(left, deadline) :]
 
     def receive(self, deadline: Deadline) -> bytes:
-        """The next bytes, or none at the end."""
+        """The next bytes; empty at the end."""
         self.socket.settimeout(_time_left(deadline))
         self.acknowledge_at_once()
         return self._receive(_PIECE)
 
     def receive_ready(self) -> bytes | None:
-        """What is there already: None if nothing, no bytes at the end."""
+        """What is already there: None if nothing, empty at the end."""
         self.socket.setblocking(False)
         try:
             return self._receive(_SMALL_PIECE)
@@ -131,8 +131,9 @@ class Connection:
             return None
 
     def acknowledge_at_once(self) -> None:
-        """Many servers write head and body apart and wait for the first to be acknowledged, which
-        Linux puts off for 40 ms: on a loopback that is ten times the rest. Holds for one answer."""
+        """Many servers write head and body separately and wait for the head to be acknowledged,
+        which Linux delays by 40 ms: on loopback that is ten times the rest. Holds for one
+        answer."""
         if _QUICK_ACKNOWLEDGEMENT is not None:
             with contextlib.suppress(OSError):
                 self.socket.setsockopt(socket.IPPROTO_TCP, _QUICK_ACKNOWLEDGEMENT, 1)
@@ -149,8 +150,8 @@ class Connection:
 
 
 def tls_context(verify: bool | str | ssl.SSLContext = True) -> ssl.SSLContext:
-    """`verify` is False for any certificate, a file with authorities, or a context of the
-    caller's."""
+    """`verify` is False to accept any certificate, a file with authorities, or the caller's
+    context."""
     if isinstance(verify, ssl.SSLContext):
         return verify
     context = ssl.create_default_context(cafile=verify if isinstance(verify, str) else None)
@@ -161,8 +162,7 @@ def tls_context(verify: bool | str | ssl.SSLContext = True) -> ssl.SSLContext:
 
 
 def wait_readable(connections: list[Connection], seconds: float) -> list[Connection]:
-    """Those of `connections` that have something to read, waiting at most `seconds` for the
-    first."""
+    """The `connections` that have something to read; waits at most `seconds` for the first."""
     if not connections:
         return []
     pending = [c for c in connections if isinstance(c.socket, ssl.SSLSocket) and c.socket.pending()]
@@ -186,7 +186,7 @@ def _time_left(deadline: Deadline) -> float:
 
 
 def _connect(address: Address, deadline: Deadline) -> socket.socket:
-    """To the first of the host's addresses that takes us, all within one deadline."""
+    """Connect to the first of the host's addresses that works, all within one deadline."""
     place = f"{address.host}:{address.port}"
     reason = "no address"
     for family, kind, protocol, _, where in _resolve(address, deadline):
@@ -198,7 +198,7 @@ def _connect(address: Address, deadline: Deadline) -> socket.socket:
         try:
             plain.settimeout(_time_left(deadline))
             plain.connect(where)
-            # One request is one send; nothing is gained by waiting for more to put into the packet.
+            # One request is one send; waiting to fill the packet would gain nothing.
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return plain
         except ConnectionRefusedError:
@@ -212,12 +212,12 @@ def _connect(address: Address, deadline: Deadline) -> socket.socket:
 
 
 _Resolved = list[tuple[Any, Any, int, str, Any]]
-"""What `getaddrinfo` gives."""
+"""What `getaddrinfo` returns."""
 
 
 def _resolve(address: Address, deadline: Deadline) -> _Resolved:
-    """The addresses of a host. The system's resolver takes no time-out, so that a name is looked up
-    in a thread of its own, which is left behind if it takes too long."""
+    """The addresses of a host. The system's resolver has no timeout, so a name is looked up in its
+    own thread, which is abandoned if it takes too long."""
     found: list[_Resolved | OSError | UnicodeError] = []
 
     def look_up() -> None:
@@ -236,7 +236,7 @@ def _resolve(address: Address, deadline: Deadline) -> _Resolved:
     if not found:
         raise ConnectFailedError(f"{shown} was not looked up within {deadline.in_words}")
     if isinstance(found[0], list):
-        # localhost is this machine, whatever a resolver says of it (RFC 6761).
+        # localhost is this machine, whatever a resolver says (RFC 6761).
         here = is_loopback(address.host)
         return [one for one in found[0] if not here or is_loopback(one[4][0])]
     reason = found[0].strerror if isinstance(found[0], OSError) else "not a host name"
@@ -244,7 +244,7 @@ def _resolve(address: Address, deadline: Deadline) -> _Resolved:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host of a URL is this machine, without asking anybody."""
+    """Whether a URL's host is this machine, without asking a resolver."""
     if host.lower().rstrip(".") == "localhost":
         return True
     try:

@@ -1,8 +1,8 @@
 """Real monotonic time and deadlines.
 
-Knows nothing of what is waited for. A suite freezes time to test expiry, and a frozen clock must
-never freeze the harness: freezegun replaces `time.monotonic` in every module that holds it, so
-nothing here is that function under a module's name.
+The suite freezes time to test expiry, and a frozen clock must never freeze the suite itself.
+freezegun replaces `time.monotonic` in every module that has it as an attribute, so this module does
+not hold that function directly.
 """
 
 import functools
@@ -21,7 +21,7 @@ def _real_monotonic() -> Callable[[], float]:
 
 
 now: Callable[[], float] = _real_monotonic()
-"""Seconds on a clock that only moves forward, whatever is done to the calendar."""
+"""Seconds on a clock that only moves forward, even if the date is changed."""
 
 
 class Deadline:
@@ -39,7 +39,7 @@ class Deadline:
 
     @property
     def in_words(self) -> str:
-        """How long it was, for messages."""
+        """How long it was, for use in messages."""
         return f"{round(self.seconds, 1) or self.seconds:g} s"
 
     @property

@@ -1,7 +1,7 @@
 """One exchange with a server, as it is kept for reports.
 
-Knows nothing of what the messages mean. Bounded in every direction, since a server decides how much
-there is.
+Does not know what the messages mean. Everything is bounded, since the server decides how much it
+sends.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class Excerpt:
     head: bytes
     length: int
     whole_digest: str = ""
-    """SHA-256 of all of them, in hexadecimal digits, where some are missing."""
+    """SHA-256 of all of them, in hexadecimal digits, if some are missing."""
 
     @classmethod
     def of(cls, data: bytes | bytearray) -> "Excerpt":
@@ -49,7 +49,7 @@ class Excerpt:
 
 
 def without_secrets(headers: Headers, hidden: frozenset[str] = SECRET_HEADERS) -> Headers:
-    """`headers` as a report may show them: those in `hidden` without value, all of bounded size."""
+    """`headers` as a report may show them: those in `hidden` without their value, all bounded."""
     return tuple(
         (_short(name), HIDDEN if name.lower() in hidden else _short(value))
         for name, value in headers[:KEPT_HEADERS]
@@ -57,14 +57,13 @@ def without_secrets(headers: Headers, hidden: frozenset[str] = SECRET_HEADERS) -
 
 
 def _short(text: str) -> str:
-    """Secrets are hidden when it is shown; where it is cut, before."""
+    """Secrets are hidden when the text is shown, but already here if it is cut."""
     return text if len(text) <= KEPT_OF_A_HEADER else beginning(text, KEPT_OF_A_HEADER)
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One exchange, or one message that came of the server's own accord (`outcome` is then
-    None)."""
+    """One exchange, or one message that the server sent by itself (`outcome` is then None)."""
 
     session: str
     method: str
@@ -77,7 +76,7 @@ class Exchange:
     request_headers: Headers
     response_headers: Headers
     started: float
-    """On the clock of `deadline.now`."""
+    """Measured by `deadline.now`."""
     seconds: float
 
     @property
@@ -88,7 +87,7 @@ class Exchange:
         return len(self.sent.head) + len(self.received.head) + text
 
     def cut_to(self, size: int) -> "Exchange":
-        """The same with no more than so much of each body, and of the headers on each side."""
+        """The same with at most `size` bytes of each body, and of the headers on each side."""
         return replace(
             self,
             sent=self.sent.cut_to(size),

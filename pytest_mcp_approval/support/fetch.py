@@ -1,9 +1,9 @@
 """The suite's own HTTP client, for everything that is not the conversation with a server.
 
-One deadline holds for the whole of an answer: looking up the name, connecting, TLS, any number of
-interim responses, headers and body, however slowly they drip in. Only so much is read. A redirect
-is followed within its origin only, so that no header of the caller's goes elsewhere. Proxies of the
-environment are not used: what is tested is the server itself. Knows nothing of JSON or MCP.
+One deadline covers the whole answer: name lookup, connecting, TLS, any number of interim responses,
+headers and body, however slowly they arrive. The size is limited. A redirect is followed only
+within its origin, so that no header of the caller goes elsewhere. Proxies from the environment are
+not used, because the server itself is under test. Knows nothing about JSON or MCP.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _KEEPING_THE_METHOD = (307, 308)
 
 
 class FetchError(Exception):
-    """There is no answer to use; one line says why, safe to print and without the address."""
+    """There is no usable answer; one line says why, safe to print and without the address."""
 
 
 class NotConnectedError(FetchError):
-    """Nothing was sent: nobody is there, or TLS failed, or the address is none."""
+    """Nothing was sent: nobody is there, TLS failed, or the address is invalid."""
 
 
 class NoAnswerError(FetchError):
-    """The request was sent, and no whole answer came in time."""
+    """The request was sent, but no complete answer came in time."""
 
 
 class ClosedError(FetchError):
-    """The peer closed before its answer was whole."""
+    """The peer closed the connection before its answer was complete."""
 
 
 class NotHttpError(FetchError):
-    """What came is no HTTP/1.1."""
+    """What came is not HTTP/1.1."""
 
 
 class TooLargeError(FetchError):
@@ -49,12 +49,12 @@ class TooLargeError(FetchError):
 
 
 class RedirectError(FetchError):
-    """It leads to another origin, or in circles."""
+    """The redirect leads to another origin, or in circles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A whole answer, whatever its status is."""
+    """A complete answer, whatever its status is."""
 
     url: str
     """Where it came from, after redirects."""
@@ -67,14 +67,14 @@ class Fetched:
         return 200 <= self.status < 300
 
     def header(self, name: str) -> str:
-        """The first of that name, in any case; empty if there is none."""
+        """The first header of that name, ignoring case; empty if there is none."""
         return next(iter(self.all_of(name)), "")
 
     def all_of(self, name: str) -> list[str]:
         return [value for key, value in self.headers if key.lower() == name.lower()]
 
     def describe(self) -> str:
-        """The status, and what to do about it where that is known."""
+        """The status, and what to do about it if that is known."""
         return describe_status(self.status, self.header("retry-after"))
 
 
@@ -92,8 +92,8 @@ def fetch(
 ) -> Fetched:
     """One answer within `seconds`, or a `FetchError`.
 
-    With `cut` the first `limit` bytes of the body are enough, and the rest is not waited for. With
-    `follow` off a redirect is an answer like others.
+    With `cut` the first `limit` bytes of the body are enough, and it does not wait for the rest.
+    Without `follow` a redirect is an answer like any other.
     """
     deadline = Deadline(seconds)
     given = tuple(headers.items() if isinstance(headers, Mapping) else headers)
@@ -117,8 +117,7 @@ def _address(url: str) -> Address:
 
 
 def _redirected(address: Address, place: str, *, keeps: bool) -> Address:
-    """Where it goes on. Other origins are told, not followed: the headers are not meant for
-    them."""
+    """Where the redirect leads. Another origin is an error: the headers are not meant for it."""
     shown = neutralise(place, 120)
     try:
         other = Address.parse(urljoin(address.url, place).partition("#")[0])
@@ -188,7 +187,7 @@ def _answer(
         except TimeoutError:
             raise
         except OSError:
-            pass  # closed while we were sending: it may have answered first
+            pass  # closed while we were sending; it may have answered before
         while not reader.done and not enough:
             piece = connection.receive(deadline)
             body += reader.feed(piece)

@@ -1,8 +1,8 @@
 """Servers, their children and temporary folders do not outlive this process, however it ends.
 
 A process that is killed cannot clean up, so another one does: `guard_process`, started with the
-first thing that there is to keep an eye on. Elsewhere than on Linux it finds what stayed in its
-process group; on Windows there is none. Knows nothing of servers.
+first thing to guard. On Linux it finds everything; elsewhere only what stayed in its process group;
+on Windows there is no guard. Knows nothing about servers.
 """
 
 import atexit
@@ -28,7 +28,7 @@ _END_SECONDS = 5.0
 
 
 class _Guard:
-    """Who was told, and of what."""
+    """The guard process, and what it was told to guard."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -49,7 +49,7 @@ class _Guard:
 
     def _tell(self, todo: str, kind: str, value: str) -> None:
         if self._owner != os.getpid():
-            # First use; or this is a fork, and what there was is its parent's to keep.
+            # First use; or this is a fork, and the parent guards what was there before.
             self._owner, self._process = os.getpid(), None
             self._kept = {(kind, value): None} if todo == "keep" else {}
         if self._process is not None and self._write([[todo, kind, value]]):
@@ -60,7 +60,7 @@ class _Guard:
             self._write([["keep", *one] for one in self._kept])
 
     def _write(self, messages: list[list[str]]) -> bool:
-        """Whether the guard is there to hear it."""
+        """Returns whether the guard is still there to read it."""
         if self._process is None or self._process.stdin is None:
             return False
         try:
@@ -72,7 +72,7 @@ class _Guard:
         return True
 
     def close(self) -> None:
-        """At the end of this process: it cleans up what is left, and ends."""
+        """At the end of this process: the guard cleans up what is left, and ends."""
         if self._owner == os.getpid():
             self._see_off()
 
@@ -96,10 +96,10 @@ def _started() -> subprocess.Popen[bytes] | None:
             stderr=subprocess.DEVNULL,
             bufsize=0,
             cwd=os.sep,
-            start_new_session=True,  # signals to our group are not for it
+            start_new_session=True,  # it must not get our group's signals
         )
     except OSError:
-        return None  # then a run that is killed leaves something behind, as all did before
+        return None  # without a guard, a killed run leaves things behind
 
 
 _guard = _Guard()
@@ -107,12 +107,12 @@ atexit.register(_guard.close)
 
 
 def keep_processes(mark: str) -> None:
-    """All that will be started with this mark (see `leftovers`)."""
+    """Guard all processes that will be started with this mark (see `leftovers`)."""
     _guard.keep("mark", mark)
 
 
 def keep_group(number: int) -> None:
-    """A process group, which is all that can be found where there is no /proc."""
+    """Guard a process group, which is all that can be found without /proc."""
     _guard.keep("group", str(number))
 
 
@@ -121,12 +121,12 @@ def release_group(number: int) -> None:
 
 
 def release_processes(mark: str) -> None:
-    """They have ended."""
+    """Stop guarding them: they have ended."""
     _guard.release("mark", mark)
 
 
 class TemporaryFolder(tempfile.TemporaryDirectory[str]):
-    """One that goes with this process, however that ends; `what` is a part of its name."""
+    """A folder that is removed with this process, however that ends; `what` is part of its name."""
 
     def __init__(self, what: str = "") -> None:
         prefix = f"{FOLDER}{what}-" if what else FOLDER

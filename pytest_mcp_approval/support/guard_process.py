@@ -1,9 +1,8 @@
-"""The process that outlives ours by a moment: it ends what we started and removes our folders.
+"""A process that outlives ours by a moment: it ends what we started and removes our folders.
 
-It reads from its standard input what there is to keep an eye on, one JSON list a line. The pipe
-closes when our process ends, in whatever way; what was not taken back by then is cleaned up. Run by
-`guard`. Imports the standard library only, and little of it, for it is started in every run that
-starts a server.
+It reads from its standard input what to guard, one JSON list per line. The pipe closes when our
+process ends, in whatever way; what was not released by then is cleaned up. Run by `guard`. Imports
+only a little of the standard library, because every run that starts a server starts it.
 """
 
 import contextlib
@@ -20,13 +19,13 @@ from pathlib import Path
 from . import leftovers
 
 FOLDER = "mcp-approval-"
-"""How the name of every folder of ours begins. No other is ever removed."""
+"""The prefix of all our folders' names. No other folder is ever removed."""
 _GRACE_SECONDS = 1.0
 _PIECE = 64 * 1024
 
 
 def main() -> None:
-    # What is meant for the run must not end its guard first.
+    # A signal that is meant for the run must not end its guard first.
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
@@ -52,7 +51,7 @@ def clean_up(marks: list[str], groups: list[int], folders: list[Path]) -> None:
         if sys.platform == "linux":
             leftovers.ask_marked(*marks, seconds=_GRACE_SECONDS)
         elif alive:
-            time.sleep(_GRACE_SECONDS)  # nothing tells when the last of a group has ended
+            time.sleep(_GRACE_SECONDS)  # nothing reports when the last process of a group has ended
         _signal_groups(groups, signal.SIGKILL)
         leftovers.end_marked(*marks)
     for folder in folders:
@@ -61,7 +60,7 @@ def clean_up(marks: list[str], groups: list[int], folders: list[Path]) -> None:
 
 
 def _signal_groups(groups: list[int], number: signal.Signals) -> bool:
-    """Whether there was anybody in one of them."""
+    """Returns whether any of them still had a process."""
     alive = False
     for group in groups:
         with contextlib.suppress(OSError):
@@ -75,7 +74,7 @@ def _lines(parent: int) -> Iterator[bytes]:
     source = sys.stdin.fileno()
     watch = select.poll()
     watch.register(source, select.POLLIN)
-    # Somebody whom the parent forked may hold the pipe open when the parent has ended.
+    # A fork of the parent may hold the pipe open after the parent has ended.
     gone = False
     if hasattr(os, "pidfd_open"):
         try:
@@ -83,11 +82,11 @@ def _lines(parent: int) -> Iterator[bytes]:
         except ProcessLookupError:
             gone = True
         except OSError:
-            pass  # a kernel without them: the pipe has to do
+            pass  # an old kernel: the pipe must be enough
     buffer = b""
     while True:
         ready = {number for number, _ in watch.poll(0 if gone else None)}
-        # What was said before the end is heard first.
+        # Read first what was written before the end.
         piece = os.read(source, _PIECE) if source in ready else b""
         if not piece:
             return

@@ -1,7 +1,7 @@
-"""A hook of the user's: a command or a URL that is told something, and may say something.
+"""A hook of the user: a command or a URL that is told something, and may answer.
 
-Both get a JSON text: a URL in a POST, a command on its standard input, with further words after its
-own. Knows nothing of what they are told, and of what they do with it.
+Both get a JSON text: a URL in a POST, a command on its standard input, with additional arguments.
+Does not know what the message means, or what the hook does with it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .text import last_lines
 
 _LARGEST_ANSWER = 1024 * 1024
 _LOOKED_AT = 2000
-"""Of the body of a refusal."""
+"""How much of the body of a refusal is shown."""
 
 
 class HookError(Exception):
-    """It could not be told, or did not take it; one line says why, safe to print."""
+    """The hook could not be reached, or refused; one line says why, safe to print."""
 
 
 def tell_hook(
@@ -33,7 +33,7 @@ def tell_hook(
     directory: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> bytes:
-    """What it said, of which there may be nothing; `environment` is all that a command has."""
+    """Returns its answer, which may be empty; `environment` is a command's whole environment."""
     body = json.dumps(told).encode()
     try:
         if not hook.startswith(("http://", "https://")):

@@ -1,8 +1,8 @@
 """HTTP/1.1 as bytes: composing requests, reading responses piece by piece.
 
-Knows nothing of sockets, time or JSON: bytes are fed in, a status, headers and body bytes come out.
-Own code rather than http.client, whose reads can neither be bounded by one deadline nor held at the
-last byte.
+Knows nothing about sockets, time or JSON: bytes go in; a status, headers and body bytes come out.
+It does not use http.client, whose reads cannot be bounded by one deadline or stopped at the last
+byte.
 """
 
 import enum
@@ -22,8 +22,7 @@ class MalformedResponseError(ValueError):
 
 
 def compose_request(method: str, target: str, headers: Headers, body: bytes) -> bytes:
-    """The bytes of a request. Header text that would break out of its line is a mistake of the
-    caller."""
+    """The bytes of a request. A header that would break out of its line is the caller's mistake."""
     lines = [f"{method} {target} HTTP/1.1"]
     for name, value in headers:
         if any(character in name + value for character in "\r\n\0"):
@@ -31,7 +30,7 @@ def compose_request(method: str, target: str, headers: Headers, body: bytes) -> 
         lines.append(f"{name}: {value}")
     if body or method == "POST":
         lines.append(f"Content-Length: {len(body)}")
-    # Latin-1 is what HTTP reads; what lies beyond goes out as UTF-8, as browsers do.
+    # HTTP reads Latin-1; other characters are sent as UTF-8, as browsers do.
     head = "\r\n".join(lines) + "\r\n\r\n"
     try:
         return head.encode("latin-1") + body
@@ -51,7 +50,7 @@ class _State(enum.Enum):
 
 
 class ResponseReader:
-    """Reads one response. `feed` returns the body bytes that became known."""
+    """Reads one response. `feed` returns the new bytes of the body."""
 
     def __init__(self, request_method: str = "POST") -> None:
         self.status: int | None = None
@@ -73,7 +72,7 @@ class ResponseReader:
 
     @property
     def surplus(self) -> bool:
-        """Whether bytes came after the end, which leaves the connection useless."""
+        """Whether bytes came after the end, so that the connection cannot be used again."""
         return self.done and bool(self._buffer)
 
     def feed(self, data: bytes) -> bytes:
@@ -84,13 +83,13 @@ class ResponseReader:
         return body[0] if len(body) == 1 else b"".join(body)
 
     def end(self) -> bool:
-        """The peer closed; says whether the response was complete."""
+        """Call when the peer has closed; returns whether the response was complete."""
         if self._state is _State.UNTIL_CLOSE:
             self._state = _State.DONE
         return self.done
 
     def _step(self, body: list[bytes]) -> bool:
-        """Do one thing with the buffer; says whether another may follow."""
+        """Take one step through the buffer; returns whether another may follow."""
         match self._state:
             case _State.HEAD:
                 return self._read_head()

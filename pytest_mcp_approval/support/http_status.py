@@ -1,6 +1,6 @@
-"""What a status of HTTP tells a user of the suite to do.
+"""What a user of the suite should do about an HTTP status.
 
-Knows nothing of who was asked for what.
+Does not know what the request was about.
 """
 
 from .text import first_line
@@ -10,7 +10,7 @@ NOT_NOW = 429
 
 
 def advice_for(status: int | None, retry_after: str = "") -> str:
-    """For "not you" and "not now"; empty for every other status."""
+    """Advice for 401, 403 and 429; empty for every other status."""
     if status in (401, 403):
         return (
             "it wants a credential, or another one; give it with "

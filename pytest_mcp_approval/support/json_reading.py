@@ -1,9 +1,8 @@
-"""JSON of a stranger, read so that nothing that comes out of it can hurt.
+"""Reads untrusted JSON so that the result can do no harm.
 
-Everything that a server, a URL or a hook says in JSON is read here, and what cannot be read is one
-kind of error. Strict: no NaN, no number beyond a double, nesting only so deep that code that walks
-through a value by recursion (`json.dumps`, to begin with) gets to its end. Knows nothing of what
-the values mean.
+Everything that a server, a URL or a hook says in JSON is read here, with one kind of error. Strict:
+no NaN, no number beyond a double, and limited nesting, so that recursive code (such as
+`json.dumps`) does not overflow. Does not know what the values mean.
 """
 
 from __future__ import annotations
@@ -12,23 +11,23 @@ import json
 from typing import Any
 
 DEEPEST = 200
-"""Levels of nesting. Python's own walks end at about a thousand calls, of which a test has used a
-hundred, and some need several for a level."""
+"""Levels of nesting. Python's recursion ends at about a thousand calls, of which a test has used a
+hundred, and some code needs several calls for each level."""
 _MOST_DIGITS = 308
-"""Whole numbers of more digits overflow a double, and with it everything that calculates."""
+"""Whole numbers with more digits overflow a double, and break code that calculates with them."""
 
 
 class JsonError(ValueError):
-    """It cannot be read; the text says why, in a few words of our own."""
+    """It cannot be read; the text says why, in our own words."""
 
 
 def read_json(text: Any, *, deepest: int = DEEPEST, decoder: json.JSONDecoder | None = None) -> Any:
-    """The value that stands there, or `JsonError`; also for what is no text at all. A decoder of
-    the caller's own may be stricter about members and numbers."""
+    """The value, or `JsonError`, also for input that is not text at all. The caller's own decoder
+    may be stricter about members and numbers."""
     if not isinstance(text, (bytes, str)):
         raise JsonError(f"{type(text).__name__}, not text")
     try:
-        # Decoded here, since json.loads would also take UTF-16 and UTF-32.
+        # Decoded here, since json.loads would also accept UTF-16 and UTF-32.
         value = (decoder or _DECODER).decode(
             text if isinstance(text, str) else text.decode("utf-8")
         )
@@ -71,7 +70,7 @@ _DECODER = json.JSONDecoder(
 
 
 def _is_too_deep(value: Any, deepest: int) -> bool:
-    """Level by level: by recursion it would be hurt itself."""
+    """Checks level by level: recursion would overflow itself."""
     level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(deepest):
         if not level:

@@ -1,8 +1,8 @@
-"""What a command has started and left running, wherever it went: found by a mark, and ended.
+"""Finds by a mark, and ends, what a command started and left running, wherever it went.
 
-A process group is not enough: who calls setsid leaves it, as every daemon does. The environment is
-inherited, so a mark in it shows on Linux, in /proc, whose child a process is. Elsewhere nothing is
-found. Knows nothing of commands.
+A process group is not enough: a process that calls setsid leaves it, as every daemon does. The
+environment is inherited, so on Linux a mark in it shows in /proc which command a process came from.
+Elsewhere nothing is found. Knows nothing about commands.
 """
 
 import contextlib
@@ -17,17 +17,17 @@ from pathlib import Path
 MARK = "MCP_APPROVAL_STARTED_BY"
 _PROCESSES = Path("/proc")
 _ROUNDS = 5
-"""One that is just being ended may have started another in the meantime."""
+"""How often to look: a process may start another while it is being ended."""
 _END_SECONDS = 2.0
 
 
 def new_mark() -> dict[str, str]:
-    """The environment variable that marks a command and all that it starts."""
+    """The environment variable that marks a command and everything that it starts."""
     return {MARK: f"{os.getpid()}-{secrets.token_hex(8)}"}
 
 
 def marked(*marks: str) -> list[int]:
-    """The processes with one of these marks, as far as we may look."""
+    """The processes with one of these marks, as far as we may read them."""
     if sys.platform != "linux":
         return []
     wanted = {f"{MARK}={mark}".encode() for mark in marks}
@@ -38,14 +38,14 @@ def marked(*marks: str) -> list[int]:
         try:
             environment = (folder / "environ").read_bytes()
         except OSError:
-            continue  # somebody else's, or gone
+            continue  # not ours, or gone
         if not wanted.isdisjoint(environment.split(b"\0")):
             found.append(int(folder.name))
     return found
 
 
 def end_marked(*marks: str) -> int:
-    """End them without asking; says how many there were."""
+    """Kill them without asking; returns how many there were."""
     ended = 0
     for _ in range(_ROUNDS):
         there = _signalled(marked(*marks), signal.SIGKILL, _END_SECONDS)
@@ -56,14 +56,14 @@ def end_marked(*marks: str) -> int:
 
 
 def ask_marked(*marks: str, seconds: float) -> None:
-    """Ask them to end, and wait for that as long."""
+    """Ask them to end, and wait at most `seconds` for that."""
     _signalled(marked(*marks), signal.SIGTERM, seconds)
 
 
 def _signalled(numbers: list[int], number: signal.Signals, seconds: float) -> int:
-    """Signal these processes and wait until they have ended; says how many there were."""
+    """Signal these processes and wait until they have ended; returns how many there were."""
     held = [one for each in numbers if (one := _hold(each)) is not None]
-    # The one clock that no test freezes, see wire.clock; where there are pidfds, there is this.
+    # A clock that no test freezes (see `deadline`); it exists wherever pidfds do.
     give_up = time.clock_gettime(time.CLOCK_MONOTONIC) + seconds if held else 0.0
     for descriptor in held:
         with contextlib.suppress(OSError):  # it may have ended
@@ -76,7 +76,7 @@ def _signalled(numbers: list[int], number: signal.Signals, seconds: float) -> in
 
 
 def _hold(number: int) -> int | None:
-    """A descriptor that stands for this process and no later one of the same number."""
+    """A descriptor for this process, and not for a later one with the same number."""
     try:
         return os.pidfd_open(number)
     except OSError:

@@ -1,4 +1,4 @@
-"""The known name that somebody most likely meant, for messages about one that is not known."""
+"""The known name that somebody most likely meant, for messages about an unknown one."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import difflib
 from collections.abc import Iterable
 
 _ALIKE = 0.6
-"""difflib's measure, from 0 to 1; below it a guess would only puzzle."""
+"""difflib's ratio, from 0 to 1; below it a guess would only confuse."""
 
 
 def nearest(name: str, known: Iterable[str], alike: float = _ALIKE) -> str | None:
-    """None if nothing is like it."""
+    """The nearest known name; None if nothing is similar."""
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=alike)
     return found[0] if found else None
 
 
 def meant(name: str, known: Iterable[str], alike: float = _ALIKE) -> str:
-    """A part of a message: " (did you mean 'page'?)", or nothing."""
+    """Part of a message: " (did you mean 'page'?)", or nothing."""
     found = nearest(name, known, alike)
     return f" (did you mean {found!r}?)" if found is not None else ""
 

@@ -9,7 +9,7 @@ _INHERITING = ("", "about:blank", "about:srcdoc")
 
 
 def origin_of_url(url: str) -> str | None:
-    """None where it is inherited from another document."""
+    """The origin of a URL; None if it is inherited from another document."""
     if url.partition("#")[0].partition("?")[0] in _INHERITING:
         return None
     try:

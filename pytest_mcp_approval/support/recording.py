@@ -1,10 +1,9 @@
-"""What happens during one test, in order: every exchange, and what else is noted beside the wire.
+"""Records what happens during one test, in order: every exchange, and other events.
 
-A test may speak to several servers, restart them, move their clocks and let authenticators sign.
-All of it passes here while a recording is on. Keeps what it is given (others turn it into a
-report), and only so much of it: of one test, and of all tests of a run, since what is kept of each
-is held until the reports are written. Knows no family, no clock and no authenticator: they say what
-they did.
+A test may talk to several servers, restart them, move their clocks and let authenticators sign. All
+of this is recorded here; others turn it into a report. The size is limited, for one test and for
+all tests of a run, since everything is kept until the reports are written. Knows no family, no
+clock and no authenticator: they say what they did.
 """
 
 import threading
@@ -16,19 +15,19 @@ from .exchanges import Exchange
 
 KEPT_FIRST = 60
 KEPT_LAST = 60
-"""Of a very long conversation its beginning and its end are kept: the end is where it broke."""
+"""Only the beginning and the end of a very long conversation are kept: it failed at the end."""
 
 MOST_OF_A_TEST = 512 * 1024
 LEAST_OF_A_TEST = 32 * 1024
-"""Bytes: what one test may keep as long as the run has room, and what each may keep in any case."""
+"""Bytes that one test may keep while the run has room, and that it may keep in any case."""
 MOST_OF_A_RUN = 32 * 1024 * 1024
 _SHARE = 16
-"""The part of the room that is left in the run, that one test may take."""
+"""One test may take one part in this many of the run's remaining room."""
 _SMALLEST_CUT = 256
 
 
 class Note(NamedTuple):
-    """Something that happened beside the wire."""
+    """An event that is not an exchange."""
 
     lane: str
     """Who did it: "authenticator", "clock" or "effects"."""
@@ -40,7 +39,7 @@ Happening = Exchange | Note
 
 
 class Recording:
-    """The happenings of one test, each with the moment at which it began."""
+    """The events of one test, each with the time at which it began."""
 
     def __init__(self) -> None:
         self.began = now()
@@ -50,7 +49,7 @@ class Recording:
         self._lock = threading.Lock()
         self._room = _run.room_for_a_test()
         self._cut = self._room
-        """What each part of what is added may have: less and less, so that all find room."""
+        """The size limit for each part: it shrinks, so that everything fits."""
         self._weight = 0
 
     def add(self, at: float, what: Happening) -> None:
@@ -74,7 +73,7 @@ class Recording:
             self.left_out += 1
 
     def _cut_all(self) -> None:
-        """Small messages stay whole, large ones are cut alike."""
+        """Small messages stay complete, large ones are cut to the same size."""
         self._cut //= 2
 
         def cut(one: tuple[float, Happening]) -> tuple[float, Happening]:
@@ -87,13 +86,14 @@ class Recording:
 
     @property
     def happenings(self) -> list[tuple[float, Happening]]:
-        """By the moment they began: what is recorded when it ends may have begun before others."""
+        """In the order in which they began: an event is recorded at its end, after later ones
+        began."""
         with self._lock:
             return sorted([*self._first, *self._last], key=lambda one: one[0])
 
     @property
     def gap(self) -> int:
-        """After how many happenings something was left out."""
+        """After how many events something was left out."""
         return len(self._first)
 
 
@@ -102,7 +102,7 @@ def _weight(what: Happening) -> int:
 
 
 class _Run:
-    """What the tests of a run have kept, all together."""
+    """How much the tests of a run have kept, in total."""
 
     def __init__(self) -> None:
         self.kept = 0
@@ -116,7 +116,7 @@ _run = _Run()
 
 
 def begin_run() -> None:
-    """What was kept before belongs to another run."""
+    """Start counting anew: what was kept before belongs to another run."""
     _run.kept = 0
 
 
@@ -124,13 +124,13 @@ _current: Recording | None = None
 
 
 def begin() -> Recording:
-    """Record from now on; what was recorded before is somebody else's already."""
+    """Start a new recording; the one before is finished."""
     return resume(Recording())
 
 
 def resume(recording: Recording) -> Recording:
-    """Go on with this one: a test has several phases."""
-    global _current  # noqa: PLW0603  # one test at a time runs in a process
+    """Continue this recording: a test has several phases."""
+    global _current  # noqa: PLW0603  # a process runs one test at a time
     _current = recording
     return recording
 
@@ -145,6 +145,6 @@ def end() -> None:
 
 
 def note(lane: str, what: str, **details: Any) -> None:
-    """For everybody else: this happened, now."""
+    """Note that something else happened now."""
     if _current is not None:
         _current.add(now(), Note(lane, what, details))

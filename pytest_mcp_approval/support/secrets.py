@@ -1,12 +1,12 @@
-"""What a user told the suite in confidence, and keeping it out of everything that is shown.
+"""The user's secrets, and how they are kept out of everything that is shown.
 
-One place hides: `hide`, on whole text, before anything is cut off it. A value is looked for as it
-is, escaped (JSON, Python, percent, HTML, also nested and folded over lines), in base64 at any
-alignment and in hexadecimal digits; and half of it, or what is left of it where a text was cut, is
-hidden like the whole. A server that enciphers what it echoes is beyond this.
+One function hides them: `hide`, on the whole text, before anything is cut off. It looks for a value
+literally, escaped (JSON, Python, percent, HTML, also nested and folded over lines), in base64 at
+any alignment and in hexadecimal digits. Half of a value, or what is left of it where a text was
+cut, is hidden too. Values that a server encrypts are not found.
 
 Values shorter than four characters are not looked for: hiding every "a" would hide the report. A
-value whose name does not tell that it is a secret has to have eight. Knows no format and no option.
+value whose name does not show that it is a secret must have eight. Knows no format and no option.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ HIDDEN = "<hidden>"
 LEAST = 4
 LEAST_PLAIN = 8
 _LEAST_ENCODED = 6
-"""Fewer characters of base64 or hexadecimal digits stand in other data by chance."""
+"""Fewer characters of base64 or hexadecimal digits occur in other data by chance."""
 _FRAGMENT = 4
-"""What is left of a value beside a cut is hidden from this length on."""
+"""A rest of a value beside a cut is hidden from this length on."""
 _HALF = 8
-"""Half of a value is hidden anywhere, if it is at least so long."""
+"""Half of a value is hidden anywhere, if it is at least this long."""
 _EXPANSION = 12
-"""How many characters an escape takes for one, at most (JSON in JSON: \\\\\\\\u0026)."""
+"""The most characters that an escape needs for one (JSON in JSON: \\\\\\\\u0026)."""
 _SHORT = 200
 _REMEMBERED = 4096
-"""Most texts are short and come again and again: names and values of headers, lines of a report."""
+"""Most texts are short and occur many times: names and values of headers, lines of a report."""
 _CUTS = ("\u2026", "...")
 _CUT = re.compile(r"\u2026|\.{3}")
 SCHEMES = frozenset({"apikey", "basic", "bearer", "bot", "digest", "dpop", "key", "token"})
-"""Words before a credential, which are no secrets (RFC 9110, section 11)."""
+"""Words before a credential, which are not secret (RFC 9110, section 11)."""
 _IN_BASE64 = re.compile(r"[A-Za-z0-9+/_=-]")
 
 
@@ -52,24 +52,24 @@ class _Form:
 
     text: str
     halves: bool
-    """Whether half of it is hidden anywhere: only where a name tells that it is a secret."""
+    """Whether half of it is hidden anywhere: only if its name shows that it is a secret."""
     in_base64: bool = False
-    """Its first and last bits are in the characters beside it."""
+    """Whether its first and last bits are in the neighbouring characters."""
 
     @property
     def long(self) -> bool:
-        """Whether a part of it can be told from other text."""
+        """Whether a part of it can be distinguished from other text."""
         return len(self.text) >= 2 * _FRAGMENT
 
     @property
     def enough(self) -> int:
-        """So many characters of it are hidden wherever they stand."""
+        """This many characters of it are hidden wherever they occur."""
         size = len(self.text)
         return min(size, max(_HALF, (size + 1) // 2)) if self.halves else size
 
 
 class Secrets:
-    """The values that must not be shown. `plain` are those whose names do not tell what they
+    """The values that must not be shown. `plain` are those whose names do not show what they
     are."""
 
     def __init__(self, values: Iterable[str] = (), plain: Iterable[str] = ()) -> None:
@@ -87,14 +87,14 @@ class Secrets:
             if len(form.text) >= 2 * _FRAGMENT:
                 self._tails.setdefault(form.text[-_FRAGMENT:], []).append(form)
         self.reach = _EXPANSION * max(map(len, forms), default=0)
-        """How many characters beyond a cut have to be seen, so that no value is cut in two."""
+        """How many characters beyond a cut must be searched, so that no value is cut in two."""
         self._hide_short = lru_cache(maxsize=_REMEMBERED)(self._hide)
 
     def __bool__(self) -> bool:
         return bool(self._heads)
 
     def hide(self, text: str, *, cut: bool = False) -> str:
-        """`cut`: the text went on, so that its end may be the beginning of a secret."""
+        """The text without secrets. `cut`: the text went on, so its end may be part of a secret."""
         if not self._heads or len(text) < LEAST:
             return text
         if len(text) <= _SHORT:
@@ -109,7 +109,7 @@ class Secrets:
         return _without(text, spans) if spans else text
 
     def _beginnings(self, layer: Layer, length: int, *, cut: bool) -> Iterator[tuple[int, int]]:
-        """Where a value stands; half of it; what a cut after it left. In the original."""
+        """Where the original has a value, half of it, or what a cut after it left."""
         text = layer.text
         for head, forms in self._heads.items():
             at = text.find(head)
@@ -126,7 +126,7 @@ class Secrets:
                 at = text.find(head, at + 1)
 
     def _ends(self, layer: Layer) -> Iterator[tuple[int, int]]:
-        """Where the second half of a value stands, or what a cut before it left."""
+        """Where the original has the second half of a value, or what a cut before it left."""
         text = layer.text
         for tail, forms in self._tails.items():
             at = text.find(tail)
@@ -165,13 +165,13 @@ class Secrets:
         return value
 
 
-# ---- what this process keeps to itself
+# ---- the secrets of this process
 
 _known: list[Secrets] = []
 
 
 def keep(secrets: Secrets) -> None:
-    """From now on these are hidden by everybody who shortens or shows text; see `forget`."""
+    """From now on all code that shortens or shows text hides these; see `forget`."""
     _known.append(secrets)
 
 
@@ -193,7 +193,7 @@ def beginning(text: str, limit: int) -> str:
 
 
 def reach() -> int:
-    """How much of a text has to be seen beyond the place where it is cut."""
+    """How many characters beyond a cut must be searched."""
     return max((secrets.reach for secrets in _known), default=0)
 
 
@@ -201,7 +201,7 @@ def reach() -> int:
 
 
 def _ends_at(text: str, end: int) -> bool:
-    """Whether a text is over here, but for an escape that was cut."""
+    """Whether the text ends here, except for an escape that was cut."""
     return end == len(text) or INCOMPLETE.fullmatch(text, end) is not None
 
 
@@ -226,7 +226,7 @@ def _without(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _bare(value: str) -> set[str]:
-    """A value alone, without the word before it, each line of several."""
+    """The value without the word before it; of several lines, each line."""
     whole = value.strip()
     found = {whole}
     word, space, rest = whole.partition(" ")
@@ -263,7 +263,7 @@ def _forms(value: str, *, halves: bool) -> Iterator[_Form]:
     shell = (shlex.quote(value)[1:-1], value.replace("'", "'\\''")) if "'" in value else ()
     for text in (*shell, ascii(value.encode("utf-8", "surrogatepass"))[2:-1]):
         yield _Form(text, halves)
-    # As those see it who undo escapes that are part of the value itself.
+    # The value as it looks after undoing escapes that are part of it.
     for layer in layers(value):
         if len(layer.text) >= LEAST:
             yield _Form(layer.text, halves)
@@ -278,7 +278,7 @@ def _forms(value: str, *, halves: bool) -> Iterator[_Form]:
 
 
 def _in_base64(data: bytes) -> Iterator[str]:
-    """The characters that stand for these bytes alone, wherever in other data they begin."""
+    """The characters that encode only these bytes, wherever in other data they begin."""
     for before in range(3):
         encoded = base64.b64encode(bytes(before) + data)
         core = encoded[(before * 8 + 5) // 6 : (before + len(data)) * 8 // 6].decode("ascii")

@@ -1,8 +1,8 @@
-"""Text of a stranger, made fit for a terminal, a log or a report.
+"""Makes untrusted text safe for a terminal, a log or a report.
 
-Knows nothing of where the text came from. A server under test writes the messages that we print: it
-could colour the screen, move the cursor, write right to left, fill the log or repeat what it was
-told in confidence. The last is hidden first: half a secret is not found any more.
+The server under test writes the messages that we print: it could colour the screen, move the
+cursor, write right to left, fill the log or repeat a secret. Secrets are hidden before anything is
+cut: half a secret may not be found any more.
 """
 
 import re
@@ -12,11 +12,11 @@ from pytest_mcp_approval.support.secrets import beginning, hide, reach
 _ESCAPE_CUT_SHORT = re.compile(r"\\(u[0-9a-f]{0,3}|U[0-9a-f]{0,7}|x[0-9a-f]?)?$")
 _SENTENCE_END = re.compile(r"[.!?](?= )")
 _SHORTEST_SENTENCE = 8
-"""Characters: a full stop before that belongs to an abbreviation."""
+"""Characters: an earlier full stop belongs to an abbreviation."""
 _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Characters that count as printable, and show nothing."""
+"""Characters that count as printable but are invisible."""
 _LOOKED_AT = 64 * 1024
-"""Where the first or last lines of something endless are looked for."""
+"""How much of an endless text is searched for its first or last lines."""
 
 
 def _spell(character: str) -> str:
@@ -33,7 +33,7 @@ def neutralise(text: str | bytes, limit: int = 200) -> str:
     At most about `limit` characters; what is left out is counted. Bytes that are not UTF-8 are
     shown as \\xNN.
     """
-    # Only what can be shown is looked at: a hostile text may be megabytes long.
+    # Look only at what can be shown: a hostile text may be megabytes long.
     if isinstance(text, bytes):
         seen = text[: limit * 4 + 4 * reach()].decode("utf-8", "backslashreplace")
         whole, unit = len(text) <= limit * 4, "bytes"
@@ -55,8 +55,8 @@ def first_line(text: str | bytes, limit: int = 200) -> str:
 
 
 def first_sentence(text: str, limit: int = 200) -> str:
-    """To the end of the first sentence, line breaks as spaces, neutralised."""
-    # White space may be most of it; only so much is looked at.
+    """The text up to the end of its first sentence, line breaks as spaces, neutralised."""
+    # Most of it may be white space; only a limited part is looked at.
     seen = beginning(text, limit * 8)
     words = " ".join(seen.split())
     end = _SENTENCE_END.search(words, _SHORTEST_SENTENCE)
@@ -73,7 +73,7 @@ def last_lines(text: str | bytes, lines: int = 3, limit: int = 300) -> str:
 
 
 def _hidden(text: str | bytes) -> str:
-    """Before it is divided into lines: a secret may have several."""
+    """Hide secrets before splitting into lines: a secret may have several lines."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "backslashreplace")
     return hide(text)

@@ -1,7 +1,7 @@
-"""A text as those see it who undo its escapes: JSON, Python, percent, HTML, folded lines.
+"""A text with its escapes undone: JSON, Python, percent, HTML, folded lines.
 
-What is found in an undone text can be led back to where it stands in the original. Escapes may be
-nested and mixed. Everything takes time in proportion to the text. Does not know what is looked for.
+A place in the unescaped text can be mapped back to the original. Escapes may be nested and mixed.
+Everything takes time in proportion to the text. Does not know what is searched for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 from urllib.parse import unquote
 
 _DEEPEST = 3
-"""How often all escapes are undone: JSON in JSON in JSON is seen in logs."""
+"""How often all escapes are undone: logs can contain JSON in JSON in JSON."""
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
 _PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _KINDS: dict[str, str] = {
@@ -24,7 +24,7 @@ _KINDS: dict[str, str] = {
     "&": r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?",
     "\n": r"\r?\n[ \t]*",
 }
-"""By the character without which there is none of a kind."""
+"""The patterns, by the character that every escape of the kind contains."""
 _ONE = {mark: re.compile(pattern) for mark, pattern in _KINDS.items()}
 _ALL = re.compile("|".join(_KINDS.values()))
 INCOMPLETE = re.compile(
@@ -34,7 +34,7 @@ INCOMPLETE = re.compile(
 
 
 class Layer:
-    """A text with some escapes undone, and the way back."""
+    """A text with some escapes undone, and the way back to the original."""
 
     def __init__(
         self, text: str, inside: Layer | None = None, undone: re.Pattern[str] | None = None
@@ -49,11 +49,11 @@ class Layer:
         return Layer(pattern.sub(_replaced, self.text), self, pattern)
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """Where a part of this text, not empty, stands in the original."""
+        """Where the original has a (non-empty) part of this text."""
         if self._inside is None or self._undone is None:
             return start, end
         if self._parts is None:
-            # Only now: in most texts there is nothing to lead back.
+            # Only now: in most texts there is nothing to map back.
             self._parts = _parts(self._inside.text, self._undone)
         here, begins, ends = self._parts
         first, last = bisect_right(here, start) - 1, bisect_right(here, end - 1) - 1
@@ -63,8 +63,8 @@ class Layer:
 
 
 def _parts(source: str, pattern: re.Pattern[str]) -> tuple[list[int], list[int], list[int]]:
-    """The undone text in parts, plain ones and escapes: where each begins; where it begins in the
-    source; where it ends there, for an escape, else -1."""
+    """The unescaped text in parts, plain ones and escapes: where each begins; where it begins in
+    the source; for an escape, where it ends there, else -1."""
     here, begins, ends = [0], [0], [-1]
     length = done = 0
     for escape in pattern.finditer(source):
@@ -84,7 +84,7 @@ def _parts(source: str, pattern: re.Pattern[str]) -> tuple[list[int], list[int],
 
 
 def layers(text: str) -> Iterator[Layer]:
-    """The text itself; with each kind of escape undone; with all, once and more often."""
+    """The text itself; with each kind of escape undone; with all undone, once and repeatedly."""
     whole = Layer(text)
     yield whole
     kinds = [mark for mark in _KINDS if mark in text]

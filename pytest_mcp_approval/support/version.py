@@ -1,4 +1,4 @@
-"""The version of this package, as it was installed; pyproject.toml is where it stands."""
+"""The version of this package, as installed; it is defined in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 @cache
 def own_version() -> str:
-    """Empty in a checkout that was never installed."""
+    """The version; empty in a checkout that was never installed."""
     try:
         return version("pytest-mcp-approval")
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Which server is judged, how it is started, reached, reset and watched. Knows no family."""
+"""The server under test: how it is started, reached, reset and watched. Knows no family."""
 
 from .effects import Effects, EffectsError, EffectsProbe, examine
 from .effects_watch import EffectsWatch

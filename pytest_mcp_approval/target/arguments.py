@@ -1,7 +1,7 @@
 """Arguments made from a tool's inputSchema, for users who opted in to running tools with them.
 
 Only what is required is filled in, with the smallest value that the schema describes. Knows JSON
-Schema as tools use it, and gives up (None) where it would have to guess.
+Schema as tools use it, and gives up (None) if it would have to guess.
 """
 
 from __future__ import annotations

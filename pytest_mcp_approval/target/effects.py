@@ -1,8 +1,8 @@
 """The effects probe: what shows, from outside, whether a gated tool ran.
 
-A URL that answers JSON, or a read-only tool, whose JSON may also come as text. A list is counted, a
-number is taken as a count, and anything else can only be seen to change. Knows nothing of what the
-tools do.
+It is a URL that answers JSON, or a read-only tool, whose JSON may also come as text. The entries of
+a list are counted, a number is taken as a count, and with anything else only a change can be seen.
+Does not know what the tools do.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Effects:
     count: int | None
     digest: str
     entries: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
-    """The list itself, where the probe shows one."""
+    """The list itself, if the probe shows one."""
     parts: int | None = None
-    """How many items the content of a tool's answer has: some frameworks make one of each entry of
-    a list, and of a list of one entry they make what cannot be told from the entry itself."""
+    """How many items the content of a tool's answer has. Some frameworks make one item of each
+    entry of a list; a list of one entry then looks like the entry itself."""
 
     def runs_since(self, before: Effects) -> int | None:
         """How many runs there were since then; None if something changed that cannot be counted."""
@@ -50,12 +50,12 @@ class Effects:
             more = self.count - before.count
         elif self.parts is not None and before.parts is not None and self.parts != before.parts:
             more = self.parts - before.parts
-        # A list that is shorter now shows that something was done (deleted, say), not how often.
+        # A shorter list shows that something was done (a deletion, say), but not how often.
         return more if more is None or more >= 0 else None
 
 
 class EffectsProbe:
-    """Reads the effects in one of the ways that the user named."""
+    """Reads the effects in the way that the user named."""
 
     def __init__(self, description: str, read: Callable[[], Any]) -> None:
         self.description = description
@@ -79,7 +79,7 @@ class EffectsProbe:
         timeout: float,
         where: Callable[[], str] | None = None,
     ) -> EffectsProbe:
-        """`where` makes sure that somebody serves it, and says its address of the moment."""
+        """`where` makes sure that the URL is served, and returns its current address."""
 
         def read() -> Any:
             url = where() if where is not None else named
@@ -112,7 +112,7 @@ class EffectsProbe:
 
 @dataclass(frozen=True)
 class _Content:
-    """What a tool said in its content, where it has nothing structured to say."""
+    """What a tool said in its content, if it has no structured content."""
 
     value: Any
     parts: int | None
@@ -122,12 +122,12 @@ class _Content:
         if not isinstance(content, list):
             return cls(content, None)
         items = [_item(one) for one in content]
-        # One item is the whole answer; of none or several each is an entry.
+        # A single item is the whole answer; otherwise each item is an entry.
         return cls(items[0] if len(items) == 1 else items, len(items))
 
 
 def _item(item: Any) -> Any:
-    """The JSON in a text, or the text; anything else as it is."""
+    """The JSON in a text, or the text; anything else unchanged."""
     text = item.get("text") if isinstance(item, dict) and item.get("type") == "text" else None
     if not isinstance(text, str):
         return item
@@ -138,13 +138,13 @@ def _item(item: Any) -> Any:
 
 
 def examine(probe: EffectsProbe) -> str:
-    """Why this probe cannot tell whether a tool ran, as it changes by itself; "" if it does not.
+    """Why this probe cannot tell whether a tool ran: it changes by itself; "" if it does not.
 
-    That it changes by an honest approval is for whoever makes one to see.
+    Whoever makes an honest approval checks that the probe changes with it.
     """
     first = probe.look()
     if first.count is None:
-        time.sleep(_A_SECOND)  # a time of day in it shows by then; a count need not wait for that
+        time.sleep(_A_SECOND)  # enough for a time of day in it to change; not needed for a count
     if probe.look().runs_since(first) != 0:
         return "it changed between two looks, while nothing ran"
     return ""
@@ -156,7 +156,7 @@ def _entries(value: Any) -> tuple[Any, ...] | None:
 
 
 def _inside(value: Any) -> Any:
-    """Without an object around the one thing there is."""
+    """The value of an object with one member; anything else unchanged."""
     return next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
 
 

@@ -1,8 +1,8 @@
-"""What the effects were before something is done and after it, whoever else is at work.
+"""The effects before and after something is done, even if others are active too.
 
-A look serves as "before" for the next act, so that an act costs one more request and not two; but
-only if nobody else of this process has acted since, on this target or on another: twins, replicas
-and clients with processes of their own may all show the same effects. Knows no family.
+A look also serves as "before" for the next act, so that an act costs one more request and not two.
+But only if nothing else in this process has acted since, on this target or another: twins, replicas
+and clients with their own processes may all show the same effects. Knows no family.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ class _Activity:
 
 
 class EffectsWatch:
-    """Looks at the effects by one probe, for all who drive one target."""
+    """Looks at the effects through one probe, for all drivers of one target."""
 
     def __init__(self, probe: Callable[[], EffectsProbe | None]) -> None:
         self._find_probe = probe
         self._last: Effects | None = None
         self._seen_after = -1
-        """After how many acts that was."""
+        """The number of acts at the time of the last look."""
 
     @property
     def probe(self) -> EffectsProbe | None:
         return self._find_probe()
 
     def forget(self) -> None:
-        """Something was done that nobody watched: all have to look anew."""
+        """Something was done that nobody watched: everybody must look again."""
         _Activity.acts += 1
 
     def during(self, act: Callable[[], Given]) -> tuple[Given, tuple[Effects, Effects] | None]:
-        """What `act` gives, and the effects before and after it, where there is a probe."""
+        """What `act` returns, and the effects before and after it, if there is a probe."""
         probe = self.probe
         if probe is None:
             return act(), None

@@ -1,9 +1,9 @@
 """How a target is named: reference, http(s)://..., stdio:<command>, python:<module>:<factory>;
-or, for what is no server, command:<command> and verifier:<module>:<callable>.
+or, for targets that are not servers, command:<command> and verifier:<module>:<callable>.
 
-`reference` can say how it is reached and what it remembers in, for trying things out:
-`reference:http+sqlite`. A server that the suite starts can have `{port}` and `{state}` in its URL
-and command. Knows nothing of what is behind a name.
+`reference` can include a transport and a store, for trying things out: `reference:http+sqlite`. A
+server that the suite starts can have `{port}` and `{state}` in its URL and command. Does not know
+what is behind a name.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def parse_target(text: str) -> TargetSpec:
 
 
 def check_launch(settings: Settings, *, workers: bool) -> None:
-    """Whether what is launched fits the target; `workers`: several processes judge at a time."""
+    """Check that the launch settings fit the target; `workers`: several processes use it at
+    once."""
     target = settings.targets[0]
     if settings.launch is None:
         if PORT in target and parse_target(target).kind == "http":

@@ -1,8 +1,8 @@
-"""One instance of a server that the suite starts: a port and a folder of its own, by placeholders.
+"""One instance of a server that the suite starts: its own port and folder, by placeholders.
 
 `{port}` stands for a free port of the loopback interface, `{state}` for a folder that is empty at
-first, is kept over restarts and goes with the instance. A twin has both of its own; a replica has
-another port and the same folder. Knows nothing of what uses them.
+first, is kept over restarts and removed with the instance. A twin has its own port and folder; a
+replica has another port and the same folder. Does not know what uses them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Instance:
     """What the placeholders stand for."""
 
     def __init__(self, texts: Iterable[str], sibling: Instance | None = None) -> None:
-        """`texts` is where placeholders may be; `sibling` is whose state is shared."""
+        """`texts` may contain placeholders; the state is shared with `sibling`."""
         joined = "\n".join(texts)
         self.port = free_port() if PORT in joined else None
         self.has_state = STATE in joined
@@ -68,7 +68,7 @@ class Instance:
         )
 
     def _fill_inside(self, value: Any) -> Any:
-        """Every text of a table, at any depth."""
+        """Fill in every text of a table, at any depth."""
         if isinstance(value, str):
             return self.fill(value)
         if isinstance(value, Mapping):
@@ -82,7 +82,7 @@ class Instance:
         )
 
     def empty_state(self) -> None:
-        """As it was at first."""
+        """Make the state folder empty again."""
         if self._state is None:
             return
         try:
@@ -120,13 +120,13 @@ def _free_on_version_6(port: int) -> bool:
         with socket.socket(socket.AF_INET6) as listener:
             listener.bind(("::1", port))
     except OSError as error:
-        # Without IPv6 there is no such address to be taken.
+        # Without IPv6 the address does not exist, so it is not taken.
         return error.errno != errno.EADDRINUSE
     return True
 
 
 def listens(host: str, port: int, seconds: float = 1.0) -> bool:
-    """Whether somebody takes connections there."""
+    """Whether somebody accepts connections there."""
     with contextlib.suppress(OSError), socket.create_connection((host, port), seconds):
         return True
     return False

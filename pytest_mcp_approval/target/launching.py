@@ -1,7 +1,7 @@
 """A server that the suite starts and reaches over HTTP: the process, and when it is ready.
 
-Its output is read all the time, so that it never blocks, and its end is kept for error messages.
-Knows nothing of MCP: ready means that something answers at its address.
+Its output is read all the time, so that it never blocks; the last part is kept for error messages.
+Knows nothing about MCP: ready means that something answers at its address.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ from .instance import listens
 _PIECE = 64 * 1024
 _KEPT = 16 * 1024
 _GRACE_SECONDS = 3.0
-"""Between asking the server to end and ending it."""
+"""The time between asking the server to end and killing it."""
 _FIRST_PAUSE = 0.01
 _LONGEST_PAUSE = 0.2
 _ONE_TRY = 2.0
 _GATEWAY_ERRORS = (502, 503, 504)
-"""What something in front of the server says while the server itself is not there yet."""
+"""The statuses of a proxy in front of the server while the server is not there yet."""
 
 
 class PortTakenError(TargetError):
-    """Somebody else has the port."""
+    """The port is taken by somebody else."""
 
 
 class ServerProcess(Child):
-    """A command whose whole output is kept only at its end, and that is asked before it is ended.
+    """A command of which only the last output is kept, and that is asked to end before it is
+    killed.
 
-    Out of a group of its own nothing is left: what the command started ends with it.
+    It has its own process group: what the command started ends with it.
     """
 
     def __init__(
@@ -58,14 +59,14 @@ class ServerProcess(Child):
 
     @property
     def stderr_tail(self) -> bytes:
-        """The last of what it said, wherever it said it."""
+        """The end of its output, from whichever stream."""
         return bytes(self._kept)
 
     def ended_within(self, seconds: float) -> bool:
         return self._exited.wait(seconds)
 
     def stop(self, *, hurried: bool = False) -> None:
-        # It does not listen to its standard input, so it is asked at once.
+        # It does not read its standard input, so ask it to end at once.
         signal_group(self._process)
         if not hurried:
             self._exited.wait(_GRACE_SECONDS)
@@ -98,7 +99,7 @@ def launch(
 ) -> ServerProcess:
     """Start the server and wait until it answers at its address, and where it shows its effects.
 
-    `hint` is added to what is said if it does not. `PortTakenError` if somebody else is there.
+    `hint` is added to the error if it does not. `PortTakenError` if somebody else is there.
     """
     host, port = _place(url)
     if listens(host, port):
@@ -126,7 +127,7 @@ def _await_answer(process: ServerProcess, url: str, deadline: Deadline, hint: st
     pause, last = _FIRST_PAUSE, "nobody listens"
     while True:
         last = _ask(url, deadline)
-        # Looked at last: with a process that is gone, it was somebody else who answered.
+        # Checked last: if the process is gone, somebody else has answered.
         if process.ended_within(0 if not last else pause):
             break
         if not last:
@@ -153,10 +154,10 @@ def _place(url: str) -> tuple[str, int]:
 
 
 def _ask(url: str, deadline: Deadline) -> str:
-    """What is still wrong; nothing once there is an answer of whatever kind."""
+    """What is still wrong; empty once there is any answer at all."""
     seconds = max(0.05, min(_ONE_TRY, deadline.left()))
     try:
-        # The head is enough. Whether its certificate is good is looked at when it is spoken to.
+        # The head is enough. The certificate is checked later, when the conversation begins.
         answer = fetch(
             url,
             seconds=seconds,
@@ -169,7 +170,7 @@ def _ask(url: str, deadline: Deadline) -> str:
     except NotConnectedError as error:
         return f"nobody listens ({error})"
     except NoAnswerError:
-        return ""  # it took the request: what becomes of it is for the suite to judge
+        return ""  # it took the request; the checks will show what it does with it
     except ClosedError:
         return "it closed the connection"
     except FetchError as error:

@@ -1,4 +1,4 @@
-"""From a target's name to the target. What a kind of target needs is imported with the first one.
+"""From a target's name to the target. Each kind of target imports what it needs on first use.
 
 Knows no family.
 """
@@ -12,7 +12,7 @@ from .targets import HttpTarget, Target
 
 
 def open_target(text: str, settings: Settings) -> Target:
-    """The target of that name. Nothing is started before it is spoken to."""
+    """The target of that name. Nothing is started before it is used."""
     spec = parse_target(text)
     if spec.kind == "http" and settings.launch is None:
         return HttpTarget(spec, settings)

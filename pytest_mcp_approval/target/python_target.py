@@ -1,4 +1,4 @@
-"""A target that is imported: an ASGI application, or a factory of one, in this process.
+"""A target that is imported: an ASGI application, or a factory for one, in this process.
 
 Knows no family.
 """
@@ -20,26 +20,26 @@ from .grammar import TargetSpec
 from .targets import Target
 
 KIND = "mcp_approval_target"
-"""The attribute by which a factory names the kind of target that it is made for, if another."""
+"""The attribute by which a factory can name another kind of target that it is made for."""
 
 
 class PythonTarget(Target):
-    """An ASGI application (or an MCP server object) of the user's, in this process."""
+    """The user's ASGI application (or MCP server object), in this process."""
 
     can_restart = True
 
     def __init__(self, spec: TargetSpec, settings: Settings, factory: Any) -> None:
         super().__init__(spec, settings)
         self._factory = factory
-        # As {state} is to a command: a factory that takes `state` gets a folder for it, which is
-        # kept over restarts and which a twin does not share.
+        # Like {state} for a command: a factory that takes `state` gets a folder, which is kept over
+        # restarts and not shared with a twin.
         self._state = _state_for(factory)
         self.clock = self.choose_clock(FrozenClock)
 
     def make_transport(self) -> Transport:
         try:
             made = self._factory(state=Path(self._state.name)) if self._state else self._factory()
-            # The SDK's server objects make their application themselves.
+            # The SDK's server objects create their application themselves.
             app = made.streamable_http_app() if hasattr(made, "streamable_http_app") else made
         except Exception as error:
             raise TargetError(f"{self.spec.text}: the factory failed: {error!r}") from error
@@ -66,13 +66,13 @@ class PythonTarget(Target):
 def _state_for(factory: Any) -> TemporaryFolder | None:
     try:
         takes_it = "state" in inspect.signature(factory).parameters
-    except (TypeError, ValueError):  # no callable, or one without a signature
+    except (TypeError, ValueError):  # not a callable, or one without a signature
         return None
     return TemporaryFolder("state") if takes_it else None
 
 
 def open_python_target(spec: TargetSpec, settings: Settings) -> Target:
-    """What `python:<module>:<factory>` names, as the kind of target that the factory asks for."""
+    """The target that `python:<module>:<factory>` names, of the kind that the factory asks for."""
     factory = load_factory(spec, settings)
     kind: Callable[[TargetSpec, Settings, Any], Target] = getattr(factory, KIND, PythonTarget)
     return kind(spec, settings, factory)

@@ -1,7 +1,7 @@
-"""The reference server as a target: embedded in this process, or as a command of its own.
+"""The reference server as a target: embedded in this process, or as a separate command.
 
-What it is asked for beyond the wire (a clock, a twin, a replica, a restart that keeps state) it can
-all do, so that every rule can be judged on it. Knows no family but by what the server builds.
+It supports everything beyond the wire (a clock, a twin, a replica, a restart that keeps state), so
+that every rule can be checked on it. Knows families only through what the server builds.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ ExtensionSettings = Mapping[str, Mapping[str, Any]]
 
 
 def trial_settings() -> ExtensionSettings:
-    """What the extensions must be told and nobody has said: secrets, made for one server."""
+    """Settings that the extensions need and nobody has given: secrets, made for one server."""
     given = {name: extension.trial_settings() for name, extension in default_extensions().items()}
     return {name: own for name, own in given.items() if own}
 
 
 def instance_settings() -> ExtensionSettings:
-    """What each server that is started is told for itself."""
+    """Settings that are made anew for each server that is started."""
     return {name: one.instance_settings() for name, one in default_extensions().items()}
 
 
 def known_settings(given: ExtensionSettings) -> ExtensionSettings:
-    """The families' tables for the suite, with the secrets that the extensions were told."""
+    """The families' tables for the suite, with the secrets that the extensions were given."""
     return {
         name: {
             **extension.suite_settings,
@@ -70,7 +70,8 @@ def _with(known: ExtensionSettings, more: ExtensionSettings) -> ExtensionSetting
 
 
 class ReferenceTarget(Target):
-    """In this process, called directly or over HTTP on loopback. `build` may make a broken one."""
+    """In this process, called directly or over HTTP on loopback. `build` may create a broken
+    one."""
 
     can_reset = True
     can_restart = True
@@ -86,7 +87,7 @@ class ReferenceTarget(Target):
         sibling: ReferenceTarget | None = None,
         extension_settings: ExtensionSettings | None = None,
     ) -> None:
-        """`sibling` is whose state is shared."""
+        """The state is shared with `sibling`."""
         super().__init__(spec, settings)
         self._extension_settings = (
             trial_settings() if extension_settings is None else extension_settings
@@ -112,7 +113,7 @@ class ReferenceTarget(Target):
         return self._server
 
     def make_transport(self) -> Transport:
-        # A clock that is not moved must go by itself.
+        # A clock that is not moved must run by itself.
         injected = isinstance(self.clock, InjectedClock)
         clock: Clock = self._moved if injected else SystemClock()
         try:
@@ -136,7 +137,7 @@ class ReferenceTarget(Target):
         return HttpTransport(url, dict(self.settings.headers))
 
     def backing(self) -> Backing:
-        """What the server remembers; in memory a sibling's is the very same."""
+        """What the server remembers; siblings in memory share the same object."""
         if self.spec.store == "memory" and self._sibling is not None:
             return self._sibling.backing()
         if self._backing is None:
@@ -157,14 +158,14 @@ class ReferenceTarget(Target):
         return True
 
     def page(self) -> str | None:
-        """The server's own page, served from when it is first asked for, by the same server."""
+        """The server's own page, served by the same server; served from the first call on."""
         if self.named_page is not None:
             return super().page()
         server = self.server
         if self._served is None:
             self._served = _served(server.asgi_app(), self._page_port)
-        self._page_port = self._served.port  # after a restart a page that is open finds it again
-        # By name, never by number: browsers have no passkeys for addresses.
+        self._page_port = self._served.port  # so that an open page finds it after a restart
+        # By name, not by IP address: browsers have no passkeys for addresses.
         origin = f"http://localhost:{self._served.port}"
         for extension in server.extensions:
             extension.served_at(origin)
@@ -177,7 +178,7 @@ class ReferenceTarget(Target):
             self._server.reset()
 
     def restart(self) -> None:
-        """A new server over what the old one had stored; a file is closed and opened again."""
+        """A new server over the old one's store; a file is closed and opened again."""
         self.stop()
         if self.spec.store == "sqlite":
             self._close_backing()
@@ -219,7 +220,7 @@ class ReferenceTarget(Target):
 
 
 class ReferenceStdioTarget(StdioTarget):
-    """As a process of its own; its clock reads a file."""
+    """In its own process; its clock reads a file."""
 
     default_effects = EFFECTS
     known_arguments = SAFE_ARGUMENTS
@@ -240,7 +241,7 @@ class ReferenceStdioTarget(StdioTarget):
         self._extension_settings: ExtensionSettings = (
             inherited if extension_settings is None else extension_settings
         )
-        # Told to the server, so that the suite knows it; a sibling over the same store shares it.
+        # Given to the server, so that the suite knows it; a sibling over the same store shares it.
         self._instance_settings: ExtensionSettings = (
             sibling._instance_settings if sibling else instance_settings()
         )
@@ -311,7 +312,7 @@ class ReferenceStdioTarget(StdioTarget):
 
 
 def _served(app: Any, wanted_port: int) -> ServedApplication:
-    """On a free port of loopback, unless the wanted one is."""
+    """Serve it on the wanted port of loopback, or on a free one if that is taken."""
     try:
         return ServedApplication(
             app, _bound(wanted_port), log_level="error", timeout_graceful_shutdown=2
@@ -322,7 +323,7 @@ def _served(app: Any, wanted_port: int) -> ServedApplication:
 
 def _bound(port: int) -> socket.socket:
     listener = socket.socket()
-    # Connections of the server before may still be closing.
+    # Connections of the previous server may still be closing.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))

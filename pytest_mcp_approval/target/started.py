@@ -1,6 +1,6 @@
 """Servers that the suite starts as processes: over stdio, or launched and reached over HTTP.
 
-Each is an instance with a port, a state and a clock of its own. Knows no family.
+Each is an instance with its own port, state and clock. Knows no family.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .launching import PortTakenError, ServerProcess, launch
 from .targets import HttpTarget, Target
 
 _OTHER_PORTS = 3
-"""How often a free port may be gone when the server comes to take it."""
+"""How often to retry if a free port is taken before the server can use it."""
 
 
 class StartedTarget(Target):
-    """What both kinds share: an instance, an environment, a clock that reaches the process."""
+    """What both kinds share: an instance, an environment, a clock that works in the process."""
 
     can_restart = True
 
@@ -41,7 +41,7 @@ class StartedTarget(Target):
         texts = (spec.url, *spec.command, settings.launch or "", *settings.environment.values())
         self.instance: Instance = Instance(texts, replica_of.instance if replica_of else None)
         super().__init__(self.instance.fill_spec(spec), self.instance.fill_settings(settings))
-        # One clock for all that share a state, unless it is told of by the port.
+        # One clock for all that share a state, unless its hook contains the port.
         self._owns_clock = replica_of is None or PORT in settings.clock
         self.clock = self.own_clock() if self._owns_clock or not replica_of else replica_of.clock
 
@@ -49,13 +49,13 @@ class StartedTarget(Target):
         return self.choose_clock(faketime_clock, starts_a_process=True)
 
     def environment(self) -> dict[str, str]:
-        """What is added to our own: what the user said, and what the clock needs."""
+        """What is added to our own environment: the user's variables, and what the clock needs."""
         own = dict(self.settings.environment)
         return {**own, **self.clock.environment({**os.environ, **own})}
 
     @property
     def uses_state(self) -> bool:
-        """Whether the user gave the server a place for its state, so that two can share it."""
+        """Whether the server uses `{state}`, so that two servers can share it."""
         return self.instance.has_state
 
     def restart(self) -> None:
@@ -71,13 +71,13 @@ class StartedTarget(Target):
             super().reset()
 
     def _start_anew(self, between: Callable[[], None]) -> None:
-        """Ends what runs. It runs again, and answers, when this returns; nobody looks earlier."""
+        """Ends the server. If it was in use, starts it again; it answers when this returns."""
         was_reached, was_spoken_to = self._transport is not None, self._session is not None
         self.stop()
         between()
         if was_reached:
             _ = self.transport
-        # Not if nobody spoke: a pipe may belong to the one client that opens it first.
+        # Not if it was not used yet: a pipe may belong to the first client that opens it.
         if was_spoken_to:
             self.session()
 
@@ -110,7 +110,7 @@ class StartedTarget(Target):
 
 
 class StdioTarget(StartedTarget):
-    """A command that speaks on its standard input and output."""
+    """A command that speaks MCP on its standard input and output."""
 
     def make_transport(self) -> Transport:
         return StdioTransport(
@@ -129,7 +129,7 @@ class StdioTarget(StartedTarget):
 
 
 class LaunchedTarget(StartedTarget):
-    """A command that serves the URL of the target."""
+    """A command that serves the target's URL."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class LaunchedTarget(StartedTarget):
             except PortTakenError:
                 if self.instance.port is None or self._ran_before or not left:
                     raise
-                self._take_another_port()  # free when it was looked for, and taken since
+                self._take_another_port()  # it was free, but is taken now
         raise AssertionError("the last try returns or raises")
 
     def _take_another_port(self) -> None:
@@ -187,7 +187,7 @@ class LaunchedTarget(StartedTarget):
         )
 
     def _effects_of_its_own(self) -> str | None:
-        """The effects URL, if the server itself serves it."""
+        """The effects URL, if the server serves it itself."""
         named = self.settings.effects or ""
         return named if urlsplit(named).netloc == urlsplit(self.spec.url).netloc else None
 
@@ -202,14 +202,14 @@ class LaunchedTarget(StartedTarget):
             raise TargetError(f"the server that was launched is gone: {why} ({error})") from None
 
     def twin(self) -> Target | None:
-        # Two cannot listen in one place.
+        # Two servers cannot listen on one port.
         return super().twin() if PORT in self._given[0].url else None
 
     def replica(self) -> Target | None:
         spec, settings = self._given
         others = [text for text in settings.targets if text != spec.text]
         if others:
-            # The command starts them all.
+            # The one command starts them all.
             return HttpTarget(
                 replace(spec, text=others[0], url=self.instance.fill(others[0])),
                 replace(self.settings, launch=None),

@@ -1,7 +1,7 @@
-"""The target of a run: one server that can be spoken to, and what else can be done with it.
+"""The target of a run: one server to talk to, and what else can be done with it.
 
-Each kind of target knows how its server is started, reached, restarted and doubled; what it cannot
-do it says, with the option that would help. Knows no family.
+Each kind of target knows how to start, reach, restart and duplicate its server. It says what it
+cannot do, with the option that would help. Knows no family.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ class Target(ABC):
     """A server under test."""
 
     can_reset = False
-    """Whether `reset` makes it as new, cheaply enough to do so before every scenario."""
+    """Whether `reset` makes it like new, cheaply enough to do so before every scenario."""
     can_restart = False
     speaks_mcp = True
-    """Whether there is a server behind it; else a driver runs it in its own way."""
+    """Whether there is a server behind it; otherwise a driver runs it in its own way."""
     shared = False
-    """Whether other processes of this run may be speaking to the very same server."""
+    """Whether other processes of this run may use the same server."""
     default_effects: str | None = None
     known_arguments: Mapping[str, Any] = {}
-    """Safe arguments by gated tool, where the target itself is known to the suite."""
+    """Safe arguments by gated tool, if the suite knows the target."""
     known_settings: Mapping[str, Mapping[str, Any]] = {}
-    """Settings by family, where the target itself is known to the suite; the user's come first."""
+    """Settings by family, if the suite knows the target; the user's take precedence."""
 
     def __init__(self, spec: TargetSpec, settings: Settings) -> None:
         self.spec = spec
         self.settings = settings
         self.clock: ClockControl = NoClock("no clock can be moved in this kind of target")
         self.remembered: dict[str, Any] = {}
-        """What a driver has learned of the server and need not ask again while it runs."""
+        """What a driver has learned about the server and need not ask again while it runs."""
         self.last_served = 0.0
-        """When a driver last saw an honest approval served, on the clock of the wire."""
+        """When a driver last saw an honest approval succeed, on the clock of the wire."""
         self.last_sent = ""
-        """What the scenario that is running said last of what it sent."""
+        """What the running scenario last said about what it sent."""
         self.effects_watch = EffectsWatch(self.effects)
-        """For all who drive this target."""
+        """Shared by all drivers of this target."""
         self._transport: Transport | None = None
         self._session: Session | None = None
 
@@ -66,10 +66,10 @@ class Target(ABC):
 
     @abstractmethod
     def make_transport(self) -> Transport:
-        """A new way to the server, starting it if that is how it is reached."""
+        """A new connection to the server; starts the server if necessary."""
 
     def twin(self) -> Target | None:
-        """Another server of the same kind, with a state of its own; None if there can be none."""
+        """Another server of the same kind, with its own state; None if not possible."""
         return None
 
     def replica(self) -> Target | None:
@@ -77,29 +77,29 @@ class Target(ABC):
         return None
 
     def variant(self, family: str, setting: str, value: Any) -> Target | None:  # noqa: ARG002
-        """The same server with one setting of a family changed; None if there is no way to say so.
+        """The same server with one setting of a family changed; None if not possible.
 
-        What the server thinks of the value shows when it is spoken to.
+        Whether the server accepts the value shows when it is used.
         """
         return None
 
     def with_environment(self, variables: Mapping[str, str]) -> Target | None:  # noqa: ARG002
-        """The same server, started with these variables besides; None if the suite starts none."""
+        """The same server, started with these additional variables; None if we do not start it."""
         return None
 
     def restart(self) -> None:
         """End the server and start it again; what it keeps on disk is kept.
 
-        If it was reached before, it can be again when this returns.
+        If it could be reached before, it can be reached again when this returns.
         """
         raise TargetError(f"a {self.spec.kind} target cannot be restarted")
 
     def renew(self) -> None:
-        """As `restart`, and without what it had kept."""
+        """Like `restart`, but without its stored state."""
         self.restart()
 
     def kill(self) -> bool:
-        """End its process at once, without a word; whether there was one of ours to end."""
+        """Kill its process at once, without warning; returns whether we had one to kill."""
         return False
 
     # ---- what they share
@@ -107,7 +107,7 @@ class Target(ABC):
     def choose_clock(
         self, automatic: Callable[[], ClockControl], *, starts_a_process: bool = False
     ) -> ClockControl:
-        """What the user asked for, else what suits this kind of target."""
+        """The clock that the user asked for, else the one for this kind of target."""
         return choose_clock(
             self.settings.clock,
             automatic=automatic,
@@ -131,7 +131,7 @@ class Target(ABC):
         return self._session
 
     def new_session(self, client_name: str = "pytest-mcp-approval") -> Session:
-        """A conversation of its own."""
+        """A separate conversation."""
         transport, seconds = self.transport, self.settings.timeout
         start = self.start_seconds
         try:
@@ -149,11 +149,11 @@ class Target(ABC):
 
     @property
     def start_seconds(self) -> float | None:
-        """What the first answer gets, where the server has to start before it; else None."""
+        """How long the first answer may take if the server must start first; else None."""
         return None
 
     def reset(self) -> None:
-        """Make the target fresh in the way that the user named, if any."""
+        """Make the target fresh in the way that the user chose, if any."""
         how = self.settings.reset
         self.effects_watch.forget()
         if how == "restart":
@@ -169,7 +169,7 @@ class Target(ABC):
             raise TargetError(f"{PREFIX}reset: {error}") from None
 
     def effects(self) -> EffectsProbe | None:
-        """The probe that the user named, or that the target brings."""
+        """The probe that the user named, or the target's own."""
         named = self.settings.effects or self.default_effects
         if named is None or self.settings.effects_doubt:
             return None
@@ -184,7 +184,7 @@ class Target(ABC):
         return EffectsProbe.of_url(named, headers, timeout, where)
 
     def doubt_effects(self, why: str) -> None:
-        """The probe cannot tell, so there is none, for what is made of this one too; "": it can."""
+        """Do not use the probe, here and in targets made from this one; "" if it is reliable."""
         self.settings = replace(self.settings, effects_doubt=why)
 
     @property
@@ -196,11 +196,12 @@ class Target(ABC):
 
     @property
     def has_page(self) -> bool:
-        """Whether `page` gives one; nothing is started to find that out."""
+        """Whether `page` returns one; starts nothing."""
         return self.named_page is not None
 
     def page(self) -> str | None:
-        """The URL of the page that people approve on, which answers now; None: none."""
+        """The URL of the page that people approve on, which is being served; None if there is
+        none."""
         if self.named_page is not None and self.speaks_mcp:
             _ = self.transport  # a server that is launched serves it, on a port that is then known
         return self.named_page
@@ -209,7 +210,7 @@ class Target(ABC):
         self._session = None
 
     def stop(self) -> None:
-        """End the server if it is ours; speaking to it again starts it again."""
+        """End the server if it is ours; using it again starts it again."""
         self.remembered.clear()
         self.effects_watch.forget()
         with contextlib.suppress(ClockError):  # a hook may have gone with the server
@@ -221,7 +222,7 @@ class Target(ABC):
         self._session = self._transport = None
 
     def close(self) -> None:
-        """The end: leave nothing behind."""
+        """End everything; leave nothing behind."""
         self.stop()
         self.clock.close()
 

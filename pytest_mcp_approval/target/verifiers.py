@@ -1,7 +1,7 @@
-"""What is no server and can be judged all the same: a command that is run for each question, or a
-callable in this process. No MCP is spoken to either; a driver asks them in its own way.
+"""Targets that are not servers: a command that is run for each question, or a callable in this
+process. Neither speaks MCP; a driver asks them in its own way.
 
-Knows no family: what a question looks like is the driver's matter.
+Knows no family: the driver knows what a question looks like.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .targets import Target
 
 
 class VerifierTarget(Target):
-    """What both share: no conversation, and a folder for whatever is to be kept."""
+    """What both share: no conversation, and a folder for what must be kept."""
 
     speaks_mcp = False
     can_restart = True
@@ -40,16 +40,16 @@ class VerifierTarget(Target):
         raise TargetError(f"a {self.spec.kind}: target speaks no MCP")
 
     def effects(self) -> None:
-        """What it runs, the driver sees for itself."""
+        """None: the driver itself sees what it runs."""
 
     def reset(self) -> None:
-        """A driver begins with a new folder anyway."""
+        """Nothing to do: a driver begins with a new folder anyway."""
         if self.settings.reset not in (None, "restart"):
             super().reset()
         self.clock.release()
 
     def restart(self) -> None:
-        """Nothing runs between two questions, or the driver starts it anew."""
+        """Nothing to do: nothing runs between two questions, or the driver starts it again."""
 
     def close(self) -> None:
         super().close()
@@ -57,7 +57,7 @@ class VerifierTarget(Target):
 
 
 class CommandTarget(VerifierTarget):
-    """A command, run anew for each question; so each question is one to a restarted verifier."""
+    """A command, run for each question; so each question goes to a restarted verifier."""
 
     def __init__(self, spec: TargetSpec, settings: Settings) -> None:
         super().__init__(spec, settings)
@@ -68,9 +68,9 @@ class CommandTarget(VerifierTarget):
         return self.settings.server_directory or self.settings.directory
 
     def environment(self) -> dict[str, str]:
-        """The whole of it: ours, what the user said, and what a clock needs that was moved.
+        """All of it: our environment, the user's variables, and what a moved clock needs.
 
-        Each question has a process of its own, so that nobody else need bear with libfaketime.
+        Each question has its own process, so that libfaketime affects no other question.
         """
         own = {**os.environ, **self.settings.environment}
         return {**own, **self.clock.environment(own)} if self.clock_moved else own
@@ -87,7 +87,7 @@ class CommandTarget(VerifierTarget):
 
 
 class CallableTarget(VerifierTarget):
-    """A callable of the user's, in this process. To restart it, its module is imported anew."""
+    """The user's callable, in this process. To restart it, its module is imported again."""
 
     def __init__(self, spec: TargetSpec, settings: Settings) -> None:
         super().__init__(spec, settings)
@@ -111,6 +111,6 @@ class CallableTarget(VerifierTarget):
         self._drop()
 
     def _drop(self) -> None:
-        # What the module keeps in memory is gone, as it would be with its process.
+        # What the module kept in memory is gone, as after the end of a process.
         sys.modules.pop(self.spec.module, None)
         self._callable = None

@@ -3,9 +3,9 @@
     decode("sep2672", exchange)
     # Meaning("tools/call place_trade, with evidence for 3f2a9c04…", "refused: challenge_consumed")
 
-A family has a module `decoder` with a function `decode(message)`, which gives a `Meaning`, or None
-for what is no matter of the family's. Judges nothing. What it reads comes from a stranger: anything
-may be missing or of another type. Knows MCP's envelope and no family by name.
+A family has a module `decoder` with a function `decode(message)`, which returns a `Meaning`, or
+None if the message is not part of the family. Makes no verdicts. Its input is untrusted: anything
+may be missing or have another type. Knows MCP's envelope and no family by name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CLIENT_INFO, _SERVER_INFO = (
 
 @dataclass(frozen=True)
 class Meaning:
-    """What one side asked, what the other answered, and whether that was a no."""
+    """What one side asked, what the other answered, and whether that was a refusal."""
 
     asked: str
     answered: str = ""
@@ -51,7 +51,7 @@ class DecodedMessage:
     result: Any = None
     error: Mapping[str, Any] | None = None
     session_caller: str = ""
-    """Who opened the session, where there is one."""
+    """Who opened the session, if there is one."""
 
     @property
     def tool(self) -> str:
@@ -67,13 +67,13 @@ class DecodedMessage:
 
     @property
     def caller(self) -> str:
-        """Who the client says it is: in each request since MCP 2026-07-28, before that once."""
+        """Who the client says it is: in each request since MCP 2026-07-28, only once before."""
         info = self.meta.get(_CLIENT_INFO) or self.params.get("clientInfo")
         return str(_mapping(info).get("name", self.session_caller))
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """Of an error."""
+        """The data of an error."""
         return _mapping((self.error or {}).get("data"))
 
     @property
@@ -82,7 +82,7 @@ class DecodedMessage:
 
     @property
     def answer_in_words(self) -> str:
-        """Without any knowledge of the family; "" where there is no answer."""
+        """The answer, without any knowledge of the family; "" if there is none."""
         if self.error is not None:
             return f"error {self.error.get('code')} {self.error.get('message', '')}"
         if self.result is None:
@@ -94,7 +94,7 @@ class DecodedMessage:
 
 
 def _members(found: Mapping[str, Any]) -> str:
-    """An object in short: its plain values, and how much is in the others."""
+    """A short form of an object: its plain values, and the size of the others."""
     return ", ".join(f"{name} {_in_short(value)}" for name, value in found.items())
 
 
@@ -113,8 +113,8 @@ def decode(
     hide: Callable[[bytes], bytes] = bytes,
     callers: dict[str, str] | None = None,
 ) -> Meaning:
-    """`hide` takes secrets away before anything is read. `callers` are the clients by session, as
-    far as the exchanges before this one told."""
+    """What an exchange means. `hide` removes secrets before anything is read. `callers` are the
+    clients by session, as known from earlier exchanges."""
     callers = {} if callers is None else callers
     headers = (*exchange.request_headers, *exchange.response_headers)
     session = next((value for name, value in headers if name.lower() == _SESSION), "")
@@ -124,7 +124,7 @@ def decode(
     own = _decoder_of(family)
     try:
         found = (own(message) if own is not None else None) or _plain(message)
-    except Exception:  # what a stranger sent is shown as it is, whatever it is
+    except Exception:  # untrusted input: show it as it is
         found = Meaning(message.method)
     return Meaning(_line(found.asked), _line(found.answered), found.refused)
 
@@ -183,7 +183,7 @@ def _messages(data: bytes) -> Iterator[Mapping[str, Any]]:
     """The messages of a body: one, or those of an event stream."""
     events = [line[5:] for line in data.splitlines() if line.startswith(b"data:")]
     for one in events or [data]:
-        # Not `read_json`, which takes long to see that nothing is too deep: nothing here recurses.
+        # Not `read_json`, whose check for depth is slow: nothing here recurses.
         try:
             found = json.loads(one)
         except (ValueError, RecursionError):
@@ -200,13 +200,13 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def short(value: Any) -> str:
-    """The beginning of an id or a token: enough to tell it from others."""
+    """The beginning of an id or a token: enough to distinguish it from others."""
     text = str(value)
     return text if len(text) <= _SHORT + 4 else f"{text[:_SHORT]}…"
 
 
 def values_in(tree: Any) -> Iterator[tuple[str, Any]]:
-    """Every value in a tree with its name, from the outside in; JSON in a text is looked into."""
+    """Every value in a tree with its name, from the outside in, also inside JSON texts."""
     waiting = deque([("", tree)])
     for _ in range(_MOST_VALUES):
         if not waiting:
@@ -223,7 +223,7 @@ def values_in(tree: Any) -> Iterator[tuple[str, Any]]:
 
 
 def member_in(tree: Any, *names: str) -> Any:
-    """The outermost member of one of these names; None if there is none."""
+    """The outermost member with one of these names; None if there is none."""
     return next((value for name, value in values_in(tree) if name in names), None)
 
 

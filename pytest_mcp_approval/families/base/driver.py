@@ -17,7 +17,7 @@ _LISTING = "listing"
 
 
 def table_of(target: Target, family: str) -> dict[str, Any]:
-    """What the user says of a target in a family's table, over what the suite knows of it."""
+    """The user's settings for a target in a family's table, over what the suite knows itself."""
     own = target.settings.family_settings.get(family, {})
     said = {key.replace("_", "-") for key in own}  # an old spelling is the same key
     known = target.known_settings.get(family, {})
@@ -25,7 +25,7 @@ def table_of(target: Target, family: str) -> dict[str, Any]:
 
 
 class DriverError(Exception):
-    """The target did not give what the next step needs; one line says what came instead."""
+    """The target did not return what the next step needs; one line says what came instead."""
 
     def __init__(self, line: str, reply: Reply | None = None) -> None:
         super().__init__(line)
@@ -37,14 +37,14 @@ class Driver:
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        self.forget()  # whoever had the target before may have done anything
+        self.forget()  # earlier users of the target may have done anything
 
     @property
     def session(self) -> Session:
         return self.target.session()
 
     def listing(self) -> dict[str, dict[str, Any]]:
-        """The entries of tools/list by name, asked for once."""
+        """The entries of tools/list by name, requested once."""
         found: dict[str, dict[str, Any]] | None = self.target.remembered.get(_LISTING)
         if found is None:
             found = {str(entry.get("name")): entry for entry in self.session.list_tools()}
@@ -60,18 +60,19 @@ class Driver:
         return self.effects_watch.probe
 
     def forget(self) -> None:
-        """After something that was not watched: what was seen before says nothing about now."""
+        """Call after something that was not watched: the last look at the effects is out of
+        date."""
         self.effects_watch.forget()
 
     def served(self) -> None:
-        """An honest approval was served, just now: the target is well."""
+        """Note that an honest approval just succeeded: the target is healthy."""
         self.target.last_served = now()
 
     def seen_during(self, act: Callable[[], Given]) -> tuple[Given, tuple[Effects, Effects] | None]:
-        """What `act` gives, and the effects before and after it, where there is a probe."""
+        """What `act` returns, and the effects before and after it, if there is a probe."""
         return self.effects_watch.during(act)
 
     def runs_during(self, act: Callable[[], Given]) -> tuple[Given, int | None]:
-        """What `act` gives, and how often a tool ran meanwhile (None: there is no telling)."""
+        """What `act` returns, and how often a tool ran meanwhile (None: cannot be told)."""
         given, seen = self.seen_during(act)
         return given, seen[1].runs_since(seen[0]) if seen is not None else None

@@ -1,8 +1,8 @@
 """A person's browser, as far as plain pages go: cookies, redirects, forms. Standard library only.
 
-Addresses come from the server under test, which may mean ill: nothing is fetched but from loopback
-or from the target's own host, no proxy is asked, everything is bounded. Scripts are not run. Knows
-no consent.
+Addresses come from the server under test, which may be hostile: pages are fetched only from
+loopback or the target's own host, no proxy is used, everything is bounded. Scripts are not run.
+Knows nothing about consent.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class FormClientError(DriverError):
-    """A page could not be had or does not have what it should; one line says so."""
+    """A page could not be fetched or lacks something; one line says so."""
 
 
 @dataclass
@@ -34,13 +34,13 @@ class FormControl:
     name: str
     value: str = ""
     label: str = ""
-    """What is written on it or beside it."""
+    """The text on it or beside it."""
     checked: bool = False
     disabled: bool = False
     id: str = ""
     action: str = ""
     method: str = ""
-    """Of a button: where it sends the form, if that is elsewhere (formaction, formmethod)."""
+    """For a button: where it sends the form, if that is elsewhere (formaction, formmethod)."""
 
     def is_named(self, text: str) -> bool:
         return _plain(text) in (_plain(self.label), _plain(self.value))
@@ -69,7 +69,7 @@ class Form:
         return next((one for one in boxes if _plain(text) in _plain(one.label)), None)
 
     def fields(self) -> list[FormControl]:
-        """Those that a person types into."""
+        """The fields that a person types into."""
         typed = ("text", "password", "textarea", "search", "email", "url")
         return [one for one in self.controls if one.kind in typed and not one.disabled]
 
@@ -89,17 +89,17 @@ class Form:
 
 @dataclass(frozen=True)
 class FetchedPage:
-    """What an address gave."""
+    """What came from an address."""
 
     url: str
     status: int
     headers: Mapping[str, str]
-    """Names in small letters."""
+    """With names in lower case."""
     body: bytes
 
     @property
     def location(self) -> str:
-        """Where it sends the browser; "" where it does not."""
+        """Where it redirects the browser; "" if it does not."""
         target = self.headers.get("location", "")
         return urljoin(self.url, target) if self.status in _REDIRECTS and target else ""
 
@@ -126,7 +126,7 @@ class FetchedPage:
 
 
 class FormClient:
-    """Cookies are kept as long as it lives. `hosts` are fetched from besides loopback."""
+    """Keeps cookies as long as it lives. Fetches from loopback and from `hosts`."""
 
     def __init__(self, hosts: Collection[str] = (), timeout: float = 10.0) -> None:
         self._hosts = frozenset(host.lower() for host in hosts)
@@ -136,7 +136,7 @@ class FormClient:
         self.visited: list[FetchedPage] = []
 
     def copy(self) -> FormClient:
-        """Another with the same cookies: they may be taken away from one and not from the other."""
+        """Another client with the same cookies, which can then be removed from one of the two."""
         other = FormClient(self._hosts, self._timeout)
         other._cookies = dict(self._cookies)
         return other
@@ -152,7 +152,7 @@ class FormClient:
         *,
         follow: bool = True,
     ) -> FetchedPage:
-        """Send a form of that page, as its button does."""
+        """Send a form of that page, as pressing its button does."""
         action = (pressed.action if pressed else "") or form.action
         url = urljoin(page.url, action) if action else page.url
         data = urlencode(form.members(pressed))
@@ -163,7 +163,7 @@ class FormClient:
         return self.fetch("GET", f"{url.partition('?')[0]}?{data}", follow=follow)
 
     def post(self, url: str, members: Iterable[tuple[str, str]]) -> FetchedPage:
-        """A form that no page had."""
+        """Send a form that was on no page."""
         return self.fetch("POST", url, urlencode(list(members)), follow=False)
 
     def fetch(
@@ -181,7 +181,7 @@ class FormClient:
             if not follow or not page.location:
                 return page
             if not _same_origin(url, page.location):
-                headers = {}  # they were meant for the one who was asked
+                headers = {}  # they were meant for the first server only
             url = page.location
             if page.status in (301, 302, 303):
                 method, data, headers = "GET", None, {}
@@ -210,7 +210,7 @@ class FormClient:
         except FetchError as error:
             raise FormClientError(f"{neutralise(url, 80)}: {error}") from None
         self._keep_cookies(parts, answer.all_of("set-cookie"))
-        # The last of a name counts, as with any reader that keeps one of each.
+        # The last header of a name counts, as in any reader that keeps one of each.
         names = {name.lower(): value for name, value in answer.headers}
         return FetchedPage(url, answer.status, names, answer.body)
 

@@ -1,7 +1,7 @@
-"""Reads what a server writes to its log while something happens: where the suite can see it.
+"""Reads what a server writes to its log while something happens, if the suite can see it.
 
-A server in this process logs and prints here; a command of ours has a standard error; any other may
-have a file that the user names. Knows no family's rules.
+A server in this process logs and prints here; a command that we start has a standard error; for any
+other the user may name a file. Knows no family's rules.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class Log:
         return "\n".join(parts)
 
     def need_whole(self) -> None:
-        """Where nothing was found: that says something only if nothing was lost."""
+        """Call if nothing was found: that proves something only if the log is complete."""
         transport = self._target.transport
         if isinstance(transport, StdioTransport) and len(transport.stderr_tail) >= KEPT_OF_STDERR:
             raise NotVerified("the server says so much on its standard error that a part was lost")
 
     def holds(self, token: str) -> bool:
-        """Whether the token stands in it whole, however its quotes and backslashes are escaped."""
+        """Whether it contains the whole token, however its quotes and backslashes are escaped."""
         return _plain(token) in _plain(self.text())
 
 

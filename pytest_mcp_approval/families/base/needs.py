@@ -1,7 +1,7 @@
-"""What a rule needs of a target beyond the wire, and how to say that it is not there.
+"""What a rule needs from a target beyond the wire, and how to say that it is missing.
 
-Only needs that can be seen without doing anything are looked at here; a scenario finds out about
-the others (a tool of some class, a second instance) by itself. A family adds checks of its own.
+Only needs that can be checked without doing anything are checked here. Scenarios check the others
+(a tool of some class, a second instance) themselves. A family adds its own checks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def check_needs(
     target: Target,
     own_checks: Mapping[str, Check],
 ) -> str | None:
-    """What is missing, in one line; a scenario may say itself what it needs of its rule's needs."""
+    """What is missing, in one line; a scenario may override its rule's needs."""
     needs = {need for rule in rules for need in rule.needs}
     for marker in item.iter_markers(MARKER):
         if marker.kwargs.get("needs") is not None:

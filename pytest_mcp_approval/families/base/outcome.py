@@ -1,7 +1,7 @@
-"""What came of a call: what the server said, whether anything ran, and both in one line.
+"""The outcome of a call: what the server said, whether anything ran, and both in one line.
 
-A family's outcome says how its answers are read. Knows no specification and no verdicts: what is
-not there is None.
+A family's outcome says how its answers are read. Knows no specification and no verdicts: anything
+missing is None.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _LARGEST_TEXT = 4 * 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class ObservedOutcome(ABC):
-    """What came of a call that was watched."""
+    """The outcome of a call that was watched."""
 
     thing: ClassVar[str] = "tool"
-    """What runs or does not, in words."""
+    """A word for what runs or does not run."""
 
     runs: int | None = None
     """How often it ran, by the effects probe; None if there is none or it cannot count."""
@@ -32,7 +32,7 @@ class ObservedOutcome(ABC):
     @property
     @abstractmethod
     def succeeded(self) -> bool:
-        """By the answer's word."""
+        """Whether the answer claims success."""
 
     @property
     @abstractmethod
@@ -41,12 +41,12 @@ class ObservedOutcome(ABC):
 
     @property
     def reason(self) -> str | None:
-        """Why it was refused, in the word that the answer has for it."""
+        """Why it was refused, in the answer's own word."""
         return None
 
     @property
     def executed(self) -> bool:
-        """Whether it ran: by its effect where that shows, else by the answer's word."""
+        """Whether it ran: by its effect if that is visible, else by what the answer claims."""
         return self.runs != 0 if self.probed else self.succeeded
 
     @property
@@ -56,12 +56,12 @@ class ObservedOutcome(ABC):
 
     @property
     def served_once(self) -> bool:
-        """The same, and not more often, as far as runs can be counted."""
+        """The same, and it ran only once, as far as runs can be counted."""
         return self.served and self.runs in (None, 1)
 
     @property
     def refused(self) -> bool:
-        """Refused in words of the specification, and nothing ran."""
+        """Refused in the words of the specification, and nothing ran."""
         return self.reason is not None and not self.executed
 
     def refused_because(self, reason: str) -> bool:
@@ -69,7 +69,7 @@ class ObservedOutcome(ABC):
 
     @property
     def ran_in_words(self) -> str:
-        """What follows what was said, where there was a look at the effects."""
+        """What to add to the answer, if the effects were looked at."""
         ran = {0: "not run", 1: "run", None: "run (its effect changed)"}
         return f", {self.thing} {ran.get(self.runs, f'run {self.runs} times')}"
 
@@ -82,17 +82,17 @@ class ObservedOutcome(ABC):
 
 
 def is_result(reply: Reply) -> bool:
-    """Whether a call was answered with a result, and not with one that says it is an error."""
+    """Whether a call was answered with a result that does not say it is an error."""
     return reply.outcome is Outcome.RESULT and isinstance(reply.result, dict) and not errs(reply)
 
 
 def errs(reply: Reply) -> bool:
-    """Whether a result says that it is a tool's error."""
+    """Whether a result says that it is a tool error."""
     return isinstance(reply.result, dict) and reply.result.get("isError") is True
 
 
 def data_of(reply: Reply) -> Mapping[str, Any]:
-    """The data of a JSON-RPC error; empty where there is none."""
+    """The data of a JSON-RPC error; empty if there is none."""
     data = reply.error.data if reply.error is not None else None
     return data if isinstance(data, dict) else {}
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 ABSENT: Any = object()
-"""Nothing stands there; None would be a null that does."""
+"""Nothing is there; None would mean a JSON null."""
 
 
 def value_at(tree: Any, path: str, default: Any = None) -> Any:
-    """What stands at the place."""
+    """The value at the place."""
     for name in path.split("."):
         if isinstance(tree, Mapping) and name in tree:
             tree = tree[name]
@@ -25,11 +25,11 @@ def value_at(tree: Any, path: str, default: Any = None) -> Any:
 
 
 def put_at(tree: dict[str, Any], path: str, value: Any) -> None:
-    """Put a value there, with objects on the way to it where there are none yet."""
+    """Put a value there, creating the objects on the way to it."""
     *way, last = path.split(".")
     for name in way:
         below = tree.get(name)
-        # A copy: what the tree was made from is not ours to change.
+        # A copy: we must not change what the tree was made from.
         tree[name] = dict(below) if isinstance(below, dict) else {}
         tree = tree[name]
     tree[last] = value

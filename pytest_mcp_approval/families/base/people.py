@@ -1,6 +1,6 @@
-"""Who acts in place of a person: a client of plain forms, a hook of the user's, a real browser.
+"""Who acts in place of a person: a client of plain forms, a hook of the user, a real browser.
 
-Knows no specification: what a person is asked, and what they may answer, is a family's.
+Knows no specification: the family knows what a person is asked, and what they may answer.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from .driver import DriverError
 from .form_client import FormClient
 
 Told = Callable[[dict[str, Any]], Any]
-"""Tells somebody what a person does, as JSON; what they answer, None where they say nothing."""
+"""Tells a hook what the person does, as JSON; returns its answer, or None without one."""
 
 
 def hosts_of(target: Target) -> list[str]:
-    """Where pages of this target may be, besides loopback."""
+    """The hosts on which pages of this target may be, besides loopback."""
     own = urlsplit(target.spec.url).hostname if target.spec.url else None
     return [own.lower()] if own else []
 
 
 def form_client_for(target: Target) -> FormClient:
-    """A browser of its own, with no cookies yet."""
+    """A new form client, with no cookies yet."""
     return FormClient(hosts_of(target), target.settings.timeout)
 
 
 def told_function(function: Callable[[dict[str, Any]], Any]) -> Told:
-    """A Python function of the user's: it gets the object, and gives an answer or None."""
+    """For a Python function of the user: it gets the object, and returns an answer or None."""
 
     def tell(told: dict[str, Any]) -> Any:
         try:
@@ -47,7 +47,7 @@ def told_function(function: Callable[[dict[str, Any]], Any]) -> Told:
 
 
 def told_hook(hook: str, seconds: float, directory: Path) -> Told:
-    """A command (which reads it on its standard input) or a URL."""
+    """For a command (which reads it on its standard input) or a URL."""
 
     def tell(told: dict[str, Any]) -> Any:
         try:
@@ -64,7 +64,7 @@ def told_hook(hook: str, seconds: float, directory: Path) -> Told:
 
 @contextlib.contextmanager
 def in_words(what: str, error_of: type[DriverError], longest: int = 200) -> Iterator[None]:
-    """What Playwright says of a page, as one line: it is no error of the harness."""
+    """Turn Playwright's error about a page into one line: it is not an error of the suite."""
     from playwright.sync_api import Error
 
     try:
@@ -75,6 +75,6 @@ def in_words(what: str, error_of: type[DriverError], longest: int = 200) -> Iter
 
 
 def answering(page: Any, milliseconds: float | None = None) -> None:
-    """Playwright runs a script without a deadline; a page that is busy for ever is found out by a
-    wait that has one."""
+    """Fail if the page hangs: Playwright runs scripts without a deadline, so first wait for
+    something with one."""
     page.locator("html").wait_for(state="attached", timeout=milliseconds)

@@ -1,8 +1,8 @@
-"""What a family's preflight says: lines for the header, or why there is nothing to judge.
+"""What a family's preflight reports: lines for the header, or why nothing can be checked.
 
 Each family has a module `preflight` with a function `look(target, found)`. It raises `NotOffered`
-for a server that does not have the family at all, and `PreflightError` for what makes every verdict
-void. What merely narrows the run is a line of the header. Knows no specification.
+if the server does not have the family at all, and `PreflightError` if every verdict would be
+meaningless. Anything that merely narrows the run is a line of the header. Knows no specification.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _HOUR = 3600
 
 
 class PreflightError(Exception):
-    """Nothing can be judged."""
+    """Nothing can be checked."""
 
     def __init__(self, what: str, *advice: str) -> None:
         lines = [f"mcp-approval  {what}", *(f"{_INDENT}{line}" for line in advice)]
         super().__init__("\n".join(lines))
 
 
-class NotOffered(PreflightError):  # noqa: N818  # no error, unless the family was asked for
+class NotOffered(PreflightError):  # noqa: N818  # not an error, unless the family was asked for
     """The server has nothing of this family."""
 
     def __init__(self, what: str, *advice: str) -> None:
@@ -40,7 +40,7 @@ class NotOffered(PreflightError):  # noqa: N818  # no error, unless the family w
 
 @contextlib.contextmanager
 def in_one_line() -> Iterator[None]:
-    """A table that is wrong, and tools that cannot be listed: nothing can be judged."""
+    """Turn a wrong table, or tools that cannot be listed, into a `PreflightError`."""
     try:
         yield
     except SettingsError as error:
@@ -50,7 +50,7 @@ def in_one_line() -> Iterator[None]:
 
 
 def check_named(family: str, missing: Sequence[str], listed: Sequence[str]) -> None:
-    """Tools that the user's table names are tools that the server lists."""
+    """Check that the server lists the tools that the user's table names."""
     if missing:
         raise PreflightError(
             f"[{family}] names tools that the server does not list: {few(missing, 6, 60)}",
@@ -59,7 +59,7 @@ def check_named(family: str, missing: Sequence[str], listed: Sequence[str]) -> N
 
 
 def few(names: Sequence[str], most: int, longest: int = 40) -> str:
-    """The first of some names of a stranger's."""
+    """The first of some untrusted names."""
     return ", ".join(neutralise(name, longest) for name in names[:most])
 
 
@@ -77,18 +77,18 @@ class Preflight:
     offered: list[str] = field(default_factory=list)
     """The families that the server has."""
     missing: list[str] = field(default_factory=list)
-    """What the user did not configure and some rules need."""
+    """What some rules need and the user did not configure."""
     clock_stuck: str = ""
-    """Why the clock is not to be trusted, if it was moved and the target did not notice."""
+    """Why the clock cannot be trusted, if it was moved and the target did not notice."""
     clock_checked: bool = False
     approved: list[str] = field(default_factory=list)
     """The families in which an honest approval was made."""
     not_approved: dict[str, str] = field(default_factory=dict)
     """Why none was made, by family."""
     effects_doubt: str = ""
-    """Why the effects probe is not to be trusted."""
+    """Why the effects probe cannot be trusted."""
     with_page: bool = False
-    """Whether a family that the server has is judged on a page too."""
+    """Whether a family that the server has is also checked on a page."""
 
     def say(self, name: str, value: str) -> None:
         self.lines.append((name, value))
@@ -96,16 +96,17 @@ class Preflight:
     def check_clock(
         self, clock: ClockControl, read_expiry: Callable[[], datetime.datetime] | None
     ) -> None:
-        """Time is moved by an hour, and an expiry has to follow: what is not seen is not trusted.
+        """Move time by an hour, and see whether an expiry follows; if not, the clock is not
+        trusted.
 
-        The first family that has an expiry to show does it for all.
+        The first family that can show an expiry does this for all.
         """
         if self.clock_checked or not clock.movable or read_expiry is None:
             return
         named = f"{clock.kind} ({clock.note})" if clock.note else clock.kind
         if not clock.stops:
             self.clock_checked = True
-            self.say("clock", named)  # real time comes by itself: there is nothing to try
+            self.say("clock", named)  # real time passes by itself: nothing to test
             return
         try:
             before = read_expiry()
@@ -118,7 +119,7 @@ class Preflight:
             self._distrust(str(error))
             return
         finally:
-            with contextlib.suppress(ClockError):  # what is wrong with it was said already
+            with contextlib.suppress(ClockError):  # already reported
                 clock.release()
         self.clock_checked = True
         moved = (after - before).total_seconds()

@@ -1,7 +1,7 @@
-"""Where a target shows something of itself: a URL, a tool, a file, its standard error.
+"""Reads what a target shows about itself: at a URL, by a tool, in a file, on standard error.
 
 `http://localhost:3030/audit`, `tool:list_audit`, `file:logs/audit.jsonl`, `stderr`. Only reads;
-knows no rule and no family. What cannot be read is one line.
+knows no rule and no family. If something cannot be read, one line says why.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def is_probe(value: Any) -> bool:
 
 
 def read_probe(target: Target, place: str) -> Any:
-    """What stands there: JSON where it is JSON (an object on each line is fine too), or text."""
+    """What is there: JSON if it is JSON (also one object on each line), else text."""
     if place.startswith("tool:"):
         return call_tool(target, place.removeprefix("tool:"))
     if place == "stderr":
@@ -55,7 +55,7 @@ def read_probe(target: Target, place: str) -> Any:
 
 
 def entries(target: Target, place: str) -> list[Any]:
-    """A list that stands there; an object around one list is looked into."""
+    """The list that is there, also if it is the one list inside an object."""
     value = read_probe(target, place)
     if isinstance(value, dict) and len(value) == 1:
         value = next(iter(value.values()))
@@ -65,7 +65,7 @@ def entries(target: Target, place: str) -> list[Any]:
 
 
 def text(target: Target, place: str) -> str:
-    """Whatever stands there, as text to be searched."""
+    """Whatever is there, as text to search."""
     value = read_probe(target, place)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 

@@ -1,8 +1,8 @@
 """What the scenarios of all families share: one scenario's view of the target.
 
-An expectation that is not met raises a `Finding`: what was sent, what was expected, what came. What
-cannot be judged, because an honest step fails or the target lacks something, is `NotVerified`: a
-refusal proves nothing where the honest call is refused too. Knows no specification.
+An expectation that is not met raises a `Finding`: what was sent, what was expected, what came. If
+something cannot be checked, because an honest step fails or the target lacks something, it is
+`NotVerified`: a refusal proves nothing if the honest call is refused too. Knows no specification.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .needs import Check, check_needs
 from .outcome import ObservedOutcome
 
 Warn = Callable[[str], None]
-"""Notes a warning: something that a reading allows, but that the document would rather not have.
-The verdict of the rule becomes "warning"."""
+"""Notes a warning: something that a reading allows, but that the document does not want. The rule's
+verdict becomes "warning"."""
 CloseLater = Callable[[Callable[[], object]], object]
-"""Notes what is to be closed when the scenario has ended."""
+"""Notes something to be closed when the scenario ends."""
 
 _LISTED = 12
-"""Findings that are listed after the worst one; the others are counted."""
+"""How many findings are listed after the worst one; the others are counted."""
 
 
 class Several:
@@ -46,14 +46,14 @@ class Several:
 
     @contextlib.contextmanager
     def one(self, name: str = "") -> Iterator[None]:
-        """One of them; what it finds is kept, and the next one is tried all the same."""
+        """Around one expectation; a finding is kept, and the next one is still tried."""
         try:
             yield
         except Finding as finding:
             self._found.append((name or finding.sent, finding))
 
     def settle(self) -> None:
-        """Raise the worst of what was found, the first of those that are equally bad."""
+        """Raise the worst finding; if several are equally bad, the first."""
         if not self._found:
             return
         worst = max((finding for _, finding in self._found), key=lambda one: one.grade)
@@ -97,12 +97,12 @@ class ScenarioView:
             raise NotVerified(f"needs to see what ran: {PREFIX}effects URL|tool:NAME")
 
     def need_served(self, outcome: ObservedOutcome, what: str = "the honest call failed") -> None:
-        """A refusal proves nothing where the honest call is refused too."""
+        """`NotVerified` unless served: a refusal proves nothing if honest calls are refused too."""
         if not outcome.served:
             raise NotVerified(f"{what}, so nothing follows: {outcome.describe()}")
 
     def need_target(self, target: Target | None, what: str) -> Target:
-        """Another server, which is closed with the scenario."""
+        """Another server, which is closed when the scenario ends."""
         if target is None:
             raise NotVerified(f"needs {what}")
         self._close_later(target.close)
@@ -113,33 +113,33 @@ class ScenarioView:
 
     @contextlib.contextmanager
     def honest_step(self, what: str = "") -> Iterator[None]:
-        """A step that must succeed, or nothing after it can be checked; `what` says that it did
-        not."""
+        """Around a step without which nothing else can be checked; `what` says that it failed."""
         try:
             yield
         except DriverError as error:
             raise NotVerified(f"{what}: {error}" if what else str(error)) from error
 
     def expect(self, holds: bool, *, sent: str, expected: str, got: str) -> None:
-        """Any expectation, in four lines (the rule is the fourth)."""
+        """Any expectation; a finding has four lines (the rule is the fourth)."""
         self.target.last_sent = sent
         if not holds:
             raise Finding(sent=sent, expected=expected, got=got)
 
     def expect_not_run(self, outcome: ObservedOutcome, *, sent: str) -> None:
-        """Whatever the target answers, nothing ran, and nothing is said to have run."""
+        """Whatever the target answers, nothing may have run or be reported as run."""
         if outcome.executed or outcome.succeeded:
             expected = f"a refusal, {outcome.thing} not run"
             raise finding_of(outcome, sent=sent, expected=expected, grade=Grade.RAN)
 
     @contextlib.contextmanager
     def several(self) -> Iterator[Several]:
-        """For a loop over variants: it goes on after a finding, and the worst one is told."""
+        """For a loop over variants: goes on after a finding, and raises the worst one at the
+        end."""
         found = Several()
         try:
             yield found
         except (NotVerified, NotApplicable):
-            found.settle()  # what was found before stands
+            found.settle()  # raise what was found before
             raise
         found.settle()
 
@@ -157,7 +157,7 @@ def finding_of(
 
 
 def check_preconditions(item: pytest.Item, target: Target, own_checks: Mapping[str, Check]) -> Warn:
-    """The beginning of a scenario: what its rules need and the target lacks is "not verified"."""
+    """Call first in a scenario: "not verified" if the target lacks what its rules need."""
     missing = check_needs(item, rules_of(item), target, own_checks)
     if missing:
         raise NotVerified(missing)
