@@ -4,7 +4,7 @@ import pytest
 
 from pytest_mcp_approval.catalogue import Finding, Grade, requirement
 from pytest_mcp_approval.target import TargetError
-from pytest_mcp_approval.wire import Patience, WireError, keeping
+from pytest_mcp_approval.wire import WireError
 
 SECRETS = {
     "no secret": None,
@@ -58,8 +58,7 @@ def _ask(executions, secret):
     """The answer (None: it did not start at all), and what was said."""
     other = executions.with_secret(secret)
     try:
-        # Patience of its own: that this one does not stay is no trouble of the target's.
-        with keeping(Patience(executions.target.settings.timeout)):
+        with executions.may_not_start():
             answer = other.driver.execute(other.token())
     except (TargetError, WireError) as error:
         return None, str(error)

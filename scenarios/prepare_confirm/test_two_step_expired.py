@@ -145,8 +145,9 @@ def test_no_and_negative_lifetimes_are_refused(two_step):
     for minutes in (0, -1, -0.5):
         other = two_step.with_expiry(minutes)
         try:
-            pair = other.pair
-            answer = other.driver.request_preview(pair, pair.arguments)
+            with two_step.may_not_start():
+                pair = other.pair
+                answer = other.driver.request_preview(pair, pair.arguments)
         except (TargetError, WireError):
             continue
         token = answer.member(other.table.token)

@@ -84,10 +84,6 @@ def in_a_process_without_a_file(transport: str, store: str, era: str) -> bool:
     return (transport, store) == ("stdio", "memory")
 
 
-def on_a_pipe_of_the_old_era(transport: str, store: str, era: str) -> bool:
-    return (transport, era) == ("stdio", OLD)
-
-
 def without_bash_or_node(transport: str, store: str, era: str) -> bool:
     return not (shutil.which("bash") and shutil.which("node"))
 
@@ -222,13 +218,7 @@ TABLE: dict[str, Row] = {
             ),
         },
         over={"stdio": ("steps",)},
-        shortfalls=(
-            Shortfall("one-time", "needs a replica", in_a_process_without_a_file),
-            # A server that rightly refuses to start with an empty key is taken for a lost target.
-            Shortfall(
-                "secret-key", "command exited with 2", on_a_pipe_of_the_old_era, exit_code=11
-            ),
-        ),
+        shortfalls=(Shortfall("one-time", "needs a replica", in_a_process_without_a_file),),
         no_scenario=("client-two-steps", "client-shows-preview", "client-starts-over"),
     ),
 }

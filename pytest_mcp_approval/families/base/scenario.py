@@ -18,6 +18,7 @@ from ...catalogue.marking import WARNINGS, rules_of
 from ...clock import ClockControl
 from ...config.settings import PREFIX
 from ...target import Target
+from ...wire import Patience, keeping
 from .driver import DriverError
 from .needs import Check, check_needs
 from .outcome import ObservedOutcome
@@ -118,6 +119,13 @@ class ScenarioView:
             yield
         except DriverError as error:
             raise NotVerified(f"{what}: {error}" if what else str(error)) from error
+
+    @contextlib.contextmanager
+    def may_not_start(self) -> Iterator[None]:
+        """Around the use of a server that may rightly refuse to start: that it breaks off does not
+        count as trouble with the target."""
+        with keeping(Patience(self.target.settings.timeout)):
+            yield
 
     def expect(self, holds: bool, *, sent: str, expected: str, got: str) -> None:
         """Any expectation; a finding has four lines (the rule is the fourth)."""

@@ -248,7 +248,8 @@ class Confirmations(ScenarioView):
     def refusal_to_start(self) -> str | None:
         """Why this variant does not start, in its own words; None if it serves."""
         try:
-            self.target.session()
+            with self.may_not_start():
+                self.target.session()
         except (NothingAnsweredError, UnreachableError) as error:
             raise NotVerified(f"whether it starts cannot be told: {error}") from error
         except (TargetError, WireError) as error:
