@@ -19,6 +19,7 @@ from .errors import TargetError
 from .grammar import PORT, TargetSpec
 from .instance import Instance
 from .launching import PortTakenError, ServerProcess, launch
+from .next_server import NextServer
 from .targets import HttpTarget, Target
 
 _OTHER_PORTS = 3
@@ -44,6 +45,9 @@ class StartedTarget(Target):
         # One clock for all that share a state, unless its hook contains the port.
         self._owns_clock = replica_of is None or PORT in settings.clock
         self.clock = self.own_clock() if self._owns_clock or not replica_of else replica_of.clock
+        self._next: NextServer[StartedTarget] | None = None
+        self._was_reset = False
+        self._starting = False
 
     def own_clock(self) -> ClockControl:
         return self.choose_clock(faketime_clock, starts_a_process=True)
@@ -65,10 +69,55 @@ class StartedTarget(Target):
         self._start_anew(self.instance.empty_state)
 
     def reset(self) -> None:
-        if self.settings.reset == "restart":
-            self.renew()
-        else:
+        if self.settings.reset != "restart":
             super().reset()
+            return
+        following, self._next = self._next, None
+        ready = following.take() if following is not None else None
+        if ready is not None:
+            self._become(ready)
+        else:
+            self.renew()
+        # Not for a run of one scenario: it would start a server for nobody.
+        if self._was_reset and self._can_start_ahead():
+            self._next = self._start_ahead()
+        self._was_reset = True
+
+    def _can_start_ahead(self) -> bool:
+        """Whether the next server can start while this one is judged.
+
+        One without `{state}` may keep a file in a fixed place and empty it when it starts; a clock
+        hook without `{port}` moves the time of all servers.
+        """
+        shares_clock = isinstance(self.clock, HookClock) and PORT not in self._given[1].clock
+        return self.uses_state and self._session is not None and not shares_clock
+
+    def _start_ahead(self) -> NextServer[StartedTarget] | None:
+        twin = self.twin()
+        if not isinstance(twin, type(self)):
+            return None
+        if type(twin.clock) is not type(self.clock):
+            twin.close()  # this one's was found not to move, and was replaced
+            return None
+        return NextServer(twin)
+
+    def _become(self, other: StartedTarget) -> None:
+        """Put a server that was started ahead in the place of this one."""
+        self.stop()
+        self.instance.close()
+        self._take_over(other)
+        self._starting = True  # it may not have answered yet
+        try:
+            self.session()
+        finally:
+            self._starting = False
+
+    def _take_over(self, other: StartedTarget) -> None:
+        self.instance, self.spec, self.settings = other.instance, other.spec, other.settings
+        self._transport = other._transport
+        if isinstance(self.clock, (FaketimeClock, HookClock)):  # bound to the one server
+            self.clock.close()
+            self.clock = other.clock
 
     def _start_anew(self, between: Callable[[], None]) -> None:
         """Ends the server. If it was in use, starts it again; it answers when this returns."""
@@ -102,6 +151,8 @@ class StartedTarget(Target):
 
     def close(self) -> None:
         try:
+            if self._next is not None:
+                self._next.close()
             self.stop()
         finally:
             if self._owns_clock:
@@ -122,7 +173,7 @@ class StdioTarget(StartedTarget):
     @property
     def start_seconds(self) -> float | None:
         running = isinstance(self._transport, StdioTransport) and self._transport.running
-        return None if running else self.settings.launch_timeout
+        return None if running and not self._starting else self.settings.launch_timeout
 
     def kill(self) -> bool:
         return isinstance(self._transport, StdioTransport) and self._transport.kill()
@@ -150,6 +201,11 @@ class LaunchedTarget(StartedTarget):
 
     def kill(self) -> bool:
         return self._process is not None and self._process.kill()
+
+    def _take_over(self, other: StartedTarget) -> None:
+        super()._take_over(other)
+        assert isinstance(other, LaunchedTarget)
+        self._process, self._ran_before = other._process, True
 
     def _launch(self) -> ServerProcess:
         for left in range(_OTHER_PORTS, -1, -1):
