@@ -156,14 +156,10 @@ class GatewayExtension(Extension):
         """A web app with its address; the demonstration is started if it is of that one."""
         if f"{{{PLACE}}}" not in (app.base_url or ""):
             return app
-        return app.located({PLACE: self.demonstration_url})
+        return app.located({PLACE: self.demonstration.url})
 
     def located_apps(self) -> dict[str, App]:
         return {id: self.locate(app) for id, app in self.settings.apps.items()}
-
-    @property
-    def demonstration_url(self) -> str:
-        return self.settings.demonstration or self.demonstration.start()
 
     @property
     def demonstration(self) -> DemonstrationApp:
@@ -224,11 +220,10 @@ class GatewayExtension(Extension):
         """What a suite that judges this gateway must know of it; nothing secret."""
         from .store import kind_of
 
-        folder, demonstration = self.folder(), self.demonstration_url
+        folder = self.folder()
         return {
             "pagesUrl": self.listener.url,
-            "demonstrationUrl": demonstration,
-            "journalUrl": f"{demonstration}/journal",
+            "demonstrationUrl": self.demonstration.url,
             "storage": kind_of(self.vault).value,
             "folder": None if folder is None else str(folder),
             "logFile": None if folder is None else str(folder / LOG_FILE),

@@ -14,7 +14,7 @@ from ..server.settings import check_names, one_of, refuse
 from .demonstration import DESCRIPTORS
 from .descriptors import App, DescriptorError, read_apps
 
-_KNOWN = ("storage", "folder", "apps", "more_apps", "demonstration")
+_KNOWN = ("storage", "folder", "apps", "more_apps")
 
 
 class Storage(StrEnum):
@@ -38,8 +38,6 @@ class GatewaySettings:
     storage: Storage = Storage.AUTOMATIC
     folder: Path | None = None
     """Where files go; None: beside the server's database, or into a temporary folder."""
-    demonstration: str | None = None
-    """The address of a demonstration app that runs already; None: the gateway starts its own."""
 
 
 def read_settings(settings: Mapping[str, Any]) -> GatewaySettings:
@@ -49,7 +47,6 @@ def read_settings(settings: Mapping[str, Any]) -> GatewaySettings:
         apps=_apps(settings.get("apps"), settings.get("more_apps")),
         storage=Storage(one_of("storage", settings.get("storage", Storage.AUTOMATIC), Storage)),
         folder=_folder(settings.get("folder")),
-        demonstration=_address(settings.get("demonstration")),
     )
 
 
@@ -78,11 +75,3 @@ def _folder(value: Any) -> Path | None:
     if not isinstance(value, str) or not value:
         refuse("folder", value, "a path")
     return Path(value)
-
-
-def _address(value: Any) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str) or not value.startswith(("http://", "https://")):
-        refuse("demonstration", value, "a URL such as http://localhost:8001")
-    return value.rstrip("/")

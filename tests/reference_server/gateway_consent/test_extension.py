@@ -288,7 +288,6 @@ def test_two_gateways_over_one_file_see_each_others_decisions(tmp_path: Path) ->
         ({"colour": 1}, "colour: got an unknown setting"),
         ({"storage": "cloud"}, "storage: got 'cloud', expected one of automatic, "),
         ({"folder": 3}, "folder: got 3, expected a path"),
-        ({"demonstration": "ftp://x"}, "demonstration: got 'ftp://x', expected a URL"),
         ({"apps": "/nowhere/apps.json"}, "apps: cannot read"),
         ({"apps": []}, r"apps: got \[\], expected a list of 1 to"),
         ({"more_apps": 3}, "more_apps: got 3, expected a list"),

@@ -13,8 +13,9 @@ from urllib.parse import quote
 import pytest
 
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Refusal
+from pytest_mcp_approval.reference_server.gateway_consent import http_client
 from tests.reference_server.gateway_consent.house import House
-from tests.reference_server.gateway_consent.visitor import Visitor
+from tests.reference_server.gateway_consent.visitor import Visitor, typed
 
 CALLS: dict[str, dict[str, Any]] = {
     "com.example.mail:sendEmail": {"to": ["a@example.org"], "subject": "Hi", "body": "Hello"},
@@ -32,14 +33,6 @@ class Street(House):
         super().__init__(**settings)
         self.visitor = Visitor()
 
-    def values(self, name: str) -> list[str]:
-        """What the person has from the app's own pages, for each step of the dialog."""
-        place = name.partition(":")[0].rpartition(".")[2]
-        known = self.extension.demonstration.secrets.of(place)
-        if "cookies" in known:
-            return ["; ".join(f"{cookie}={value}" for cookie, value in known["cookies"].items())]
-        return [str(value) for value in known.values()]
-
     def authorise(self, url: str, name: str) -> None:
         page = self.visitor.get(url)
         if page.status == 302:
@@ -47,7 +40,8 @@ class Street(House):
             sent = self.visitor.send(asked, decision="allow")
             assert self.visitor.get(sent.location).status == 200
             return
-        for value in self.values(name):
+        place = name.partition(":")[0].rpartition(".")[2]
+        for value in typed(self.extension.demonstration, place):
             page = self.visitor.send(page, value=value, choice="ok")
             if page.status == 303:
                 page = self.visitor.get(page.location)
@@ -84,11 +78,26 @@ def test_a_tool_is_run_once_everybody_has_agreed(street: Street, name: str) -> N
     assert street.code(name, **CALLS[name]) is None
 
 
-def test_an_app_learns_nothing_before_consent(street: Street) -> None:
-    street.call("gateway_status")
+def test_an_app_learns_nothing_before_consent(
+    street: Street, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    send = http_client.send
+
+    def watched(method: str, url: str, *more: Any) -> http_client.HttpAnswer:
+        sent.append(url)
+        return send(method, url, *more)
+
+    monkeypatch.setattr(http_client, "send", watched)
     for name, arguments in CALLS.items():
         assert street.code(name, **arguments) == Refusal.CONSENT_REQUIRED
-    assert street.extension.demonstration.journal.to_json() == []
+    assert sent == []
+    name = "com.example.search:search"
+    street.open(name)
+    assert street.code(name, **CALLS[name]) is None
+    assert [url.partition("?")[0] for url in sent] == [
+        f"{street.extension.demonstration.url}/search/tools/search"
+    ]
 
 
 def test_a_denied_tool_is_not_authorised_either(street: Street) -> None:
@@ -137,7 +146,8 @@ def test_no_credential_is_in_a_file_in_the_log_or_in_an_answer(
         files = b"\n".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
         vault = street.extension.vault
         kept = [vault.load("credential", *key) for key in vault.keys("credential")]
-        secrets = set(street.extension.demonstration.secrets.values())
+        locks = street.extension.demonstration.locks.values()
+        secrets = {secret for lock in locks for secret in lock.known.values()}
         for record in kept:
             assert record is not None
             members = ("value", "accessToken", "refreshToken", "appSecret")

@@ -10,6 +10,8 @@ from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import DemonstrationApp
+
 DEADLINE = 20
 FORM = "application/x-www-form-urlencoded"
 
@@ -96,6 +98,14 @@ class Form(HTMLParser):
         self.texts.append(data)
         if self._button:
             self.labels[self._button], self._button = data, ""
+
+
+def typed(app: DemonstrationApp, place: str) -> list[str]:
+    """What a person copies from an app's own pages, one text for each step of the dialog."""
+    known = app.locks[place].known
+    if place == "social":
+        return ["; ".join(f"{name}={value}" for name, value in known.items())]
+    return list(known.values())
 
 
 @dataclass

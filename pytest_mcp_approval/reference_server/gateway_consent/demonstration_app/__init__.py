@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from .app import OTHER_CLIENT_ID, DemonstrationApp
-from .known_secrets import KnownSecrets
 
-__all__ = ["OTHER_CLIENT_ID", "DemonstrationApp", "KnownSecrets"]
+__all__ = ["OTHER_CLIENT_ID", "DemonstrationApp"]

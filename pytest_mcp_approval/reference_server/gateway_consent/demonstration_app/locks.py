@@ -1,19 +1,21 @@
 """What stands before an app's tools: one lock for each way in, on the app's side.
 
 A lock looks at one request and says why it does not open. Comparisons take the same time whatever
-is wrong. Knows no HTTP framework and no gateway.
+is wrong. What a person needs to get in is made at random for each lock, so that none of it is ever
+in a file of the project. Knows no gateway.
 """
 
 from __future__ import annotations
 
 import secrets
 import threading
-from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from ....families.gateway_consent.vocabulary import APP_TOKEN_SECONDS
 from ...server.clock import Clock
@@ -23,33 +25,24 @@ from .oauth import AuthorisationServer
 _MOST_TOKENS = 1000
 
 
-@dataclass(frozen=True)
-class ShownCredentials:
-    """What a request shows to get in."""
-
-    headers: Mapping[str, str] = field(repr=False)
-    query: Mapping[str, str] = field(repr=False)
-    cookies: Mapping[str, str] = field(repr=False)
-
-
-class Closed(Exception):  # noqa: N818 - an answer, not an error of the code
-    """`status` is HTTP's, `error` is a word of RFC 6750, section 3.1."""
+class Closed(HTTPException):
+    """`error` is a word of RFC 6750, section 3.1."""
 
     def __init__(self, status: int = 401, error: str = "invalid_token") -> None:
-        super().__init__(f"{status} {error}")
-        self.status = status
-        self.error = error
+        super().__init__(status, error, {"WWW-Authenticate": f'Bearer error="{error}"'})
 
 
-class Lock(ABC):
-    @abstractmethod
-    def open(self, shown: ShownCredentials, tool: str) -> None:
+class Lock:
+    """For everybody, as the app without authorisation has it."""
+
+    known: Mapping[str, str] = {}
+    """What a person finds on their page of the app, to be typed in."""
+
+    def open(self, request: Request, tool: str) -> None:
         """Returns, or raises `Closed`."""
 
-
-class NoLock(Lock):
-    def open(self, shown: ShownCredentials, tool: str) -> None:
-        """For everybody."""
+    def clear(self) -> None:
+        """Forget what was given out; what a person knows stays."""
 
 
 class TokenLock(Lock):
@@ -58,68 +51,65 @@ class TokenLock(Lock):
     def __init__(self, server: AuthorisationServer) -> None:
         self.server = server
 
-    def open(self, shown: ShownCredentials, tool: str) -> None:
-        allowed = self.server.opened(bearer(shown))
+    def open(self, request: Request, tool: str) -> None:
+        allowed = self.server.opened(bearer(request))
         if allowed is None:
             raise Closed
         if tool not in allowed.tools:
             raise Closed(403, "insufficient_scope")
 
+    def clear(self) -> None:
+        self.server.clear()
+
 
 class KeyLock(Lock):
-    """An API key, just where the descriptor says, and just as it says."""
+    """An API key, just where the descriptor says, and just as it says; it opens every tool."""
 
-    def __init__(self, key: str, settings: Mapping[str, Any]) -> None:
-        self._key = key
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        key = f"key_{secrets.token_urlsafe(24)}"
+        self.known = {"apiKey": key}
         self._in_query = settings.get("location") == "query"
         self._name = str(settings.get("name", ""))
-        self._prefix = str(settings.get("prefix") or "")
+        prefix = "" if self._in_query else settings.get("prefix")
+        self._expected = f"{prefix} {key}" if prefix else key
 
-    def open(self, shown: ShownCredentials, tool: str) -> None:  # noqa: ARG002 - a key opens every tool
-        if self._in_query:
-            given, expected = shown.query.get(self._name, ""), self._key
-        else:
-            given = shown.headers.get(self._name.lower(), "")
-            expected = f"{self._prefix} {self._key}" if self._prefix else self._key
-        if not same(given, expected):
+    def open(self, request: Request, tool: str) -> None:  # noqa: ARG002
+        shown = request.query_params if self._in_query else request.headers
+        if not same(shown.get(self._name), self._expected):
             raise Closed
 
 
 class AppTokenLock(Lock):
-    """App credentials: they are exchanged for a token that lasts two hours."""
+    """App credentials: they are exchanged for a token that lasts two hours, for every tool."""
 
-    seconds = APP_TOKEN_SECONDS
-
-    def __init__(self, clock: Clock, app_id: str, app_secret: str, member: str) -> None:
-        self.clock = clock
-        self.member = member
-        self._app_id = app_id
-        self._app_secret = app_secret
+    def __init__(self, settings: Mapping[str, Any], clock: Clock) -> None:
+        self.known = {
+            "appId": f"cli_{secrets.token_hex(8)}",
+            "appSecret": secrets.token_urlsafe(24),
+        }
+        self._member = str(settings.get("tokenType", "tenantAccessToken"))
+        self._clock = clock
         self._lock = threading.Lock()
         self._tokens: OrderedDict[str, datetime] = OrderedDict()
 
     def exchange(self, given: Any) -> dict[str, Any]:
         """The answer of the token end point; `Closed` for other credentials."""
         members = given if isinstance(given, dict) else {}
-        right_id = same(members.get("appId"), self._app_id)
-        if not same(members.get("appSecret"), self._app_secret) or not right_id:
+        if not _all_right(members, self.known):
             raise Closed(401, "invalid_client")
         token = f"t-{secrets.token_urlsafe(24)}"
         with self._lock:
-            self._tokens[digest(token)] = self.clock.now() + timedelta(seconds=self.seconds)
+            ends = self._clock.now() + timedelta(seconds=APP_TOKEN_SECONDS)
+            self._tokens[digest(token)] = ends
             while len(self._tokens) > _MOST_TOKENS:
                 self._tokens.popitem(last=False)
-        return {self.member: token, "expire": self.seconds}
+        return {self._member: token, "expire": APP_TOKEN_SECONDS}
 
-    def open(self, shown: ShownCredentials, tool: str) -> None:  # noqa: ARG002 - a token opens every tool
+    def open(self, request: Request, tool: str) -> None:  # noqa: ARG002
         with self._lock:
-            expires_at = self._tokens.get(digest(bearer(shown)))
-        if expires_at is None or self.clock.now() >= expires_at:
+            expires_at = self._tokens.get(digest(bearer(request)))
+        if expires_at is None or self._clock.now() >= expires_at:
             raise Closed
-
-    def knows(self, token: str) -> bool:
-        with self._lock:
-            return digest(token) in self._tokens
 
     def clear(self) -> None:
         with self._lock:
@@ -127,18 +117,23 @@ class AppTokenLock(Lock):
 
 
 class CookieLock(Lock):
-    """A session: all of the cookies that a browser would send."""
+    """A session: all of the cookies that a browser would send, for every tool."""
 
-    def __init__(self, cookies: Mapping[str, str]) -> None:
-        self._cookies = cookies
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self.known = {name: secrets.token_hex(20) for name in settings.get("requiredCookies", [])}
 
-    def open(self, shown: ShownCredentials, tool: str) -> None:  # noqa: ARG002 - a session opens every tool
-        right = [same(shown.cookies.get(name), value) for name, value in self._cookies.items()]
-        if not right or not all(right):
+    def open(self, request: Request, tool: str) -> None:  # noqa: ARG002
+        if not _all_right(request.cookies, self.known):
             raise Closed
 
 
-def bearer(shown: ShownCredentials) -> str:
+def _all_right(given: Mapping[str, Any], known: Mapping[str, str]) -> bool:
+    """Every one is looked at: the time does not say which is wrong."""
+    right = [same(given.get(name), value) for name, value in known.items()]
+    return bool(right) and all(right)
+
+
+def bearer(request: Request) -> str:
     """The token of an Authorization header (RFC 6750, section 2.1), "" where there is none."""
-    scheme, _, token = shown.headers.get("authorization", "").partition(" ")
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token if scheme.lower() == "bearer" else ""

@@ -8,7 +8,6 @@ from tests.reference_server.gateway_consent.authorisation.desk import Desk
 @pytest.fixture(scope="module")
 def standing_desk():
     desk = Desk()
-    desk.start()
     yield desk
     desk.stop()
 

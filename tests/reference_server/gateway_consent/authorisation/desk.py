@@ -8,6 +8,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
 from pytest_mcp_approval.reference_server.gateway_consent import http_client
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation import (
@@ -22,7 +24,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.listener import Listen
 from pytest_mcp_approval.reference_server.gateway_consent.pages import style_routes
 from pytest_mcp_approval.reference_server.gateway_consent.vault import MemoryVault
 from pytest_mcp_approval.reference_server.server.clock import SettableClock
-from tests.reference_server.gateway_consent.visitor import Page, Visitor
+from tests.reference_server.gateway_consent.visitor import Page, Visitor, typed
 
 START = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
 MILLISECONDS = int(START.timestamp() * 1000)
@@ -35,6 +37,24 @@ TOOLS = {
 }
 
 
+class Site(DemonstrationApp):
+    """Counts what it was asked for tokens."""
+
+    exchanges = 0
+
+    async def token(self, request: Request) -> Response:
+        self.exchanges += 1
+        return await super().token(request)
+
+    async def app_token(self, request: Request) -> Response:
+        self.exchanges += 1
+        return await super().app_token(request)
+
+    def reset(self) -> None:
+        super().reset()
+        self.exchanges = 0
+
+
 class Desk:
     """`apps` can be changed by a test; places are those of the demonstration."""
 
@@ -42,7 +62,7 @@ class Desk:
         self.clock = SettableClock(START)
         self.vault = MemoryVault()
         self.listener = Listener(lambda: [*style_routes(), *self.authoriser.routes()])
-        self.site = DemonstrationApp(self.clock, redirect_uris=self.redirect_uris)
+        self.site = Site(self.clock, redirect_uris=self.redirect_uris)
         self.located: dict[str, App] = {}
         self.authoriser = authoriser_class(
             self.vault, self.clock, lambda: self.listener.url, lambda: self.located
@@ -51,11 +71,6 @@ class Desk:
 
     def redirect_uris(self) -> list[str]:
         return self.authoriser.redirect_uris()
-
-    def start(self) -> None:
-        self.site.start()
-        _ = self.listener.url
-        self.reset()
 
     def stop(self) -> None:
         self.listener.stop()
@@ -114,6 +129,10 @@ class Desk:
         return self.vault.load("credential", caller, f"com.example.{place}")
 
     # ---- the person
+
+    def known(self, place: str) -> list[str]:
+        """What a person would copy from the app's pages, one text for each step."""
+        return typed(self.site, place)
 
     def type_in(self, url: str, *values: str) -> Page:
         """One value for each step of a dialog."""

@@ -30,10 +30,6 @@ def with_query(url, **changes):
     return urlsplit(url)._replace(query=urlencode(kept)).geturl()
 
 
-def exchanges(desk):
-    return [one for one in desk.site.journal.to_json() if one["action"] == "token"]
-
-
 # ---- the honest way
 
 
@@ -142,7 +138,7 @@ def test_denied_is_denied(desk):
     page = desk.visitor.get(desk.back(desk.needed("mail"), "deny"))
     assert refused(desk, page)
     assert "denied" in page.text
-    assert exchanges(desk) == []
+    assert desk.site.exchanges == 0
 
 
 WRONG_RETURNS = {
@@ -167,7 +163,7 @@ def test_a_state_is_taken_once(desk):
     assert desk.visitor.get(back).status == 200
     first = desk.record("mail")
     assert desk.visitor.get(back).status == 400
-    assert len(exchanges(desk)) == 1
+    assert desk.site.exchanges == 1
     assert desk.record("mail") == first
 
 
@@ -176,7 +172,7 @@ def test_of_many_at_once_one_state_is_taken(desk):
     with ThreadPoolExecutor(8) as pool:
         pages = list(pool.map(lambda _: desk.visitor.get(back), range(8), timeout=20))
     assert sorted(page.status for page in pages) == [200] + 7 * [400]
-    assert len(exchanges(desk)) == 1
+    assert desk.site.exchanges == 1
 
 
 def test_a_state_that_came_back_wrong_is_used_up(desk):
@@ -207,7 +203,7 @@ def test_another_browser_cannot_finish_it(desk):
     page = Visitor().get(back)
     assert refused(desk, page)
     assert "another browser" in page.text
-    assert exchanges(desk) == []
+    assert desk.site.exchanges == 0
 
 
 def test_a_parameter_that_comes_twice_is_refused(desk):
@@ -244,7 +240,7 @@ def test_the_answer_of_one_app_is_not_taken_for_another_s(desk, evil):
     page = desk.visitor.get(back)
     assert page.status == 400
     assert "another app" in page.text
-    assert exchanges(desk) == []
+    assert desk.site.exchanges == 0
     assert desk.vault.keys("credential") == []
 
 
@@ -303,7 +299,7 @@ def test_parallel_calls_renew_once(desk):
     desk.clock.advance(HOUR)
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(lambda _: desk.call("mail"), range(8), timeout=20)) == {200}
-    assert len(exchanges(desk)) == 2
+    assert desk.site.exchanges == 2
 
 
 def test_after_seven_days_the_person_is_asked_again(desk):
@@ -338,7 +334,7 @@ def test_a_rejected_token_is_renewed_and_then_given_up(desk):
 
 def test_a_revoked_line_is_asked_for_again(desk):
     desk.allow(desk.needed("mail"))
-    desk.site.servers["mail"].clear()
+    desk.site.locks["mail"].clear()
     assert desk.call("mail") == 401
     desk.authoriser.rejected(desk.app("mail"), "Cursor")
     desk.needed("mail")

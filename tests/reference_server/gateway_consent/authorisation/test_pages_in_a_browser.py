@@ -43,7 +43,7 @@ def test_oauth_denied(desk, page):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_two_steps_by_keyboard(desk, page, scheme):
     page.emulate_media(color_scheme=scheme)
-    known = desk.site.secrets.of("office")
+    known = desk.site.locks["office"].known
     page.goto(desk.needed("office"))
     for label, value in (("App ID", known["appId"]), ("App Secret", known["appSecret"])):
         field = page.get_by_label(label)

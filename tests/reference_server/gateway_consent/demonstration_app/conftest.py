@@ -14,7 +14,6 @@ START = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
 @pytest.fixture(scope="module")
 def running_app():
     app = DemonstrationApp(SettableClock(START), redirect_uris=lambda: [REDIRECT])
-    app.start()
     yield app
     app.stop()
 

@@ -364,7 +364,7 @@ def test_the_token_end_point_takes_forms_only(client):
     assert refused(client.visitor.post_json(client.url("/oauth/token"), members), "invalid_request")
     in_query = client.url("/oauth/token?") + urlencode(members)
     assert refused(client.visitor.post(in_query, members), "invalid_request")
-    assert client.visitor.get(client.url("/oauth/token")).status == 404
+    assert client.visitor.get(client.url("/oauth/token")).status == 405
     assert client.visitor.post(client.url("/oauth/token"), members).status == 200
 
 
