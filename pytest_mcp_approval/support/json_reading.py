@@ -51,21 +51,29 @@ def refuse_constant(name: str) -> Any:
     raise JsonError(f"not JSON ({name} is no JSON number)")
 
 
-def _read_float(text: str) -> float:
+def members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For decoders that must not choose between two members of one name."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise JsonError("a member that stands twice")
+    return found
+
+
+def read_float(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
         raise JsonError(_BEYOND)
     return value
 
 
-def _read_int(text: str) -> int:
+def read_integer(text: str) -> int:
     if len(text.lstrip("-")) > _MOST_DIGITS:
         raise JsonError(_BEYOND)
     return int(text)
 
 
 _DECODER = json.JSONDecoder(
-    parse_constant=refuse_constant, parse_float=_read_float, parse_int=_read_int
+    parse_constant=refuse_constant, parse_float=read_float, parse_int=read_integer
 )
 
 

@@ -8,10 +8,9 @@ Node keep too. Standard library only. Knows no member of a token.
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
-from ...support.json_reading import JsonError, refuse_constant
+from ...support.json_reading import JsonError, members_once, read_float, refuse_constant
 from ...support.json_reading import read_json as read_any_json
 
 MAXIMUM_BYTES = 1_000_000
@@ -27,28 +26,22 @@ def read_json(text: bytes) -> Any:
     return read_any_json(text, deepest=MAXIMUM_DEPTH, decoder=_DECODER)
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise JsonError("got a member that stands twice")
-    return found
-
-
 def _float(text: str) -> float:
-    value = float(text) if len(text) <= MAXIMUM_NUMBER else math.inf
-    if math.isinf(value):
-        raise JsonError("got a number beyond a double's range")
-    return value
+    return read_float(_short(text))
 
 
 def _integer(text: str) -> int:
-    if len(text) > MAXIMUM_NUMBER:
-        raise JsonError("got a number beyond a double's range")
-    return int(text)
+    return int(_short(text))
+
+
+def _short(number: str) -> str:
+    if len(number) > MAXIMUM_NUMBER:
+        raise JsonError("a number beyond a double's range")
+    return number
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_members,
+    object_pairs_hook=members_once,
     parse_constant=refuse_constant,
     parse_float=_float,
     parse_int=_integer,

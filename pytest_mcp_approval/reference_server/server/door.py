@@ -18,8 +18,16 @@ arguments.
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
+
+from ...support.json_reading import (
+    JsonError,
+    members_once,
+    read_float,
+    read_integer,
+    read_json,
+    refuse_constant,
+)
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -59,125 +67,44 @@ class TooLargeRefusal(DoorRefusal):
         )
 
 
-class _Twice(dict[str, Any]):
-    """An object that had a member twice."""
-
-    name = ""
-
-
-class _TooLarge:
-    """A number that a double cannot hold, or that JSON has no word for."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-
 def check(body: bytes) -> Any:
     """The message, if it may come in; else `DoorRefusal`."""
-    message = _parse(body)
-    claimed = message.get("id") if isinstance(message, dict) else None
-    _check_text(message, claimed)
+    if len(body) > MAXIMUM_BYTES:
+        raise TooLargeRefusal
+    try:
+        message = read_json(body, deepest=MAXIMUM_DEPTH, decoder=_DECODER)
+        json.dumps(message, ensure_ascii=False).encode()
+    except JsonError as error:
+        raise DoorRefusal(PARSE_ERROR, f"message: got {error}", _claimed_id(body)) from None
+    except UnicodeEncodeError:
+        told = "text: got half of a surrogate pair, expected whole characters"
+        raise DoorRefusal(PARSE_ERROR, told, _claimed_id(body)) from None
     _check_envelope(message)
     _check_params(message)
     return message
 
 
-def _parse(body: bytes) -> Any:
-    if len(body) > MAXIMUM_BYTES:
-        raise TooLargeRefusal
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=members_once,
+    parse_constant=refuse_constant,
+    parse_float=read_float,
+    parse_int=read_integer,
+)
+
+
+def _claimed_id(body: bytes) -> Any:
+    """The id of a message that was refused, read once more and without being strict."""
     try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DoorRefusal(
-            PARSE_ERROR, f"message: got byte {error.start} that is no UTF-8, expected UTF-8"
-        ) from None
-    try:
-        return json.loads(
-            text,
-            object_pairs_hook=_object,
-            parse_constant=_TooLarge,
-            parse_float=_float,
-            parse_int=_integer,
+        # Objects as tuples of their members, so that an id that stands twice is seen.
+        members = json.loads(
+            body.decode(),
+            object_pairs_hook=tuple,
+            parse_int=lambda text: int(text) if len(text) <= _MAXIMUM_DIGITS else None,
         )
-    except RecursionError:
-        raise _too_deep(None) from None
-    except ValueError as error:
-        raise DoorRefusal(PARSE_ERROR, f"message: got no JSON ({error})") from None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) == len(pairs):
-        return members
-    twice = _Twice(members)
-    names = [name for name, _ in pairs]
-    twice.name = next(name for name in names if names.count(name) > 1)
-    if twice.name == "id":
-        del twice["id"]  # no telling which of them the sender waits for
-    return twice
-
-
-def _float(text: str) -> float | _TooLarge:
-    number = float(text)
-    return number if math.isfinite(number) else _TooLarge(text)
-
-
-def _integer(text: str) -> int | _TooLarge:
-    return int(text) if len(text) <= _MAXIMUM_DIGITS and _fits(int(text)) else _TooLarge(text)
-
-
-def _fits(number: int) -> bool:
-    try:
-        return math.isfinite(float(number))
-    except OverflowError:
-        return False
-
-
-def _check_text(message: Any, claimed: Any) -> None:
-    """Every value at every depth; with a stack of its own, since the message decides how deep."""
-    remaining: list[tuple[Any, int]] = [(message, 1)]
-    while remaining:
-        value, depth = remaining.pop()
-        if isinstance(value, str):
-            _check_surrogates(value, claimed)
-        elif isinstance(value, _TooLarge):
-            raise DoorRefusal(
-                PARSE_ERROR,
-                f"number: got {value.text[:20]}, expected one that a double can hold",
-                claimed,
-            )
-        elif isinstance(value, (dict, list)):
-            if depth > MAXIMUM_DEPTH:
-                raise _too_deep(claimed)
-            if isinstance(value, _Twice):
-                raise DoorRefusal(
-                    PARSE_ERROR,
-                    f"member: got {value.name[:40]!a} twice in one object, expected it once",
-                    claimed,
-                )
-            if isinstance(value, dict):
-                for name in value:
-                    _check_surrogates(name, claimed)
-                remaining.extend((member, depth + 1) for member in value.values())
-            else:
-                remaining.extend((member, depth + 1) for member in value)
-
-
-def _check_surrogates(text: str, claimed: Any) -> None:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise DoorRefusal(
-            PARSE_ERROR, "text: got half of a surrogate pair, expected whole characters", claimed
-        ) from None
-
-
-def _too_deep(claimed: Any) -> DoorRefusal:
-    return DoorRefusal(
-        PARSE_ERROR,
-        f"message: got deeper nesting, expected {MAXIMUM_DEPTH} levels at most",
-        claimed,
-    )
+    except (ValueError, RecursionError):
+        return None
+    ids = [value for name, value in members if name == "id"] if type(members) is tuple else []
+    return ids[0] if len(ids) == 1 else None  # of two, nobody knows which the sender waits for
 
 
 def _check_envelope(message: Any) -> None:
