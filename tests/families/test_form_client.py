@@ -32,6 +32,8 @@ class Handler(BaseHTTPRequestHandler):
         self.received.append((self.path, self.headers.get("cookie", ""), {}))
         if self.path == "/away":
             return self.answer(302, {"Location": "http://elsewhere.example/"})
+        if self.path == "/broken":
+            return self.answer(302, {"Location": "http://[broken"})
         if self.path == "/round":
             return self.answer(302, {"Location": "/round"})
         if self.path == "/drip":
@@ -91,7 +93,7 @@ def test_a_form_is_sent_as_a_browser_sends_it(site):
     form.fields()[0].value = "new & more"
     assert form.button("Allow") is None
     done = browser.submit(page, form, form.button("Authorize Tool"))
-    assert done.words() == "Done"
+    assert done.body == b"<p>Done</p>"
     path, cookies, told = received[-1]
     assert path == "/take"
     assert sorted(cookies.split("; ")) == ["own=2", "seen=1"]
@@ -144,6 +146,7 @@ def test_redirects_lead_nowhere_else_and_not_for_ever(site):
     with pytest.raises(FormClientError, match="more than 10 redirects"):
         FormClient().get(f"{url}/round")
     assert FormClient().get(f"{url}/away", follow=False).location == "http://elsewhere.example/"
+    assert FormClient().get(f"{url}/broken").describe() == "HTTP 302"
 
 
 def test_broken_markup_is_read_as_far_as_it_goes():

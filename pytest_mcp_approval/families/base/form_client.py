@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
 
-from ...support.connection import Address, AddressError, is_loopback
+from ...support.connection import is_loopback
 from ...support.fetch import FetchError, fetch
 from ...support.text import neutralise
 from .driver import DriverError
@@ -42,9 +42,6 @@ class FormControl:
     method: str = ""
     """For a button: where it sends the form, if that is elsewhere (formaction, formmethod)."""
 
-    def is_named(self, text: str) -> bool:
-        return _plain(text) in (_plain(self.label), _plain(self.value))
-
 
 @dataclass
 class Form:
@@ -55,14 +52,9 @@ class Form:
     controls: list[FormControl] = field(default_factory=list)
 
     def button(self, text: str) -> FormControl | None:
-        return next(
-            (
-                one
-                for one in self.controls
-                if one.kind in ("submit", "button") and not one.disabled and one.is_named(text)
-            ),
-            None,
-        )
+        buttons = [one for one in self.controls if one.kind in ("submit", "button")]
+        named = [one for one in buttons if _plain(text) in (_plain(one.label), _plain(one.value))]
+        return next((one for one in named if not one.disabled), None)
 
     def box(self, text: str) -> FormControl | None:
         boxes = [one for one in self.controls if one.kind == "checkbox"]
@@ -99,26 +91,18 @@ class FetchedPage:
 
     @property
     def location(self) -> str:
-        """Where it redirects the browser; "" if it does not."""
+        """Where it redirects the browser; "" if it does not, or to no address."""
         target = self.headers.get("location", "")
-        return urljoin(self.url, target) if self.status in _REDIRECTS and target else ""
-
-    @property
-    def text(self) -> str:
-        return self.body.decode("utf-8", "replace")
+        try:
+            return urljoin(self.url, target) if self.status in _REDIRECTS and target else ""
+        except ValueError:
+            return ""
 
     def forms(self) -> list[Form]:
         reader = _FormReader()
-        reader.feed(self.text)
+        reader.feed(self.body.decode("utf-8", "replace"))
         reader.close()
         return reader.finished()
-
-    def words(self) -> str:
-        """The page's text without its markup."""
-        reader = _FormReader()
-        reader.feed(self.text)
-        reader.close()
-        return _plain(" ".join(reader.text))
 
     def describe(self) -> str:
         where = f" to {neutralise(self.location, 80)}" if self.location else ""
@@ -162,10 +146,6 @@ class FormClient:
             return self.fetch("POST", url, data, headers, follow=follow)
         return self.fetch("GET", f"{url.partition('?')[0]}?{data}", follow=follow)
 
-    def post(self, url: str, members: Iterable[tuple[str, str]]) -> FetchedPage:
-        """Send a form that was on no page."""
-        return self.fetch("POST", url, urlencode(list(members)), follow=False)
-
     def fetch(
         self,
         method: str,
@@ -180,7 +160,7 @@ class FormClient:
             self.visited.append(page)
             if not follow or not page.location:
                 return page
-            if not _same_origin(url, page.location):
+            if urlsplit(url)[:2] != urlsplit(page.location)[:2]:
                 headers = {}  # they were meant for the first server only
             url = page.location
             if page.status in (301, 302, 303):
@@ -226,16 +206,12 @@ class FormClient:
     def _keep_cookies(self, parts: SplitResult, given: Iterable[str]) -> None:
         host = (parts.hostname or "").lower()
         for line in given:
-            pair, *attributes = line.split(";")
-            name, _, value = pair.strip().partition("=")
-            path = parts.path.rpartition("/")[0] or "/"
-            gone = False
-            for attribute in attributes:
-                key, _, own = attribute.strip().partition("=")
-                if key.lower() == "path" and own.startswith("/"):
-                    path = own
-                gone = gone or (key.lower() == "max-age" and own.strip() in ("0", "-1"))
-            if gone:
+            (name, _, value), *rest = (part.strip().partition("=") for part in line.split(";"))
+            attributes = {key.lower(): own for key, _, own in rest}
+            path = attributes.get("path", "")
+            if not path.startswith("/"):
+                path = parts.path.rpartition("/")[0] or "/"
+            if attributes.get("max-age", "").strip() in ("0", "-1"):
                 self._cookies.pop((host, name), None)
             else:
                 self._cookies[host, name] = (value, path)
@@ -260,31 +236,23 @@ def check_address(url: str, hosts: Collection[str]) -> SplitResult:
     return parts
 
 
-def _same_origin(one: str, other: str) -> bool:
-    try:
-        return Address.parse(one).origin == Address.parse(other).origin
-    except AddressError:
-        return False
-
-
 def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
 class _FormReader(HTMLParser):
-    """Collects forms with their labels, and the text."""
+    """Collects forms with their labels."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.text: list[str] = []
         self._forms: list[Form] = []
         self._labels: dict[str, str] = {}
         self._label: list[str] | None = None
         self._label_for = ""
         self._labelled: FormControl | None = None
-        self._button: FormControl | None = None
-        self._area: FormControl | None = None
-        self._hidden = 0
+        self._open: FormControl | None = None
+        """The button or text area that the text belongs to."""
+        self._hidden = False
 
     def finished(self) -> list[Form]:
         for form in self._forms:
@@ -295,7 +263,7 @@ class _FormReader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if tag in ("script", "style"):
-            self._hidden += 1
+            self._hidden = True
         elif tag == "form":
             self._forms.append(Form(given.get("action", ""), given.get("method", "get")))
         elif tag == "label":
@@ -319,14 +287,12 @@ class _FormReader(HTMLParser):
         self._forms[-1].controls.append(control)
         if self._label is not None:
             self._labelled = control
-        if tag == "button":
-            self._button = control
-        elif tag == "textarea":
-            self._area = control
+        if tag != "input":
+            self._open = control
 
     def handle_endtag(self, tag: str) -> None:
         if tag in ("script", "style"):
-            self._hidden = max(0, self._hidden - 1)
+            self._hidden = False
         elif tag == "label" and self._label is not None:
             text = _plain("".join(self._label))
             if self._labelled is not None:
@@ -334,18 +300,15 @@ class _FormReader(HTMLParser):
             elif self._label_for:
                 self._labels[self._label_for] = text
             self._label = None
-        elif tag == "button":
-            self._button = None
-        elif tag == "textarea":
-            self._area = None
+        elif tag in ("button", "textarea"):
+            self._open = None
 
     def handle_data(self, data: str) -> None:
         if self._hidden:
             return
-        self.text.append(data)
         if self._label is not None:
             self._label.append(data)
-        if self._button is not None:
-            self._button.label = _plain(f"{self._button.label} {data}")
-        if self._area is not None:
-            self._area.value += data
+        if self._open is not None and self._open.kind == "textarea":
+            self._open.value += data
+        elif self._open is not None:
+            self._open.label = _plain(f"{self._open.label} {data}")

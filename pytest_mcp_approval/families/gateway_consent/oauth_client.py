@@ -164,7 +164,8 @@ class OAuthClient:
 
     def token(self, **parameters: str | None) -> TokenAnswer:
         given = {name: value for name, value in parameters.items() if value is not None}
-        page = form_client_for(self._target).post(self.oauth.token, self.spelled(given).items())
+        form = urlencode(self.spelled(given))
+        page = form_client_for(self._target).fetch("POST", self.oauth.token, form, follow=False)
         try:
             members = read_json(page.body)
         except JsonError:
