@@ -11,12 +11,12 @@ import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
-from pytest_mcp_approval.families.sep2672.one_per_reason import PROVOCATIONS, provoke
+from pytest_mcp_approval.families.sep2672.one_per_reason import provoke
 from pytest_mcp_approval.families.sep2672.registrations import answer
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.wire import StdioTransport
 
-every_reason = pytest.mark.parametrize("reason", list(PROVOCATIONS), ids=str)
+every_reason = pytest.mark.parametrize("reason", list(Reason), ids=str)
 
 
 def request_for(reason):

@@ -12,7 +12,6 @@ from pytest_mcp_approval.families.sep2672.issuing import (
     ask,
     cross_platform_tool,
     issued,
-    offered,
     safe_arguments,
     tools_to_ask,
 )
@@ -45,9 +44,10 @@ CROSS = ["a USB key", "a synced passkey"]
 def test_exactly_the_eligible_credentials_are_offered(ceremony, find, eligible):
     """Of what is enrolled, each challenge offers what the tool's class lets pass, and no more."""
     tool = find(ceremony)
-    before = set(offered(ask(ceremony, tool, safe_arguments(tool))[0]))
+    first, _ = ask(ceremony, tool, safe_arguments(tool))
+    before = set(first.offered if first is not None else ())
     enrolled = {name: ceremony.enrol(shape, **more) for name, (shape, more) in POOL.items()}
-    after = set(offered(issued(ceremony, tool)))
+    after = set(issued(ceremony, tool).offered)
     names = {passkey.id: name for name, passkey in enrolled.items()}
     found = [names.get(one, "a credential that was not enrolled") for one in after - before]
     ceremony.expect(
@@ -164,7 +164,7 @@ def test_what_was_never_enrolled_is_not_offered(ceremony):
     _, _, refused = ceremony.approval.register()
     reply = ceremony.approval.finish({**refused, "type": "no-key"})
     accepted = reply.outcome is Outcome.RESULT
-    ids = offered(any_challenge(ceremony))
+    ids = any_challenge(ceremony).offered
     for what, response in (("begun and not finished", unfinished), ("refused", refused)):
         if accepted and response is refused:
             continue  # a lenient server; what it accepts is the matter of section 4.4.2

@@ -7,8 +7,8 @@ import pytest
 
 from pytest_mcp_approval.catalogue import requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.families.sep2672.driver import NOT_GIVEN
 from pytest_mcp_approval.families.sep2672.faulty_calls import FAULTS, draft, never_enrolled
-from pytest_mcp_approval.families.sep2672.scenario import NOT_GIVEN
 
 
 def _runs_of_attempt_and_honest_call(ceremony, attempt):

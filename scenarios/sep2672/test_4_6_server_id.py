@@ -9,7 +9,6 @@ from pytest_mcp_approval.families.sep2672.issuing import (
     ask,
     expected_hash,
     issued,
-    offered,
     safe_arguments,
     tools_to_ask,
 )
@@ -63,7 +62,7 @@ def test_two_instances_hash_differently(ceremony):
     with contextlib.closing(other.target):
         passkey = other.enrol()
         there = issued(ceremony, tool, approval=other)
-        if ceremony.passkey.id in offered(there):
+        if ceremony.passkey.id in there.offered:
             raise NotVerified("needs a second instance with a state of its own")
         configured = own_settings(ceremony.target).server_id
         if configured and action_hash_of(here) == action_hash_of(there):
@@ -158,7 +157,7 @@ def test_the_hash_survives_a_restart(ceremony):
     ceremony.target.restart()
     ceremony.approval.forget()
     after, reply = ask(ceremony, tool, safe_arguments(tool))
-    if ceremony.passkey.id not in offered(after):
+    if after is None or ceremony.passkey.id not in after.offered:
         ceremony.not_applicable(f"nothing is kept over a restart: {reply.describe()[:100]}")
     _expect_same_hash(
         ceremony, before, after, sent=f"challenges for {tool.name} before and after a restart"
@@ -175,7 +174,7 @@ def test_replicas_hash_alike(ceremony):
         ceremony.not_applicable("there is one target, and no replica of it")
     with contextlib.closing(replica):
         there = issued(ceremony, tool, approval=type(ceremony.approval)(replica))
-        if ceremony.passkey.id not in offered(there):
+        if ceremony.passkey.id not in there.offered:
             raise NotVerified("the two targets share no state, so they are no replicas")
         _expect_same_hash(
             ceremony, here, there, sent=f"challenges for {tool.name} from two replicas"

@@ -15,7 +15,6 @@ from pytest_mcp_approval.families.sep2672.issuing import (
     cross_platform_tool,
     expect_some_error,
     issued,
-    offered,
     safe_arguments,
 )
 from pytest_mcp_approval.families.sep2672.vocabulary import (
@@ -109,7 +108,7 @@ def test_a_roaming_credential_is_offered_and_accepted(ceremony, named, shape, tr
     challenge = issued(ceremony, tool)
     sent = f"{tool.name}, a credential enrolled with transports {transports}"
     ceremony.expect(
-        passkey.id in offered(challenge),
+        passkey.id in challenge.offered,
         sent=f"a challenge for {sent}",
         expected="it is offered in allowCredentials",
         got="it is not",
@@ -129,7 +128,7 @@ def test_a_same_device_credential_is_not_offered(ceremony, named, transports):
     challenge = issued(ceremony, tool)
     sent = f"{tool.name}, a credential enrolled with transports {transports}"
     ceremony.expect(
-        passkey.id not in offered(challenge),
+        passkey.id not in challenge.offered,
         sent=f"a challenge for {sent}",
         expected="it is not in allowCredentials",
         got="it is offered",
@@ -150,7 +149,7 @@ def test_a_same_device_credential_beside_others(ceremony):
         "internal again": enrolled_with(ceremony, ["internal"], "touch-id"),
         "usb": ceremony.enrol(),
     }
-    ids = offered(issued(ceremony, tool))
+    ids = issued(ceremony, tool).offered
     found = [name for name, passkey in enrolled.items() if passkey.id in ids]
     ceremony.expect(
         found == ["hybrid and internal", "usb"],
@@ -163,7 +162,7 @@ def test_a_same_device_credential_beside_others(ceremony):
 def _issue_and_call_agree(ceremony, tool, passkey, what, *, includes_usb=False):
     """What is offered may approve, what is not offered may not: one filter, in both places."""
     challenge = issued(ceremony, tool)
-    is_offered = passkey.id in offered(challenge)
+    is_offered = passkey.id in challenge.offered
     outcome = ceremony.call(challenge, sign_uninvited(ceremony, challenge, passkey))
     if is_offered:
         ceremony.expect_run(outcome, sent=f"a call with a credential that was offered ({what})")
@@ -253,7 +252,7 @@ def test_a_platform_tool_takes_any_credential(ceremony, shape, transports, reque
     challenge = issued(ceremony, tool)
     kind = request.node.callspec.id
     ceremony.expect(
-        passkey.id in offered(challenge),
+        passkey.id in challenge.offered,
         sent=f"a challenge for {tool.name}, a credential enrolled with transports {kind}",
         expected="it is offered in allowCredentials",
         got="it is not",
@@ -270,7 +269,7 @@ def test_one_pool_serves_tools_of_both_classes(ceremony):
     platform, cross = ceremony.tool_of_class(PLATFORM), ceremony.tool_of_class(CROSS)
     ceremony.honest(cross)
     passkey = enrolled_with(ceremony, ["internal"], "touch-id")
-    found = [passkey.id in offered(issued(ceremony, tool)) for tool in (platform, cross)]
+    found = [passkey.id in issued(ceremony, tool).offered for tool in (platform, cross)]
     ceremony.expect(
         found == [True, False],
         sent=f"challenges for {platform.name} and {cross.name}, an ['internal'] credential",
@@ -359,7 +358,7 @@ def test_transports_decide_and_not_the_attachment(ceremony, transports, attachme
     tool = ceremony.tool_of_class(CROSS)
     ceremony.honest(tool)
     passkey = enrolled_with(ceremony, transports, authenticatorAttachment=attachment)
-    found = passkey.id in offered(issued(ceremony, tool))
+    found = passkey.id in issued(ceremony, tool).offered
     ceremony.expect(
         found is eligible,
         sent=f"a challenge for {tool.name}, a credential enrolled with transports {transports} "
@@ -386,7 +385,7 @@ def test_a_challenge_request_cannot_choose_the_class(ceremony, member):
     tool = ceremony.tool_of_class(CROSS)
     ceremony.honest(tool)
     passkey = enrolled_with(ceremony, ["internal"], "touch-id")
-    usual = set(offered(issued(ceremony, tool)))
+    usual = set(issued(ceremony, tool).offered)
     params = {"toolName": tool.name, "arguments": safe_arguments(tool), **member}
     reply = ceremony.session.call(CHALLENGE_CREATE, params)
     if reply.outcome is Outcome.ERROR:
@@ -416,7 +415,7 @@ def test_a_second_finish_does_not_change_transports(ceremony):
         reply.outcome is not Outcome.RESULT, sent=sent, expected="an error", got=reply.describe()
     )
     ceremony.expect(
-        passkey.id not in offered(issued(ceremony, tool)),
+        passkey.id not in issued(ceremony, tool).offered,
         sent=f"a challenge for {tool.name} after {sent}",
         expected="the credential is still not offered",
         got="it is offered",
@@ -432,11 +431,11 @@ def test_transports_survive_a_restart(ceremony):
     ceremony.honest(tool)
     internal = enrolled_with(ceremony, ["internal"], "touch-id")
     synced = ceremony.enrol("icloud-keychain")
-    before = set(offered(issued(ceremony, tool)))
+    before = set(issued(ceremony, tool).offered)
     ceremony.target.restart()
     ceremony.approval.forget()
     challenge, reply = ask(ceremony, tool, safe_arguments(tool))
-    after = set(offered(challenge))
+    after = set(challenge.offered if challenge is not None else ())
     if not after:
         ceremony.not_applicable(f"nothing is kept over a restart: {reply.describe()[:100]}")
     names = {internal.id: "internal", synced.id: "hybrid and internal"}

@@ -4,6 +4,7 @@ import pytest
 
 from pytest_mcp_approval.catalogue import requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.families.sep2672.issuing import halves
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from virtual_authenticator import Authenticator, Vault
 from virtual_authenticator.counters import Scripted
@@ -127,7 +128,7 @@ def test_both_halves_of_the_challenge_are_compared(ceremony, half):
     the issued one, and not the other, is an assertion over another challenge."""
     ceremony.honest()
     challenge = ceremony.challenge()
-    nonce, action = challenge.nonce, challenge.action_hash
+    nonce, action = halves(challenge)
     if half == "nonce":
         nonce = bytes(byte ^ 0xFF for byte in nonce)
     else:

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_mcp_approval.catalogue import requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
-from pytest_mcp_approval.families.sep2672.scenario import NOT_GIVEN
+from pytest_mcp_approval.families.sep2672.driver import NOT_GIVEN
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 
 # ---- step 1: there is evidence

@@ -25,12 +25,14 @@ from ...target import Target
 from ...target.arguments import example_arguments
 from ...wire import Reply, Session
 from ..base.driver import Driver, DriverError
+from ..base.paths import value_at
 from . import vocabulary as words
 from .outcome import ApprovalOutcome
 from .settings import own_settings, settings_of
 from .vocabulary import Annotation, AnnotationError, annotation_of
 
-_NOT_GIVEN: Any = object()
+NOT_GIVEN: Any = object()
+"""Left out; None would be a JSON null."""
 REGISTERED_ODDLY = "a registration other than an honest one was sent"
 """Remembered of a target: a call that is served says nothing of what that did to enrolments."""
 
@@ -48,6 +50,12 @@ class ListedTool:
     @property
     def gated(self) -> bool:
         return self.annotation is not None
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        """What its schema says of its arguments, by name."""
+        found = value_at(self.listing, "inputSchema.properties")
+        return found if isinstance(found, dict) else {}
 
 
 @dataclass(frozen=True)
@@ -79,14 +87,6 @@ class Challenge:
     @property
     def wire_challenge(self) -> bytes:
         return words.base64url_decode(self.options["challenge"])
-
-    @property
-    def nonce(self) -> bytes:
-        return self.wire_challenge[: words.NONCE_BYTES]
-
-    @property
-    def action_hash(self) -> bytes:
-        return self.wire_challenge[words.NONCE_BYTES :]
 
     @property
     def offered(self) -> dict[str, Any]:
@@ -201,9 +201,8 @@ class Approval(Driver):
 
     # ---- section 4.4: enrolment
 
-    def begin(self, params: Any = _NOT_GIVEN, *, session: Session | None = None) -> Reply:
-        given = None if params is _NOT_GIVEN else params
-        return (session or self.session).call(words.ENROLL_BEGIN, given)
+    def begin(self, params: Any = None, *, session: Session | None = None) -> Reply:
+        return (session or self.session).call(words.ENROLL_BEGIN, params)
 
     def begin_options(self, *, session: Session | None = None) -> dict[str, Any]:
         """The creation options of a new enrolment."""
@@ -290,22 +289,22 @@ class Approval(Driver):
     # ---- section 4.5: calls
 
     def call_params(
-        self, challenge: Challenge, evidence: Any = _NOT_GIVEN, *, meta: Any = _NOT_GIVEN
+        self, challenge: Challenge, evidence: Any = NOT_GIVEN, *, meta: Any = NOT_GIVEN
     ) -> dict[str, Any]:
         """The params of the tools/call; no evidence and no meta: no `_meta` of ours at all."""
         params: dict[str, Any] = {"name": challenge.tool, "arguments": challenge.arguments}
-        if meta is not _NOT_GIVEN:
+        if meta is not NOT_GIVEN:
             params["_meta"] = meta
-        elif evidence is not _NOT_GIVEN:
+        elif evidence is not NOT_GIVEN:
             params["_meta"] = {words.META_KEY: evidence}
         return params
 
     def call(
         self,
         challenge: Challenge,
-        evidence: Any = _NOT_GIVEN,
+        evidence: Any = NOT_GIVEN,
         *,
-        meta: Any = _NOT_GIVEN,
+        meta: Any = NOT_GIVEN,
         session: Session | None = None,
         headers: Mapping[str, str | None] | None = None,
     ) -> ApprovalOutcome:

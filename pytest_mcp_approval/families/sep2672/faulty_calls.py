@@ -17,9 +17,10 @@ from virtual_authenticator.faults import Fault as DeviceFault
 from virtual_authenticator.faults import SignatureBit, WrongCounter, WrongOrigin
 
 from ...catalogue import NotVerified
-from .driver import Challenge, ListedTool, Passkey
+from .driver import NOT_GIVEN, Challenge, ListedTool, Passkey
+from .issuing import safe_arguments, variations
 from .outcome import ApprovalOutcome
-from .scenario import NOT_GIVEN, Ceremony
+from .scenario import Ceremony
 from .vocabulary import AuthenticatorClass, Reason
 
 _INVALID_PARAMS = -32602
@@ -106,32 +107,20 @@ class CallFault:
 # ---- the faults, in the order of the checks
 
 
-def _no_evidence(draft: Draft) -> None:
-    draft.evidence_left_out = True
+def _with(**values: Any) -> Callable[[Draft], None]:
+    def change(draft: Draft) -> None:
+        for name, value in values.items():
+            setattr(draft, name, value)
+
+    return change
 
 
-def _without(member: str) -> Callable[[Draft], None]:
-    def leave_out(draft: Draft) -> None:
-        draft.members[member] = NOT_GIVEN
-
-    return leave_out
+def _with_member(name: str, value: Any = NOT_GIVEN) -> Callable[[Draft], None]:
+    return lambda draft: draft.members.update({name: value})
 
 
-def _other_method(draft: Draft) -> None:
-    draft.members["method"] = "totp"
-
-
-def _unissued_challenge(draft: Draft) -> None:
-    draft.unissued_id = True
-
-
-def _used_challenge(draft: Draft) -> None:
-    draft.used = True
-
-
-def _expired_challenge(draft: Draft) -> None:
-    _ = draft.ceremony.clock  # without one there is nothing to begin with
-    draft.expired = True
+def _with_device(fault: DeviceFault) -> Callable[[Draft], None]:
+    return lambda draft: draft.device_faults.append(fault)
 
 
 def _other_tool(draft: Draft) -> None:
@@ -149,19 +138,6 @@ def _same_device_only(draft: Draft) -> None:
     draft.signer = draft.ceremony.enrol("security-key", transports=["internal"])
 
 
-def _broken_signature(draft: Draft) -> None:
-    draft.device_faults.append(SignatureBit())
-
-
-def _foreign_page(draft: Draft) -> None:
-    draft.device_faults.append(WrongOrigin())
-
-
-def _old_counter(draft: Draft) -> None:
-    # An enrolled security key begins at 1, and has approved an honest call since.
-    draft.device_faults.append(WrongCounter(1))
-
-
 def _other_arguments(draft: Draft) -> None:
     if draft.issued_for is draft.called:  # else the hash is another one already, by the tool
         draft.arguments = other_arguments(draft.called)
@@ -177,40 +153,40 @@ FAULTS: tuple[CallFault, ...] = (
         1,
         "no evidence",
         Reason.MISSING_EVIDENCE,
-        _no_evidence,
+        _with(evidence_left_out=True),
         dict.fromkeys(range(2, 13), "without evidence there is nothing else to be wrong"),
     ),
     CallFault(
         2,
         "no method",
         Reason.MISSING_EVIDENCE,
-        _without("method"),
+        _with_member("method"),
         {3: "a method that is absent is not another one"},
     ),
     CallFault(
         2,
         "no challengeId",
         Reason.MISSING_EVIDENCE,
-        _without("challengeId"),
+        _with_member("challengeId"),
         dict.fromkeys((4, 5, 6, 7, 12), _NO_CHALLENGE),
     ),
     CallFault(
         2,
         "no response",
         Reason.MISSING_EVIDENCE,
-        _without("response"),
+        _with_member("response"),
         dict.fromkeys((8, 9, 10, 11), _NO_RESPONSE),
     ),
-    CallFault(3, "another method", Reason.UNSUPPORTED_METHOD, _other_method),
+    CallFault(3, "another method", Reason.UNSUPPORTED_METHOD, _with_member("method", "totp")),
     CallFault(
         4,
         "an unissued challengeId",
         Reason.CHALLENGE_UNKNOWN,
-        _unissued_challenge,
+        _with(unissued_id=True),
         dict.fromkeys((5, 6, 7, 12), _NO_RECORD),
     ),
-    CallFault(5, "a used challenge", Reason.CHALLENGE_CONSUMED, _used_challenge),
-    CallFault(6, "an expired challenge", Reason.CHALLENGE_EXPIRED, _expired_challenge),
+    CallFault(5, "a used challenge", Reason.CHALLENGE_CONSUMED, _with(used=True)),
+    CallFault(6, "an expired challenge", Reason.CHALLENGE_EXPIRED, _with(expired=True)),
     CallFault(7, "another tool's challenge", Reason.CHALLENGE_WRONG_TOOL, _other_tool),
     CallFault(
         8,
@@ -222,10 +198,17 @@ FAULTS: tuple[CallFault, ...] = (
     CallFault(
         9, "a same-device credential", Reason.AUTHENTICATOR_CLASS_MISMATCH, _same_device_only
     ),
-    CallFault(10, "a broken signature", Reason.SIGNATURE_VERIFICATION_FAILED, _broken_signature),
+    CallFault(
+        10, "a broken signature", Reason.SIGNATURE_VERIFICATION_FAILED, _with_device(SignatureBit())
+    ),
     # The signature is whole here, so that a server can notice before it has looked up any key.
-    CallFault(10, "a foreign page", Reason.SIGNATURE_VERIFICATION_FAILED, _foreign_page),
-    CallFault(11, "an old counter", Reason.SIGNATURE_COUNTER_REGRESSION, _old_counter),
+    CallFault(
+        10, "a foreign page", Reason.SIGNATURE_VERIFICATION_FAILED, _with_device(WrongOrigin())
+    ),
+    # An enrolled security key begins at 1, and has approved an honest call since.
+    CallFault(
+        11, "an old counter", Reason.SIGNATURE_COUNTER_REGRESSION, _with_device(WrongCounter(1))
+    ),
     CallFault(12, "other arguments", Reason.ARGUMENT_HASH_MISMATCH, _other_arguments),
 )
 
@@ -244,9 +227,10 @@ def possible_pairs() -> list[tuple[CallFault, CallFault]]:
     ]
 
 
-def draft(ceremony: Ceremony, *faults: CallFault) -> Draft:
-    """A call with these faults, everything else about it honest."""
-    made = Draft(ceremony, ceremony.tool, ceremony.tool, ceremony.passkey, ceremony.tool.arguments)
+def draft(ceremony: Ceremony, *faults: CallFault, tool: ListedTool | None = None) -> Draft:
+    """A call (of the usual tool) with these faults, everything else about it honest."""
+    tool = tool or ceremony.tool
+    made = Draft(ceremony, tool, tool, ceremony.passkey, tool.arguments)
     # Step 9 chooses the tool, so the faults that depend on the tool come after it.
     for fault in sorted(faults, key=lambda fault: (fault.step != 9, fault.step)):
         fault.apply(made)
@@ -287,28 +271,5 @@ def never_enrolled(ceremony: Ceremony) -> Passkey:
 
 def other_arguments(tool: ListedTool) -> dict[str, Any]:
     """Arguments that differ in one value and still fit the tool's schema, where that can be."""
-    safe = dict(tool.arguments or {})
-    schema = tool.listing.get("inputSchema")
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    properties = properties if isinstance(properties, Mapping) else {}
-    for name, value in safe.items():
-        described = properties.get(name)
-        for other in _other_values(value, described if isinstance(described, Mapping) else {}):
-            return {**safe, name: other}
-    return {**safe, "added": "by somebody else"}
-
-
-def _other_values(value: Any, schema: Mapping[str, Any]) -> list[Any]:
-    choices = schema.get("enum")
-    if isinstance(choices, list):
-        return [choice for choice in choices if choice != value]
-    if schema.keys() & {"const", "pattern", "format"}:
-        return []
-    if isinstance(value, bool):
-        return [not value]
-    if isinstance(value, int):
-        top = schema.get("maximum")
-        return [value + 1] if not isinstance(top, (int, float)) or value < top else [value - 1]
-    if isinstance(value, str) and value:
-        return [value[:-1] + ("x" if value[-1] != "x" else "y")]
-    return []
+    added = {**safe_arguments(tool), "added": "by somebody else"}
+    return next((changed for _, changed in variations(tool)), added)

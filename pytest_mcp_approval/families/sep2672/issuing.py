@@ -79,7 +79,7 @@ def issued(
 
 def nothing_with_arguments(ceremony: Ceremony) -> NoReturn:
     """No gated tool was found whose arguments are known: none takes any, or nobody said which."""
-    if not any(_properties(tool) or tool.arguments for tool in tools_to_ask(ceremony)):
+    if not any(tool.properties or tool.arguments for tool in tools_to_ask(ceremony)):
         raise NotApplicable("no gated tool of this server takes arguments")
     raise NotVerified(f"needs a gated tool with arguments: {PREFIX}tool NAME=JSON")
 
@@ -147,16 +147,6 @@ def action_hash_of(challenge: Challenge) -> bytes:
     return halves(challenge)[1]
 
 
-def offered(challenge: Challenge | None) -> dict[str, Mapping[str, Any]]:
-    """`allowCredentials` by id; nothing for a challenge that was not issued."""
-    listed = challenge.options.get("allowCredentials") if challenge is not None else None
-    return {
-        str(entry.get("id")): entry
-        for entry in (listed if isinstance(listed, list) else ())
-        if isinstance(entry, dict)
-    }
-
-
 # ---- arguments of any spelling
 
 
@@ -190,19 +180,12 @@ class ArgumentPlace:
         return f"{{{','.join(spelled)}}}"
 
 
-def _properties(tool: ListedTool) -> Mapping[str, Any]:
-    """What the tool's schema says of its arguments, by name."""
-    schema = tool.listing.get("inputSchema")
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    return properties if isinstance(properties, dict) else {}
-
-
 def _places(ceremony: Ceremony) -> Iterator[ArgumentPlace]:
     tools = tools_to_ask(ceremony)
     for tool in tools:
         yield ArgumentPlace(tool, EXTRA_MEMBER)
     for tool in tools:
-        for member in dict.fromkeys((*_properties(tool), *safe_arguments(tool))):
+        for member in dict.fromkeys((*tool.properties, *safe_arguments(tool))):
             yield ArgumentPlace(tool, member)
     for tool in tools:
         yield ArgumentPlace(tool, None)
@@ -284,19 +267,26 @@ def variations(tool: ListedTool) -> Iterator[tuple[str, dict[str, Any]]]:
     """The tool's safe arguments with one of them changed, within its schema as far as that can be
     seen: the name of the changed one, and all of them."""
     safe = safe_arguments(tool)
-    properties = _properties(tool)
     for name, value in safe.items():
-        described = properties.get(name)
-        choices = described.get("enum") if isinstance(described, dict) else None
-        others = [one for one in choices if one != value] if isinstance(choices, list) else []
-        if others:
-            yield name, {**safe, name: others[0]}
-        elif isinstance(value, bool):
-            yield name, {**safe, name: not value}
-        elif isinstance(value, int | float):
-            yield name, {**safe, name: value + 1}
-        elif isinstance(value, str):
-            yield name, {**safe, name: f"{value}x"}
+        described = tool.properties.get(name)
+        for other in _other_values(value, described if isinstance(described, dict) else {})[:1]:
+            yield name, {**safe, name: other}
+
+
+def _other_values(value: Any, schema: Mapping[str, Any]) -> list[Any]:
+    choices = schema.get("enum")
+    if isinstance(choices, list):
+        return [choice for choice in choices if choice != value]
+    if schema.keys() & {"const", "pattern", "format"}:
+        return []
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int | float):
+        top = schema.get("maximum")
+        return [value + 1] if not isinstance(top, int | float) or value < top else [value - 1]
+    if isinstance(value, str):
+        return [value[:-1] + ("y" if value.endswith("x") else "x")]
+    return []
 
 
 # ---- what is refused, and what comes after

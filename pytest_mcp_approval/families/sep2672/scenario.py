@@ -17,11 +17,9 @@ from ...wire import Outcome, Reply, Session
 from ..base.outcome import data_of, errs
 from ..base.scenario import ScenarioView, Warn, finding_of
 from . import vocabulary as words
-from .driver import Approval, Challenge, ListedTool, Passkey
+from .driver import NOT_GIVEN, Approval, Challenge, ListedTool, Passkey
 from .outcome import ApprovalOutcome
 from .vocabulary import AuthenticatorClass, Reason
-
-NOT_GIVEN: Any = object()
 
 
 class Ceremony(ScenarioView):
@@ -192,8 +190,6 @@ class Ceremony(ScenarioView):
 
     def call(self, challenge: Challenge, evidence: Any = NOT_GIVEN, **more: Any) -> ApprovalOutcome:
         """Submit a call; see `Approval.call` for the further words."""
-        if evidence is NOT_GIVEN:
-            return self.approval.call(challenge, **more)
         return self.approval.call(challenge, evidence, **more)
 
     def expect_refusal(
