@@ -84,8 +84,6 @@ def _exchange(
         step["outcome"] = entry.outcome
     if entry.detail:
         step["detail"] = secrets.beginning(entry.detail, _KEPT_OF_A_DETAIL)
-    if entry.session:
-        step["session"] = secrets.hide(entry.session)
     if entry.status is not None:
         step["status"] = entry.status
     if entry.request_headers:

@@ -65,19 +65,18 @@ def _short(text: str) -> str:
 class Exchange:
     """One exchange, or one message that the server sent by itself (`outcome` is then None)."""
 
-    session: str
     method: str
     sent: Excerpt
     received: Excerpt
     outcome: str | None
     """How it ended, in the words of the wire."""
     detail: str
-    status: int | None
-    request_headers: Headers
-    response_headers: Headers
     started: float
     """Measured by `deadline.now`."""
-    seconds: float
+    seconds: float = 0.0
+    status: int | None = None
+    request_headers: Headers = ()
+    response_headers: Headers = ()
 
     @property
     def weight(self) -> int:

@@ -38,7 +38,7 @@ from pytest_mcp_approval.wire.patience import Patience, Trouble, keeping
 from pytest_mcp_approval.wire.race import race, race_replicas
 from pytest_mcp_approval.wire.reply import ErrorObject, Outcome, Reply
 from pytest_mcp_approval.wire.session import Session
-from pytest_mcp_approval.wire.transport import Outgoing, Simultaneity, Transport
+from pytest_mcp_approval.wire.transport import Outgoing, Transport
 
 __all__ = [
     "HANDSHAKE_REVISIONS",
@@ -63,7 +63,6 @@ __all__ = [
     "RequestId",
     "RevisionError",
     "Session",
-    "Simultaneity",
     "StdioTransport",
     "Transport",
     "Trouble",

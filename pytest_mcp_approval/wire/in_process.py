@@ -17,7 +17,7 @@ from pytest_mcp_approval.wire.answer import Answer
 from pytest_mcp_approval.wire.errors import ApplicationFailedError, address_of
 from pytest_mcp_approval.wire.messages import Message
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
-from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Simultaneity, Transport
+from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Transport
 
 AsgiMessage = MutableMapping[str, Any]
 AsgiApplication = Callable[
@@ -163,9 +163,11 @@ class _Call:
 
 
 class InProcessTransport(Transport):
-    """An ASGI application in this process, with its lifespan."""
+    """An ASGI application in this process, with its lifespan.
 
-    simultaneity = Simultaneity.GATHERED
+    Requests that are sent together are tasks on one event loop, their bodies completed in the same
+    turn.
+    """
 
     def __init__(
         self,
@@ -239,7 +241,7 @@ class InProcessTransport(Transport):
         return [self._finish(call) for call in calls]
 
     def end_session(self, outgoing: Outgoing, deadline: Deadline) -> None:
-        leaving = Outgoing(b"", None, outgoing.method, outgoing.headers, outgoing.session, "DELETE")
+        leaving = Outgoing(b"", None, outgoing.method, outgoing.headers, "DELETE")
         self._exchange(leaving, deadline)
 
     def close(self) -> None:
@@ -267,7 +269,7 @@ class InProcessTransport(Transport):
         if body is None:
             return
         headers = tuple(pair for pair in meanwhile.headers if pair[0] != "Content-Length")
-        answer = Outgoing(body, None, "", headers, meanwhile.session)
+        answer = Outgoing(body, None, "", headers)
         call = _Call(self, self._with_headers(answer))
         call.begin()
 
@@ -286,7 +288,6 @@ class InProcessTransport(Transport):
             outgoing.request_id,
             outgoing.method,
             tuple(pair for pair in headers if pair[1]),
-            outgoing.session,
             outgoing.http_method,
         )
 

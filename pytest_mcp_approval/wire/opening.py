@@ -6,6 +6,7 @@ exception.
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.support.text import neutralise
@@ -40,15 +41,12 @@ def open_session(
     capabilities: Mapping[str, object] | None = None,
     deadline: float = DEFAULT_DEADLINE,
     start_deadline: float | None = None,
-    call_deadline: float | None = None,
-    label: str = "",
 ) -> Session:
     """Start the transport if need be and agree upon a revision: the newest, or the one that is
     named.
 
-    Raises a `WireError` whose text is one clear line. `start_deadline` is for all of it, where that
-    is more: a server that has to be started first. `call_deadline` is what calls get unless they
-    say otherwise.
+    Raises a `WireError` whose text is one clear line. `start_deadline` is for all of it if that is
+    more: the server may have to be started first.
     """
     if protocol != AUTO and protocol not in eras.KNOWN_REVISIONS:
         known = ", ".join(eras.KNOWN_REVISIONS)
@@ -61,7 +59,6 @@ def open_session(
         dict(capabilities or {}),
         Deadline(max(deadline, start_deadline or 0.0)),
         deadline * _PROBE_SHARE,
-        label,
     )
     transport.start(opener.deadline)
     terms = opener.find_out() if protocol == AUTO else opener.agree_on(protocol)
@@ -70,29 +67,19 @@ def open_session(
         terms,
         client_info=opener.client_info,
         client_capabilities=opener.capabilities,
-        deadline=deadline if call_deadline is None else call_deadline,
-        label=label,
+        deadline=deadline,
         ids=opener.ids,
     )
 
 
+@dataclass
 class _Opener:
-    def __init__(
-        self,
-        transport: Transport,
-        client_info: dict[str, str],
-        capabilities: dict[str, object],
-        deadline: Deadline,
-        probe_seconds: float,
-        label: str,
-    ) -> None:
-        self.transport = transport
-        self.client_info = client_info
-        self.capabilities = capabilities
-        self.deadline = deadline
-        self.probe_seconds = probe_seconds
-        self.label = label
-        self.ids = itertools.count(1)
+    transport: Transport
+    client_info: dict[str, str]
+    capabilities: dict[str, object]
+    deadline: Deadline
+    probe_seconds: float
+    ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
     def agree_on(self, revision: str) -> Terms:
         if eras.era_of(revision) is eras.Era.HANDSHAKE:
@@ -151,7 +138,7 @@ class _Opener:
         body = request_bytes(request_id, "server/discover", {"_meta": envelope})
         headers = eras.sessionless_headers(revision, "server/discover", None)
         return self.transport.exchange(
-            Outgoing(body, request_id, "server/discover", headers, self.label), deadline
+            Outgoing(body, request_id, "server/discover", headers), deadline
         )
 
     def _initialize(self, revision: str) -> Terms:
@@ -162,9 +149,7 @@ class _Opener:
             "clientInfo": self.client_info,
         }
         body = request_bytes(request_id, "initialize", params)
-        reply = self.transport.exchange(
-            Outgoing(body, request_id, "initialize", (), self.label), self.deadline
-        )
+        reply = self.transport.exchange(Outgoing(body, request_id, "initialize"), self.deadline)
         if reply.outcome is not Outcome.RESULT:
             raise self._failure(reply)
         result = reply.result
@@ -188,12 +173,11 @@ class _Opener:
             session_id,
             _as_object(result.get("capabilities")),
             _as_object(result.get("serverInfo")),
-            _as_text(result.get("instructions")),
         )
         initialized = notification_bytes("notifications/initialized")
         headers = eras.handshake_headers(offered, session_id)
         said = self.transport.exchange(
-            Outgoing(initialized, None, "notifications/initialized", headers, self.label),
+            Outgoing(initialized, None, "notifications/initialized", headers),
             self.deadline,
         )
         if said.outcome is not Outcome.ACCEPTED:
@@ -239,13 +223,8 @@ def _read_discovery(reply: Reply, revision: str) -> Terms | None:
         None,
         _as_object(result.get("capabilities")),
         _as_object(_as_object(result.get("_meta")).get(eras.SERVER_INFO_KEY)),
-        _as_text(result.get("instructions")),
     )
 
 
 def _as_object(value: Json) -> dict[str, Json]:
     return value if isinstance(value, dict) else {}
-
-
-def _as_text(value: Json) -> str:
-    return value if isinstance(value, str) else ""

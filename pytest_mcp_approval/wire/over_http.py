@@ -26,7 +26,7 @@ from pytest_mcp_approval.support.http1 import (
 from pytest_mcp_approval.wire.answer import Answer
 from pytest_mcp_approval.wire.errors import address_of
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
-from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Simultaneity, Transport
+from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Transport
 
 _IDLE_SECONDS = 2.0
 """Connections that rested longer are not used again: common servers hang up after 5 s, and a
@@ -116,8 +116,6 @@ def _silence(deadline: Deadline) -> str:
 
 class HttpTransport(Transport):
     """An MCP endpoint at an http or https URL."""
-
-    simultaneity = Simultaneity.LAST_BYTE
 
     def __init__(
         self,

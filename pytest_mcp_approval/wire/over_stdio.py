@@ -27,7 +27,6 @@ from pytest_mcp_approval.wire.reply import Outcome, Reply, read_response
 from pytest_mcp_approval.wire.transport import (
     DEFAULT_LIMIT,
     Outgoing,
-    Simultaneity,
     Transport,
     accepted,
 )
@@ -63,9 +62,11 @@ class _Waiting:
 
 
 class StdioTransport(Transport):
-    """A command that speaks MCP on its standard input and output."""
+    """A command that speaks MCP on its standard input and output.
 
-    simultaneity = Simultaneity.ONE_WRITE
+    Requests that are sent together are one write. A server that reads line by line may still take
+    them one by one, so a race that finds nothing is weak evidence.
+    """
 
     def __init__(
         self,

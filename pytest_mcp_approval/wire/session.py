@@ -34,7 +34,6 @@ class Terms:
     session_id: str | None = None
     capabilities: dict[str, Json] = field(default_factory=dict)
     server_info: dict[str, Json] = field(default_factory=dict)
-    instructions: str = ""
 
 
 class Session:
@@ -48,13 +47,16 @@ class Session:
         client_info: Mapping[str, str],
         client_capabilities: Mapping[str, object],
         deadline: float = DEFAULT_DEADLINE,
-        label: str = "",
         ids: "itertools.count[int] | None" = None,
     ) -> None:
         self.transport = transport
         self.terms = terms
+        self.revision = terms.revision
+        self.era = eras.era_of(terms.revision)
+        self.session_id = terms.session_id
+        self.capabilities = terms.capabilities
+        self.server_info = terms.server_info
         self.deadline = deadline
-        self.label = label
         self._ids = itertools.count(1) if ids is None else ids
         self._closed = False
         self._envelope: dict[str, object] = {
@@ -62,26 +64,6 @@ class Session:
             eras.CLIENT_INFO_KEY: dict(client_info),
             eras.CLIENT_CAPABILITIES_KEY: dict(client_capabilities),
         }
-
-    @property
-    def revision(self) -> str:
-        return self.terms.revision
-
-    @property
-    def era(self) -> Era:
-        return eras.era_of(self.terms.revision)
-
-    @property
-    def session_id(self) -> str | None:
-        return self.terms.session_id
-
-    @property
-    def capabilities(self) -> dict[str, Json]:
-        return self.terms.capabilities
-
-    @property
-    def server_info(self) -> dict[str, Json]:
-        return self.terms.server_info
 
     def next_id(self) -> int:
         """An id that this session has not used yet."""
@@ -112,7 +94,7 @@ class Session:
             usual = eras.sessionless_headers(self.revision, method, subject)
         else:
             usual = eras.handshake_headers(self.revision, self.session_id)
-        return Outgoing(body, request_id, method, merge_headers(usual, headers), self.label)
+        return Outgoing(body, request_id, method, merge_headers(usual, headers))
 
     def complete(self, params: object) -> object:
         """`params` with what this era adds to each request."""
@@ -120,7 +102,8 @@ class Session:
 
     def exchange(self, outgoing: Outgoing, deadline: float | None = None) -> Reply:
         """Send what was prepared."""
-        return self.transport.exchange(outgoing, self._deadline(deadline))
+        seconds = self.deadline if deadline is None else deadline
+        return self.transport.exchange(outgoing, Deadline(seconds))
 
     def call(
         self,
@@ -148,12 +131,12 @@ class Session:
             self.prepare_bytes(body, request_id, method, subject=subject, headers=headers), deadline
         )
 
-    def notify(self, method: str, params: object = None, *, deadline: float | None = None) -> Reply:
-        return self.send(notification_bytes(method, params), None, method, deadline=deadline)
+    def notify(self, method: str, params: object = None) -> Reply:
+        return self.send(notification_bytes(method, params), None, method)
 
-    def list_tools(self, *, deadline: float | None = None) -> list[dict[str, Json]]:
+    def list_tools(self) -> list[dict[str, Json]]:
         """All tools, page by page. Raises `ListingError` if the list does not end or is none."""
-        limit = self._deadline(deadline)
+        limit = Deadline(self.deadline)
         tools: list[dict[str, Json]] = []
         params: dict[str, Any] | None = None
         seen: set[str] = set()
@@ -188,9 +171,6 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _deadline(self, seconds: float | None) -> Deadline:
-        return Deadline(self.deadline if seconds is None else seconds)
 
 
 def merge_headers(usual: Headers, extra: ExtraHeaders | None) -> Headers:

@@ -4,10 +4,8 @@ Knows nothing of MCP: a transport carries the bytes it is given and tells what c
 """
 
 import abc
-import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Self
 
 from pytest_mcp_approval.support import recording
@@ -28,18 +26,6 @@ DEFAULT_LIMIT = 8 * 1024 * 1024
 _KEPT_OF_A_METHOD = 200
 
 
-class Simultaneity(enum.Enum):
-    """How close together a transport can bring requests, hence what a race that found nothing is
-    worth."""
-
-    LAST_BYTE = "last-byte"
-    """Each request but its last byte was with the server before any was complete."""
-    ONE_WRITE = "one-write"
-    """All lines in one write; a server that reads line by line may still take them one by one."""
-    GATHERED = "gathered"
-    """All tasks on one event loop, their bodies completed in the same turn."""
-
-
 @dataclass(frozen=True, slots=True)
 class Outgoing:
     """A message that is ready to be sent."""
@@ -49,15 +35,12 @@ class Outgoing:
     """The id under which an answer is awaited; None for what gets no answer."""
     method: str = ""
     headers: Headers = field(default=(), repr=False)
-    session: str = ""
     http_method: str = "POST"
 
 
 class Transport(abc.ABC):
     """A way to a server. May be used by several threads at once, and by several sessions in
     turn."""
-
-    simultaneity: Simultaneity
 
     def __init__(self, *, limit: int = DEFAULT_LIMIT) -> None:
         self.limit = limit
@@ -79,7 +62,7 @@ class Transport(abc.ABC):
         return self._not_asked(outgoing) if allowed is None else self._exchange(outgoing, allowed)
 
     def exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
-        """Send all as nearly at once as `simultaneity` says; the replies are in the order of the
+        """Send all as nearly at once as this transport can; the replies are in the order of the
         requests."""
         allowed = allowed_by_patience(outgoing, deadline)
         if allowed is None:
@@ -110,12 +93,7 @@ class Transport(abc.ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _conclude(
@@ -130,7 +108,6 @@ class Transport(abc.ABC):
         record = recording.current()
         if record is not None:
             exchange = Exchange(
-                session=outgoing.session,
                 method=outgoing.method,
                 sent=Excerpt.of(outgoing.body),
                 received=Excerpt.of(reply.raw if received is None else received),
@@ -171,17 +148,12 @@ class Transport(abc.ABC):
         record, started = recording.current(), now()
         if record is not None:
             exchange = Exchange(
-                session="",
                 method=message.method[:_KEPT_OF_A_METHOD] if message is not None else "",
                 sent=Excerpt.of(answer),
                 received=Excerpt.of(raw),
                 outcome=None,
                 detail=detail,
-                status=None,
-                request_headers=(),
-                response_headers=(),
                 started=started,
-                seconds=0.0,
             )
             record.add(started, exchange)
 

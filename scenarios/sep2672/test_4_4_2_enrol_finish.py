@@ -313,9 +313,7 @@ def test_of_two_enrolments_of_one_id_one_wins(ceremony):
 
 
 def finish_together(ceremony, responses):
-    return race(
-        ceremony.session, [(words.ENROLL_FINISH, {"response": one}) for one in responses]
-    ).replies
+    return race(ceremony.session, [(words.ENROLL_FINISH, {"response": one}) for one in responses])
 
 
 @requirement("sep2672/4.4.2-no-pending", needs=[])

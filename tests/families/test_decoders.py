@@ -269,7 +269,7 @@ def exchange(sent: Any, received: Any, method: str = "tools/call") -> Exchange:
         one if isinstance(one, bytes) else json.dumps(one).encode() for one in (sent, received)
     ]
     asked, answered = map(Excerpt.of, bodies)
-    return Exchange("", method, asked, answered, "a result", "", 200, (), (), 0.0, 0.0)
+    return Exchange(method, asked, answered, "a result", "", 0.0, status=200)
 
 
 ODD = [None, True, 7, 1e300, "", "\x1b[31m\u202e" * 80, [], [[]], {}, {"": {}}, "[" * 500, "{}"]

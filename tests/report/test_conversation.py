@@ -21,7 +21,6 @@ NOBODY = Secrets()
 
 def entry(sent: bytes = b"{}", received: bytes = b"{}", started: float = 0.0) -> Exchange:
     return Exchange(
-        session="",
         method="tools/call",
         sent=Excerpt.of(sent),
         received=Excerpt.of(received),

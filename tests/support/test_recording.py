@@ -30,7 +30,6 @@ def of_this_run():
 
 def entry(size: int, *, headers: bool = False, mark: bytes = b"") -> Exchange:
     return Exchange(
-        session="",
         method="tools/call",
         sent=Excerpt.of(b"sent"),
         received=Excerpt.of(mark + b"x" * size),

@@ -16,7 +16,6 @@ from pytest_mcp_approval.wire import (
     Outcome,
     Outgoing,
     Session,
-    Simultaneity,
     Transport,
     race,
     race_replicas,
@@ -77,7 +76,6 @@ def test_a_last_byte_race_finds_the_double_run() -> None:
         ran = race(session, [("take", None)] * RUNNERS)
         assert tickets.runs > 1
         assert sum(reply.result for reply in ran) == tickets.runs
-        assert ran.strength is Simultaneity.LAST_BYTE
 
 
 class CountingTransport(HttpTransport):
@@ -117,7 +115,7 @@ def test_replicas_are_raced_across() -> None:
     ):
         sessions = [converse(first), converse(second)]
         tickets.unused = 1
-        ran = race_replicas([(session, ("take", None)) for session in sessions * 3], deadline=5)
+        ran = race_replicas([(session, ("take", None)) for session in sessions * 3])
         assert tickets.runs > 1
         assert (len(one.requests), len(two.requests)) == (3, 3)
         assert sum(reply.result for reply in ran) == tickets.runs
@@ -130,7 +128,7 @@ def test_replicas_need_http() -> None:
         InProcessTransport(nothing) as transport,
         pytest.raises(ValueError, match="over HTTP only"),
     ):
-        race_replicas([(converse(transport), ("x", None))], deadline=1)
+        race_replicas([(converse(transport), ("x", None))])
 
 
 @pytest.mark.parametrize("atomic", [True, False])
@@ -159,7 +157,6 @@ def test_a_gathered_race_finds_the_double_run(atomic: bool) -> None:
         ran = race(session, [("take", None)] * RUNNERS)
         assert tickets.runs == (1 if atomic else RUNNERS)
         assert sum(reply.result for reply in ran) == tickets.runs
-        assert ran.strength is Simultaneity.GATHERED
 
 
 def test_one_silent_runner_costs_the_others_nothing() -> None:
@@ -185,5 +182,5 @@ def test_nobody_there() -> None:
     with HostileServer(says()) as server:
         url = server.url
     with HttpTransport(url) as transport:
-        ran = race(converse(transport), [("x", None)] * 3, deadline=HANG_SECONDS)
+        ran = race(converse(transport), [("x", None)] * 3)
     assert [reply.outcome for reply in ran] == [Outcome.UNREACHABLE] * 3
