@@ -3,27 +3,17 @@
 Knows no family. A clock that cannot be moved says why, and nothing that needs it is judged.
 """
 
-from .base import ClockControl, ClockError, NoClock
-from .choosing import NOT_STARTED, choose_clock, faketime_clock
-from .faketime import FaketimeClock, find_library
-from .files import FileClockControl
-from .frozen import FrozenClock
-from .hook import HookClock
-from .injected import InjectedClock
-from .waiting import WaitClock
-
-__all__ = [
-    "NOT_STARTED",
-    "ClockControl",
-    "ClockError",
-    "FaketimeClock",
-    "FileClockControl",
-    "FrozenClock",
-    "HookClock",
-    "InjectedClock",
-    "NoClock",
-    "WaitClock",
-    "choose_clock",
-    "faketime_clock",
-    "find_library",
-]
+from .base import ClockControl as ClockControl
+from .base import ClockError as ClockError
+from .base import NoClock as NoClock
+from .base import StoppedClock as StoppedClock
+from .choosing import NOT_STARTED as NOT_STARTED
+from .choosing import choose_clock as choose_clock
+from .choosing import faketime_clock as faketime_clock
+from .faketime import FaketimeClock as FaketimeClock
+from .faketime import find_library as find_library
+from .files import FileClockControl as FileClockControl
+from .hook import HookClock as HookClock
+from .in_process import FrozenClock as FrozenClock
+from .in_process import InjectedClock as InjectedClock
+from .waiting import WaitClock as WaitClock

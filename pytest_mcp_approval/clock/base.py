@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import datetime
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from functools import wraps
-from typing import Any
+from collections.abc import Mapping
 
 from ..support import recording
 
@@ -29,17 +27,10 @@ class ClockControl(ABC):
     if_stuck: str = ""
     """What to do if it turns out not to move the target's time."""
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        """Every move goes into the record of the test that makes it, whatever clock it is."""
-        super().__init_subclass__(**keywords)
-        if "move_to" in cls.__dict__:
-            setattr(cls, "move_to", _noted(cls.__dict__["move_to"]))  # noqa: B010
-
-    @abstractmethod
     def now(self) -> datetime.datetime:
         """What the target's clock shows, as far as the suite knows."""
+        return datetime.datetime.now(datetime.UTC)
 
-    @abstractmethod
     def move_to(
         self, instant: datetime.datetime, *, before: datetime.datetime | None = None
     ) -> None:
@@ -48,12 +39,19 @@ class ClockControl(ABC):
         `before` is what must not have come when the target is asked next: a clock that cannot
         stand still says so if it has.
         """
+        was = self.now()
+        self._move(instant, before)
+        recording.note("clock", "moved", before=was, instant=instant, kind=self.kind)
 
     def advance(self, seconds: float, *, at_most: float | None = None) -> None:
         """`at_most`: the seconds after which it would be too late, as `before` of `move_to`."""
         now = self.now()
         before = None if at_most is None else now + datetime.timedelta(seconds=at_most)
         self.move_to(now + datetime.timedelta(seconds=seconds), before=before)
+
+    @abstractmethod
+    def _move(self, instant: datetime.datetime, before: datetime.datetime | None) -> None:
+        """What `move_to` promises; each kind in its own way."""
 
     @abstractmethod
     def release(self) -> None:
@@ -68,16 +66,6 @@ class ClockControl(ABC):
         """The end: leave nothing behind."""
 
 
-def _noted(move_to: Callable[..., None]) -> Callable[..., None]:
-    @wraps(move_to)
-    def moves(self: ClockControl, instant: datetime.datetime, **more: Any) -> None:
-        before = self.now()
-        move_to(self, instant, **more)
-        recording.note("clock", "moved", before=before, instant=instant, kind=self.kind)
-
-    return moves
-
-
 class NoClock(ClockControl):
     """A target whose time the suite cannot move."""
 
@@ -87,13 +75,7 @@ class NoClock(ClockControl):
     def __init__(self, why_not: str) -> None:
         self.why_not = why_not
 
-    def now(self) -> datetime.datetime:
-        return datetime.datetime.now(datetime.UTC)
-
-    def move_to(
-        self, instant: datetime.datetime, *, before: datetime.datetime | None = None
-    ) -> None:
-        del before
+    def _move(self, instant: datetime.datetime, _before: datetime.datetime | None) -> None:
         raise ClockError(f"the clock cannot be moved to {instant.isoformat()}: {self.why_not}")
 
     def release(self) -> None:
@@ -101,8 +83,8 @@ class NoClock(ClockControl):
 
 
 class StoppedClock(ClockControl):
-    """The part that the clocks of other processes share: the suite remembers where it stopped it,
-    because it cannot look."""
+    """What the clocks of other processes share: the suite remembers where it stopped them, because
+    it cannot look."""
 
     def __init__(self) -> None:
         self._stopped_at: datetime.datetime | None = None
@@ -115,18 +97,19 @@ class StoppedClock(ClockControl):
     def now(self) -> datetime.datetime:
         return self._stopped_at or datetime.datetime.now(datetime.UTC)
 
-    def move_to(
-        self, instant: datetime.datetime, *, before: datetime.datetime | None = None
-    ) -> None:
-        del before
+    def _move(self, instant: datetime.datetime, _before: datetime.datetime | None) -> None:
         instant = instant.astimezone(datetime.UTC)
+        # A move that fails half-way must be released too.
+        self._stopped_at = self._stopped_at or instant
         self._tell(instant)
         self._stopped_at = instant
 
     def release(self) -> None:
-        # Whatever comes of the telling, nobody may go on believing in the old instant.
-        self._stopped_at = None
-        self._tell(None)
+        # Telling costs time: none for a test that moved nothing.
+        if self.stopped:
+            # Even if the telling fails, nobody may go on believing in the old instant.
+            self._stopped_at = None
+            self._tell(None)
 
     @abstractmethod
     def _tell(self, instant: datetime.datetime | None) -> None:

@@ -5,7 +5,7 @@ Knows the kinds of clocks, and of a target only whether the suite starts it as a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from .base import ClockControl, ClockError, NoClock
@@ -25,18 +25,16 @@ def choose_clock(
     longest_wait: float,
     hook_timeout: float,
     directory: Path | None = None,
-    environment: Mapping[str, str] | None = None,
     nearby: bool = True,
 ) -> ClockControl:
     """`wanted` as in the settings; `automatic` makes what this kind of target takes by itself.
 
-    `nearby`: the target has the clock of this machine. `directory` and `environment` are for a
-    command that is a hook.
+    `nearby`: the target has the clock of this machine. `directory` is for a command that is a hook.
     """
     if wanted == "none":
         return NoClock("switched off (--mcp-approval-clock=none)")
     if wanted.startswith("hook:"):
-        return HookClock(wanted.removeprefix("hook:"), hook_timeout, directory, environment)
+        return HookClock(wanted.removeprefix("hook:"), hook_timeout, directory)
     if wanted == "wait" or wanted.startswith("wait:"):
         return WaitClock(longest_wait, nearby=nearby)
     if wanted == "faketime":

@@ -1,13 +1,12 @@
-"""A clock that the user moves: a command or an endpoint of theirs is told the new time.
+"""A clock that the user moves: their command or endpoint is told the new time.
 
-The command gets the instant as its last word, the endpoint as JSON. Knows nothing of what they
-do with it; who uses this clock looks whether time moved.
+The command gets the instant as its last word, the endpoint as JSON. Does not know what they do with
+it: whoever uses this clock checks that time moved.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
 from pathlib import Path
 
 from ..support.hook import HookError, tell_hook
@@ -24,32 +23,12 @@ class HookClock(StoppedClock):
     kind = "hook"
     if_stuck = "the hook was called and did not fail: does the server follow it?"
 
-    def __init__(
-        self,
-        hook: str,
-        timeout: float,
-        directory: Path | None = None,
-        environment: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, hook: str, timeout: float, directory: Path | None = None) -> None:
         super().__init__()
         self._hook = hook
         self._timeout = timeout
         self._directory = directory
-        self._environment = environment
         self.note = neutralise(hook, 60)
-
-    def release(self) -> None:
-        # A call costs time: none for a test that moved nothing.
-        if self._stopped_at is not None:
-            super().release()
-
-    def move_to(
-        self, instant: datetime.datetime, *, before: datetime.datetime | None = None
-    ) -> None:
-        was = self._stopped_at
-        # From here on nobody knows for sure, so that a hook that fails half-way is released too.
-        self._stopped_at = was or instant
-        super().move_to(instant, before=before)
 
     def _tell(self, instant: datetime.datetime | None) -> None:
         text = None if instant is None else written(instant)
@@ -60,7 +39,6 @@ class HookClock(StoppedClock):
                 words=[text or RELEASE],
                 seconds=self._timeout,
                 directory=self._directory,
-                environment=self._environment,
             )
         except HookError as error:
             raise ClockError(f"clock hook {self.note}: {error}") from None

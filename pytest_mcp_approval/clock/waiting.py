@@ -28,12 +28,7 @@ class WaitClock(ClockControl):
         self._margin = _NEAR if nearby else _FAR
         self._furthest: datetime.datetime | None = None
 
-    def now(self) -> datetime.datetime:
-        return datetime.datetime.now(datetime.UTC)
-
-    def move_to(
-        self, instant: datetime.datetime, *, before: datetime.datetime | None = None
-    ) -> None:
+    def _move(self, instant: datetime.datetime, before: datetime.datetime | None) -> None:
         if self._furthest is not None and instant < self._furthest:
             raise ClockError("real time does not go back")
         seconds = (instant - self.now()).total_seconds()

@@ -7,7 +7,7 @@ Does not know what the message means, or what the hook does with it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,20 +31,14 @@ def tell_hook(
     seconds: float,
     words: Sequence[str] = (),
     directory: Path | None = None,
-    environment: Mapping[str, str] | None = None,
 ) -> bytes:
-    """Returns its answer, which may be empty; `environment` is a command's whole environment."""
+    """Returns its answer, which may be empty."""
     body = json.dumps(told).encode()
     try:
         if not hook.startswith(("http://", "https://")):
             command = [*words_of(hook), *words]
             done = run_command(
-                command,
-                seconds=seconds,
-                given=body,
-                directory=directory,
-                environment=environment,
-                limit=_LARGEST_ANSWER,
+                command, seconds=seconds, given=body, directory=directory, limit=_LARGEST_ANSWER
             )
             return done.check().output
         answer = fetch(

@@ -13,8 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..clock import FrozenClock, faketime_clock
-from ..clock.base import StoppedClock
+from ..clock import FrozenClock, StoppedClock, faketime_clock
 from ..config.settings import Settings
 from ..support.guard import TemporaryFolder
 from ..wire import Transport

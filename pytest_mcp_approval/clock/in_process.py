@@ -1,9 +1,9 @@
-"""freezegun, for a server that runs in this process and asks Python for the time."""
+"""Clocks of a server that runs in this process: freezegun, or a clock that the server was given."""
 
 from __future__ import annotations
 
 import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from .base import ClockControl, ClockError
 
@@ -17,14 +17,7 @@ class FrozenClock(ClockControl):
         self._freezer: Any = None
         self._frozen: Any = None
 
-    def now(self) -> datetime.datetime:
-        # Under freezegun this is the frozen time.
-        return datetime.datetime.now(datetime.UTC)
-
-    def move_to(
-        self, instant: datetime.datetime, *, before: datetime.datetime | None = None
-    ) -> None:
-        del before  # it stands still
+    def _move(self, instant: datetime.datetime, _before: datetime.datetime | None) -> None:
         if self._frozen is None:
             try:
                 import freezegun
@@ -40,3 +33,27 @@ class FrozenClock(ClockControl):
         if self._freezer is not None:
             self._freezer.stop()
             self._freezer = self._frozen = None
+
+
+class InjectableClock(Protocol):
+    def now(self) -> datetime.datetime: ...
+
+    def move_to(self, instant: datetime.datetime) -> None: ...
+
+
+class InjectedClock(ClockControl):
+    """Moves the clock that the server holds: the reference server's."""
+
+    kind = "injected"
+
+    def __init__(self, clock: InjectableClock) -> None:
+        self._clock = clock
+
+    def now(self) -> datetime.datetime:
+        return self._clock.now()
+
+    def _move(self, instant: datetime.datetime, _before: datetime.datetime | None) -> None:
+        self._clock.move_to(instant)
+
+    def release(self) -> None:
+        self._clock.move_to(datetime.datetime.now(datetime.UTC))
