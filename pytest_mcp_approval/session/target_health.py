@@ -279,5 +279,6 @@ def _on_its_way(error: Exception) -> bool:
 
 def _once_more(trouble: Trouble, session: Session) -> Outgoing:
     """The same bytes and headers again, in another session."""
-    own = {name: value for name, value in trouble.headers if name.lower() not in _OF_THE_CONNECTION}
-    return session.prepare_bytes(trouble.body, trouble.request_id, trouble.method, headers=own)
+    sent = trouble.outgoing
+    own = {name: value for name, value in sent.headers if name.lower() not in _OF_THE_CONNECTION}
+    return session.prepare_bytes(sent.body, sent.request_id, sent.method, headers=own)

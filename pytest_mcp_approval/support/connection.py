@@ -149,13 +149,10 @@ class Connection:
             return b""  # closed without TLS's goodbye, as many do
 
 
-def tls_context(verify: bool | str | ssl.SSLContext = True) -> ssl.SSLContext:
-    """`verify` is False to accept any certificate, a file with authorities, or the caller's
-    context."""
-    if isinstance(verify, ssl.SSLContext):
-        return verify
-    context = ssl.create_default_context(cafile=verify if isinstance(verify, str) else None)
-    if verify is False:
+def tls_context(*, verify: bool = True) -> ssl.SSLContext:
+    """Without `verify` any certificate is accepted."""
+    context = ssl.create_default_context()
+    if not verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context

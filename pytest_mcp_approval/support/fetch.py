@@ -159,7 +159,7 @@ def _once(
     except ValueError as problem:
         raise NotConnectedError(neutralise(str(problem))) from None
     try:
-        context = tls_context(verify) if address.secure else None
+        context = tls_context(verify=verify) if address.secure else None
         connection = Connection.open(address, context, deadline)
     except ConnectFailedError as problem:
         raise NotConnectedError(str(problem)) from None

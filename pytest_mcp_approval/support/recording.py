@@ -144,6 +144,11 @@ def end() -> None:
     _current = None
 
 
+def add(exchange: Exchange) -> None:
+    if _current is not None:
+        _current.add(exchange.started, exchange)
+
+
 def note(lane: str, what: str, **details: Any) -> None:
     """Note that something else happened now."""
     if _current is not None:

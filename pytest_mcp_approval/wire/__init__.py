@@ -5,74 +5,35 @@ the messages that a suite must send. `open_session` raises a `WireError`; from t
 server does is a `Reply`.
 """
 
-from pytest_mcp_approval.wire.eras import (
-    HANDSHAKE_REVISIONS,
-    SESSIONLESS_REVISIONS,
-    Era,
-)
-from pytest_mcp_approval.wire.errors import (
-    ApplicationFailedError,
-    BadAddressError,
-    CommandFailedError,
-    ListingError,
-    NothingAnsweredError,
-    NotMcpError,
-    RefusedError,
-    RevisionError,
-    UnreachableError,
-    WireError,
-)
-from pytest_mcp_approval.wire.in_process import InProcessTransport
-from pytest_mcp_approval.wire.messages import (
-    Json,
-    RawJson,
-    RequestId,
-    notification_bytes,
-    request_bytes,
-    to_json,
-)
-from pytest_mcp_approval.wire.opening import open_session
-from pytest_mcp_approval.wire.over_http import HttpTransport
-from pytest_mcp_approval.wire.over_stdio import StdioTransport
-from pytest_mcp_approval.wire.patience import Patience, Trouble, keeping
-from pytest_mcp_approval.wire.race import race, race_replicas
-from pytest_mcp_approval.wire.reply import ErrorObject, Outcome, Reply
-from pytest_mcp_approval.wire.session import Session
-from pytest_mcp_approval.wire.transport import Outgoing, Transport
-
-__all__ = [
-    "HANDSHAKE_REVISIONS",
-    "SESSIONLESS_REVISIONS",
-    "ApplicationFailedError",
-    "BadAddressError",
-    "CommandFailedError",
-    "Era",
-    "ErrorObject",
-    "HttpTransport",
-    "InProcessTransport",
-    "Json",
-    "ListingError",
-    "NotMcpError",
-    "NothingAnsweredError",
-    "Outcome",
-    "Outgoing",
-    "Patience",
-    "RawJson",
-    "RefusedError",
-    "Reply",
-    "RequestId",
-    "RevisionError",
-    "Session",
-    "StdioTransport",
-    "Transport",
-    "Trouble",
-    "UnreachableError",
-    "WireError",
-    "keeping",
-    "notification_bytes",
-    "open_session",
-    "race",
-    "race_replicas",
-    "request_bytes",
-    "to_json",
-]
+from .eras import HANDSHAKE_REVISIONS as HANDSHAKE_REVISIONS
+from .eras import SESSIONLESS_REVISIONS as SESSIONLESS_REVISIONS
+from .eras import Era as Era
+from .errors import ApplicationFailedError as ApplicationFailedError
+from .errors import BadAddressError as BadAddressError
+from .errors import CommandFailedError as CommandFailedError
+from .errors import ListingError as ListingError
+from .errors import NothingAnsweredError as NothingAnsweredError
+from .errors import NotMcpError as NotMcpError
+from .errors import RefusedError as RefusedError
+from .errors import RevisionError as RevisionError
+from .errors import UnreachableError as UnreachableError
+from .errors import WireError as WireError
+from .in_process import InProcessTransport as InProcessTransport
+from .messages import Outgoing as Outgoing
+from .messages import RawJson as RawJson
+from .messages import notification_bytes as notification_bytes
+from .messages import request_bytes as request_bytes
+from .messages import to_json as to_json
+from .opening import open_session as open_session
+from .over_http import HttpTransport as HttpTransport
+from .over_stdio import StdioTransport as StdioTransport
+from .patience import Patience as Patience
+from .patience import Trouble as Trouble
+from .patience import keeping as keeping
+from .race import race as race
+from .race import race_replicas as race_replicas
+from .reply import ErrorObject as ErrorObject
+from .reply import Outcome as Outcome
+from .reply import Reply as Reply
+from .session import Session as Session
+from .transport import Transport as Transport

@@ -98,7 +98,7 @@ class Answer:
         if message.kind is MessageKind.REQUEST:
             self._server_requests.append(message)
         elif message.kind is MessageKind.RESPONSE and self._request_id is not None:
-            reply = Reply(**read_response(message, self._request_id))
+            reply = read_response(message, self._request_id)
             if reply.message is not None:
                 self._decide(reply)
             else:
@@ -117,13 +117,9 @@ class Answer:
             return Reply(Outcome.GARBAGE, raw, detail=str(problem))
         if message.kind is not MessageKind.RESPONSE:
             return Reply(Outcome.GARBAGE, raw, detail=f"a {message.kind.value}, not a response")
-        if self._request_id is not None:
-            return Reply(**read_response(message, self._request_id))
-        if successful and "error" not in message.value:
+        if self._request_id is None and successful and "error" not in message.value:
             return Reply(Outcome.ACCEPTED, raw)
-        return Reply(
-            Outcome.NULL_ID if message.id is None else Outcome.WRONG_ID, raw, stray=message.value
-        )
+        return read_response(message, self._request_id)
 
     def _where(self) -> str:
         """Where a redirect points: the address that was meant, as a rule."""

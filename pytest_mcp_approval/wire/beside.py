@@ -16,7 +16,8 @@ from pytest_mcp_approval.support.fetch import (
     fetch,
 )
 from pytest_mcp_approval.support.text import neutralise
-from pytest_mcp_approval.wire.patience import current_patience
+from pytest_mcp_approval.wire.messages import Outgoing
+from pytest_mcp_approval.wire.patience import NOT_ASKED, allowed_by_patience, current_patience
 from pytest_mcp_approval.wire.reply import Outcome, Reply
 
 _ENDS: dict[type[FetchError], Outcome] = {
@@ -30,20 +31,17 @@ def fetch_beside(
     what: str, url: str, *, seconds: float, headers: Mapping[str, str], limit: int
 ) -> Fetched:
     """An answer with a status of success, or a `FetchError`. `what` is a short name for it."""
-    patience = current_patience()
-    deadline: Deadline | None = Deadline(seconds)
-    if patience is not None and deadline is not None:
-        deadline = patience.allow(what, b"", deadline)
+    asking, patience, started = Outgoing(b"", None, what), current_patience(), now()
+    deadline = allowed_by_patience(asking, Deadline(seconds))
     if deadline is None:
-        raise NoAnswerError("not asked any more, after so much silence")
-    started = now()
+        raise NoAnswerError(NOT_ASKED)
     try:
         answer = fetch(url, seconds=deadline.left(), headers=headers, limit=limit)
     except FetchError as error:
         outcome = _ENDS.get(type(error))
         if patience is not None and outcome is not None:
             reply = Reply(outcome, detail=str(error), seconds=now() - started)
-            patience.heard(what, b"", None, (), reply)
+            patience.heard(asking, reply)
         raise
     if not answer.ok:
         said = neutralise(answer.body.strip(), 80)

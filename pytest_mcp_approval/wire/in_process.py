@@ -8,16 +8,16 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.support.deadline import Deadline, now
-from pytest_mcp_approval.support.exchanges import SECRET_HEADERS
 from pytest_mcp_approval.support.text import neutralise
 from pytest_mcp_approval.wire.answer import Answer
-from pytest_mcp_approval.wire.errors import ApplicationFailedError, address_of
-from pytest_mcp_approval.wire.messages import Message
+from pytest_mcp_approval.wire.errors import ApplicationFailedError
+from pytest_mcp_approval.wire.messages import Message, Outgoing
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
-from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Transport
+from pytest_mcp_approval.wire.transport import HttpLikeTransport
 
 AsgiMessage = MutableMapping[str, Any]
 AsgiApplication = Callable[
@@ -57,20 +57,21 @@ class _Gate:
 class _Call:
     """One ASGI http call. Lives on the loop; only `wait` is for the caller's thread."""
 
-    def __init__(self, transport: "InProcessTransport", outgoing: Outgoing) -> None:
-        self.outgoing = outgoing
+    def __init__(
+        self, transport: "InProcessTransport", outgoing: Outgoing, gate: _Gate | None = None
+    ) -> None:
+        self.outgoing = transport._with_headers(outgoing)
         self.answer = Answer(outgoing.request_id, transport.limit)
         self.started = now()
-        self.gate: _Gate | None = None
+        self._gate = gate
         self._transport = transport
         self._settled = threading.Event()
         self._lock = threading.Lock()
         self._body = [outgoing.body]
-        self._gone: asyncio.Event | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._gone = asyncio.Event()
+        self._task: asyncio.Task[None]
 
     def begin(self) -> None:
-        self._gone = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._run())
         self._transport.tasks.add(self._task)
         self._task.add_done_callback(self._transport.tasks.discard)
@@ -83,14 +84,13 @@ class _Call:
             self._transport.on_loop(self._leave)
 
     def _leave(self) -> None:
-        """The client hangs up; who does not notice is cancelled."""
-        if self._gone is not None and self._task is not None and not self._task.done():
+        """The client hangs up; an application that does not notice is cancelled."""
+        if not self._task.done():
             self._gone.set()
             self._later(self._task.cancel)
 
     def _later(self, action: Callable[[], object]) -> None:
         """Do something after the grace, unless the application has returned by then."""
-        assert self._task is not None
         timer = asyncio.get_running_loop().call_later(_GRACE_SECONDS, action)
         self._task.add_done_callback(lambda _: timer.cancel())
 
@@ -108,14 +108,13 @@ class _Call:
         self._settled.set()
 
     async def _receive(self) -> AsgiMessage:
-        assert self._gone is not None
         if self._body:
             body = self._body.pop()
-            if self.gate is not None and len(body) > 1:
+            if self._gate is not None and len(body) > 1:
                 self._body.append(body[-1:])
                 return {"type": "http.request", "body": body[:-1], "more_body": True}
-            if self.gate is not None:
-                await self.gate.pass_through()
+            if self._gate is not None:
+                await self._gate.pass_through()
             return {"type": "http.request", "body": body, "more_body": False}
         await self._gone.wait()
         return {"type": "http.disconnect"}
@@ -136,12 +135,13 @@ class _Call:
             self._settled.set()
             self._later(self._leave)  # an event stream may go on for ever after the answer
         if message.get("more_body", False):
-            # Whoever sends without end must not keep the loop from everything else.
+            # An application that sends without end must not keep the loop from everything else.
             await asyncio.sleep(0)
 
     def _scope(self) -> AsgiMessage:
         address = self._transport.address
         path, _, query = address.target.partition("?")
+        headers = (*self.outgoing.headers, ("Content-Length", str(len(self.outgoing.body))))
         return {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
@@ -154,7 +154,7 @@ class _Call:
             "root_path": "",
             "headers": [
                 (name.lower().encode("latin-1", "replace"), value.encode("utf-8", "surrogatepass"))
-                for name, value in self.outgoing.headers
+                for name, value in headers
             ],
             "client": ("127.0.0.1", 1),
             "server": (address.host, address.port),
@@ -162,7 +162,7 @@ class _Call:
         }
 
 
-class InProcessTransport(Transport):
+class InProcessTransport(HttpLikeTransport):
     """An ASGI application in this process, with its lifespan.
 
     Requests that are sent together are tasks on one event loop, their bodies completed in the same
@@ -174,20 +174,15 @@ class InProcessTransport(Transport):
         application: AsgiApplication,
         url: str = "http://localhost:8000/mcp",
         headers: Mapping[str, str] | None = None,
-        *,
-        limit: int = DEFAULT_LIMIT,
     ) -> None:
         """`url` is where the application is to believe it is: its path, and the Host header."""
-        super().__init__(limit=limit)
+        super().__init__(url, headers)
         self.application = application
-        self.address = address_of(url)
         self.state: dict[str, Any] = {}
         self.tasks: set[asyncio.Task[None]] = set()
-        self._own_headers: Headers = tuple((headers or {}).items())
-        self._hidden_headers = SECRET_HEADERS.union(name.lower() for name, _ in self._own_headers)
         self._loop: _RealTimeLoop | None = None
         self._thread: threading.Thread | None = None
-        self._stop: asyncio.Event | None = None
+        self._stop = asyncio.Event()
         self._started = threading.Event()
         self._failure = ""
 
@@ -204,6 +199,7 @@ class InProcessTransport(Transport):
         if self._thread is not None:
             return
         self._failure = ""
+        self._stop = asyncio.Event()
         self._started.clear()
         self._loop = _RealTimeLoop()
         self._thread = threading.Thread(
@@ -216,21 +212,12 @@ class InProcessTransport(Transport):
             self.close()
             raise ApplicationFailedError(f"{self.place}: {line}")
 
-    def _exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
-        call = _Call(self, self._with_headers(outgoing))
-        if self.on_loop(call.begin):
-            call.wait(deadline)
-        else:
-            call.answer.cut(Outcome.CLOSED, "not started, or stopped")
-        return self._finish(call)
-
     def _exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
-        calls = [_Call(self, self._with_headers(one)) for one in outgoing]
+        gate = _Gate(len(outgoing)) if len(outgoing) > 1 else None
+        calls = [_Call(self, one, gate) for one in outgoing]
 
         def begin() -> None:
-            gate = _Gate(len(calls))
             for call in calls:
-                call.gate = gate
                 call.begin()
 
         if self.on_loop(begin):
@@ -240,16 +227,12 @@ class InProcessTransport(Transport):
             call.answer.cut(Outcome.CLOSED, "not started, or stopped")
         return [self._finish(call) for call in calls]
 
-    def end_session(self, outgoing: Outgoing, deadline: Deadline) -> None:
-        leaving = Outgoing(b"", None, outgoing.method, outgoing.headers, "DELETE")
-        self._exchange(leaving, deadline)
-
     def close(self) -> None:
         thread, self._thread = self._thread, None
         if thread is None:
             return
-        self.on_loop(lambda: self._stop.set() if self._stop is not None else None)
-        # Whoever blocks the loop keeps its (daemon) thread.
+        self.on_loop(self._stop.set)
+        # An application that blocks the loop keeps its (daemon) thread.
         thread.join(_STOP_SECONDS + 2 * _GRACE_SECONDS)
         self._loop = None
 
@@ -266,30 +249,8 @@ class InProcessTransport(Transport):
     def answer_server(self, request: Message, meanwhile: Outgoing) -> None:
         """Answer the application's own request in a call of its own, from the loop."""
         body = self._answer_to(request)
-        if body is None:
-            return
-        headers = tuple(pair for pair in meanwhile.headers if pair[0] != "Content-Length")
-        answer = Outgoing(body, None, "", headers)
-        call = _Call(self, self._with_headers(answer))
-        call.begin()
-
-    def _with_headers(self, outgoing: Outgoing) -> Outgoing:
-        given = {name.lower() for name, _ in outgoing.headers}
-        usual = (
-            ("Host", self.address.authority),
-            ("Accept", "application/json, text/event-stream"),
-            ("Content-Type", "application/json"),
-            ("Content-Length", str(len(outgoing.body))),
-            *self._own_headers,
-        )
-        headers = tuple(pair for pair in usual if pair[0].lower() not in given) + outgoing.headers
-        return Outgoing(
-            outgoing.body,
-            outgoing.request_id,
-            outgoing.method,
-            tuple(pair for pair in headers if pair[1]),
-            outgoing.http_method,
-        )
+        if body is not None:
+            _Call(self, replace(meanwhile, body=body, request_id=None, method="")).begin()
 
     def _finish(self, call: _Call) -> Reply:
         assert call.answer.reply is not None
@@ -311,7 +272,6 @@ class InProcessTransport(Transport):
             loop.close()
 
     async def _live(self) -> None:
-        self._stop = asyncio.Event()
         inbox: asyncio.Queue[AsgiMessage] = asyncio.Queue()
         started, stopped = asyncio.Event(), asyncio.Event()
 
@@ -344,7 +304,7 @@ class InProcessTransport(Transport):
 
         life = asyncio.create_task(lifespan())
         await inbox.put({"type": "lifespan.startup"})
-        # Whoever is closed before it has started is not waited for any longer.
+        # If it is closed before it has started, it is not waited for any longer.
         either = [asyncio.create_task(event.wait()) for event in (started, self._stop)]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if started.is_set() and not self._failure:
@@ -355,17 +315,10 @@ class InProcessTransport(Transport):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stopped.wait(), _STOP_SECONDS)
         life.cancel()
-        everyone: set[asyncio.Task[Any]] = asyncio.all_tasks() - {_this_task()}
-        await _end_tasks(everyone)
+        await _end_tasks(asyncio.all_tasks() - {asyncio.current_task()})
 
 
-def _this_task() -> asyncio.Task[Any]:
-    task = asyncio.current_task()
-    assert task is not None
-    return task
-
-
-async def _end_tasks(tasks: set[asyncio.Task[None]]) -> None:
+async def _end_tasks(tasks: set[asyncio.Task[Any]]) -> None:
     running = [task for task in tasks if not task.done()]
     for task in running:
         task.cancel()

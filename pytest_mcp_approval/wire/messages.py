@@ -7,9 +7,10 @@ received is read strictly, and what is no message says why.
 import enum
 import json
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_mcp_approval.support.http1 import Headers
 from pytest_mcp_approval.support.json_reading import JsonError, read_json
 
 RequestId = int | str
@@ -37,6 +38,18 @@ class RawJson:
             if isinstance(self.text, bytes)
             else self.text.encode("utf-8", "surrogatepass")
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message that is ready to be sent."""
+
+    body: bytes
+    request_id: RequestId | None
+    """The id under which an answer is awaited; None for what gets no answer."""
+    method: str = ""
+    headers: Headers = field(default=(), repr=False)
+    http_method: str = "POST"
 
 
 _TOKEN = f"raw-json-{secrets.token_hex(16)}-"
@@ -72,17 +85,16 @@ def to_json(value: object) -> bytes:
 
 def request_bytes(request_id: RequestId | RawJson, method: str, params: object = None) -> bytes:
     """A request. `params` of None leaves the member out; any part of it may be `RawJson`."""
-    message: dict[str, object] = {"jsonrpc": "2.0", "id": request_id, "method": method}
-    if params is not None:
-        message["params"] = params
-    return to_json(message)
+    return _message_bytes({"id": request_id}, method, params)
 
 
 def notification_bytes(method: str, params: object = None) -> bytes:
-    message: dict[str, object] = {"jsonrpc": "2.0", "method": method}
-    if params is not None:
-        message["params"] = params
-    return to_json(message)
+    return _message_bytes({}, method, params)
+
+
+def _message_bytes(first: dict[str, object], method: str, params: object) -> bytes:
+    message: dict[str, object] = {"jsonrpc": "2.0", **first, "method": method}
+    return to_json(message if params is None else {**message, "params": params})
 
 
 class MessageKind(enum.Enum):

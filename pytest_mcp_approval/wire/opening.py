@@ -21,11 +21,11 @@ from pytest_mcp_approval.wire.errors import (
     UnreachableError,
     WireError,
 )
-from pytest_mcp_approval.wire.messages import Json, notification_bytes, request_bytes
+from pytest_mcp_approval.wire.messages import Json, Outgoing, notification_bytes, request_bytes
 from pytest_mcp_approval.wire.over_stdio import StdioTransport
 from pytest_mcp_approval.wire.reply import Outcome, Reply
 from pytest_mcp_approval.wire.session import DEFAULT_DEADLINE, Session, Terms
-from pytest_mcp_approval.wire.transport import Outgoing, Transport
+from pytest_mcp_approval.wire.transport import Transport
 
 AUTO = "auto"
 _PROBE_SHARE = 0.4

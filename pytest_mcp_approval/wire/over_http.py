@@ -5,7 +5,6 @@ Proxies of the environment are not used: what is tested is the server itself.
 """
 
 import contextlib
-import ssl
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,16 +16,15 @@ from pytest_mcp_approval.support.connection import (
     wait_readable,
 )
 from pytest_mcp_approval.support.deadline import Deadline, now
-from pytest_mcp_approval.support.exchanges import SECRET_HEADERS
 from pytest_mcp_approval.support.http1 import (
     MalformedResponseError,
     ResponseReader,
     compose_request,
 )
 from pytest_mcp_approval.wire.answer import Answer
-from pytest_mcp_approval.wire.errors import address_of
-from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
-from pytest_mcp_approval.wire.transport import DEFAULT_LIMIT, Outgoing, Transport
+from pytest_mcp_approval.wire.messages import Outgoing
+from pytest_mcp_approval.wire.reply import Outcome, Reply
+from pytest_mcp_approval.wire.transport import HttpLikeTransport
 
 _IDLE_SECONDS = 2.0
 """Connections that rested longer are not used again: common servers hang up after 5 s, and a
@@ -114,24 +112,12 @@ def _silence(deadline: Deadline) -> str:
     return f"nothing within {deadline.in_words}"
 
 
-class HttpTransport(Transport):
+class HttpTransport(HttpLikeTransport):
     """An MCP endpoint at an http or https URL."""
 
-    def __init__(
-        self,
-        url: str,
-        headers: Mapping[str, str] | None = None,
-        *,
-        verify: bool | str | ssl.SSLContext = True,
-        limit: int = DEFAULT_LIMIT,
-    ) -> None:
-        """`headers` go with every request, and reports do not show them. `verify` is False for any
-        certificate, a file with authorities, or a context of the caller's."""
-        super().__init__(limit=limit)
-        self.address = address_of(url)
-        self._own_headers: Headers = tuple((headers or {}).items())
-        self._hidden_headers = SECRET_HEADERS.union(name.lower() for name, _ in self._own_headers)
-        self._context = tls_context(verify) if self.address.secure else None
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(url, headers)
+        self._context = tls_context() if self.address.secure else None
         self._resting: list[_Resting] = []
         self._lock = threading.Lock()
         self._closed = False
@@ -161,9 +147,6 @@ class HttpTransport(Transport):
 
     def _exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
         return last_byte_race([(self, one) for one in outgoing], deadline)
-
-    def end_session(self, outgoing: Outgoing, deadline: Deadline) -> None:
-        self._exchange(replace(outgoing, http_method="DELETE", body=b"", request_id=None), deadline)
 
     def close(self) -> None:
         with self._lock:
@@ -209,17 +192,7 @@ class HttpTransport(Transport):
         return self._conclude(exchange.outgoing, reply, exchange.started, received)
 
     def _prepare(self, outgoing: Outgoing) -> _Exchange:
-        given = {name.lower() for name, _ in outgoing.headers}
-        usual = (
-            ("Host", self.address.authority),
-            ("User-Agent", "pytest-mcp-approval"),
-            ("Accept", "application/json, text/event-stream"),
-            ("Content-Type", "application/json"),
-            *self._own_headers,
-        )
-        headers = tuple(pair for pair in usual if pair[0].lower() not in given) + outgoing.headers
-        # An empty value given by the caller means: without this header.
-        outgoing = replace(outgoing, headers=tuple(pair for pair in headers if pair[1]))
+        outgoing = self._with_headers(outgoing)
         payload = compose_request(
             outgoing.http_method, self.address.target, outgoing.headers, outgoing.body
         )

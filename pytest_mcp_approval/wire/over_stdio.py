@@ -20,16 +20,12 @@ from pytest_mcp_approval.wire.messages import (
     Message,
     MessageKind,
     NotAMessageError,
+    Outgoing,
     RequestId,
     parse_message,
 )
 from pytest_mcp_approval.wire.reply import Outcome, Reply, read_response
-from pytest_mcp_approval.wire.transport import (
-    DEFAULT_LIMIT,
-    Outgoing,
-    Transport,
-    accepted,
-)
+from pytest_mcp_approval.wire.transport import Transport
 
 _ECHO = "the request itself came back: this command repeats what it reads"
 _MOST_UNREAD = 1000
@@ -47,9 +43,8 @@ class _Waiting:
         self.reply: Reply | None = None
         self.stray: Reply | None = None
         """What came meanwhile and is no answer; all there is to tell if no answer comes."""
-        self._done = (
-            threading.Lock()
-        )  # a bare lock, held until there is a reply, wakes faster than an Event
+        # A bare lock, held until there is a reply, wakes faster than an Event.
+        self._done = threading.Lock()
         self._done.acquire()
 
     def settle(self, reply: Reply) -> None:
@@ -73,11 +68,8 @@ class StdioTransport(Transport):
         command: Sequence[str],
         environment: Mapping[str, str] | None = None,
         directory: str | Path | None = None,
-        *,
-        limit: int = DEFAULT_LIMIT,
     ) -> None:
         """`environment` is added to our own."""
-        super().__init__(limit=limit)
         if not command:
             raise BadAddressError("a command is needed")
         self._command = list(command)
@@ -139,15 +131,12 @@ class StdioTransport(Transport):
             self._outbox.clear()
             self._asked.clear()
 
-    def _exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
-        return self._exchange_together([outgoing], deadline)[0]
-
     def _exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
         waiting = [_Waiting(one) for one in outgoing]
-        asking = [one for one in waiting if one.outgoing.request_id is not None]
-        by_id = {
-            one.outgoing.request_id: one for one in asking if one.outgoing.request_id is not None
-        }
+        asking = [
+            (one.outgoing.request_id, one) for one in waiting if one.outgoing.request_id is not None
+        ]
+        by_id = dict(asking)
         with self._lock:
             if len(by_id) < len(asking) or not self._waiting.keys().isdisjoint(by_id):
                 raise ValueError("two requests cannot wait for answers under one id")
@@ -156,7 +145,7 @@ class StdioTransport(Transport):
         written = self._write(b"".join(one.outgoing.body + b"\n" for one in waiting), deadline)
         for one in waiting:
             if one.outgoing.request_id is None and written:
-                one.settle(accepted())
+                one.settle(Reply(Outcome.ACCEPTED))
             elif written:
                 one.wait(deadline)
         with self._lock:
@@ -259,17 +248,14 @@ class StdioTransport(Transport):
         with self._lock:
             one = self._waiting.get(key) if key is not None else None
             if one is not None:
-                assert one.outgoing.request_id is not None
-                one.settle(Reply(**read_response(message, one.outgoing.request_id)))
+                one.settle(read_response(message, one.outgoing.request_id))
                 return
             late = key is not None and key in self._asked
         self._overheard(
             message, message.raw, "a late or second answer" if late else "an answer to nothing"
         )
         if not late:
-            unaddressed = message.id is None and "error" in message.value
-            outcome = Outcome.NULL_ID if unaddressed else Outcome.WRONG_ID
-            self._stray(Reply(outcome, message.raw, stray=message.value), alone=True)
+            self._stray(read_response(message, None), alone=True)
 
     def _stray(self, reply: Reply, *, alone: bool) -> None:
         """Something came that is no answer. If but one request waits (`alone`), it is meant for

@@ -13,8 +13,8 @@ from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.support.http_status import NOT_NOW
 from pytest_mcp_approval.support.json_reading import JsonError, read_json
 from pytest_mcp_approval.support.text import neutralise
-from pytest_mcp_approval.wire.messages import RequestId
-from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
+from pytest_mcp_approval.wire.messages import Outgoing
+from pytest_mcp_approval.wire.reply import Outcome, Reply
 
 _GRACE_SECONDS = 0.5
 """What is waited, in all, for answers after a first silence in the same check."""
@@ -30,6 +30,7 @@ _BROKEN_OFF = (Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.UNREACHABLE, Outcome.T
 _PROBE = "server/discover"
 """An old server may ignore it or die of it, and is well all the same: `opening` sees to that."""
 _LARGEST_SAMPLE = 64 * 1024
+NOT_ASKED = "not asked any more, after so much silence"
 
 Kind = str
 """A method; with its tool, for tools/call."""
@@ -50,10 +51,7 @@ class Trouble:
     """What happened, safe to print."""
     not_now: bool
     """The server said that it is asked too often: nothing follows from what it said."""
-    method: str = ""
-    body: bytes = b""
-    request_id: RequestId | None = None
-    headers: Headers = ()
+    outgoing: Outgoing
     """The very request, to ask it again."""
 
 
@@ -79,7 +77,7 @@ class Patience:
         self._curtailed = False
         self._in_a_hurry = False
 
-    def allow(self, method: str, body: bytes, deadline: Deadline) -> Deadline | None:
+    def allow(self, outgoing: Outgoing, deadline: Deadline) -> Deadline | None:
         """How long to wait; None if there is no use in asking."""
         self._curtailed = False
         left = deadline.left()
@@ -88,7 +86,7 @@ class Patience:
         if self._silent_seconds:
             spare = self.timeout + _GRACE_SECONDS - self._silent_seconds
             seconds = min(seconds, _GRACE_SECONDS, spare)
-        if self._silences.get(kind_of(method, body), 0) >= _SILENCES:
+        if self._silences.get(kind_of(outgoing), 0) >= _SILENCES:
             seconds = min(seconds, _LESS_SECONDS)
         # What is as good as all of it is all of it: the caller's deadline is running already.
         if seconds > 0.9 * left:
@@ -96,29 +94,22 @@ class Patience:
         self._curtailed = True
         return Deadline(seconds) if seconds > _SHORTEST_SECONDS else None
 
-    def heard(
-        self,
-        method: str,
-        body: bytes,
-        request_id: RequestId | None,
-        headers: Headers,
-        reply: Reply,
-    ) -> None:
+    def heard(self, outgoing: Outgoing, reply: Reply) -> None:
         """An exchange has ended."""
-        if method == _PROBE and reply.outcome is not Outcome.RESULT:
+        if outgoing.method == _PROBE and reply.outcome is not Outcome.RESULT:
             return
-        ended = _session_ended(headers, reply)
+        ended = _session_ended(outgoing, reply)
         broken_off = reply.outcome in _BROKEN_OFF or ended
-        if request_id is None and not broken_off:
+        if outgoing.request_id is None and not broken_off:
             return
-        kind = kind_of(method, body)
+        kind = kind_of(outgoing)
         if reply.answered and not ended:
             self.last = None
             self.troubles = [one for one in self.troubles if one.kind != kind or one.not_now]
             self.answered.add(kind)
             self._silences.pop(kind, None)
-            if len(body) <= _LARGEST_SAMPLE:
-                self.samples[kind] = body
+            if len(outgoing.body) <= _LARGEST_SAMPLE:
+                self.samples[kind] = outgoing.body
             return
         # Where something came that is no answer, the answer may have been waited for all the same.
         silent = reply.outcome is Outcome.NO_ANSWER or reply.seconds > 0.8 * self.timeout
@@ -137,25 +128,24 @@ class Patience:
             self._in_a_hurry and reply.outcome is Outcome.NO_ANSWER,
             line,
             reply.status == NOT_NOW,
-            method,
-            body,
-            request_id,
-            headers,
+            outgoing,
         )
         self.troubles.append(self.last)
 
 
-def kind_of(method: str, body: bytes) -> Kind:
+def kind_of(outgoing: Outgoing) -> Kind:
     """What is fine for one tool may hang for another."""
-    if method == "tools/call":
+    if outgoing.method == "tools/call":
         with contextlib.suppress(JsonError, KeyError, TypeError):
-            return f"{method} {neutralise(str(read_json(body)['params']['name']), 60)}"
-    return neutralise(method, 60)
+            name = str(read_json(outgoing.body)["params"]["name"])
+            return f"{outgoing.method} {neutralise(name, 60)}"
+    return neutralise(outgoing.method, 60)
 
 
-def _session_ended(headers: Headers, reply: Reply) -> bool:
+def _session_ended(outgoing: Outgoing, reply: Reply) -> bool:
     """The specification's way to say that a session is no more; a client is to open a new one."""
-    return reply.status == 404 and any(name.lower() == "mcp-session-id" for name, _ in headers)
+    names = (name.lower() for name, _ in outgoing.headers)
+    return reply.status == 404 and "mcp-session-id" in names
 
 
 _kept: list[Patience] = []
@@ -163,6 +153,12 @@ _kept: list[Patience] = []
 
 def current_patience() -> Patience | None:
     return _kept[-1] if _kept else None
+
+
+def allowed_by_patience(outgoing: Outgoing, deadline: Deadline) -> Deadline | None:
+    """How long to wait, by the patience in force; None if there is no use in asking."""
+    patience = current_patience()
+    return deadline if patience is None else patience.allow(outgoing, deadline)
 
 
 @contextlib.contextmanager

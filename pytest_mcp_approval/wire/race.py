@@ -6,10 +6,11 @@ Knows nothing of what is raced for.
 from collections.abc import Sequence
 
 from pytest_mcp_approval.support.deadline import Deadline
+from pytest_mcp_approval.wire.messages import Outgoing
 from pytest_mcp_approval.wire.over_http import HttpTransport, last_byte_race
+from pytest_mcp_approval.wire.patience import allowed_by_patience
 from pytest_mcp_approval.wire.reply import Reply
 from pytest_mcp_approval.wire.session import Session
-from pytest_mcp_approval.wire.transport import Outgoing, allowed_by_patience
 
 Call = Outgoing | tuple[str, object]
 """A prepared request, or a method and its params."""
@@ -30,8 +31,7 @@ def race_replicas(calls: Sequence[tuple[Session, Call]]) -> list[Reply]:
         runners.append((session.transport, _prepare(session, call)))
     # Where there is no use in asking, a deadline that has passed says so for each of them.
     deadline = Deadline(calls[0][0].deadline)
-    allowed = allowed_by_patience([one for _, one in runners], deadline) or Deadline(0)
-    return last_byte_race(runners, allowed)
+    return last_byte_race(runners, allowed_by_patience(runners[0][1], deadline) or Deadline(0))
 
 
 def _prepare(session: Session, call: Call) -> Outgoing:

@@ -6,7 +6,6 @@ exception.
 
 import enum
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_mcp_approval.support import http1, http_status
 from pytest_mcp_approval.support.text import first_sentence, neutralise
@@ -154,11 +153,11 @@ class Reply:
         return line if self.answered or not self.advice else f"{line}; {self.advice}"
 
 
-def read_response(message: Message, request_id: RequestId) -> dict[str, Any]:
-    """The fields of a `Reply` that a response to `request_id`, or to something else, decides."""
-    if message.answers(request_id):
+def read_response(message: Message, request_id: RequestId | None) -> Reply:
+    """What a response means to who awaits one to `request_id`, or to nothing (None)."""
+    if request_id is not None and message.answers(request_id):
         outcome = Outcome.ERROR if "error" in message.value else Outcome.RESULT
-        return {"outcome": outcome, "message": message.value, "raw": message.raw}
+        return Reply(outcome, message.raw, message.value)
     unaddressed = message.id is None and "error" in message.value
     outcome = Outcome.NULL_ID if unaddressed else Outcome.WRONG_ID
-    return {"outcome": outcome, "stray": message.value, "raw": message.raw}
+    return Reply(outcome, message.raw, stray=message.value)

@@ -13,9 +13,15 @@ from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.wire import eras
 from pytest_mcp_approval.wire.eras import Era
 from pytest_mcp_approval.wire.errors import ListingError
-from pytest_mcp_approval.wire.messages import Json, RequestId, notification_bytes, request_bytes
+from pytest_mcp_approval.wire.messages import (
+    Json,
+    Outgoing,
+    RequestId,
+    notification_bytes,
+    request_bytes,
+)
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
-from pytest_mcp_approval.wire.transport import Outgoing, Transport
+from pytest_mcp_approval.wire.transport import Transport
 
 DEFAULT_DEADLINE = 10.0
 _GOODBYE_SECONDS = 1.0

@@ -4,8 +4,8 @@ Knows nothing of MCP: a transport carries the bytes it is given and tells what c
 """
 
 import abc
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Self
 
 from pytest_mcp_approval.support import recording
@@ -16,35 +16,21 @@ from pytest_mcp_approval.support.exchanges import (
     Exchange,
     without_secrets,
 )
-from pytest_mcp_approval.wire.messages import Message, RequestId, answer_to
-from pytest_mcp_approval.wire.patience import current_patience
+from pytest_mcp_approval.wire.errors import address_of
+from pytest_mcp_approval.wire.messages import Message, Outgoing, answer_to
+from pytest_mcp_approval.wire.patience import NOT_ASKED, allowed_by_patience, current_patience
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply, show_json
 
-DEFAULT_LIMIT = 8 * 1024 * 1024
-"""Bytes of one answer that are read before it counts as too large."""
-
 _KEPT_OF_A_METHOD = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Outgoing:
-    """A message that is ready to be sent."""
-
-    body: bytes
-    request_id: RequestId | None
-    """The id under which an answer is awaited; None for what gets no answer."""
-    method: str = ""
-    headers: Headers = field(default=(), repr=False)
-    http_method: str = "POST"
 
 
 class Transport(abc.ABC):
     """A way to a server. May be used by several threads at once, and by several sessions in
     turn."""
 
-    def __init__(self, *, limit: int = DEFAULT_LIMIT) -> None:
-        self.limit = limit
-        self._hidden_headers = SECRET_HEADERS
+    limit = 8 * 1024 * 1024
+    """Bytes of one answer that are read before it counts as too large."""
+    _hidden_headers = SECRET_HEADERS
 
     @property
     @abc.abstractmethod
@@ -58,20 +44,20 @@ class Transport(abc.ABC):
 
     def exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
         """Send, and tell what came of it. Never raises for anything that the server does."""
-        allowed = allowed_by_patience([outgoing], deadline)
+        allowed = allowed_by_patience(outgoing, deadline)
         return self._not_asked(outgoing) if allowed is None else self._exchange(outgoing, allowed)
 
     def exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
         """Send all as nearly at once as this transport can; the replies are in the order of the
         requests."""
-        allowed = allowed_by_patience(outgoing, deadline)
+        allowed = allowed_by_patience(outgoing[0], deadline) if outgoing else deadline
         if allowed is None:
             return [self._not_asked(one) for one in outgoing]
         return self._exchange_together(outgoing, allowed)
 
-    @abc.abstractmethod
     def _exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
         """What `exchange` promises."""
+        return self._exchange_together([outgoing], deadline)[0]
 
     @abc.abstractmethod
     def _exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
@@ -105,9 +91,8 @@ class Transport(abc.ABC):
     ) -> Reply:
         """Stamp the time, record the exchange, hand the reply on."""
         reply = replace(reply, seconds=now() - started)
-        record = recording.current()
-        if record is not None:
-            exchange = Exchange(
+        recording.add(
+            Exchange(
                 method=outgoing.method,
                 sent=Excerpt.of(outgoing.body),
                 received=Excerpt.of(reply.raw if received is None else received),
@@ -119,17 +104,14 @@ class Transport(abc.ABC):
                 started=started,
                 seconds=reply.seconds,
             )
-            record.add(started, exchange)
+        )
         patience = current_patience()
         if patience is not None and outgoing.http_method != "DELETE":
-            patience.heard(
-                outgoing.method, outgoing.body, outgoing.request_id, outgoing.headers, reply
-            )
+            patience.heard(outgoing, reply)
         return reply
 
     def _not_asked(self, outgoing: Outgoing) -> Reply:
-        detail = "not asked any more, after so much silence"
-        return self._conclude(outgoing, Reply(Outcome.NO_ANSWER, detail=detail), now())
+        return self._conclude(outgoing, Reply(Outcome.NO_ANSWER, detail=NOT_ASKED), now())
 
     def _answer_to(self, request: Message) -> bytes | None:
         """What the server is told on a request of its own, which is recorded; None if it
@@ -145,26 +127,31 @@ class Transport(abc.ABC):
         self, message: Message | None, raw: bytes, detail: str, answer: bytes = b""
     ) -> None:
         """Record what the server said of its own accord, and what it was told."""
-        record, started = recording.current(), now()
-        if record is not None:
-            exchange = Exchange(
-                method=message.method[:_KEPT_OF_A_METHOD] if message is not None else "",
-                sent=Excerpt.of(answer),
-                received=Excerpt.of(raw),
-                outcome=None,
-                detail=detail,
-                started=started,
-            )
-            record.add(started, exchange)
+        method = message.method[:_KEPT_OF_A_METHOD] if message is not None else ""
+        recording.add(Exchange(method, Excerpt.of(answer), Excerpt.of(raw), None, detail, now()))
 
 
-def allowed_by_patience(outgoing: Sequence[Outgoing], deadline: Deadline) -> Deadline | None:
-    """How long may be waited, by the patience in force; None if there is no use in asking."""
-    patience = current_patience()
-    if patience is None or not outgoing:
-        return deadline
-    return patience.allow(outgoing[0].method, outgoing[0].body, deadline)
+class HttpLikeTransport(Transport):
+    """What the transports that speak HTTP share: an address, and headers of the user's own."""
 
+    def __init__(self, url: str, headers: Mapping[str, str] | None) -> None:
+        """`headers` go with every request, and reports do not show them."""
+        self.address = address_of(url)
+        self._own_headers: Headers = tuple((headers or {}).items())
+        self._hidden_headers = SECRET_HEADERS.union(name.lower() for name, _ in self._own_headers)
 
-def accepted() -> Reply:
-    return Reply(Outcome.ACCEPTED)
+    def end_session(self, outgoing: Outgoing, deadline: Deadline) -> None:
+        self._exchange(replace(outgoing, http_method="DELETE", body=b"", request_id=None), deadline)
+
+    def _with_headers(self, outgoing: Outgoing) -> Outgoing:
+        given = {name.lower() for name, _ in outgoing.headers}
+        usual = (
+            ("Host", self.address.authority),
+            ("User-Agent", "pytest-mcp-approval"),
+            ("Accept", "application/json, text/event-stream"),
+            ("Content-Type", "application/json"),
+            *self._own_headers,
+        )
+        headers = tuple(pair for pair in usual if pair[0].lower() not in given) + outgoing.headers
+        # An empty value given by the caller means: without this header.
+        return replace(outgoing, headers=tuple(pair for pair in headers if pair[1]))

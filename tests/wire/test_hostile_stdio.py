@@ -168,7 +168,8 @@ def test_what_was_not_taken_in_time_does_not_spoil_the_next_message(tmp_path: Pa
 
 def test_the_reader_survives_a_line_beyond_measure() -> None:
     text = "read(); say(b'x' * 3000); request = read(); answer(request, 'fine'); wait()"
-    with StdioTransport(program(text), limit=1000) as transport:
+    with StdioTransport(program(text)) as transport:
+        transport.limit = 1000
         transport.start(Deadline(HANG_SECONDS))
         assert ask(transport).outcome is Outcome.TOO_LARGE
         assert ask(transport, request_id=8).result == "fine"

@@ -30,32 +30,36 @@ def silence(seconds: float) -> Reply:
     return Reply(Outcome.NO_ANSWER, detail="nothing", seconds=seconds)
 
 
+def asks(method: str = "x", body: bytes = b"{}", *headers: tuple[str, str]) -> Outgoing:
+    return Outgoing(body, 1, method, headers)
+
+
 def hear(patience: Patience, reply: Reply, method: str = "x", body: bytes = b"{}") -> None:
-    patience.heard(method, body, 1, (), reply)
+    patience.heard(asks(method, body), reply)
 
 
 def test_the_first_silence_of_a_check_takes_its_time_and_the_next_ones_little() -> None:
     patience = Patience(10)
     given = Deadline(10)
-    assert patience.allow("x", b"{}", given) is given
+    assert patience.allow(asks("x"), given) is given
     hear(patience, silence(10))
-    again = patience.allow("x", b"{}", Deadline(10))
+    again = patience.allow(asks("x"), Deadline(10))
     assert again is not None
     assert again.seconds == 0.5
     hear(patience, silence(0.5))
-    assert patience.allow("y", b"{}", Deadline(10)) is None
+    assert patience.allow(asks("y"), Deadline(10)) is None
     assert [one.curtailed for one in patience.troubles] == [False, True]
     patience.begin()
-    assert patience.allow("x", b"{}", given) is given
+    assert patience.allow(asks("x"), given) is given
 
 
 def test_who_gives_up_early_proves_no_silence() -> None:
     """A scenario may leave a call at once: the next one is waited for as long as ever."""
     patience, whole = Patience(10), Deadline(10)
-    patience.allow("x", b"{}", Deadline(0.1))
+    patience.allow(asks("x"), Deadline(0.1))
     hear(patience, silence(0.1))
     assert [one.abandoned for one in patience.troubles] == [True]
-    assert patience.allow("x", b"{}", whole) is whole
+    assert patience.allow(asks("x"), whole) is whole
     hear(patience, silence(10))
     assert [one.abandoned for one in patience.troubles] == [True, False]
 
@@ -64,17 +68,17 @@ def test_what_was_silent_in_three_checks_gets_a_second() -> None:
     patience = Patience(10)
     for _ in range(3):
         patience.begin()
-        patience.allow("tools/call", CALL, Deadline(10))
+        patience.allow(asks("tools/call", CALL), Deadline(10))
         hear(patience, silence(10), "tools/call", CALL)
     patience.begin()
-    less = patience.allow("tools/call", CALL, Deadline(10))
+    less = patience.allow(asks("tools/call", CALL), Deadline(10))
     assert less is not None
     assert less.seconds == 1.0
     other = request_bytes(1, "tools/call", {"name": "other"})
     given = Deadline(10)
-    assert patience.allow("tools/call", other, given) is given
+    assert patience.allow(asks("tools/call", other), given) is given
     hear(patience, ANSWER, "tools/call", CALL)
-    assert patience.allow("tools/call", CALL, given) is given
+    assert patience.allow(asks("tools/call", CALL), given) is given
 
 
 def test_an_answer_of_the_same_kind_ends_the_trouble() -> None:
@@ -97,9 +101,8 @@ def test_an_answer_of_the_same_kind_ends_the_trouble() -> None:
 def test_a_session_that_was_ended_is_trouble(status: int, header: str, ended: bool) -> None:
     patience = Patience(1)
     error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32001, "message": "Session not found"}}
-    patience.heard(
-        "x", b"{}", 1, ((header, "1"),), Reply(Outcome.ERROR, message=error, status=status)
-    )
+    reply = Reply(Outcome.ERROR, message=error, status=status)
+    patience.heard(asks("x", b"{}", (header, "1")), reply)
     assert [one.line for one in patience.troubles] == (
         ["x: the server ended the session (HTTP 404)"] if ended else []
     )
