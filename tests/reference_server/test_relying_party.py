@@ -6,7 +6,6 @@ import pytest
 import webauthn
 
 from pytest_mcp_approval.reference_server import RelyingParty, VerificationError
-from pytest_mcp_approval.reference_server.sep2672.relying_party import StoredKey
 from tests.reference_server.ceremony import ORIGIN, Ceremony
 from tests.reference_server.test_enrolment import FAULTS as REGISTRATION_FAULTS
 from tests.reference_server.test_verification import FAULTS as ASSERTION_FAULTS
@@ -81,19 +80,13 @@ def test_assertions(broken):
             **EXPECTED,
         )
     )
-    key = StoredKey(
-        credential.credential_id,
-        credential.public_key,
-        credential.user_handle,
-        backup_eligible=False,
-    )
     if broken is None:
         assert not library
-        RelyingParty(origins=[ORIGIN]).verify_assertion(response, CHALLENGE, key)
+        RelyingParty(origins=[ORIGIN]).verify_assertion(response, CHALLENGE, credential)
     else:
         assert library or faults[0].name in ACCEPTED_BY_THE_LIBRARY
         with pytest.raises(VerificationError):
-            RelyingParty(origins=[ORIGIN]).verify_assertion(response, CHALLENGE, key)
+            RelyingParty(origins=[ORIGIN]).verify_assertion(response, CHALLENGE, credential)
 
 
 def test_origins_are_a_list_of_at_least_one():

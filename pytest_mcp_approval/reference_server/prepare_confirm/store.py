@@ -78,7 +78,7 @@ class PreparationStore(RecordStore):
         self._spent.remove_all(lambda token: token.forget_at <= now)
 
     def spent_count(self) -> int:
-        return len(self._spent)
+        return len(self._spent.find())
 
     # ---- attempts
 

@@ -45,7 +45,7 @@ from .records import (
     GatedTool,
 )
 from .refusals import ApprovalRefusal
-from .relying_party import RelyingParty, StoredKey, VerificationError
+from .relying_party import RelyingParty, VerificationError
 from .store import ApprovalStore
 
 Result = TypeVar("Result")
@@ -312,19 +312,13 @@ class ApprovalGate(Enrolment):
         # 10. The assertion verifies with the stored key, over the very challenge that was issued.
         credential = self.credential_of(attempt)
         try:
-            assertion = self.relying_party.verify_assertion(
+            attempt.counter = self.relying_party.verify_assertion(
                 attempt.evidence.get("response"),
                 self.challenge_of(attempt).wire_challenge,
-                StoredKey(
-                    credential_id=credential.credential_id,
-                    public_key=credential.public_key,
-                    user_handle=credential.user_handle,
-                    backup_eligible=credential.backup_eligible,
-                ),
+                credential,
             )
         except VerificationError as error:
             raise ApprovalRefusal(Reason.SIGNATURE_VERIFICATION_FAILED, str(error)) from error
-        attempt.counter = assertion.counter
 
     def step_11_counter(self, attempt: ApprovalAttempt) -> None:
         # 11. The counter is higher than the stored one, unless the stored one is zero.

@@ -33,6 +33,7 @@ from webauthn.registration.formats.tpm import verify_tpm
 
 from ...families.sep2672.vocabulary import base64url_decode, base64url_encode
 from . import public_keys
+from .records import CredentialRecord
 
 MAXIMUM_CREDENTIAL_ID = 1023
 Result = TypeVar("Result")
@@ -56,24 +57,6 @@ class Registration:
     public_key: bytes
     counter: int
     transports: tuple[str, ...]
-    backup_eligible: bool
-
-
-@dataclass(frozen=True)
-class Assertion:
-    """A verified assertion."""
-
-    credential_id: bytes
-    counter: int
-
-
-@dataclass(frozen=True)
-class StoredKey:
-    """What the verification of an assertion must know of its credential."""
-
-    credential_id: bytes
-    public_key: bytes
-    user_handle: bytes
     backup_eligible: bool
 
 
@@ -141,11 +124,11 @@ class RelyingParty:
 
     # ---- section 7.2: asserting
 
-    def verify_assertion(self, response: Any, challenge: bytes, key: StoredKey) -> Assertion:
+    def verify_assertion(self, response: Any, challenge: bytes, key: CredentialRecord) -> int:
         """The counter that an AuthenticationResponseJSON shows, or `VerificationError`."""
         return _guarded(lambda: self._verify_assertion(response, challenge, key))
 
-    def _verify_assertion(self, response: Any, challenge: bytes, key: StoredKey) -> Assertion:
+    def _verify_assertion(self, response: Any, challenge: bytes, key: CredentialRecord) -> int:
         inner = self.check_envelope(response)
         self.check_credential_id(response, key.credential_id)
         # Step 6: the owner of the credential is the one who is named, if one is named.
@@ -168,7 +151,7 @@ class RelyingParty:
         self.check_signature(
             key, _decoded(inner, "signature"), data_bytes + _sha256(client_data_bytes)
         )
-        return Assertion(credential_id=key.credential_id, counter=data.sign_count)
+        return data.sign_count
 
     # ---- the checks of both ceremonies
 
@@ -218,7 +201,7 @@ class RelyingParty:
         if not data.flags.uv:
             raise VerificationError("flag UV: got 0, expected 1")
 
-    def check_backup_flags(self, data: AuthenticatorData, key: StoredKey | None) -> None:
+    def check_backup_flags(self, data: AuthenticatorData, key: CredentialRecord | None) -> None:
         if data.flags.bs and not data.flags.be:
             raise VerificationError("flag BS: got 1 with BE 0, expected BE 1 with it")
         if key is not None and data.flags.be != key.backup_eligible:
@@ -296,12 +279,12 @@ class RelyingParty:
 
     # ---- the checks of an assertion
 
-    def check_user_handle(self, inner: Mapping[str, Any], key: StoredKey) -> None:
+    def check_user_handle(self, inner: Mapping[str, Any], key: CredentialRecord) -> None:
         claimed = inner.get("userHandle")
         if claimed is not None and claimed != base64url_encode(key.user_handle):
             raise VerificationError("userHandle: got another user's, expected the owner's or none")
 
-    def check_signature(self, key: StoredKey, signature: bytes, signed: bytes) -> None:
+    def check_signature(self, key: CredentialRecord, signature: bytes, signed: bytes) -> None:
         try:
             verify_signature(
                 public_key=public_keys.load(key.public_key),

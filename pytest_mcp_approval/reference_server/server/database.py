@@ -27,8 +27,6 @@ from .tables import ANY, Record, RecordTable, Shape, Where, worked_out
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 _NUMBER = "number"
-_CHUNK = 500
-"""Values in one statement: databases have limits."""
 _TRIM_EVERY = 64
 _SEEN = "seen_"
 _INSERT = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
@@ -150,7 +148,7 @@ class DatabaseTable(RecordTable[Record]):
             return [where(self._table.c)]
         return [self._table.c[name] == value for name, value in where.items()]
 
-    def _rows(self, question: sqlalchemy.Select[Any]) -> list[Record]:
+    def _rows(self, question: Any) -> list[Record]:
         with self._database.transaction() as connection:
             return [self.shape.record(*row) for row in connection.execute(question)]
 
@@ -193,18 +191,14 @@ class DatabaseTable(RecordTable[Record]):
     def put(self, records: Iterable[Record]) -> None:
         rows = {getattr(record, self.shape.key): _row(self, record) for record in records}
         with self._database.transaction() as connection:
-            for keys in _chunks(rows):
-                connection.execute(self._table.delete().where(self._key.in_(keys)))
             if rows:
+                connection.execute(self._table.delete().where(self._key.in_(list(rows))))
                 connection.execute(self._table.insert(), list(rows.values()))
 
     def get_all(self, keys: Iterable[Any]) -> dict[Any, Record]:
         wanted = list(keys)
-        found = {
-            getattr(record, self.shape.key): record
-            for some in _chunks(wanted)
-            for record in self._rows(sqlalchemy.select(*self._members).where(self._key.in_(some)))
-        }
+        question = sqlalchemy.select(*self._members).where(self._key.in_(wanted))
+        found = {getattr(record, self.shape.key): record for record in self._rows(question)}
         return {key: found[key] for key in wanted if key in found}
 
     def find(self, where: Where = ANY, newest: int | None = None) -> list[Record]:
@@ -215,9 +209,8 @@ class DatabaseTable(RecordTable[Record]):
 
     def change_all(self, where: Where, **values: Any) -> list[Record]:
         statement = self._table.update().where(*self._conditions(where))
-        changed = statement.values(worked_out(values, self._table.c)).returning(*self._members)
-        with self._database.transaction() as connection:
-            return [self.shape.record(*row) for row in connection.execute(changed)]
+        changed = statement.values(worked_out(values, self._table.c))
+        return self._rows(changed.returning(*self._members))
 
     def change(self, key: Any, where: Where = ANY, **values: Any) -> bool:
         statement, parameters = self._about("update", key, where)
@@ -232,20 +225,9 @@ class DatabaseTable(RecordTable[Record]):
     def remove(self, key: Any, where: Where = ANY) -> bool:
         return self._decides(*self._about("delete", key, where))
 
-    def __len__(self) -> int:
-        question = sqlalchemy.select(sqlalchemy.func.count()).select_from(self._table)
-        with self._database.transaction() as connection:
-            return int(connection.scalar(question) or 0)
-
 
 def _row(table: RecordTable[Any], record: Any) -> dict[str, Any]:
     return {name: getattr(record, name) for name in table.shape.members}
-
-
-def _chunks(keys: Iterable[Any]) -> Iterator[list[Any]]:
-    every = list(keys)
-    for start in range(0, len(every), _CHUNK):
-        yield every[start : start + _CHUNK]
 
 
 # ---- columns
@@ -269,8 +251,13 @@ def _type_of(kind: Any) -> Any:
         if one in _TYPES:
             return _TYPES[one]
         if isinstance(one, type) and issubclass(one, Enum):
-            return _Word(one)
+            # With room for words of a later version.
+            return sqlalchemy.Enum(one, native_enum=False, length=100, values_callable=_values)
     raise TypeError(f"a member of a record: got {kind}, expected one that a column can hold")
+
+
+def _values(words: type[Enum]) -> list[str]:
+    return [str(word.value) for word in words]
 
 
 class _Instant(TypeDecorator[datetime.datetime]):
@@ -293,21 +280,6 @@ class _Texts(TypeDecorator[tuple[str, ...]]):
 
     def process_result_value(self, value: Any, dialect: Any) -> tuple[str, ...]:  # noqa: ARG002
         return tuple(json.loads(value))
-
-
-class _Word(TypeDecorator[Enum]):
-    impl = sqlalchemy.Text
-    cache_ok = True
-
-    def __init__(self, kind: type[Enum]) -> None:
-        super().__init__()
-        self.kind = kind
-
-    def process_bind_param(self, value: Any, dialect: Any) -> str:  # noqa: ARG002
-        return str(self.kind(value).value)
-
-    def process_result_value(self, value: Any, dialect: Any) -> Enum:  # noqa: ARG002
-        return self.kind(value)
 
 
 _TYPES: dict[Any, Any] = {

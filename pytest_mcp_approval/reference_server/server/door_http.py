@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
 from . import door
 
@@ -26,19 +28,22 @@ class HttpDoor:
         self._session_ended = session_ended
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and scope["method"] == "DELETE" and scope["path"] == self.path:
+        guarded = scope["type"] == "http" and scope["path"] == self.path
+        if guarded and scope["method"] == "DELETE":
             await self._end_session(scope, receive, send)
-            return
-        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != self.path:
+        elif guarded and scope["method"] == "POST":
+            await self._let_in(scope, receive, send)
+        else:
             await self.app(scope, receive, send)
-            return
+
+    async def _let_in(self, scope: Any, receive: Any, send: Any) -> None:
         try:
-            body = await _read(scope, receive)
-            if body is None:  # the client has gone
-                return
+            body = await _read(Request(scope, receive))
             door.check(body)
+        except ClientDisconnect:
+            return
         except door.DoorRefusal as refusal:
-            await _answer(refusal, send)
+            await _answer(refusal)(scope, receive, send)
             return
         unread: list[dict[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -49,7 +54,7 @@ class HttpDoor:
 
     async def _end_session(self, scope: Any, receive: Any, send: Any) -> None:
         """The end is told before the answer goes out, so that whoever has it can rely on it."""
-        session = dict(scope["headers"]).get(b"mcp-session-id", b"").decode("latin-1")
+        session = Request(scope).headers.get("mcp-session-id", "")
 
         async def watch(message: Any) -> None:
             if message["type"] == "http.response.start" and message["status"] < 300:
@@ -63,31 +68,21 @@ class HttpDoor:
             await anyio.to_thread.run_sync(self._session_ended, session)
 
 
-async def _read(scope: Any, receive: Any) -> bytes | None:
-    announced = dict(scope["headers"]).get(b"content-length", b"0")
+async def _read(request: Request) -> bytes:
+    announced = request.headers.get("content-length", "0")
     if announced.isdigit() and int(announced[:20]) > door.MAXIMUM_BYTES:
         raise door.TooLargeRefusal
     body = bytearray()
-    while True:
-        part = await receive()
-        if part["type"] == "http.disconnect":
-            return None
-        body += part.get("body", b"")
+    async for part in request.stream():
+        body += part
         if len(body) > door.MAXIMUM_BYTES:
             raise door.TooLargeRefusal
-        if not part.get("more_body", False):
-            return bytes(body)
+    return bytes(body)
 
 
-async def _answer(refusal: door.DoorRefusal, send: Any) -> None:
+def _answer(refusal: door.DoorRefusal) -> Response:
     body = refusal.to_bytes()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-    ]
-    status = 400
     if isinstance(refusal, door.TooLargeRefusal):
-        status = 413
-        headers.append((b"connection", b"close"))  # the rest of the body was not read
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+        # The rest of the body was not read.
+        return Response(body, 413, {"connection": "close"}, "application/json")
+    return Response(body, 400, media_type="application/json")

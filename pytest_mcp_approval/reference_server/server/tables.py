@@ -83,9 +83,6 @@ class RecordTable(ABC, Generic[Record]):
     def remove(self, key: Any, where: Where = ANY) -> bool:
         """As `change`."""
 
-    @abstractmethod
-    def __len__(self) -> int: ...
-
     def get(self, key: Any) -> Record | None:
         return self.get_all([key]).get(key)
 
@@ -159,10 +156,6 @@ class MemoryTable(RecordTable[Record]):
                 return False
             del self.records[key]
             return True
-
-    def __len__(self) -> int:
-        with self._lock:
-            return len(self.records)
 
 
 def _holds(where: Where, record: Any) -> bool:

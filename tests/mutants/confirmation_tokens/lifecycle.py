@@ -229,7 +229,7 @@ class LeastRecentHundred(TokenStore):
 
     def add(self, record: TokenRecord) -> None:
         super().add(record)
-        while len(self._tokens) > 100:
+        while len(self._tokens.find()) > 100:
             self._tokens.remove(self.records()[0].id)
 
 

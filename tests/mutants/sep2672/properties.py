@@ -15,12 +15,11 @@ from pytest_mcp_approval.families.sep2672.vocabulary import (
     base64url_encode,
 )
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
+from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt, CredentialRecord
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
 from pytest_mcp_approval.reference_server.sep2672.relying_party import (
     Registration,
     RelyingParty,
-    StoredKey,
     VerificationError,
 )
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
@@ -63,7 +62,7 @@ class BindsNoTool(ApprovalGate):
 class VerifiesWhatItParsed(RelyingParty):
     """Writes the client data anew before it verifies the signature over it."""
 
-    def _verify_assertion(self, response: Any, challenge: bytes, key: StoredKey) -> Any:
+    def _verify_assertion(self, response: Any, challenge: bytes, key: CredentialRecord) -> Any:
         inner = response["response"]
         parsed = json.loads(base64url_decode(inner["clientDataJSON"]))
         written = base64url_encode(json.dumps(parsed, separators=(",", ":")).encode())
@@ -75,7 +74,7 @@ class VerifiesWhatItParsed(RelyingParty):
 class TakesAnEmptySignatureForNone(RelyingParty):
     """Verifies a signature only where there is one."""
 
-    def check_signature(self, key: StoredKey, signature: bytes, signed: bytes) -> None:
+    def check_signature(self, key: CredentialRecord, signature: bytes, signed: bytes) -> None:
         if signature:
             super().check_signature(key, signature, signed)
 
@@ -84,7 +83,7 @@ class TakesAnEmptySignatureForNone(RelyingParty):
 class RemembersGoodSignatures(RelyingParty):
     """Takes a signature that it could have verified for some challenge of the same key."""
 
-    def check_signature(self, key: StoredKey, signature: bytes, signed: bytes) -> None:
+    def check_signature(self, key: CredentialRecord, signature: bytes, signed: bytes) -> None:
         if signature[:1] != b"\x30":
             super().check_signature(key, signature, signed)
 
@@ -190,7 +189,7 @@ class WantsACounterThatRises(ApprovalGate):
 class EnrolsNoBackupEligibleKeys(RelyingParty):
     """Refuses to enrol credentials that can be backed up."""
 
-    def check_backup_flags(self, data: AuthenticatorData, key: StoredKey | None) -> None:
+    def check_backup_flags(self, data: AuthenticatorData, key: CredentialRecord | None) -> None:
         if data.flags.be:
             raise VerificationError("flag BE: got 1, expected a credential bound to its device")
         super().check_backup_flags(data, key)

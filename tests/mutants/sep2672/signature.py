@@ -14,12 +14,10 @@ from pytest_mcp_approval.families.sep2672.vocabulary import (
     base64url_encode,
 )
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
+from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt, CredentialRecord
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
 from pytest_mcp_approval.reference_server.sep2672.relying_party import (
-    Assertion,
     RelyingParty,
-    StoredKey,
     VerificationError,
 )
 from tests.mutants.memory import set_counter
@@ -36,7 +34,7 @@ COUNTER = "sep2672/4.8-11-counter"
 class NeverVerifiesSignatures(RelyingParty):
     """Does not verify the signature at all."""
 
-    def check_signature(self, key: StoredKey, signature: bytes, signed: bytes) -> None:
+    def check_signature(self, key: CredentialRecord, signature: bytes, signed: bytes) -> None:
         pass
 
 
@@ -44,7 +42,7 @@ class NeverVerifiesSignatures(RelyingParty):
 class ForgivesABit(RelyingParty):
     """Takes a signature whose last bit is wrong, as one that ignores the last byte does."""
 
-    def check_signature(self, key: StoredKey, signature: bytes, signed: bytes) -> None:
+    def check_signature(self, key: CredentialRecord, signature: bytes, signed: bytes) -> None:
         try:
             super().check_signature(key, signature, signed)
         except VerificationError:
@@ -56,7 +54,7 @@ class ForgivesABit(RelyingParty):
 class LooksAtTheFormOfSignaturesOnly(RelyingParty):
     """Looks whether a signature is shaped like one, not whose it is."""
 
-    def check_signature(self, key: StoredKey, signature: bytes, signed: bytes) -> None:
+    def check_signature(self, key: CredentialRecord, signature: bytes, signed: bytes) -> None:
         if signature[:1] != b"\x30":
             super().check_signature(key, signature, signed)
 
@@ -175,14 +173,14 @@ class AllowsFraming(RelyingParty):
 class ReadsShortAuthenticatorData(RelyingParty):
     """Reads authenticator data that is cut short as if zeros followed."""
 
-    def _verify_assertion(self, response: Any, challenge: bytes, key: StoredKey) -> Assertion:
+    def _verify_assertion(self, response: Any, challenge: bytes, key: CredentialRecord) -> int:
         inner = response["response"]
         data = base64url_decode(inner["authenticatorData"])
         if not 33 <= len(data) < 37:
             return super()._verify_assertion(response, challenge, key)
         client_data = hashlib.sha256(base64url_decode(inner["clientDataJSON"])).digest()
         self.check_signature(key, base64url_decode(inner["signature"]), data + client_data)
-        return Assertion(key.credential_id, int.from_bytes(data[33:].ljust(4, b"\0")))
+        return int.from_bytes(data[33:].ljust(4, b"\0"))
 
 
 # ---- step 11
