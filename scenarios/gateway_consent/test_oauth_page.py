@@ -7,15 +7,14 @@ import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.gateway_consent.outcome import shown
-from pytest_mcp_approval.families.gateway_consent.vocabulary import AAI_TOOLS, RFC_NAMES
+from pytest_mcp_approval.families.gateway_consent.vocabulary import AAI_TOOLS, PROFILE_NAMES
 from pytest_mcp_approval.wire.reply import show_json
 
 SHORTEST_STATE = 16
-_CAMEL = {rfc: camel for camel, rfc in RFC_NAMES.items()}
 
 
 def _parameters(url):
-    return {_CAMEL.get(name, name): value for name, value in parse_qsl(urlsplit(url).query)}
+    return {PROFILE_NAMES.get(name, name): value for name, value in parse_qsl(urlsplit(url).query)}
 
 
 def _is_at(url, end_point):

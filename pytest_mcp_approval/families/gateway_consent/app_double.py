@@ -19,11 +19,21 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from ...support.json_reading import read_json
-from .vocabulary import ACCESS_TOKEN_SECONDS, APP_TOKEN_SECONDS, RFC_NAMES, tool_name
+from ...support.json_reading import JsonError, read_json
+from .vocabulary import (
+    ACCESS_TOKEN_SECONDS,
+    APP_TOKEN_SECONDS,
+    PROFILE_NAMES,
+    RFC_NAMES,
+    AuthType,
+)
 
 _LARGEST = 1024 * 1024
 _SECONDS = 10.0
+_INSTRUCTIONS = {"short": "None", "helpUrl": "http://localhost/"}
+
+Answer = tuple[int, dict[str, str], Any]
+"""Status, headers and JSON."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +41,6 @@ class AppRequest:
     """One request, as it came."""
 
     method: str
-    host: str
     app: str
     """The first part of the path, which says whose request it is."""
     path: str
@@ -43,14 +52,17 @@ class AppRequest:
     """Whether it brought a token whose time was over."""
 
     def header(self, name: str) -> str:
-        wanted = name.lower()
-        return next((value for own, value in self.headers if own.lower() == wanted), "")
+        return next((value for own, value in self.headers if own.lower() == name.lower()), "")
+
+    @property
+    def bearer(self) -> str:
+        return self.header("authorization").removeprefix("Bearer ")
 
     @property
     def form(self) -> dict[str, str]:
         """Its parameters, under the names of this profile."""
         pairs = self.query if self.method == "GET" else tuple(parse_qsl(self.body))
-        return {_camel(name): value for name, value in pairs}
+        return {PROFILE_NAMES.get(name, name): value for name, value in pairs}
 
     def places_of(self, secret: str) -> list[str]:
         """Where in it a secret stands."""
@@ -59,25 +71,19 @@ class AppRequest:
         return found + (["body"] if secret in self.body else [])
 
 
-@dataclass
-class GivenToken:
-    """A token that was given out."""
-
-    app: str
-    expires_at: datetime
-
-
 class AppDouble:
     """Starts to listen when it is made."""
 
     def __init__(self) -> None:
         self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
         """The gateway's time, by which tokens end."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._seen: list[AppRequest] = []
-        self._tokens: dict[str, GivenToken] = {}
+        self._tokens: dict[str, tuple[str, datetime]] = {}
+        """The app and the end of each."""
         self._refresh: dict[str, str] = {}
-        self._codes: dict[str, dict[str, str]] = {}
+        self._codes: dict[str, str] = {}
+        """The challenge of each."""
         self._secrets: dict[str, str] = {}
         self.holds = False
         """Whether a browser that comes to authorise stays there, instead of being sent back."""
@@ -101,12 +107,8 @@ class AppDouble:
 
     # ---- life
 
-    @property
-    def port(self) -> int:
-        return int(self._server.server_address[1])
-
     def url(self, host: str = "localhost") -> str:
-        return f"http://{host}:{self.port}"
+        return f"http://{host}:{self._server.server_address[1]}"
 
     def close(self) -> None:
         self._server.shutdown()
@@ -116,7 +118,8 @@ class AppDouble:
     # ---- what it knows
 
     def plant(self, what: str, secret: str) -> str:
-        self._secrets[secret] = what
+        with self._lock:
+            self._secrets[secret] = what
         return secret
 
     def secrets(self) -> dict[str, str]:
@@ -142,29 +145,36 @@ class AppDouble:
 
     def descriptors(self) -> list[dict[str, Any]]:
         """The apps, as a gateway is told of them."""
+        bearer = _key(location="header", name="Authorization", prefix="Bearer")
+        cookie = _auth(
+            AuthType.COOKIE,
+            loginUrl=f"{self.url()}/cookie/login",
+            requiredCookies=list(self.cookies),
+            domain="localhost",
+            instructions="None",
+        )
+        office = _auth(
+            AuthType.APP_CREDENTIAL,
+            tokenEndpoint=f"{self.url()}/office/auth/token",
+            tokenType="tenantAccessToken",
+            expiresIn=APP_TOKEN_SECONDS,
+            instructions=_INSTRUCTIONS,
+        )
         return [
-            self._app("key-header", _key("header", "Authorization", "Bearer")),
-            self._app("key-plain", _key("header", "X-Suite-Key")),
-            self._app("key-query", _key("query", "suite_key")),
-            self._app("office", self._office()),
-            self._app("cookie", self._cookie()),
+            self._app("key-header", bearer),
+            self._app("key-plain", _key(location="header", name="X-Suite-Key")),
+            self._app("key-query", _key(location="query", name="suite_key")),
+            self._app("office", office),
+            self._app("cookie", cookie),
             self._app("oauth", self._oauth("oauth")),
             self._app("other-oauth", self._oauth("other-oauth")),
             # The same credentials, for apps that are not where they should be.
-            self._app("cookie-elsewhere", self._cookie(), host="127.0.0.1"),
-            self._app("cookie-moved", self._cookie(), path="/moved"),
-            self._app("key-moved", _key("header", "Authorization", "Bearer"), path="/moved"),
+            self._app("cookie-elsewhere", cookie, host="127.0.0.1"),
+            self._app("cookie-moved", cookie, path="/moved"),
+            self._app("key-moved", bearer, path="/moved"),
             # Reaches this machine, by an address that is none of loopback's.
-            self._app("key-far", _key("header", "Authorization", "Bearer"), host="0.0.0.0"),
+            self._app("key-far", bearer, host="0.0.0.0"),
         ]
-
-    def apps(self) -> list[str]:
-        """The names of the apps, as a path begins with them."""
-        return [one["id"].removeprefix("suite.") for one in self.descriptors()]
-
-    def tool(self, app: str, tool: str = "read") -> str:
-        """The name of a tool in tools/list."""
-        return tool_name(f"suite.{app}", tool)
 
     def _app(
         self, app: str, auth: dict[str, Any], *, host: str = "localhost", path: str = "/tools"
@@ -187,124 +197,87 @@ class AppDouble:
             ],
         }
 
-    def _office(self) -> dict[str, Any]:
-        settings = {
-            "tokenEndpoint": f"{self.url()}/office/auth/token",
-            "tokenType": "tenantAccessToken",
-            "expiresIn": APP_TOKEN_SECONDS,
-            "instructions": {"short": "None", "helpUrl": self.url()},
-        }
-        return {"type": "appCredential", "appCredential": settings}
-
-    def _cookie(self) -> dict[str, Any]:
-        settings = {
-            "loginUrl": f"{self.url()}/cookie/login",
-            "requiredCookies": list(self.cookies),
-            "domain": "localhost",
-            "instructions": "None",
-        }
-        return {"type": "cookie", "cookie": settings}
-
     def _oauth(self, app: str) -> dict[str, Any]:
-        settings = {
-            "authorizationEndpoint": f"{self.url()}/{app}/authorize",
-            "tokenEndpoint": f"{self.url()}/{app}/oauth/token",
-            "clientId": "suite-gateway",
-            "scope": "read write",
-        }
-        return {"type": "oauth2", "oauth2": settings}
+        return _auth(
+            AuthType.OAUTH2,
+            authorizationEndpoint=f"{self.url()}/{app}/authorize",
+            tokenEndpoint=f"{self.url()}/{app}/oauth/token",
+            clientId="suite-gateway",
+            scope="read write",
+        )
 
     # ---- what it answers
 
-    def answer(self, seen: AppRequest) -> tuple[int, dict[str, str], Any]:
-        """Status, headers and JSON for one request, which is noted."""
-        place = seen.path.removeprefix(f"/{seen.app}")
+    def answer(self, seen: AppRequest) -> Answer:
+        """Answer one request, and note it."""
         with self._lock:
-            status, headers, body, stale = self._answer(seen, place)
-            self._seen.append(replace(seen, stale=stale))
-        return status, headers, body
+            app, end = self._tokens.get(seen.bearer, ("", seen.at))
+            noted = replace(seen, stale=app == seen.app and seen.at >= end)
+            self._seen.append(noted)
+            return self._answer(noted, seen.path.removeprefix(f"/{seen.app}"))
 
-    def _answer(self, seen: AppRequest, place: str) -> tuple[int, dict[str, str], Any, bool]:
+    def _answer(self, seen: AppRequest, place: str) -> Answer:
+        tool = place.rpartition("/")[2]
         if place.startswith("/authorize"):
-            return (*self._authorize(seen), False)
+            if self.holds:
+                return 200, {}, {"held": True}
+            return 302, {"Location": self.way_back(seen.form)}, {}
         if place == "/oauth/token":
-            return (*self._token(seen), False)
+            return self._token(seen)
         if place == "/auth/token":
-            return (*self._app_token(seen), False)
+            return self._app_token(seen)
         if place.startswith("/moved/"):
-            tool = place.rpartition("/")[2]
-            where = f"{self.url('127.0.0.1')}/{seen.app}/arrived/{tool}"
-            return 307, {"Location": where}, {}, False
-        known, stale = self._known(seen)
-        if place.startswith("/tools/") and not known:
-            return 401, {"WWW-Authenticate": "Bearer"}, {"error": "invalid_token"}, stale
-        return 200, {}, {"done": place.rpartition("/")[2]}, stale
+            return 307, {"Location": f"{self.url('127.0.0.1')}/{seen.app}/arrived/{tool}"}, {}
+        if place.startswith("/tools/") and not self._known(seen):
+            return 401, {"WWW-Authenticate": "Bearer"}, {"error": "invalid_token"}
+        return 200, {}, {"done": tool}
 
-    def _known(self, seen: AppRequest) -> tuple[bool, bool]:
-        """Whether the request has its app's credential, and whether that one's time is over."""
-        if seen.app in ("key-header", "key-moved", "key-far"):
-            return seen.header("authorization") == f"Bearer {self.key}", False
+    def _known(self, seen: AppRequest) -> bool:
+        """Whether the request has its app's credential, and in time."""
         if seen.app == "key-plain":
-            return seen.header("x-suite-key") == self.key, False
+            return seen.header("x-suite-key") == self.key
         if seen.app == "key-query":
-            return ("suite_key", self.key) in seen.query, False
+            return ("suite_key", self.key) in seen.query
+        if seen.app.startswith("key"):
+            return seen.header("authorization") == f"Bearer {self.key}"
         if seen.app.startswith("cookie"):
-            sent = dict(
-                pair.strip().partition("=")[::2] for pair in seen.header("cookie").split(";")
-            )
-            return all(sent.get(name) == value for name, value in self.cookies.items()), False
-        token = self._tokens.get(seen.header("authorization").removeprefix("Bearer "))
-        if token is None or token.app != seen.app:
-            return False, False
-        stale = seen.at >= token.expires_at
-        return not stale, stale
+            sent = {pair.strip() for pair in seen.header("cookie").split(";")}
+            return sent.issuperset(self.cookie_text.split("; "))
+        return not seen.stale and seen.app == self._tokens.get(seen.bearer, ("",))[0]
 
     def _give(self, app: str, what: str, seconds: int, at: datetime) -> str:
         token = self.plant(f"{what} of {app}", f"t-{secrets.token_urlsafe(24)}")
-        self._tokens[token] = GivenToken(app, at + timedelta(seconds=seconds))
+        self._tokens[token] = (app, at + timedelta(seconds=seconds))
         return token
 
-    def _app_token(self, seen: AppRequest) -> tuple[int, dict[str, str], Any]:
+    def _app_token(self, seen: AppRequest) -> Answer:
         try:
-            given = read_json(seen.body)
-            right = given == {"appId": self.app_id, "appSecret": self.app_secret}
-        except ValueError:
+            right = read_json(seen.body) == {"appId": self.app_id, "appSecret": self.app_secret}
+        except JsonError:
             right = False
         if not right:
             return 401, {}, {"error": "invalid_client"}
         token = self._give(seen.app, "app token", APP_TOKEN_SECONDS, seen.at)
         return 200, {}, {"tenantAccessToken": token, "expire": APP_TOKEN_SECONDS}
 
-    def _authorize(self, seen: AppRequest) -> tuple[int, dict[str, str], Any]:
-        asked = seen.form
-        if self.holds:
-            return 200, {}, {"held": True}
-        return 302, {"Location": self._way_back(asked)}, {}
-
     def way_back(self, asked: Mapping[str, str], **changes: str | None) -> str:
         """Where the browser is sent when the person allows it; None leaves a parameter out."""
-        with self._lock:
-            return self._way_back(asked, **changes)
-
-    def _way_back(self, asked: Mapping[str, str], **changes: str | None) -> str:
         code = self.plant("authorisation code", secrets.token_urlsafe(24))
-        self._codes[code] = dict(asked)
+        self._codes[code] = asked.get("codeChallenge", "")
         given = {"code": code, "state": asked.get("state", ""), **changes}
         query = urlencode({name: value for name, value in given.items() if value is not None})
         back = asked.get("redirectUri", "")
         return f"{back}{'&' if '?' in back else '?'}{query}"
 
-    def _token(self, seen: AppRequest) -> tuple[int, dict[str, str], Any]:
+    def _token(self, seen: AppRequest) -> Answer:
         given = seen.form
         if given.get("grantType") == "refresh_token":
-            if self._refresh.pop(given.get("refreshToken", ""), None) != seen.app:
-                return 400, {}, {"error": "invalid_grant"}
+            right = self._refresh.pop(given.get("refreshToken", ""), None) == seen.app
         else:
-            asked = self._codes.pop(given.get("code", ""), None)
-            if asked is None or challenge_of(given.get("codeVerifier", "")) != asked.get(
-                "codeChallenge"
-            ):
-                return 400, {}, {"error": "invalid_grant"}
+            challenge = self._codes.pop(given.get("code", ""), None)
+            right = challenge == challenge_of(given.get("codeVerifier", ""))
+        if not right:
+            return 400, {}, {"error": "invalid_grant"}
         refresh = self.plant(f"refresh token of {seen.app}", secrets.token_urlsafe(24))
         self._refresh[refresh] = seen.app
         members = {
@@ -325,16 +298,12 @@ def challenge_of(verifier: str) -> str:
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
 
 
-def _key(location: str, name: str, prefix: str = "") -> dict[str, Any]:
-    settings: dict[str, Any] = {"location": location, "name": name}
-    if prefix:
-        settings["prefix"] = prefix
-    settings["instructions"] = {"short": "None", "helpUrl": "http://localhost/"}
-    return {"type": "apiKey", "apiKey": settings}
+def _auth(kind: AuthType, **settings: Any) -> dict[str, Any]:
+    return {"type": kind.value, kind.value: settings}
 
 
-def _camel(name: str) -> str:
-    return next((camel for camel, rfc in RFC_NAMES.items() if rfc == name), name)
+def _key(**settings: str) -> dict[str, Any]:
+    return _auth(AuthType.API_KEY, **settings, instructions=_INSTRUCTIONS)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -350,7 +319,6 @@ class _Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         seen = AppRequest(
             self.command,
-            (self.headers.get("host") or "").rpartition(":")[0],
             parts.path.strip("/").partition("/")[0],
             parts.path,
             tuple(self.headers.items()),

@@ -20,9 +20,7 @@ from ..base.form_client import FetchedPage, FormClient
 from ..base.people import form_client_for
 from .app_double import challenge_of
 from .settings import OAuth, Words
-from .vocabulary import AAI_TOOLS, RFC_NAMES
-
-_CAMEL = {rfc: camel for camel, rfc in RFC_NAMES.items()}
+from .vocabulary import AAI_TOOLS, PROFILE_NAMES, RFC_NAMES
 
 
 @dataclass(frozen=True)
@@ -38,9 +36,8 @@ class AuthorisationAnswer:
 
     @property
     def answer(self) -> dict[str, str]:
-        return {
-            _CAMEL.get(name, name): value for name, value in parse_qsl(urlsplit(self.back).query)
-        }
+        pairs = parse_qsl(urlsplit(self.back).query)
+        return {PROFILE_NAMES.get(name, name): value for name, value in pairs}
 
     @property
     def code(self) -> str:

@@ -25,7 +25,7 @@ from .oauth_client import OAuthClient
 from .outcome import CREDENTIAL, GatewayOutcome, shown
 from .scanning import files_under
 from .settings import TABLE, SafeTool
-from .vocabulary import FAMILY, AuthType, Choice, Kind, Refusal, split_tool_name
+from .vocabulary import FAMILY, AuthType, Choice, Kind, Refusal, split_tool_name, tool_name
 
 _WAYS_IN = {
     "key": AuthType.API_KEY,
@@ -363,7 +363,8 @@ class AppConsents(Consents):
         made = self._made(app, tool)
         if self.lists(made):
             return made
-        if any(self.lists(self._made(name)) for name in self.double.apps()):
+        others = (one["id"].removeprefix("suite.") for one in self.double.descriptors())
+        if any(self.lists(self._made(name)) for name in others):
             raise NotApplicable(f"the gateway took no app with {way}: {made.name} is not listed")
         raise NotVerified(f"the gateway was given an app and does not list its tool {made.name}")
 
@@ -380,7 +381,7 @@ class AppConsents(Consents):
         return found
 
     def _made(self, app: str, tool: str = "read") -> SafeTool:
-        name = self.double.tool(app, tool)
+        name = tool_name(f"suite.{app}", tool)
         return SafeTool(name, f"suite.{app}", tool, {}, Kind.WEB, own_authorisation=True)
 
     def needing(self, client: Client, tool: SafeTool) -> GatewayOutcome:

@@ -129,6 +129,7 @@ RFC_NAMES: dict[str, str] = {
     "expiresIn": "expires_in",
     "aaiTools": "aai_tools",
 }
+PROFILE_NAMES: dict[str, str] = {rfc: own for own, rfc in RFC_NAMES.items()}
 AAI_TOOLS = "aaiTools"
 
 ACCESS_TOKEN_SECONDS = 3600

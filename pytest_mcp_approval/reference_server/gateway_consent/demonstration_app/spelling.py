@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-from ....families.gateway_consent.vocabulary import RFC_NAMES
+from ....families.gateway_consent.vocabulary import PROFILE_NAMES, RFC_NAMES
 
-_CAMEL_NAMES = {rfc: camel for camel, rfc in RFC_NAMES.items()}
 _SAME_IN_BOTH = frozenset({"scope", "state", "code"})
 _LARGEST = 16_384
 _MOST_FIELDS = 100
@@ -36,7 +35,7 @@ class Parameters:
         """The members of an answer as the asker spells them."""
         if not self.camel:
             return dict(members)
-        return {_CAMEL_NAMES.get(name, name): value for name, value in members.items()}
+        return {PROFILE_NAMES.get(name, name): value for name, value in members.items()}
 
 
 def read(text: str) -> Parameters:
@@ -58,7 +57,7 @@ def translate(pairs: Iterable[tuple[str, str]]) -> Parameters:
     given: set[str] = set()
     for name, value in pairs:
         rfc = RFC_NAMES.get(name, name)
-        if rfc not in _CAMEL_NAMES and rfc not in _SAME_IN_BOTH:
+        if rfc not in PROFILE_NAMES and rfc not in _SAME_IN_BOTH:
             continue
         if rfc in values:
             raise SpellingError(f"{name}: got it twice, expected it once")
@@ -66,5 +65,5 @@ def translate(pairs: Iterable[tuple[str, str]]) -> Parameters:
         values[rfc] = value
     return Parameters(
         {name: value for name, value in values.items() if value},
-        camel=not given & _CAMEL_NAMES.keys(),
+        camel=not given & PROFILE_NAMES.keys(),
     )
