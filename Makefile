@@ -45,7 +45,7 @@ $(STAMP): requirements/development.txt pyproject.toml
 	@echo "setup: creating $(VENV) with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv $(VENV)
 	@echo "setup: installing the pinned requirements"
-	@$(PIP) install --require-hashes --requirement requirements/development.txt
+	@$(BIN)/python tools/install_requirements.py requirements/development.txt
 	@echo "setup: installing the project in editable mode"
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@echo "setup: checking that the pinned versions satisfy the project"
