@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 from typing import Any
@@ -9,6 +10,12 @@ from typing import Any
 
 def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def sha256_challenge(verifier: str) -> str:
+    """What proves a verifier that is not shown yet: S256 of PKCE (RFC 7636, section 4.2)."""
+    hashed = hashlib.sha256(verifier.encode("utf-8", "surrogatepass")).digest()
+    return base64.urlsafe_b64encode(hashed).decode().rstrip("=")
 
 
 def same(given: Any, expected: str) -> bool:

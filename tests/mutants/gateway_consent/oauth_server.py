@@ -7,18 +7,13 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from oauthlib.oauth2.rfc6749.grant_types import AuthorizationCodeGrant  # type: ignore[import-untyped]
-
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import (
     DemonstrationApp,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
     AuthorisationServer,
     Redirect,
-    S256CodeGrant,
-)
-from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.validator import (
-    Validator,
+    RegisteredClient,
 )
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
@@ -89,17 +84,14 @@ class ListsEveryTool(DemonstrationApp):
 # ---- oauth-pkce
 
 
-class _AnyVerifier(S256CodeGrant):
-    def validate_code_challenge(self, challenge: str, method: str, verifier: str) -> bool:
-        return True
-
-
 @mutant(kills=PKCE, because="a fresh code with another verifier")
 @in_extension
 class DoesNotCompareVerifiers(AuthorisationServer):
     """Wants a verifier, and does not look at it."""
 
-    code_grant_class = _AnyVerifier
+    def check_verifier(self, held: Any, asked: Mapping[str, str]) -> None:
+        if "code_verifier" not in asked:
+            super().check_verifier(held, asked)
 
 
 @mutant(kills=PKCE, because="a fresh code with no verifier")
@@ -107,33 +99,9 @@ class DoesNotCompareVerifiers(AuthorisationServer):
 class NeedsNoVerifier(AuthorisationServer):
     """Compares a verifier where there is one."""
 
-    def token(self, body: str) -> Any:
-        given = dict(parse_qsl(body))
-        held = self.grants.code(given.get("code", ""))
-        if held is not None and not given.get("codeVerifier"):
-            from base64 import urlsafe_b64encode
-            from hashlib import sha256
-
-            known = "a" * 43
-            held.challenge = urlsafe_b64encode(sha256(known.encode()).digest()).decode().rstrip("=")
-            body = urlencode({**given, "codeVerifier": known})
-        return super().token(body)
-
-
-class _Plain(S256CodeGrant):
-    _code_challenge_methods = AuthorizationCodeGrant._code_challenge_methods
-
-
-class _TakesPlain(Validator):
-    def check_challenge(self, request: Any) -> dict[str, Any]:
-        return {}
-
-    def save_authorization_code(self, client_id: str, code: Any, request: Any, *_: Any) -> None:
-        super().save_authorization_code(client_id, code, request)
-        self.grants.code(code["code"]).method = request.code_challenge_method  # type: ignore[union-attr]
-
-    def get_code_challenge_method(self, code: str, request: Any) -> str:
-        return getattr(request.held, "method", None) or "plain"
+    def check_verifier(self, held: Any, asked: Mapping[str, str]) -> None:
+        if "code_verifier" in asked:
+            super().check_verifier(held, asked)
 
 
 @mutant(kills=PKCE, because="asked for with the method plain")
@@ -141,16 +109,13 @@ class _TakesPlain(Validator):
 class KnowsPlain(AuthorisationServer):
     """Knows the method plain as well."""
 
-    code_grant_class = _Plain
-    validator_class = _TakesPlain
+    def check_challenge(self, asked: Mapping[str, str]) -> None:
+        if asked.get("code_challenge_method", "plain") != "plain":
+            super().check_challenge(asked)
 
-
-class _NoProof(Validator):
-    def is_pkce_required(self, client_id: str, request: Any) -> bool:
-        return False
-
-    def get_code_challenge(self, code: str, request: Any) -> Any:
-        return request.held.challenge or None
+    def check_verifier(self, held: Any, asked: Mapping[str, str]) -> None:
+        if asked.get("code_verifier") != held.challenge:
+            super().check_verifier(held, asked)
 
 
 @mutant(kills=PKCE, because="asked for without codeChallenge")
@@ -158,14 +123,20 @@ class _NoProof(Validator):
 class LeavesPkceToTheClient(AuthorisationServer):
     """Has PKCE for those who want it."""
 
-    validator_class = _NoProof
+    def check_challenge(self, asked: Mapping[str, str]) -> None:
+        if "code_challenge" in asked:
+            super().check_challenge(asked)
+
+    def check_verifier(self, held: Any, asked: Mapping[str, str]) -> None:
+        if held.challenge:
+            super().check_verifier(held, asked)
 
 
-class _UsesNothingUp(Validator):
+class _UsesNothingUp(AuthorisationServer):
     def check_unused(self, held: Any) -> bool:
         return True
 
-    def spend(self, request: Any) -> None:
+    def spend(self, held: Any) -> None:
         """Nothing is used up."""
 
 
@@ -177,46 +148,43 @@ class RedeemsTwice(_UsesNothingUp):
 
 @mutant(kills=PKCE, because="a fresh code with another redirectUri")
 @in_extension
-class ForgetsTheAddress(Validator):
+class ForgetsTheAddress(AuthorisationServer):
     """Does not compare redirectUri when the code is redeemed."""
 
-    def confirm_redirect_uri(self, *_: Any, **__: Any) -> bool:
-        return True
+    def check_redirect_uri(self, held: Any, asked: Mapping[str, str]) -> None:
+        """One is as good as another."""
 
 
 @mutant(kills=PKCE, because="an authorisation request with redirectUri")
 @in_extension
-class SendsAnywhere(Validator):
+class SendsAnywhere(AuthorisationServer):
     """Sends people wherever the request says."""
 
-    def validate_redirect_uri(self, *_: Any, **__: Any) -> bool:
+    def is_registered(self, client: RegisteredClient, redirect_uri: str) -> bool:
         return True
 
 
 @mutant(kills=PKCE, because="an authorisation request with redirectUri[^§]*callback")
 @in_extension
-class ComparesBeginnings(Validator):
+class ComparesBeginnings(AuthorisationServer):
     """Compares the beginning of an address."""
 
-    def validate_redirect_uri(
-        self, client_id: str, redirect_uri: str, request: Any, *_: Any, **__: Any
-    ) -> bool:
-        known = self.clients[client_id].redirect_uris()
-        return any(redirect_uri.startswith(one) for one in known)
+    def is_registered(self, client: RegisteredClient, redirect_uri: str) -> bool:
+        return any(redirect_uri.startswith(one) for one in client.redirect_uris())
 
 
 @mutant(kills=PKCE, because="by another client of the server")
 @in_extension
-class GivesToAnyClient(Validator):
+class GivesToAnyClient(AuthorisationServer):
     """Does not look whose code it is."""
 
-    def check_client(self, held: Any, client: Any) -> bool:
+    def check_client(self, held: Any, client_id: str) -> bool:
         return True
 
 
 @mutant(kills=PKCE, because="601 s old")
 @in_extension
-class KeepsCodes(Validator):
+class KeepsCodes(AuthorisationServer):
     """Lets a code lie for a day."""
 
     code_seconds = 86400
@@ -227,7 +195,7 @@ class KeepsCodes(Validator):
 
 @mutant(kills=TOKEN, because="not used for a year")
 @in_extension
-class RefreshesForEver(Validator):
+class RefreshesForEver(AuthorisationServer):
     """Gives refresh tokens that never end."""
 
     refresh_seconds = 3650 * 86400
@@ -235,7 +203,7 @@ class RefreshesForEver(Validator):
 
 @mutant(kills=TOKEN, because="when its access token is over")
 @in_extension
-class EndsBothAtOnce(Validator):
+class EndsBothAtOnce(AuthorisationServer):
     """Ends the refresh token with the access token."""
 
     refresh_seconds = 3600
@@ -243,22 +211,22 @@ class EndsBothAtOnce(Validator):
 
 @mutant(kills=TOKEN, because="a second after its end")
 @in_extension
-class OpensForEver(Validator):
+class OpensForEver(AuthorisationServer):
     """Does not look whether an access token is over."""
 
     def opened(self, access_token: str) -> Any:
-        held = self.grants.access(access_token)
+        held = self.access.find(access_token)
         return held.allowed if held else None
 
 
 @mutant(kills=TOKEN, because="a second before its end")
 @in_extension
-class EndsEarly(Validator):
+class EndsEarly(AuthorisationServer):
     """Ends access tokens before the time that it tells."""
 
     def opened(self, access_token: str) -> Any:
-        held = self.grants.access(access_token)
-        early = held is None or self.now() >= held.expires_at - timedelta(minutes=5)
+        held = self.access.find(access_token)
+        early = held is None or self.clock.now() >= held.expires_at - timedelta(minutes=5)
         return None if early else super().opened(access_token)
 
 
@@ -270,10 +238,10 @@ class RefreshesTwice(_UsesNothingUp):
 
 @mutant(kills=TOKEN, because="a refresh token, by another client")
 @in_extension
-class RefreshesForAnybody(Validator):
+class RefreshesForAnybody(AuthorisationServer):
     """Does not look whose refresh token it is."""
 
-    def check_client(self, held: Any, client: Any) -> bool:
+    def check_client(self, held: Any, client_id: str) -> bool:
         return True
 
 

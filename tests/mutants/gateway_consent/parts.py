@@ -25,9 +25,6 @@ from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app impo
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
     AuthorisationServer,
 )
-from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.validator import (
-    Validator,
-)
 from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.settings import Storage
@@ -62,9 +59,6 @@ def _members(part: type) -> dict[str, Any]:
             return {"make_authoriser": _authoriser(type("Broken", (Authoriser,), {name: part}))}
     if issubclass(part, Authoriser):
         return {"make_authoriser": _authoriser(part)}
-    if issubclass(part, Validator):
-        server = type("Broken", (AuthorisationServer,), {"validator_class": part})
-        return {"make_demonstration": _demonstration(server)}
     if issubclass(part, AuthorisationServer):
         return {"make_demonstration": _demonstration(part)}
     if issubclass(part, DemonstrationApp):

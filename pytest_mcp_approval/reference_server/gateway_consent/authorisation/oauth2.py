@@ -1,25 +1,21 @@
 """The gateway as a client of OAuth 2.0 with PKCE, in this profile's spelling.
 
-oauthlib's client gives the verifier and its challenge. The rest of it does not fit: it writes RFC
-names only, refuses http to loopback unless an environment variable switches the check off for all,
-and keeps tokens in attributes; what is left are two requests. Knows no page and no consent: it is
-told which tools were consented to.
+Knows no page and no consent: it is told which tools were consented to.
 """
 
 from __future__ import annotations
 
 import hmac
 import re
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from oauthlib.oauth2 import WebApplicationClient  # type: ignore[import-untyped]
-
 from ....families.gateway_consent import vocabulary as words
 from ....families.gateway_consent.vocabulary import ACCESS_TOKEN_SECONDS, AuthType
-from ...server.secret_text import digest
+from ...server.secret_text import digest, sha256_challenge
 from .. import http_client
 from ..descriptors import App
 from ..vault import Vault
@@ -104,7 +100,7 @@ class OAuth2(RenewingWay):
         client_id = needed_setting(app, "clientId")
         end_point = needed_setting(app, "authorizationEndpoint")
         http_client.checked(end_point)
-        verifier, challenge = self.proof(client_id)
+        verifier = self.new_verifier()
         tools = self.aai_tools(app, consented)
         redirect_uri = self.redirect_uri(app)
         state, cookie = self.flows.begin(caller, app.id, redirect_uri, tools, verifier)
@@ -114,7 +110,7 @@ class OAuth2(RenewingWay):
             "redirectUri": redirect_uri,
             "scope": text_setting(app, "scope"),
             "state": state,
-            "codeChallenge": challenge,
+            "codeChallenge": sha256_challenge(verifier),
             "codeChallengeMethod": "S256",
             words.AAI_TOOLS: ",".join(tools),
         }
@@ -125,10 +121,8 @@ class OAuth2(RenewingWay):
         # By a name of its own: two flows in one browser do not disturb each other.
         return FlowStart(location, cookie_name(state), cookie)
 
-    def proof(self, client_id: str) -> tuple[str, str]:
-        client = WebApplicationClient(client_id)
-        verifier = str(client.create_code_verifier(64))
-        return verifier, str(client.create_code_challenge(verifier, "S256"))
+    def new_verifier(self) -> str:
+        return secrets.token_urlsafe(48)
 
     def aai_tools(self, app: App, consented: Sequence[str]) -> tuple[str, ...]:
         """Just what was consented to, for this caller. A comma in a name would make two of it."""

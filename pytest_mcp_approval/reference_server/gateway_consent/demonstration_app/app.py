@@ -25,9 +25,8 @@ from ..descriptors import App
 from ..listener import Listener
 from ..pages import message, style_routes
 from . import pages
-from .locks import AppTokenLock, CookieLock, KeyLock, Lock, TokenLock
-from .oauth import AuthorisationServer, NotAskedError, Redirect
-from .validator import RegisteredClient
+from .locks import AppTokenLock, CookieLock, KeyLock, Lock
+from .oauth import AuthorisationServer, NotAskedError, OAuthError, Redirect, RegisteredClient
 
 OTHER_CLIENT_ID = "neighbour-gateway"
 """A second client, so that there is somebody else to be mistaken for."""
@@ -64,10 +63,8 @@ class DemonstrationApp:
         match app.auth.type:
             case AuthType.OAUTH2:
                 tools = {tool.name: tool.description for tool in app.tools.values()}
-                return TokenLock(
-                    self.server_class(
-                        self.clock, lambda: f"{self.url}/{place}", self.clients, tools
-                    )
+                return self.server_class(
+                    self.clock, lambda: f"{self.url}/{place}", self.clients, tools
                 )
             case AuthType.API_KEY:
                 return KeyLock(app.auth.settings)
@@ -107,9 +104,9 @@ class DemonstrationApp:
 
     def server(self, request: Request) -> AuthorisationServer:
         lock = self.locks.get(request.path_params["place"])
-        if not isinstance(lock, TokenLock):
+        if not isinstance(lock, AuthorisationServer):
             raise HTTPException(404)
-        return lock.server
+        return lock
 
     async def ask(self, request: Request) -> Response:
         server = self.server(request)
@@ -121,7 +118,7 @@ class DemonstrationApp:
             return RedirectResponse(found.location, 302, _UNSTORED)
         return pages.question_page(
             self.places[request.path_params["place"]].name,
-            self.clients[found.client_id].name,
+            found.client.name,
             self.tools_shown(server, found.tools),
             found.id,
             found.redirect_uri,
@@ -154,12 +151,15 @@ class DemonstrationApp:
         server = self.server(request)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         body = (await request.body()).decode("utf-8", "replace")
-        if kind != "application/x-www-form-urlencoded" or request.url.query:
-            # RFC 6749, section 4.1.3: a form, and nothing in the address.
-            members = {"error": "invalid_request", "error_description": "a form is expected"}
-            return JSONResponse(members, 400, _UNSTORED)
-        answer = server.token(body)
-        return JSONResponse(answer.members, answer.status, {**_UNSTORED, **answer.headers})
+        try:
+            if kind != "application/x-www-form-urlencoded" or request.url.query:
+                # RFC 6749, section 4.1.3: a form, and nothing in the address.
+                raise OAuthError("invalid_request", "a form is expected")
+            return JSONResponse(server.token(body), headers=_UNSTORED)
+        except OAuthError as error:
+            # Under the RFC's names: this profile has none of its own for errors.
+            challenge = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
+            return JSONResponse(error.members, error.status, {**_UNSTORED, **challenge})
 
     # ---- app credentials
 

@@ -1,4 +1,5 @@
-"""What stands before an app's tools: one lock for each way in, on the app's side.
+"""What stands before an app's tools: one lock for each way in, on the app's side (that of OAuth is
+in `oauth.py`).
 
 A lock looks at one request and says why it does not open. Comparisons take the same time whatever
 is wrong. What a person needs to get in is made at random for each lock, so that none of it is ever
@@ -8,8 +9,6 @@ in a file of the project. Knows no gateway.
 from __future__ import annotations
 
 import secrets
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,10 +18,8 @@ from starlette.requests import Request
 
 from ....families.gateway_consent.vocabulary import APP_TOKEN_SECONDS
 from ...server.clock import Clock
-from ...server.secret_text import digest, same
-from .oauth import AuthorisationServer
-
-_MOST_TOKENS = 1000
+from ...server.secret_text import same
+from .grants import Ledger
 
 
 class Closed(HTTPException):
@@ -43,23 +40,6 @@ class Lock:
 
     def clear(self) -> None:
         """Forget what was given out; what a person knows stays."""
-
-
-class TokenLock(Lock):
-    """OAuth 2.0: a bearer token that was given for this tool."""
-
-    def __init__(self, server: AuthorisationServer) -> None:
-        self.server = server
-
-    def open(self, request: Request, tool: str) -> None:
-        allowed = self.server.opened(bearer(request))
-        if allowed is None:
-            raise Closed
-        if tool not in allowed.tools:
-            raise Closed(403, "insufficient_scope")
-
-    def clear(self) -> None:
-        self.server.clear()
 
 
 class KeyLock(Lock):
@@ -89,8 +69,7 @@ class AppTokenLock(Lock):
         }
         self._member = str(settings.get("tokenType", "tenantAccessToken"))
         self._clock = clock
-        self._lock = threading.Lock()
-        self._tokens: OrderedDict[str, datetime] = OrderedDict()
+        self._tokens: Ledger[datetime] = Ledger()
 
     def exchange(self, given: Any) -> dict[str, Any]:
         """The answer of the token end point; `Closed` for other credentials."""
@@ -98,22 +77,16 @@ class AppTokenLock(Lock):
         if not _all_right(members, self.known):
             raise Closed(401, "invalid_client")
         token = f"t-{secrets.token_urlsafe(24)}"
-        with self._lock:
-            ends = self._clock.now() + timedelta(seconds=APP_TOKEN_SECONDS)
-            self._tokens[digest(token)] = ends
-            while len(self._tokens) > _MOST_TOKENS:
-                self._tokens.popitem(last=False)
+        self._tokens.add(token, self._clock.now() + timedelta(seconds=APP_TOKEN_SECONDS))
         return {self._member: token, "expire": APP_TOKEN_SECONDS}
 
     def open(self, request: Request, tool: str) -> None:  # noqa: ARG002
-        with self._lock:
-            expires_at = self._tokens.get(digest(bearer(request)))
+        expires_at = self._tokens.find(bearer(request))
         if expires_at is None or self._clock.now() >= expires_at:
             raise Closed
 
     def clear(self) -> None:
-        with self._lock:
-            self._tokens.clear()
+        self._tokens.clear()
 
 
 class CookieLock(Lock):

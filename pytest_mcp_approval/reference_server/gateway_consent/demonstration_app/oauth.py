@@ -1,48 +1,57 @@
-"""The app's authorisation server: oauthlib's end points over this app's rules.
+"""The app's authorisation server: codes with PKCE, access tokens, refresh tokens.
 
-Framework-neutral: text in, an outcome out. oauthlib fits with three adjustments: the spelling of
-this profile is translated at the door (`spelling.py`), "plain" is taken out of its PKCE methods,
-and codes and refresh tokens are used up in one step of ours (`Validator.spend`). Responses name the
-issuer (RFC 9207), so that a client of several apps can tell whose they are. Knows no HTML.
+Text in, an outcome out; each rule is a method of its own. Parameters have the names of RFC 6749
+here, whatever the spelling of the request. Responses name the issuer (RFC 9207), so that a client
+of several apps can tell whose they are. Knows no HTML and no HTTP but what a bearer token is.
 """
 
 from __future__ import annotations
 
-import json
-import logging
+import re
 import secrets
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlencode
 
-from oauthlib.common import add_params_to_uri  # type: ignore[import-untyped]
-from oauthlib.oauth2 import (  # type: ignore[import-untyped]
-    AuthorizationEndpoint,
-    BearerToken,
-    TokenEndpoint,
-)
-from oauthlib.oauth2.rfc6749 import errors  # type: ignore[import-untyped]
-from oauthlib.oauth2.rfc6749.grant_types import (  # type: ignore[import-untyped]
-    AuthorizationCodeGrant,
-    RefreshTokenGrant,
-)
+from starlette.requests import Request
 
+from ....families.gateway_consent.vocabulary import ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_SECONDS
 from ...server.clock import Clock
+from ...server.secret_text import same, sha256_challenge
 from . import spelling
-from .grants import Allowed, Grants
-from .spelling import Parameters, SpellingError
-from .validator import RegisteredClient, Validator
+from .grants import Allowed, Grant, Ledger
+from .locks import Closed, Lock, bearer
 
+CODE_SECONDS = 300
+"""RFC 6749, section 4.1.2: ten minutes at most."""
 QUESTION_SECONDS = 600
-_MOST_QUESTIONS = 1000
+SCOPES = ("read", "write")
+_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
+_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
 
 class NotAskedError(ValueError):
     """A request that a person is told about and nobody is sent anywhere for. Holds no value."""
+
+
+class OAuthError(Exception):
+    """`error` is a word of RFC 6749, section 4.1.2.1 or 5.2. Holds no value of the request."""
+
+    def __init__(self, error: str, description: str, status: int = 400) -> None:
+        super().__init__(description)
+        self.status = status
+        self.members = {"error": error, "error_description": description}
+
+
+@dataclass(frozen=True)
+class RegisteredClient:
+    """A public client: it has no secret, PKCE is what tells it from others."""
+
+    client_id: str
+    redirect_uris: Callable[[], Sequence[str]]
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,12 +59,13 @@ class AuthorisationQuestion:
     """What a person is asked: may this client use these tools?"""
 
     id: str = field(repr=False)
-    client_id: str
+    client: RegisteredClient
     redirect_uri: str
     scopes: tuple[str, ...]
     tools: tuple[str, ...]
+    state: str = field(repr=False)
+    challenge: str = field(repr=False)
     expires_at: datetime
-    parameters: Mapping[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -65,30 +75,12 @@ class Redirect:
     location: str = field(repr=False)
 
 
-@dataclass(frozen=True)
-class TokenEndpointAnswer:
-    status: int
-    headers: Mapping[str, str]
-    members: Mapping[str, Any] = field(repr=False)
-
-
-class S256CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
-    """Without the method "plain", which a request without a method would mean (RFC 7636, 4.3)."""
-
-    _code_challenge_methods: ClassVar[Mapping[str, Callable[[str, str], bool]]] = {
-        "S256": AuthorizationCodeGrant._code_challenge_methods["S256"]
-    }
-
-    def create_authorization_code(self, request: Any) -> dict[str, str]:
-        """Not the library's own, which writes the code to the log."""
-        return {"code": secrets.token_urlsafe(32), "state": request.state}
-
-
-class AuthorisationServer:
+class AuthorisationServer(Lock):
     """One app's. `issuer` says under which address it is reached, once it is."""
 
-    validator_class: type[Validator] = Validator
-    code_grant_class: type[AuthorizationCodeGrant] = S256CodeGrant
+    code_seconds = CODE_SECONDS
+    access_seconds = ACCESS_TOKEN_SECONDS
+    refresh_seconds = REFRESH_TOKEN_SECONDS
 
     def __init__(
         self,
@@ -97,134 +89,206 @@ class AuthorisationServer:
         clients: Mapping[str, RegisteredClient],
         tools: Mapping[str, str],
     ) -> None:
-        # At DEBUG the library writes codes and refresh tokens into the log.
-        logging.getLogger("oauthlib").setLevel(logging.WARNING)
         self.clock = clock
         self.issuer = issuer
+        self.clients = clients
         self.tools = tools
-        self.grants = Grants()
-        self.validator = self.validator_class(clock, self.grants, clients, list(tools))
-        self._lock = threading.Lock()
-        self._questions: OrderedDict[str, AuthorisationQuestion] = OrderedDict()
-        self._authorisation, self._token = self._end_points()
+        self.questions: Ledger[AuthorisationQuestion] = Ledger()
+        self.codes: Ledger[Grant] = Ledger()
+        self.access: Ledger[Grant] = Ledger()
+        self.refresh: Ledger[Grant] = Ledger()
 
-    def _end_points(self) -> tuple[Any, Any]:
-        rules = self.validator
-        code = self.code_grant_class(
-            rules,
-            pre_auth=[rules.check_state, rules.check_challenge, rules.check_tools],
-            post_token=[rules.spend],
-        )
-        refresh = RefreshTokenGrant(rules, post_token=[rules.spend])
-        bearer = BearerToken(rules, _new_token, rules.access_seconds)
-        return (
-            AuthorizationEndpoint("code", bearer, {"code": code}),
-            TokenEndpoint(
-                "authorization_code",
-                bearer,
-                {"authorization_code": code, "refresh_token": refresh},
-            ),
-        )
+    def after(self, seconds: float) -> datetime:
+        return self.clock.now() + timedelta(seconds=seconds)
 
-    # ---- the authorisation end point
+    # ---- the authorisation request
 
     def ask(self, query: str) -> AuthorisationQuestion | Redirect:
         """What to show; where the client is told of its mistake; else `NotAskedError`."""
         try:
-            parameters = spelling.read(query).values
-            scopes, found = self._authorisation.validate_authorization_request(_uri(parameters))
-        except SpellingError as error:
+            asked = spelling.read(query).values
+        except spelling.SpellingError as error:
             raise NotAskedError(str(error)) from None
-        except errors.FatalClientError as error:
-            raise NotAskedError(error.description) from None
-        except errors.OAuth2Error as error:
-            return self.send_back(error.redirect_uri, dict(error.twotuples))
-        question = AuthorisationQuestion(
-            id=secrets.token_urlsafe(32),
-            client_id=found["client_id"],
-            redirect_uri=found["redirect_uri"],
-            scopes=tuple(scopes),
-            tools=tuple(found["tools"]),
-            expires_at=self.clock.now() + timedelta(seconds=QUESTION_SECONDS),
-            parameters=parameters,
-        )
-        with self._lock:
-            self._questions[question.id] = question
-            while len(self._questions) > _MOST_QUESTIONS:
-                self._questions.popitem(last=False)
+        client = self.clients.get(asked.get("client_id", ""))
+        if client is None:
+            raise NotAskedError("clientId: got no client that this app knows")
+        redirect_uri = asked.get("redirect_uri", "")
+        if not self.is_registered(client, redirect_uri):
+            raise NotAskedError("redirectUri: got another address than the client has registered")
+        state = asked.get("state", "")
+        try:
+            self.check_request(asked)
+            question = AuthorisationQuestion(
+                secrets.token_urlsafe(32),
+                client,
+                redirect_uri,
+                self.scopes_of(asked, SCOPES),
+                self.tools_of(asked),
+                state,
+                asked.get("code_challenge", ""),
+                self.after(QUESTION_SECONDS),
+            )
+        except OAuthError as error:
+            return self.send_back(redirect_uri, state, **error.members)
+        self.questions.add(question.id, question)
         return question
+
+    def is_registered(self, client: RegisteredClient, redirect_uri: str) -> bool:
+        """Character for character (RFC 9700, section 2.1)."""
+        return redirect_uri in client.redirect_uris()
+
+    def check_request(self, asked: Mapping[str, str]) -> None:
+        if _needed(asked, "response_type") != "code":
+            raise OAuthError("unsupported_response_type", "responseType has to be code")
+        _needed(asked, "state")  # the RFC recommends it; this profile's table has it
+        self.check_challenge(asked)
+
+    def check_challenge(self, asked: Mapping[str, str]) -> None:
+        """The digest of S256 in base64url. No method would mean "plain" (RFC 7636, 4.3), where
+        whoever sees the challenge has the verifier."""
+        challenge = _needed(asked, "code_challenge")
+        if asked.get("code_challenge_method") != "S256" or not _CHALLENGE.fullmatch(challenge):
+            raise OAuthError("invalid_request", "codeChallenge has to be one of S256")
+
+    def tools_of(self, asked: Mapping[str, str]) -> tuple[str, ...]:
+        """What is listed for confirmation are tools of this app, each once."""
+        named = asked.get("aai_tools", "").split(",")
+        if not set(named) <= set(self.tools) or len(set(named)) != len(named):
+            raise OAuthError("invalid_request", "aaiTools has to list tools of this app")
+        return tuple(named)
+
+    def scopes_of(self, asked: Mapping[str, str], most: tuple[str, ...]) -> tuple[str, ...]:
+        scopes = tuple(asked["scope"].split()) if "scope" in asked else most
+        if not set(scopes) <= set(most):
+            raise OAuthError("invalid_scope", f"scope: expected some of {' '.join(most)}")
+        return scopes
 
     def decide(self, question_id: str, allow: bool) -> Redirect:
         """The person's answer, taken once."""
-        with self._lock:
-            question = self._questions.pop(question_id, None)
+        question = self.questions.take(question_id)
         if question is None or self.clock.now() >= question.expires_at:
             raise NotAskedError("this question is answered, or too old: start again at the agent")
         if not allow:
-            return self.send_back(
-                question.redirect_uri,
-                {"error": "access_denied", "state": question.parameters["state"]},
-            )
-        try:
-            headers, _, _ = self._authorisation.create_authorization_response(
-                _uri(question.parameters), credentials={"lineage": secrets.token_hex(16)}
-            )
-        except errors.FatalClientError as error:
-            raise NotAskedError(error.description) from None
-        return self.send_back(headers["Location"], {})
+            return self.send_back(question.redirect_uri, question.state, error="access_denied")
+        code = secrets.token_urlsafe(32)
+        allowed = Allowed(question.client.client_id, question.scopes, question.tools)
+        ends = self.after(self.code_seconds)
+        self.codes.add(code, Grant(allowed, ends, question.redirect_uri, question.challenge))
+        return self.send_back(question.redirect_uri, question.state, code=code)
 
-    def send_back(self, uri: str, parameters: Mapping[str, str]) -> Redirect:
-        named = {**parameters, "iss": self.issuer()}
-        return Redirect(add_params_to_uri(uri, list(named.items())))
+    def send_back(self, uri: str, state: str, **told: str) -> Redirect:
+        named = {**told, **({"state": state} if state else {}), "iss": self.issuer()}
+        return Redirect(f"{uri}{'&' if '?' in uri else '?'}{urlencode(named)}")
 
-    # ---- the token end point
+    # ---- the token request
 
-    def token(self, body: str) -> TokenEndpointAnswer:
-        """An answer in the spelling of the request; errors are those of RFC 6749, section 5.2."""
+    def token(self, body: str) -> Mapping[str, Any]:
+        """The answer's members in the spelling of the request; `OAuthError` for a refusal."""
         try:
             parameters = spelling.read(body)
-        except SpellingError as error:
-            return _refusal(errors.InvalidRequestError(description=str(error)))
-        try:
-            headers, text, status = self._token.create_token_response(
-                self.issuer(), "POST", urlencode(parameters.values), {}
-            )
-        except errors.OAuth2Error as error:
-            return _refusal(error)
-        return TokenEndpointAnswer(
-            status, headers, self.token_members(parameters, json.loads(text))
-        )
+        except spelling.SpellingError as error:
+            raise OAuthError("invalid_request", str(error)) from None
+        asked = parameters.values
+        match asked.get("grant_type"):
+            case "authorization_code":
+                held = self.held(self.codes, asked, "code")
+                self.check_verifier(held, asked)
+                self.check_redirect_uri(held, asked)
+                scopes = held.allowed.scopes
+            case "refresh_token":
+                held = self.held(self.refresh, asked, "refresh_token")
+                scopes = self.scopes_of(asked, held.allowed.scopes)
+            case _:
+                raise OAuthError("unsupported_grant_type", "grantType: got one not known here")
+        self.spend(held)
+        return self.token_members(parameters, self.given(held.allowed, scopes))
+
+    def held(self, ledger: Ledger[Grant], asked: Mapping[str, str], name: str) -> Grant:
+        """The code or refresh token, which is good for this client now. This profile's token
+        request names no client; one that is named has to be the one that it was given to."""
+        found, client_id = ledger.find(_needed(asked, name)), asked.get("client_id")
+        if client_id is not None and client_id not in self.clients:
+            raise OAuthError("invalid_client", "clientId: got no client known here", 401)
+        if (
+            found is None
+            or (client_id is not None and not self.check_client(found, client_id))
+            or not self.check_unused(found)
+            or not self.is_good(found)
+        ):
+            raise _not_granted()
+        return found
+
+    def check_client(self, held: Grant, client_id: str) -> bool:
+        return held.allowed.client_id == client_id
+
+    def check_unused(self, held: Grant) -> bool:
+        """A second use means that two have it: all that came of it ends (RFC 6749, sections 4.1.2
+        and 10.4; RFC 9700, section 4.14.2)."""
+        if held.used:
+            held.allowed.revoked = True
+        return not held.used
+
+    def is_good(self, held: Grant) -> bool:
+        return self.clock.now() < held.expires_at and not held.allowed.revoked
+
+    def check_verifier(self, held: Grant, asked: Mapping[str, str]) -> None:
+        verifier = _needed(asked, "code_verifier")
+        proved = same(sha256_challenge(verifier), held.challenge)
+        if not proved or not _VERIFIER.fullmatch(verifier):
+            raise _not_granted()
+
+    def check_redirect_uri(self, held: Grant, asked: Mapping[str, str]) -> None:
+        if _needed(asked, "redirect_uri") != held.redirect_uri:
+            raise _not_granted()
+
+    def spend(self, held: Grant) -> None:
+        """When everything else is right; of several that come at once one wins."""
+        if not held.spend():
+            held.allowed.revoked = True
+            raise _not_granted()
+
+    def given(self, allowed: Allowed, scopes: Sequence[str]) -> dict[str, Any]:
+        access, refresh = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        self.access.add(access, Grant(allowed, self.after(self.access_seconds)))
+        self.refresh.add(refresh, Grant(allowed, self.after(self.refresh_seconds)))
+        return {
+            "access_token": access,
+            "token_type": "Bearer",
+            "expires_in": self.access_seconds,
+            "refresh_token": refresh,
+            "scope": " ".join(scopes),
+        }
 
     def token_members(
-        self, parameters: Parameters, members: Mapping[str, Any]
+        self, parameters: spelling.Parameters, members: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Errors keep the RFC's names: this profile has none of its own for them. What was asked is
-        not repeated: the state belongs to the other end point."""
-        if "error" in members:
-            return {name: members[name] for name in members if name != "state"}
         return parameters.answer(members)
 
-    # ---- what a token is good for
+    # ---- what an access token is good for
+
+    def open(self, request: Request, tool: str) -> None:
+        allowed = self.opened(bearer(request))
+        if allowed is None:
+            raise Closed
+        if tool not in allowed.tools:
+            raise Closed(403, "insufficient_scope")
 
     def opened(self, access_token: str) -> Allowed | None:
-        return self.validator.opened(access_token)
+        """What the bearer may do; None for a token that is good for nothing (any more)."""
+        held = self.access.find(access_token)
+        return held.allowed if held is not None and self.is_good(held) else None
 
     def clear(self) -> None:
-        self.grants.clear()
-        with self._lock:
-            self._questions.clear()
+        for ledger in (self.questions, self.codes, self.access, self.refresh):
+            ledger.clear()
 
 
-def _uri(parameters: Mapping[str, str]) -> str:
-    """oauthlib takes its parameters out of an address; which one does not matter to it."""
-    return f"http://localhost/authorize?{urlencode(parameters)}"
+def _needed(asked: Mapping[str, str], name: str) -> str:
+    if name not in asked:
+        raise OAuthError("invalid_request", f"{name}: got nothing, expected a value")
+    return asked[name]
 
 
-def _new_token(_: Any) -> str:
-    return secrets.token_urlsafe(32)
-
-
-def _refusal(error: Any) -> TokenEndpointAnswer:
-    headers = {"Cache-Control": "no-store", "Pragma": "no-cache", **error.headers}
-    members = {"error": error.error, "error_description": error.description}
-    return TokenEndpointAnswer(error.status_code, headers, members)
+def _not_granted() -> OAuthError:
+    """One answer for all that is wrong with a code or a token: whoever guesses learns nothing."""
+    return OAuthError("invalid_grant", "it is not known, not yours, or over")

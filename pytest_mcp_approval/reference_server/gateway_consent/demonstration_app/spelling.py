@@ -1,13 +1,13 @@
 """The two spellings of OAuth's parameters: this profile's camelCase, and RFC 6749's.
 
-oauthlib speaks RFC 6749 only, so requests are translated at the door, and an answer goes out in the
-spelling of its request: one conversation, one spelling. Knows no rule of OAuth but that no
-parameter comes twice and an empty one counts as left out (RFC 6749, section 3.1).
+Requests are translated at the door, and an answer goes out in the spelling of its request: one
+conversation, one spelling. Knows no rule of OAuth but that no parameter comes twice and an empty
+one counts as left out (RFC 6749, section 3.1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
@@ -48,17 +48,12 @@ def read(text: str) -> Parameters:
         )
     except ValueError:
         raise SpellingError("parameters: got something else, expected a form in UTF-8") from None
-    return translate(pairs)
-
-
-def translate(pairs: Iterable[tuple[str, str]]) -> Parameters:
-    """Both spellings of one parameter are that parameter twice. Others are left out."""
     values: dict[str, str] = {}
     given: set[str] = set()
-    for name, value in pairs:
+    for name, value in pairs:  # both spellings of one parameter are that parameter twice
         rfc = RFC_NAMES.get(name, name)
         if rfc not in PROFILE_NAMES and rfc not in _SAME_IN_BOTH:
-            continue
+            continue  # it means nothing here
         if rfc in values:
             raise SpellingError(f"{name}: got it twice, expected it once")
         given.add(name)

@@ -157,7 +157,7 @@ TOLD_TO_THE_CLIENT = {
     "empty state": ({"state": ""}, "invalid_request"),
     "no responseType": ({"responseType": None}, "invalid_request"),
     "implicit": ({"responseType": "token"}, "unsupported_response_type"),
-    "hybrid": ({"responseType": "code token"}, "unauthorized_client"),
+    "hybrid": ({"responseType": "code token"}, "unsupported_response_type"),
     "no challenge": ({"codeChallenge": None}, "invalid_request"),
     "no method": ({"codeChallengeMethod": None}, "invalid_request"),
     "plain": ({"codeChallengeMethod": "plain"}, "invalid_request"),
