@@ -117,31 +117,21 @@ class PageDriver:
     def choose(self, tool: str, arguments: Mapping[str, Any]) -> None:
         """Choose a tool, and give it arguments."""
         self._press("tool", tool=tool)
-        if not self.description.argument:
-            if not self.description.arguments:
-                return
-            *before, field = self.description.entry("arguments", tool=tool)
-            for selector in before:
-                self._press_one("arguments", selector, tool)
-            self._fill("arguments", field, json.dumps(arguments, ensure_ascii=False))
-            return
-        for name, value in arguments.items():
-            *before, field = self.description.entry("argument", tool=tool, name=name)
-            for selector in before:
-                self._press_one("argument", selector, name)
-            self._fill("argument", field, value if isinstance(value, str) else json.dumps(value))
+        if self.description.argument:
+            for name, value in arguments.items():
+                text = value if isinstance(value, str) else json.dumps(value)
+                self._fill("argument", text, name, tool=tool, name=name)
+        elif self.description.arguments:
+            text = json.dumps(arguments, ensure_ascii=False)
+            self._fill("arguments", text, tool, tool=tool)
 
     def ask(self, tool: str, arguments: Mapping[str, Any]) -> None:
         """Ask for a call that needs approval."""
-        self.choose(tool, arguments)
-        self._note_stale("outcome")
-        self._press("ask", tool=tool)
+        self._send("ask", tool, arguments)
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> None:
         """Call a tool that needs no approval."""
-        self.choose(tool, arguments)
-        self._note_stale("outcome")
-        self._press("call", tool=tool)
+        self._send("call", tool, arguments)
 
     def approve(self) -> None:
         """Agree to what is shown: the browser asks for a passkey then."""
@@ -155,13 +145,12 @@ class PageDriver:
     def await_review(self) -> bool:
         """Wait for the review; False if the page says what became of the call instead."""
         self._wait(
-            lambda: self._visible("display-text") is not None or self._fresh("outcome") is not None,
-            "display-text",
+            lambda: self.review_is_open() or self._fresh("outcome") is not None, "display-text"
         )
-        return self._visible("display-text") is not None
+        return self.review_is_open()
 
     def review_is_open(self) -> bool:
-        """Whether a text to approve is before the person now."""
+        """Whether a text to approve can be seen now."""
         return self._visible("display-text") is not None
 
     def display_text(self) -> ShownText:
@@ -181,10 +170,7 @@ class PageDriver:
     def text(self) -> str:
         """All that can be read on the page."""
         with self._in_words("the page"):
-            texts = self._answering(self.page.locator("body")).evaluate_all(
-                _TEXTS, _LONGEST_OUTCOME
-            )
-        return str(texts[0]) if texts else ""
+            return self._text_at(self.page.locator("body")) or ""
 
     # ---- how it is done
 
@@ -192,29 +178,35 @@ class PageDriver:
         answering(self.page, 1000 * self.patience)
         return asked
 
+    def _send(self, key: str, tool: str, arguments: Mapping[str, Any]) -> None:
+        self.choose(tool, arguments)
+        self._note_stale("outcome")
+        self._press(key, tool=tool)
+
     def _press(self, key: str, **named: str) -> None:
         for selector in self.description.entry(key, **named):
-            self._press_one(key, selector, named.get("tool", ""))
+            self._use(key, selector, named.get("tool", ""))
 
-    def _press_one(self, key: str, selector: str, choice: str) -> None:
-        """A button is pressed, a box ticked, in a list the choice is chosen."""
+    def _fill(self, key: str, text: str, choice: str, **named: str) -> None:
+        """The last element of the entry is filled, those before it are pressed."""
+        *before, field = self.description.entry(key, **named)
+        for selector in before:
+            self._use(key, selector, choice)
+        self._use(key, field, text, fill=True)
+
+    def _use(self, key: str, selector: str, text: str, *, fill: bool = False) -> None:
+        """Choose the text in a list; fill any other field with it, tick a box or press a button."""
         place, kind = self._locate(key, selector)
         patience = 1000 * self.patience
         with self._in_words(key, selector):
             if kind.startswith("select:"):
-                place.select_option(choice, timeout=patience)
+                place.select_option(text, timeout=patience)
+            elif fill:
+                place.fill(text, timeout=patience)
             elif kind in ("input:checkbox", "input:radio"):
                 place.check(timeout=patience)
             else:
                 place.click(timeout=patience)
-
-    def _fill(self, key: str, selector: str, text: str) -> None:
-        place, kind = self._locate(key, selector)
-        with self._in_words(key, selector):
-            if kind.startswith("select:"):
-                place.select_option(text, timeout=1000 * self.patience)
-            else:
-                place.fill(text, timeout=1000 * self.patience)
 
     def _locate(self, key: str, selector: str, *, state: Any = "visible") -> tuple[Locator, str]:
         """The one element of an entry, and its kind; what is missing, or there twice, is told."""
@@ -261,19 +253,25 @@ class PageDriver:
             return []
         return [str(one) for one in found]
 
+    def _text_at(self, place: Locator) -> str | None:
+        texts = self._answering(place).evaluate_all(_TEXTS, _LONGEST_OUTCOME)
+        return str(texts[0]) if texts else None
+
+    def _seen(self, key: str) -> Locator:
+        """Where an entry can be seen now."""
+        return self.page.locator(self.description.entry(key)[-1]).filter(visible=True)
+
     def _visible(self, key: str) -> str | None:
         """The text of an entry that can be seen now, None if it cannot."""
         from playwright.sync_api import Error
 
-        place = self.page.locator(self.description.entry(key)[-1]).filter(visible=True)
         try:
-            texts = self._answering(place).evaluate_all(_TEXTS, _LONGEST_OUTCOME)
+            text = self._text_at(self._seen(key))
         except Error:  # the document is just being replaced
             return None
-        if not texts:
-            return None
-        self.memory.found.add(key)
-        return str(texts[0])
+        if text is not None:
+            self.memory.found.add(key)
+        return text
 
     def _note_stale(self, key: str) -> None:
         """What stands there now is not what becomes of the next thing, until it is touched."""
@@ -281,9 +279,8 @@ class PageDriver:
 
         self._stale = None
         if self._visible(key) is not None:
-            place = self.page.locator(self.description.entry(key)[-1]).filter(visible=True).first
             with contextlib.suppress(Error):  # it is just being replaced
-                self._stale = place.evaluate_handle(_script("watched"))
+                self._stale = self._seen(key).first.evaluate_handle(_script("watched"))
 
     def _is_stale(self) -> bool:
         from playwright.sync_api import Error
@@ -310,7 +307,7 @@ class PageDriver:
 
     def _await_text(self, key: str) -> str:
         self._wait(lambda: self._fresh(key) is not None, key)
-        return (self._visible(key) or "").strip()
+        return self.says_now(key)
 
     def _wait(self, condition: Callable[[], bool], key: str) -> None:
         from ...browser.errors import BrowserError
@@ -331,8 +328,7 @@ class PageDriver:
 @cache
 def _script(name: str) -> str:
     """One of the functions that look at a page, in JavaScript."""
-    folder = Path(__file__).parent
-    text = (folder / "page_scripts.js").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("page_scripts.js").read_text(encoding="utf-8")
     return text.split(f"// ---- {name}\n", 1)[1].split("// ---- ", 1)[0].strip()
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...config.reader import Place, Sources, read, setting
+from ...config.reader import setting
 
 TABLE = "page"
 """Under the family's own table."""
@@ -118,11 +118,6 @@ class PageDescription:
             )
         if not self.call:
             object.__setattr__(self, "call", _CALL if self.ask == _ASK else self.ask)
-
-    @classmethod
-    def of_table(cls, table: Any, sources: Sources | None = None) -> PageDescription:
-        """What [sep2672.page] says; SettingsError in one line where that cannot be."""
-        return read(cls, table, Place(("sep2672", TABLE), sources or Sources()))
 
     def entry(self, key: str, **named: str) -> Steps:
         """The selectors of an entry as the files call it, with names in place of placeholders."""

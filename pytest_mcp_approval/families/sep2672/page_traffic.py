@@ -13,6 +13,7 @@ own speak MCP shows nothing here. Knows no specification.
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,12 +25,15 @@ from ...support.recording import note
 from ...support.secrets import beginning
 from ...support.text import neutralise
 from ...wire.sse import EventReader
+from ..base.paths import value_at
 
 if TYPE_CHECKING:
     from playwright.sync_api import APIResponse, BrowserContext, Request, Route
 
 Message = dict[str, Any]
 Change = Callable[[Message], Message]
+Hand = Callable[["Route", Message], None]
+"""Deals with a request in place of the network."""
 
 _LARGEST = 4_000_000
 _LONGEST_TOLD = 4_000
@@ -58,13 +62,15 @@ class PageRequest:
 
     @property
     def params(self) -> Mapping[str, Any]:
-        params = self.message.get("params")
-        return params if isinstance(params, dict) else {}
+        return self._object("params")
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        meta = self.params.get("_meta")
-        return meta if isinstance(meta, dict) else {}
+        return self._object("params._meta")
+
+    def _object(self, path: str) -> Mapping[str, Any]:
+        found = value_at(self.message, path)
+        return found if isinstance(found, dict) else {}
 
     def answer(self) -> Message | None:
         """The message that the page got for it; None if it got none that can be read."""
@@ -96,15 +102,13 @@ class PageRequest:
     @property
     def result(self) -> Mapping[str, Any] | None:
         """Of the answer, if it is one with a result that is an object."""
-        result = (self.answer() or {}).get("result")
+        result = value_at(self.answer(), "result")
         return result if isinstance(result, dict) else None
 
     @property
     def reason(self) -> str | None:
         """`error.data.reason` of the answer."""
-        error = (self.answer() or {}).get("error")
-        data = error.get("data") if isinstance(error, dict) else None
-        reason = data.get("reason") if isinstance(data, dict) else None
+        reason = value_at(self.answer(), "error.data.reason")
         return reason if isinstance(reason, str) else None
 
 
@@ -115,9 +119,7 @@ class Traffic:
         self._context = context
         self.sent: list[PageRequest] = []
         """In order."""
-        self._answers: dict[str, Change] = {}
-        self._instead: dict[str, Callable[[Message], Message | str]] = {}
-        self._requests: dict[str, Change] = {}
+        self._hands: dict[str, Hand] = {}
         self._routed = False
         self._ended: set[Request] = set()
         context.on("request", self._seen)
@@ -137,27 +139,38 @@ class Traffic:
 
     def change_answer(self, method: str, change: Change) -> None:
         """The page gets what `change` makes of the server's message."""
-        self._answers[method] = change
-        self._route()
+
+        def hand(route: Route, asked: Message) -> None:
+            response = route.fetch(timeout=_ANSWER_MILLISECONDS, max_redirects=0)
+            came = message_in(response.body(), asked.get("id"))
+            if came is None:
+                route.fulfill(response=response)
+            else:
+                _answer(route, asked, change(came), response)
+
+        self._take(method, hand)
 
     def change_request(self, method: str, change: Change) -> None:
         """The server gets what `change` makes of the page's message."""
-        self._requests[method] = change
-        self._route()
 
-    def answer_instead(
-        self, method: str, answer: Callable[[Message], Message | str] | Message | str
-    ) -> None:
+        def hand(route: Route, asked: Message) -> None:
+            changed = change(copy.deepcopy(asked))
+            headers = {k: v for k, v in route.request.headers.items() if k != "content-length"}
+            name = changed.get("params", {}).get("name")
+            if "mcp-name" in headers and isinstance(name, str):
+                headers["mcp-name"] = name  # 2026-07-28 has it in a header too
+            route.continue_(post_data=json.dumps(changed), headers=headers)
+
+        self._take(method, hand)
+
+    def answer_instead(self, method: str, answer: Message | str) -> None:
         """The server gets nothing. The page gets this message's result or error; a text such as
         "connectionreset" is how the connection ends."""
-        self._instead[method] = answer if callable(answer) else lambda _: answer
-        self._route()
+        self._take(method, lambda route, asked: _answer(route, asked, answer))
 
     def leave_alone(self) -> None:
         """From now on nothing is changed."""
-        self._answers.clear()
-        self._instead.clear()
-        self._requests.clear()
+        self._hands.clear()
 
     # ---- how it is done
 
@@ -179,7 +192,8 @@ class Traffic:
             page.wait_for_timeout(_STEP_MILLISECONDS)
         return request in self._ended
 
-    def _route(self) -> None:
+    def _take(self, method: str, hand: Hand) -> None:
+        self._hands[method] = hand
         if not self._routed:
             self._routed = True
             self._context.route("**/*", self._pass_on)
@@ -190,47 +204,29 @@ class Traffic:
         # A test that ends meanwhile closes the page, and nobody waits for an answer any more.
         with contextlib.suppress(Error):
             messages = _messages(route.request)
-            method = str(messages[0].get("method")) if len(messages) == 1 else ""
-            if method in self._instead:
-                self._answer(route, messages[0], self._instead[method](messages[0]))
-            elif method in self._answers:
-                response = route.fetch(timeout=_ANSWER_MILLISECONDS, max_redirects=0)
-                came = message_in(response.body(), messages[0].get("id"))
-                if came is None:
-                    route.fulfill(response=response)
-                else:
-                    self._answer(route, messages[0], self._answers[method](came), response)
-            elif method in self._requests:
-                changed = self._requests[method](json.loads(json.dumps(messages[0])))
-                headers = {k: v for k, v in route.request.headers.items() if k != "content-length"}
-                name = changed.get("params", {}).get("name")
-                if "mcp-name" in headers and isinstance(name, str):
-                    headers["mcp-name"] = name  # 2026-07-28 has it in a header too
-                route.continue_(post_data=json.dumps(changed), headers=headers)
+            hand = self._hands.get(messages[0]["method"]) if len(messages) == 1 else None
+            if hand is not None:
+                hand(route, messages[0])
             else:
                 route.continue_()
 
-    def _answer(
-        self,
-        route: Route,
-        asked: Message,
-        answer: Message | str,
-        response: APIResponse | None = None,
-    ) -> None:
-        if isinstance(answer, str):
-            route.abort(answer)
-            return
-        whole = {"jsonrpc": "2.0", "id": asked.get("id"), **answer}
-        told = f"the answer to {_named(asked)} is changed"
-        note("page", told, message=_told(whole))
-        kept = {} if response is None else response.headers
-        headers = {k: v for k, v in kept.items() if k.lower() not in _OF_THE_BODY}
-        # In plain ASCII: half of a surrogate pair travels as an escape only.
-        route.fulfill(
-            status=200 if response is None else response.status,
-            headers={**headers, "content-type": "application/json"},
-            body=json.dumps(whole),
-        )
+
+def _answer(
+    route: Route, asked: Message, answer: Message | str, response: APIResponse | None = None
+) -> None:
+    if isinstance(answer, str):
+        route.abort(answer)
+        return
+    whole = {"jsonrpc": "2.0", "id": asked.get("id"), **answer}
+    note("page", f"the answer to {_named(asked)} is changed", message=_told(whole))
+    kept = {} if response is None else response.headers
+    headers = {k: v for k, v in kept.items() if k.lower() not in _OF_THE_BODY}
+    # In plain ASCII: half of a surrogate pair travels as an escape only.
+    route.fulfill(
+        status=200 if response is None else response.status,
+        headers={**headers, "content-type": "application/json"},
+        body=json.dumps(whole),
+    )
 
 
 def _messages(request: Request) -> list[Message]:
@@ -252,7 +248,11 @@ def message_in(body: bytes, wanted: Any) -> Message | None:
     """The answer under this id, out of JSON or an event stream."""
     if len(body) > _LARGEST:
         return None
-    texts = [body] if body.lstrip()[:1] in (b"{", b"[") else _events(body)
+    texts = (
+        [body]
+        if body.lstrip()[:1] in (b"{", b"[")
+        else [one.data for one in EventReader().feed(body + b"\n\n")]
+    )
     for one in texts:
         try:
             found = read_json(one)
@@ -266,14 +266,9 @@ def message_in(body: bytes, wanted: Any) -> Message | None:
     return None
 
 
-def _events(body: bytes) -> list[bytes]:
-    return [event.data for event in EventReader().feed(body + b"\n\n")]
-
-
 def _named(message: Message) -> str:
-    params = message.get("params")
-    name = params.get("name") if isinstance(params, dict) else None
-    return neutralise(" ".join(filter(None, (message["method"], name and str(name)))), 100)
+    name = value_at(message, "params.name")
+    return neutralise(f"{message['method']} {name}" if name else message["method"], 100)
 
 
 def _told(message: Message) -> str:

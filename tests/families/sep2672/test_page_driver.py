@@ -8,26 +8,28 @@ import pytest
 
 from pytest_mcp_approval.families.sep2672 import page_traffic
 from pytest_mcp_approval.families.sep2672.page import PageDriver, PageError, PageMemory
-from pytest_mcp_approval.families.sep2672.page_description import PageDescription
 from pytest_mcp_approval.families.sep2672.page_traffic import Traffic
+from pytest_mcp_approval.families.sep2672.settings import read_table
 
 URL = "http://localhost:9/page"
 """Nobody is there: the browser is given all that it asks for."""
-DESCRIPTION = PageDescription.of_table(
+DESCRIPTION = read_table(
     {
-        "ready": "body",
-        "enrol": "#enrol",
-        "enrolled": "#said",
-        "tool": "#tool",
-        "arguments": "#arguments",
-        "ask": "#ask",
-        "display-text": "#text",
-        "approve": "#yes",
-        "decline": "#no",
-        "outcome": "#said",
-        "busy": "#ask:disabled",
+        "page": {
+            "ready": "body",
+            "enrol": "#enrol",
+            "enrolled": "#said",
+            "tool": "#tool",
+            "arguments": "#arguments",
+            "ask": "#ask",
+            "display-text": "#text",
+            "approve": "#yes",
+            "decline": "#no",
+            "outcome": "#said",
+            "busy": "#ask:disabled",
+        }
     }
-)
+).page
 
 
 @pytest.fixture
@@ -66,15 +68,17 @@ def test_a_list_is_chosen_from_and_a_field_filled(driver):
 
 
 def test_one_field_for_each_argument(driver):
-    described = PageDescription.of_table(
+    described = read_table(
         {
-            "tool": "#tool",
-            "argument": "[name='{name}']",
-            "ask": "#ask",
-            "outcome": "#said",
-            "ready": "body",
+            "page": {
+                "tool": "#tool",
+                "argument": "[name='{name}']",
+                "ask": "#ask",
+                "outcome": "#said",
+                "ready": "body",
+            }
         }
-    )
+    ).page
     made = driver(
         FORM + "<input name=a><select name=b><option>1<option>2</select>",
         "ask.onclick = () => said.textContent = document.querySelector('[name=a]').value"
@@ -139,7 +143,7 @@ def test_an_entry_that_finds_nothing_is_told_with_what_is_there(driver, markup, 
 
 
 def test_a_selector_that_cannot_be_read_is_told(driver):
-    described = PageDescription.of_table({"ready": "body", "approve": "role=button[name='x"})
+    described = read_table({"page": {"ready": "body", "approve": "role=button[name='x"}}).page
     made = driver("<p>x", description=described)
     with pytest.raises(PageError, match=r"approve: got .*, expected a selector that Playwright"):
         made.approve()

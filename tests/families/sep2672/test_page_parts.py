@@ -15,6 +15,7 @@ from pytest_mcp_approval.families.sep2672.page_description import PageDescriptio
 from pytest_mcp_approval.families.sep2672.page_person import Review
 from pytest_mcp_approval.families.sep2672.page_scenario import Visit
 from pytest_mcp_approval.families.sep2672.page_traffic import message_in
+from pytest_mcp_approval.families.sep2672.settings import read_table
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.target import open_target
 
@@ -25,13 +26,13 @@ ANSWER = {"jsonrpc": "2.0", "id": 7, "result": {"tools": []}}
 
 
 def test_what_is_not_said_suits_the_reference_page():
-    described = PageDescription.of_table({"approve": "#yes"})
+    described = read_table({"page": {"approve": "#yes"}}).page
     assert described.approve == ("#yes",)
     assert described.display_text == PageDescription().display_text
 
 
 def test_a_page_with_one_button_for_both_kinds_of_call_names_it_once():
-    described = PageDescription.of_table({"ask": ["#menu", "#run"]})
+    described = read_table({"page": {"ask": ["#menu", "#run"]}}).page
     assert described.call == described.ask == ("#menu", "#run")
 
 
@@ -64,7 +65,7 @@ def test_a_tools_name_goes_into_a_selector_whatever_it_is(name: str, selector: s
 )
 def test_a_wrong_description_is_told_in_one_line(table: object, line: str):
     with pytest.raises(SettingsError) as error:
-        PageDescription.of_table(table)
+        read_table({"page": table})
     assert line in str(error.value)
     assert "\n" not in str(error.value)
 

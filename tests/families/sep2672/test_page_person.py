@@ -12,8 +12,8 @@ from pytest_mcp_approval.catalogue import NotApplicable
 from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.sep2672.driver import Approval, ListedTool
 from pytest_mcp_approval.families.sep2672.page import PageDriver
-from pytest_mcp_approval.families.sep2672.page_description import PageDescription
 from pytest_mcp_approval.families.sep2672.page_person import PageVisitor
+from pytest_mcp_approval.families.sep2672.settings import read_table
 from pytest_mcp_approval.families.sep2672.vocabulary import Annotation, AuthenticatorClass
 from pytest_mcp_approval.target import open_target
 
@@ -90,7 +90,7 @@ def person(approval_page, site):
         for name in ("wipe", "other")
     ]
     target.remembered["tools"] = listed
-    driver = PageDriver(approval_page, site.url, PageDescription.of_table(DESCRIPTION))
+    driver = PageDriver(approval_page, site.url, read_table({"page": DESCRIPTION}).page)
     return PageVisitor(Approval(target), approval_page, driver, list[str]().append)
 
 
