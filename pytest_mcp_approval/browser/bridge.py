@@ -14,7 +14,6 @@ from virtual_authenticator import Authenticator, Gesture, WebAuthnError
 from virtual_authenticator.client_rules import check_rp_id, check_secure_context, effective_rp_id
 from virtual_authenticator.options import creation_options, request_options
 
-from .errors import BrowserError
 from .keys import ATTEMPTS, Key
 from .person import APPROVE, DECLINE, REMOVE, TIME_OUT, WAIT, WRONG_FINGER
 from .prompts import Answer, Instruction, Prompt
@@ -58,35 +57,12 @@ class BridgeKey(Key):
     def faulty(self, *faults: Fault | str) -> AbstractContextManager[None]:
         return self._authenticator.faulty(*faults)
 
-    def override(
-        self,
-        *,
-        bogus_signature: bool | None = None,
-        bad_uv: bool | None = None,
-        bad_up: bool | None = None,
-    ) -> None:
-        raise BrowserError(
-            "override bits are Chromium's: use kind='cdp', or the faults of this kind, e.g. "
-            "key.faulty('signature-bit') or key.faulty(FlipFlag('UV')) "
-            f"(got {bogus_signature=}, {bad_uv=}, {bad_up=})"
-        )
-
-    def set_credential(
-        self,
-        credential_id: bytes,
-        *,
-        sign_count: int | None = None,
-        backup_eligible: bool | None = None,
-        backup_state: bool | None = None,
-    ) -> None:
+    def _change(self, credential_id: bytes, changes: dict[str, int]) -> None:
         held = self._authenticator.credential(credential_id)
-        if sign_count is not None:
-            held.sign_count = sign_count
-            self._authenticator.core.device_count = sign_count  # where all credentials share one
-        if backup_eligible is not None:
-            held.backup_eligible = backup_eligible
-        if backup_state is not None:
-            held.backup_state = backup_state
+        for name, value in changes.items():
+            setattr(held, name, value)
+        if "sign_count" in changes:  # where all credentials share one
+            self._authenticator.core.device_count = changes["sign_count"]
 
     # ---- the broker's side
 

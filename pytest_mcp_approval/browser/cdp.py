@@ -10,7 +10,7 @@ person acts, and one that nobody approves ends by its own time-out, made short.
 from __future__ import annotations
 
 import base64
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ from virtual_authenticator import cdp as translation
 from virtual_authenticator.client_rules import effective_rp_id
 from virtual_authenticator.encoding import base64url_decode, base64url_encode
 
-from .errors import BrowserError
 from .keys import ATTEMPTS, Key
 from .person import APPROVE, WAIT, WRONG_FINGER
 from .prompts import DONE, Answer, Instruction, Prompt
@@ -26,11 +25,16 @@ from .prompts import DONE, Answer, Instruction, Prompt
 if TYPE_CHECKING:
     from playwright.sync_api import CDPSession, Page
 
-    from virtual_authenticator import Authenticator, Credential, Profile
-    from virtual_authenticator.faults import Fault
+    from virtual_authenticator import Credential, Profile
 
     from .prompt_broker import PromptBroker
 
+_MEMBERS = {
+    "sign_count": "signCount",
+    "backup_eligible": "backupEligibility",
+    "backup_state": "backupState",
+}
+"""What Chromium calls what can be changed."""
 _AT_ONCE = 1
 """Milliseconds: the time-out of a request that nobody will approve."""
 
@@ -84,14 +88,6 @@ class CdpKey(Key):
     def credentials(self) -> list[Credential]:
         return [translation.credential_from_json(one) for one in self._read()]
 
-    @property
-    def authenticator(self) -> Authenticator:
-        raise BrowserError("the Python authenticator is behind kind='bridge' only; this is 'cdp'")
-
-    def faulty(self, *faults: Fault | str) -> AbstractContextManager[None]:
-        named = ", ".join(one if isinstance(one, str) else one.name for one in faults)
-        raise BrowserError(f"faults ({named}) are done by kind='bridge' only; this key is 'cdp'")
-
     def override(
         self,
         *,
@@ -104,25 +100,13 @@ class CdpKey(Key):
         if self._seat is not None and not self._seat.page.is_closed():
             self._seat.send("setResponseOverrideBits", **self._bits)
 
-    def set_credential(
-        self,
-        credential_id: bytes,
-        *,
-        sign_count: int | None = None,
-        backup_eligible: bool | None = None,
-        backup_state: bool | None = None,
-    ) -> None:
+    def _change(self, credential_id: bytes, changes: dict[str, int]) -> None:
         name = base64.b64encode(credential_id).decode("ascii")
         found = next((one for one in self._read() if one["credentialId"] == name), None)
         if found is None:
             shown = base64url_encode(credential_id)
             raise KeyError(f"no credential {shown} on this authenticator")
-        wanted = {
-            "signCount": sign_count,
-            "backupEligibility": backup_eligible,
-            "backupState": backup_state,
-        }
-        changed = {**found, **{key: value for key, value in wanted.items() if value is not None}}
+        changed = {**found, **{_MEMBERS[key]: value for key, value in changes.items()}}
         seat = self._seat
         if seat is None or seat.page.is_closed():
             held = seat.known.values() if seat is not None else self._kept

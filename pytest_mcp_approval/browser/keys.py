@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from .errors import BrowserError
 from .person import BrowserPerson
 from .prompts import Answer, Instruction, Prompt
 
@@ -75,21 +76,25 @@ class Key(ABC):
         if self._broker.hand is self:
             self._broker.hand = None
 
-    @abstractmethod
     def faulty(self, *faults: Fault | str) -> AbstractContextManager[None]:
         """Every ceremony inside the block has these faults of virtual_authenticator."""
+        named = ", ".join(one if isinstance(one, str) else one.name for one in faults)
+        raise BrowserError(
+            f"faults ({named}) are done by kind='bridge' only; this key is {self.kind!r}"
+        )
 
     @property
-    @abstractmethod
     def authenticator(self) -> Authenticator:
         """The Python authenticator behind the key."""
+        raise BrowserError(
+            f"the Python authenticator is behind kind='bridge' only; this is {self.kind!r}"
+        )
 
     @property
     def related_origins(self) -> dict[str, Any]:
         """By RP ID, the origins that its well-known document lists."""
         return self.authenticator.related_origins
 
-    @abstractmethod
     def override(
         self,
         *,
@@ -98,8 +103,12 @@ class Key(ABC):
         bad_up: bool | None = None,
     ) -> None:
         """Chromium's override bits: a signature that is wrong, flags that stay unset."""
+        raise BrowserError(
+            "override bits are Chromium's: use kind='cdp', or the faults of this kind, e.g. "
+            "key.faulty('signature-bit') or key.faulty(FlipFlag('UV')) "
+            f"(got {bogus_signature=}, {bad_uv=}, {bad_up=})"
+        )
 
-    @abstractmethod
     def set_credential(
         self,
         credential_id: bytes,
@@ -109,6 +118,17 @@ class Key(ABC):
         backup_state: bool | None = None,
     ) -> None:
         """Change what a credential says of itself from now on."""
+        wanted = {
+            "sign_count": sign_count,
+            "backup_eligible": backup_eligible,
+            "backup_state": backup_state,
+        }
+        changes = {name: value for name, value in wanted.items() if value is not None}
+        self._change(credential_id, changes)
+
+    @abstractmethod
+    def _change(self, credential_id: bytes, changes: dict[str, int]) -> None:
+        """What `set_credential` promises; each kind in its own way."""
 
     # ---- the broker's side
 
