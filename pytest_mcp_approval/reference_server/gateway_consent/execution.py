@@ -44,10 +44,6 @@ def over_http(
     url = url_of(app, tool)
     if sending is not None:
         headers.update(sending.headers)
-        if sending.cookies:
-            headers["Cookie"] = "; ".join(
-                f"{name}={value}" for name, value in sending.cookies.items()
-            )
         if sending.query:
             url += ("&" if "?" in url else "?") + urlencode(sending.query)
     method = str(tool.execution.get("method", "POST")).upper()

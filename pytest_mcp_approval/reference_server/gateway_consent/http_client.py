@@ -8,11 +8,10 @@ an API key may stand in one). Knows no app and no credential.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
 from ...support.connection import is_loopback
-from ...support.fetch import FetchError, TooLargeError, fetch
+from ...support.fetch import Fetched, FetchError, TooLargeError, fetch
 
 SECONDS = 10.0
 MAXIMUM_BYTES = 1024 * 1024
@@ -22,32 +21,16 @@ class SendingError(Exception):
     """There is no answer; the words hold nothing of the request but its host."""
 
 
-@dataclass(frozen=True)
-class HttpAnswer:
-    """What came back, whatever it means."""
-
-    status: int
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Names in small letters."""
-    body: bytes = b""
-
-
-def send(
-    method: str,
-    url: str,
-    headers: Mapping[str, str] | None = None,
-    body: bytes | None = None,
-    seconds: float = SECONDS,
-) -> HttpAnswer:
+def send(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Fetched:
     """Send it and read the answer to its end; `SendingError` if that cannot be."""
     parts = checked(url)
     try:
-        found = fetch(
+        return fetch(
             url,
-            seconds=seconds,
+            seconds=SECONDS,
             method=method,
-            headers=headers or {},
-            body=body or b"",
+            headers=headers,
+            body=body,
             limit=MAXIMUM_BYTES,
             follow=False,
         )
@@ -56,9 +39,6 @@ def send(
     except FetchError as error:
         # Not the error's own words: they may quote the request.
         raise SendingError(f"no answer from {parts.hostname}: {type(error).__name__}") from None
-    return HttpAnswer(
-        found.status, {name.lower(): value for name, value in found.headers}, found.body
-    )
 
 
 def checked(url: str) -> SplitResult:

@@ -237,5 +237,5 @@ class LooksWhetherTheAppIsThere(Gateway):
         if app.base_url and not app.base_url.startswith("{"):
             from pytest_mcp_approval.reference_server.gateway_consent import http_client
 
-            http_client.send("GET", app.base_url)
+            http_client.send("GET", app.base_url, {}, b"")
         return super().ask(caller, app, tool)

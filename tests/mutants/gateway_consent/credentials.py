@@ -7,17 +7,18 @@ from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
 
-from pytest_mcp_approval.reference_server.gateway_consent.authorisation import cookies
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.api_key import ApiKeys
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
     AppCredentials,
 )
-from pytest_mcp_approval.reference_server.gateway_consent.authorisation.cookie import Cookies
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.cookies import (
+    Cookies,
+    text_of,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
     Credentials,
 )
-from pytest_mcp_approval.reference_server.gateway_consent.authorisation.sending import Sending
-from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import Asking
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import Asking, Sending
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.execution import url_of
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
@@ -35,8 +36,6 @@ class _FollowsRedirects(Gateway):
 
     def run(self, app: App, tool: AppTool, arguments: Any, sending: Any) -> Any:
         headers = dict(sending.headers) if sending is not None else {}
-        if sending is not None and sending.cookies:
-            headers["Cookie"] = cookies.text_of(sending.cookies)
         where = url_of(app, tool)
         if "/moved/" not in where:
             return super().run(app, tool, arguments, sending)
@@ -213,7 +212,7 @@ class LooksForNamesAnywhere(Cookies):
     """Looks whether the names stand somewhere in the text."""
 
     def check_required(self, app: App, found: Mapping[str, str]) -> None:
-        text = cookies.text_of(found)
+        text = text_of(found)
         super().check_required(app, {name: "?" for name in self.required(app) if name in text})
 
 
@@ -224,6 +223,6 @@ class SendsCookiesTwice(Cookies):
 
     def sending(self, asking: Asking) -> Sending | None:
         found = super().sending(asking)
-        if found is None:
-            return None
-        return Sending({"X-Cookies": cookies.text_of(found.cookies)}, {}, found.cookies)
+        if found is None or not found.headers:
+            return found
+        return Sending({**found.headers, "X-Cookies": found.headers["Cookie"]})

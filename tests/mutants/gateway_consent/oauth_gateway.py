@@ -156,8 +156,7 @@ class LetsAllClientsIn(Gateway):
     """Once the app has let one client in, consents of that app are everybody's."""
 
     def check_consent(self, caller: str, app: App, tool: Any) -> None:
-        known = self.authoriser().shapes()
-        if not any(app.id in apps for apps in known.values()):
+        if not any(app.id == key[1] for key in self.decisions.vault.keys("credential")):
             super().check_consent(caller, app, tool)
 
 

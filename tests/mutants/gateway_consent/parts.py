@@ -12,7 +12,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_cred
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.authoriser import (
     Authoriser,
 )
-from pytest_mcp_approval.reference_server.gateway_consent.authorisation.cookie import Cookies
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.cookies import Cookies
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
     Credentials,
 )

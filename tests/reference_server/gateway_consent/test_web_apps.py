@@ -14,6 +14,7 @@ import pytest
 
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Refusal
 from pytest_mcp_approval.reference_server.gateway_consent import http_client
+from pytest_mcp_approval.support.fetch import Fetched
 from tests.reference_server.gateway_consent.house import House
 from tests.reference_server.gateway_consent.visitor import Visitor, typed
 
@@ -84,7 +85,7 @@ def test_an_app_learns_nothing_before_consent(
     sent: list[str] = []
     send = http_client.send
 
-    def watched(method: str, url: str, *more: Any) -> http_client.HttpAnswer:
+    def watched(method: str, url: str, *more: Any) -> Fetched:
         sent.append(url)
         return send(method, url, *more)
 

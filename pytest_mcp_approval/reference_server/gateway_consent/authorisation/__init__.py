@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .authoriser import Authoriser
-from .sending import AuthorisationNeeded, NotSentError, Sending
+from .ways import AuthorisationNeeded, NotSentError, Sending
 
 __all__ = ["AuthorisationNeeded", "Authoriser", "NotSentError", "Sending"]

@@ -18,13 +18,12 @@ from ..vault import Vault
 from . import domains
 from .api_key import ApiKeys
 from .app_credential import AppCredentials
-from .cookie import Cookies
+from .cookies import Cookies
 from .credentials import Credentials
 from .dialogs import Dialogs
 from .oauth2 import OAuth2
-from .sending import AuthorisationNeeded, NotSentError, Sending
 from .tickets import Tickets
-from .ways import Asking, WayIn
+from .ways import Asking, AuthorisationNeeded, NotSentError, Sending, WayIn
 
 if TYPE_CHECKING:
     from starlette.routing import Route
@@ -39,7 +38,6 @@ class Authoriser:
     app_credentials_class: type[AppCredentials] = AppCredentials
     cookies_class: type[Cookies] = Cookies
     credentials_class: type[Credentials] = Credentials
-    dialogs_class: type[Dialogs] = Dialogs
 
     def __init__(
         self,
@@ -59,7 +57,7 @@ class Authoriser:
             AuthType.COOKIE: self.cookies_class(self.credentials),
         }
         self.tickets = Tickets(clock)
-        self.dialogs = self.dialogs_class(self.tickets, self.ways, apps)
+        self.dialogs = Dialogs(self.tickets, self.ways, apps)
 
     def authorise(
         self, app: App, caller: str, consented: Sequence[str], url: str, tool: str | None = None
@@ -73,7 +71,7 @@ class Authoriser:
         asking = Asking(app, caller, tuple(consented), tool, url)
         sending = self.ways[app.auth.type].sending(asking)
         if sending is None:
-            raise AuthorisationNeeded(app, app.auth.type, self.ask(app, caller, consented))
+            raise AuthorisationNeeded(self.ask(app, caller, consented))
         return sending
 
     def ask(self, app: App, caller: str, consented: Sequence[str]) -> str:
@@ -107,10 +105,6 @@ class Authoriser:
     def routes(self) -> list[Route]:
         """For the listener of the gateway's pages."""
         return self.dialogs.routes()
-
-    def shapes(self) -> dict[str, dict[str, list[str]]]:
-        """caller -> app -> names of members of what is kept."""
-        return self.credentials.shapes()
 
     def reset(self) -> None:
         """Open pages are closed; what the vault has is the vault's."""

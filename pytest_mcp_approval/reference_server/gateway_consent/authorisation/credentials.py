@@ -21,6 +21,8 @@ _MOST_NOTES = 1000
 
 
 class Credentials:
+    """The callers are kept apart here as well: what one was let into, another was not."""
+
     def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault = vault
         self._clock = clock
@@ -28,20 +30,16 @@ class Credentials:
         self._renewals: OrderedDict[tuple[str, str], int] = OrderedDict()
 
     def load(self, caller: str, app_id: str) -> dict[str, Any] | None:
-        record = self._vault.load(KIND, *self.key(caller, app_id))
+        record = self._vault.load(KIND, caller, app_id)
         redactor.know(secrets_in(record))
         return record
 
     def save(self, caller: str, app_id: str, record: dict[str, Any]) -> None:
         redactor.know(secrets_in(record))
-        self._vault.save(KIND, record, *self.key(caller, app_id))
+        self._vault.save(KIND, record, caller, app_id)
 
     def forget(self, caller: str, app_id: str) -> None:
-        self._vault.delete(KIND, *self.key(caller, app_id))
-
-    def key(self, caller: str, app_id: str) -> tuple[str, ...]:
-        """The callers are kept apart here as well: what one was let into, another was not."""
-        return caller, app_id
+        self._vault.delete(KIND, caller, app_id)
 
     def alone(self, caller: str, app_id: str) -> threading.RLock:
         """One renewal at a time. A fixed number of locks: callers choose their names freely."""
@@ -62,11 +60,3 @@ class Credentials:
     def now(self) -> int:
         """Milliseconds since 1970, as everything here is kept."""
         return int(self._clock.now().timestamp() * 1000)
-
-    def shapes(self) -> dict[str, dict[str, list[str]]]:
-        """caller -> app -> names of members: what is kept, without any of it."""
-        found: dict[str, dict[str, list[str]]] = {}
-        for caller, app_id in self._vault.keys(KIND):
-            record = self._vault.load(KIND, caller, app_id) or {}
-            found.setdefault(caller, {})[app_id] = sorted(record)
-        return found

@@ -22,9 +22,9 @@ from ..vault import Vault
 from .credentials import Credentials
 from .flows import Flow, FlowError, Flows
 from .renewing import RenewalRefusedError, RenewingWay
-from .sending import NotSentError
 from .ways import (
     Asking,
+    NotSentError,
     is_visible,
     lifetime,
     member,
@@ -208,7 +208,7 @@ class OAuth2(RenewingWay):
         )
         if 400 <= answer.status < 500:
             raise RenewalRefusedError
-        members = members_of(answer)
+        members = members_of(answer.body)
         if not 200 <= answer.status < 300:
             raise NotSentError(f"its token end point answered with the status {answer.status}")
         return self.read_tokens(members)

@@ -14,8 +14,7 @@ from ....families.gateway_consent import vocabulary as words
 from .. import http_client
 from ..descriptors import App
 from ..log import logger
-from .sending import Sending
-from .ways import Asking, WayIn
+from .ways import Asking, Sending, WayIn
 
 
 class RenewalRefusedError(Exception):

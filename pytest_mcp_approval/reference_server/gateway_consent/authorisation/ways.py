@@ -1,7 +1,7 @@
 """What the four ways in have in common on the gateway's side.
 
-A way turns what is kept into what is sent, and what a person typed into what is kept. Knows no page
-and no MCP.
+A way turns what is kept into what is sent, and what a person typed into what is kept. No `repr` and
+no error shows a credential. Knows no page and no MCP.
 """
 
 from __future__ import annotations
@@ -16,17 +16,39 @@ from typing import Any, ClassVar
 from ....families.gateway_consent import vocabulary as words
 from ....families.gateway_consent.vocabulary import RFC_NAMES, AuthType
 from ..descriptors import App
-from ..http_client import HttpAnswer
+from ..http_client import SendingError
 from .credentials import Credentials
-from .sending import NotSentError, Sending
 
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 LONGEST_SECRET = 8192
 
 
+class AuthorisationNeeded(Exception):  # noqa: N818 - an answer, not an error of the code
+    """A person has to let the gateway into the app first, at this page of the gateway."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__("a person has to let the gateway into the app")
+        self.url = url
+
+
+class NotSentError(SendingError):
+    """The credential may not go there, or cannot be had; the words hold no value."""
+
+
 class NotAcceptedError(ValueError):
     """What was typed in cannot be kept: words for the person, without what they typed."""
+
+
+@dataclass(frozen=True, repr=False)
+class Sending:
+    """What to add to one request."""
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Sending({', '.join([*self.headers, *self.query]) or 'nothing'})"
 
 
 @dataclass(frozen=True)
@@ -76,25 +98,26 @@ class TypedWay(WayIn):
     @abstractmethod
     def steps(self, app: App) -> Sequence[DialogStep]: ...
 
-    @abstractmethod
-    def check(self, app: App, step: DialogStep, value: str) -> str:
+    def check(self, app: App, step: DialogStep, value: str) -> str:  # noqa: ARG002
         """One value as it is to be kept; `NotAcceptedError` for what cannot be right."""
+        return checked_secret(value, step.label)
 
-    @abstractmethod
     def keep(self, app: App, caller: str, values: Mapping[str, str]) -> None:
         """All the steps' values, checked."""
-
-
-class OneValueWay(TypedWay):
-    """A way with one step, `value`, which is kept as it is and does not end by itself."""
-
-    def keep(self, app: App, caller: str, values: Mapping[str, str]) -> None:
         record = {
             words.TYPE: self.kind.value,
-            words.VALUE: values["value"],
+            **self.members(app, values),
             words.CREATED_AT: self.credentials.now(),
         }
         self.credentials.save(caller, app.id, record)
+
+    def members(self, app: App, values: Mapping[str, str]) -> Mapping[str, Any]:  # noqa: ARG002
+        """What is kept of them."""
+        return values
+
+    def rejected(self, app: App, caller: str) -> None:
+        """What does not end by itself was revoked: the person is asked again."""
+        self.credentials.forget(caller, app.id)
 
 
 def settings_of(app: App) -> Mapping[str, Any]:
@@ -136,10 +159,10 @@ def is_visible(value: Any) -> bool:
     return isinstance(value, str) and _VISIBLE.fullmatch(value) is not None
 
 
-def members_of(answer: HttpAnswer) -> dict[str, Any]:
+def members_of(body: bytes) -> dict[str, Any]:
     """The JSON object of an answer, else an empty one."""
     try:
-        found = json.loads(answer.body)
+        found = json.loads(body)
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

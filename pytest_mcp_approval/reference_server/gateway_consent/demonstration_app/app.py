@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qsl
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -23,7 +22,7 @@ from ...server.effects import RecordedEffects
 from ..demonstration import CLIENT_ID, PLACE, demonstration_apps
 from ..descriptors import App
 from ..listener import Listener
-from ..pages import message, style_routes
+from ..pages import FormError, message, read_form, style_routes
 from . import pages
 from .locks import AppTokenLock, CookieLock, KeyLock, Lock
 from .oauth import AuthorisationServer, NotAskedError, OAuthError, Redirect, RegisteredClient
@@ -130,22 +129,15 @@ class DemonstrationApp:
 
     async def decide(self, request: Request) -> Response:
         server = self.server(request)
-        if not self.comes_from_here(request):
-            return message("This did not come from our page", "Nothing was done.", 403)
-        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
-        decision = form.get("decision")
-        if decision not in ("allow", "deny"):
-            return message("Allow or Deny?", "Nothing was chosen.", 400)
         try:
+            form = await read_form(request)
+            decision = form.get("decision")
+            if decision not in ("allow", "deny"):
+                raise FormError("Neither Allow nor Deny was chosen.")
             found = server.decide(form.get("question", ""), decision == "allow")
-        except NotAskedError as error:
+        except (FormError, NotAskedError) as error:
             return message("This request cannot be followed", str(error), 400)
         return RedirectResponse(found.location, 303, _UNSTORED)
-
-    def comes_from_here(self, request: Request) -> bool:
-        """A browser says which page a form was on; who is no browser need not."""
-        origin = request.headers.get("origin")
-        return origin is None or origin == f"http://{request.headers.get('host', '')}"
 
     async def token(self, request: Request) -> Response:
         server = self.server(request)

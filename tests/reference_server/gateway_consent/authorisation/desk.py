@@ -119,8 +119,6 @@ class Desk:
         """As the gateway does it."""
         sending = self.authorise(place, caller)
         headers = {"Content-Type": "application/json", **sending.headers}
-        if sending.cookies:
-            headers["Cookie"] = "; ".join(f"{n}={v}" for n, v in sending.cookies.items())
         query = f"?{urlencode(sending.query)}" if sending.query else ""
         url = self.url(place, tool) + query
         return http_client.send("POST", url, headers, b"{}").status

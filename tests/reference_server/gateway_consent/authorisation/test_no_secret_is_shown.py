@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 
 import pytest
@@ -39,7 +38,6 @@ def test_no_log_no_repr_no_page(desk, place, caplog):
         caplog.text,
         *(page.text + str(page.headers) for page in pages),
         repr(desk.authoriser.tickets.__dict__),
-        json.dumps(desk.authoriser.shapes()),
     ]
     for secret in secrets:
         assert not any(secret in text for text in shown)
@@ -50,12 +48,10 @@ def test_no_log_no_repr_no_page(desk, place, caplog):
 def test_what_is_sent_does_not_show_itself(desk, place):
     let_in(desk, place)
     sending = desk.authorise(place)
-    values = [*sending.headers.values(), *sending.query.values(), *sending.cookies.values()]
+    values = [*sending.headers.values(), *sending.query.values()]
     assert values
     assert not any(value in repr(sending) for value in values)
-    assert any(
-        name in repr(sending) for name in [*sending.headers, *sending.query, *sending.cookies]
-    )
+    assert all(name in repr(sending) for name in [*sending.headers, *sending.query])
 
 
 def test_errors_have_no_secret(desk):

@@ -208,7 +208,7 @@ def test_a_form_of_another_page_is_refused(client):
     page = client.ask()
     for origin in ("http://attacker.example", "null", "http://localhost:1"):
         members = {**page.form.members, "decision": "allow"}
-        assert client.visitor.post(page.url, members, Origin=origin).status == 403
+        assert client.visitor.post(page.url, members, Origin=origin).status == 400
     assert client.visitor.send(page, decision="allow").status == 303
 
 
