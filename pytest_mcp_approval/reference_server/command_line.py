@@ -11,7 +11,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,7 +21,6 @@ from .extensions import FAMILIES, extension_class, options_of
 from .server.settings import ExtensionSettingError
 
 if TYPE_CHECKING:
-    from .server.extension import Extension
     from .server.mcp_server import ReferenceServer
 
 PROGRAM = "python -m pytest_mcp_approval.reference_server"
@@ -51,13 +51,15 @@ class ListeningAddress:
         return self.host in _WILDCARDS
 
     def url(self, port: int) -> str:
-        host = "localhost" if self.is_wildcard else self.host
-        return f"http://{f'[{host}]' if ':' in host else host}:{port}/mcp"
+        return _url("localhost" if self.is_wildcard else self.host, port) + "/mcp"
 
     def page(self, port: int) -> str:
         """Where the page is opened: by name, since browsers have no passkeys for numbers."""
-        host = "localhost" if self.is_wildcard or self.host in _LOOPBACK else self.host
-        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        return _url("localhost" if self.host in (*_WILDCARDS, *_LOOPBACK) else self.host, port)
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -160,25 +162,27 @@ def _build(options: argparse.Namespace) -> ReferenceServer:
         raise UsageError(f"--clock-file: {error}") from None
     names = _families(options)
     extensions = {name: extension_class(name) for name in names}
-    check_store(options.store)
+    url = store_url(options.store)
     settings = _told_by_options(options)
-    for family, own in _told_by_set(options.set, names).items():
-        settings.setdefault(family, {}).update(own)
-    _add_environment(settings, extensions, options.require)
+    for family, key, value in _told_by_set(options.set, names):
+        settings.setdefault(family, {})[key] = value
+    for family, extension in extensions.items():
+        for name, variable in extension.environment_settings.items():
+            if variable in os.environ or family in options.require:
+                settings.setdefault(family, {}).setdefault(name, os.environ.get(variable))
     try:
         return build(
             extensions=extensions,
             settings=settings,
-            backing=Backing(None if options.store == "memory" else store_url(options.store)),
+            backing=Backing(url),
             clock=clock,
             user_header=options.user_header,
         )
     except ExtensionSettingError as error:
-        name = str(error).partition(":")[0]
+        name, _, wrong = str(error).partition(":")
         for family in names:
             if name in options_of(family):  # said by an option of its own
-                said = f"{options_of(family)[name].name}{str(error)[len(name) :]}"
-                raise UsageError(said) from None
+                raise UsageError(f"{options_of(family)[name].name}:{wrong}") from None
         raise UsageError(f"{'' if name.isupper() else '--set: '}{error}") from None
 
 
@@ -201,8 +205,7 @@ def _told_by_options(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     return settings
 
 
-def _told_by_set(given: Sequence[str], families: Sequence[str]) -> dict[str, dict[str, Any]]:
-    settings: dict[str, dict[str, Any]] = {}
+def _told_by_set(given: Sequence[str], families: Sequence[str]) -> Iterator[tuple[str, str, Any]]:
     for text in given:
         place, equals, value = text.partition("=")
         family, _, key = place.partition(".")
@@ -212,38 +215,21 @@ def _told_by_set(given: Sequence[str], families: Sequence[str]) -> dict[str, dic
                 f"{', '.join(families)}"
             )
         try:
-            settings.setdefault(family, {})[key] = json.loads(value)
+            yield family, key, json.loads(value)
         except ValueError:
-            settings.setdefault(family, {})[key] = value
-    return settings
+            yield family, key, value
 
 
-def _add_environment(
-    settings: dict[str, dict[str, Any]],
-    extensions: Mapping[str, type[Extension]],
-    required: Sequence[str],
-) -> None:
-    """What extensions are told by the environment, where --set says nothing of it."""
-    for family, extension in extensions.items():
-        for name, variable in extension.environment_settings.items():
-            if variable in os.environ or family in required:
-                settings.setdefault(family, {}).setdefault(name, os.environ.get(variable))
-
-
-def store_url(name: str) -> str:
-    """`sqlite:PATH` as SQLAlchemy writes it."""
-    if name.startswith("sqlite:") and not name.startswith("sqlite://"):
-        return f"sqlite:///{name.removeprefix('sqlite:')}"
-    return name
-
-
-def check_store(name: str) -> None:
-    """`memory`, `sqlite:PATH` or an SQLAlchemy URL; `UsageError` for what cannot be opened."""
+def store_url(name: str) -> str | None:
+    """Of `memory` (None), `sqlite:PATH` or an SQLAlchemy URL; `UsageError` for what cannot be
+    opened."""
     if name == "memory":
-        return
+        return None
     import sqlalchemy
 
-    url = store_url(name)
+    url = name
+    if name.startswith("sqlite:") and not name.startswith("sqlite://"):
+        url = f"sqlite:///{name.removeprefix('sqlite:')}"
     if url in ("sqlite://", "sqlite:///", "sqlite:///:memory:"):
         raise UsageError(f"--store: got {name!r}, expected a file; for none say memory")
     try:
@@ -261,6 +247,7 @@ def check_store(name: str) -> None:
     except sqlalchemy.exc.SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise UsageError(f"--store: cannot open {name!r}: {reason}") from None
+    return url
 
 
 def _serve_stdio(options: argparse.Namespace) -> int:
@@ -273,51 +260,39 @@ def _serve_stdio(options: argparse.Namespace) -> int:
 
 
 def _serve_http(options: argparse.Namespace, address: ListeningAddress) -> int:
-    import uvicorn
+    from .server.serving import ServedApplication, ServingError
 
-    listener = _listen(address)
-    try:
+    with _listen(address) as listener:
         port = listener.getsockname()[1]
         server = _build(options)
-    except BaseException:
-        listener.close()
-        raise
-    for extension in server.extensions:
-        extension.served_at(f"http://localhost:{port}")
-    origins = [origin for extension in server.extensions for origin in extension.page_origins()]
-    hosts = [*options.allowed_host, *([] if address.is_wildcard else [address.host])]
-    app = server.asgi_app(
-        allowed_hosts=hosts, allowed_origins=origins, json_response=options.json_response
-    )
-    lines = [f"ready: {address.url(port)}"]
-    if address.page(port) in origins:  # elsewhere no passkey could be enrolled
-        lines.append(f"page: {address.page(port)}/")
-    runner = _Announcing(
-        uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=3), lines
-    )
-    # uvicorn ends in good order on SIGTERM, and then raises the signal once more.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    try:
-        runner.run(sockets=[listener])
-    except KeyboardInterrupt:
-        pass
-    finally:
-        server.close()
+        try:
+            for extension in server.extensions:
+                extension.served_at(f"http://localhost:{port}")
+            origins = [origin for one in server.extensions for origin in one.page_origins()]
+            own = [] if address.is_wildcard else [address.host]
+            app = server.asgi_app(
+                allowed_hosts=[*options.allowed_host, *own],
+                allowed_origins=origins,
+                json_response=options.json_response,
+            )
+            ended = threading.Event()
+            for name in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(name, lambda *_: ended.set())
+            served = ServedApplication(
+                app, listener, log_level="warning", timeout_graceful_shutdown=3
+            )
+            print(f"ready: {address.url(port)}")
+            if address.page(port) in origins:  # elsewhere no passkey could be enrolled
+                print(f"page: {address.page(port)}/")
+            sys.stdout.flush()
+            while served.is_alive() and not ended.wait(1):
+                pass  # not in one wait, which Windows would not let Ctrl-C end
+            served.stop()
+        except ServingError as error:
+            raise UsageError(f"--http: {error}") from None
+        finally:
+            server.close()
     return 0
-
-
-def _Announcing(config: Any, lines: list[str]) -> Any:  # noqa: N802 - makes a class once uvicorn is there
-    import uvicorn
-
-    class Announcing(uvicorn.Server):
-        """Says once that it can be reached, and where."""
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            if self.started:
-                print(*lines, sep="\n", flush=True)
-
-    return Announcing(config)
 
 
 def _listen(address: ListeningAddress) -> socket.socket:
@@ -326,20 +301,11 @@ def _listen(address: ListeningAddress) -> socket.socket:
             address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
         # localhost may mean ::1 or 127.0.0.1: clients try both, IPv4 is there everywhere.
-        family, kind, protocol, _, where = sorted(found, key=lambda one: one[0] != socket.AF_INET)[
-            0
-        ]
-        listener = socket.socket(family, kind, protocol)
+        family, *_, where = min(found, key=lambda one: one[0] != socket.AF_INET)
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(where, family=family, backlog=512, dualstack_ipv6=both)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "no host name"
-        raise UsageError(f"--http: cannot listen on {address.host}: {reason}") from None
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(where)
-        listener.listen(512)
-    except OSError as error:
-        listener.close()
         raise UsageError(
-            f"--http: cannot listen on {address.host}:{address.port}: {error.strerror}"
+            f"--http: cannot listen on {address.host}:{address.port}: {reason}"
         ) from None
-    return listener

@@ -322,14 +322,9 @@ def _served(app: Any, wanted_port: int) -> ServedApplication:
 
 
 def _bound(port: int) -> socket.socket:
-    listener = socket.socket()
-    # Connections of the previous server may still be closing.
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind(("127.0.0.1", port))
+        return socket.create_server(("127.0.0.1", port))
     except OSError:
         if not port:
-            listener.close()
             raise
-        listener.bind(("127.0.0.1", 0))
-    return listener
+        return socket.create_server(("127.0.0.1", 0))

@@ -37,6 +37,9 @@ class ServedApplication:
                 raise ServingError(f"nothing serves port {self.port} of 127.0.0.1")
             time.sleep(0.001)
 
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
     def stop(self) -> None:
         self._server.should_exit = True
         self._thread.join(_SECONDS)
