@@ -1,13 +1,18 @@
-"""The demonstration operations: one of every case that the document tells apart.
+"""The demonstration operations: one of every case that the document tells apart; and what a suite
+that judges this server is told of them, in the form of its table [confirmation_tokens].
 
-Each writes what it did into the effects. An operation knows its parameters; it does not know
-whether it is gated, who confirmed it, or what carries its call.
+Each writes what it did into the effects and does nothing else, so a suite may call them all. An
+operation knows its parameters; it does not know whether it is gated, who confirmed it, or what
+carries its call.
 """
 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ...families.confirmation_tokens.vocabulary import Danger
@@ -22,97 +27,169 @@ class BackendError(Exception):
     """What is behind an operation broke down, after it had its effect."""
 
 
+def _run(effects: RecordedEffects, name: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    number = effects.record(name, params)["number"]
+    if params.get("simulate") == "slow":
+        time.sleep(SLOW_SECONDS)
+    if params.get("simulate") == "crash":
+        raise BackendError("the backend broke down")
+    return {"ran": name, "number": number}
+
+
+def _ask(question: str, params: Mapping[str, Any]) -> str:
+    """What a person is asked, with nothing in it that hides or turns around text."""
+    shown = {name: visible(str(value))[:60] for name, value in params.items()}
+    return question.format_map(defaultdict(lambda: "?", shown))
+
+
+def _demonstrated(
+    name: str,
+    danger: Danger,
+    calls: list[Mapping[str, Any]],
+    question: str = "Proceed?",
+    **more: Any,
+) -> tuple[AdapterOperation, list[Mapping[str, Any]]]:
+    """An operation, and calls that a suite may make of it. The question names parameters."""
+    run = partial(_run, RecordedEffects(), name)
+    return AdapterOperation(name, danger, run, partial(_ask, question), **more), calls
+
+
+def _call(params: Mapping[str, Any], *others: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"params": params, "other-params": list(others)}
+
+
+_REPOSITORY = {
+    "params": {
+        "owner": "acme-laboratories",
+        "repo": "widgets-2041",
+        "force": False,
+        "selector": {"branch": "trunk-line", "tag": "release-17"},
+    },
+    "other-params": [
+        {"repo": "gadgets-3077"},
+        {"owner": "umbrella-holdings"},
+        {"repo": "WIDGETS-2041"},
+        {"force": True},
+        {"permanent": True},
+        {"selector": {"branch": "trunk-line", "tag": "release-18"}},
+    ],
+    "metadata": {"request_id": "request-0002", "timestamp": "2026-01-28T12:00:00Z"},
+}
+_OF_REPOSITORY = ("owner", "repo", "force", "permanent", "selector")
+
+
+_DEMONSTRATED = (
+    _demonstrated(
+        "delete_repo",
+        Danger.DESTRUCTIVE,
+        [_REPOSITORY],
+        "Delete {owner}/{repo}? This cannot be undone.",
+        reasons=("Removes the repository with all it holds", "Cannot be taken back"),
+        critical=_OF_REPOSITORY,
+    ),
+    _demonstrated(
+        "archive_repo",
+        Danger.DESTRUCTIVE,
+        [_REPOSITORY],
+        "Archive {owner}/{repo}?",
+        reasons=("Nobody can write to it any more",),
+        critical=_OF_REPOSITORY,
+    ),
+    _demonstrated(
+        "purge_path",
+        Danger.DANGEROUS,
+        [
+            _call(
+                {"path": "/srv/cache-4410", "recursive": False},
+                {"path": "/srv/cache-4411"},
+                {"recursive": True},
+            )
+        ],
+        "Purge {path}?",
+        reasons=("Removes files that others may need",),
+        critical=("path", "recursive"),
+    ),
+    _demonstrated(
+        "wipe_account",
+        Danger.FORBIDDEN,
+        [_call({"account": "demonstration-7"}, {"account": "demonstration-8"})],
+        "Wipe the account {account}?",
+        reasons=("Removes everything that an account has", "Is never done without good cause"),
+        critical=("account",),
+    ),
+    _demonstrated("get_repo", Danger.SAFE, [{"params": {"repo": "widgets-2041"}}]),
+    _demonstrated(
+        "rename_repo", Danger.REVERSIBLE, [{"params": {"repo": "widgets-2041", "to": "gears"}}]
+    ),
+    _demonstrated(
+        "delete_branch",
+        Danger.DESTRUCTIVE,
+        [_call({"branch": "feature-one"}, {"branch": "feature-two"})],
+        "Delete the branch {branch}?",
+        reasons=("Removes a branch",),
+        critical=("branch",),
+        max_uses=3,
+    ),
+    _demonstrated(
+        "deploy_release",
+        Danger.DANGEROUS,
+        [
+            {"params": {"release": "release-17", "simulate": "crash"}, "crashes": True},
+            {"params": {"release": "release-17", "simulate": "slow"}, "slow": True},
+        ],
+        "Deploy {release}?",
+        reasons=("Replaces what is running",),
+        critical=("release", "simulate"),
+    ),
+    _demonstrated(
+        "bulk_export",
+        Danger.REVERSIBLE,
+        [_call({"dataset": "measurements-88"}, {"dataset": "measurements-89"})],
+        "Go on with exporting {dataset}?",
+        critical=("dataset",),
+        quota=2,
+        quota_metric="exports",
+    ),
+    _demonstrated(
+        "bulk_import",
+        Danger.REVERSIBLE,
+        [{"params": {"dataset": "measurements-88"}}],
+        "Go on with importing {dataset}?",
+        critical=("dataset",),
+        quota=2,
+        quota_metric="imports",
+    ),
+)
+
+
+def _row(operation: AdapterOperation) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": operation.name, "danger": int(operation.danger)}
+    if operation.max_uses > 1:
+        row["max-uses"] = operation.max_uses
+    if operation.quota is not None:
+        row["quota"] = True
+    return row
+
+
+SUITE_SETTINGS: Mapping[str, Any] = {
+    "tool": "mcp_aql",
+    "ttl-at": "arguments.params.confirmation_ttl_seconds",
+    "clock-skew-tolerance-seconds": 30,
+    "operations": [{**_row(one), **call} for one, calls in _DEMONSTRATED for call in calls],
+    "audit": "tool:mcp_aql_audit",
+    "log": "tool:mcp_aql_log",
+    "store": "tool:mcp_aql_store",
+    "plant": "tool:mcp_aql_plant",
+    "introspection": {"status": "token_status"},
+    "triggers": [
+        {"name": "log_out", "why": "logout"},
+        {"name": "change_configuration", "why": "adapter configuration change"},
+        {"name": "report_incident", "why": "security event"},
+    ],
+    "other-adapter": {"tool": "mcp_aql_archive"},
+}
+
+
 def demonstration_operations(effects: RecordedEffects) -> list[AdapterOperation]:
     """Operations that do nothing but leave a trace."""
-
-    def run(name: str) -> Any:
-        def record(params: Mapping[str, Any]) -> Mapping[str, Any]:
-            return {"ran": name, "number": effects.record(name, params)["number"]}
-
-        return record
-
-    def deploy(params: Mapping[str, Any]) -> Mapping[str, Any]:
-        done = {"ran": "deploy_release", **effects.record("deploy_release", params)}
-        if params.get("simulate") == "slow":
-            time.sleep(SLOW_SECONDS)
-        if params.get("simulate") == "crash":
-            raise BackendError("the backend broke down")
-        return {"ran": done["ran"], "number": done["number"]}
-
-    repository = ("owner", "repo", "force", "permanent", "selector")
-    return [
-        AdapterOperation("get_repo", Danger.SAFE, run("get_repo")),
-        AdapterOperation("rename_repo", Danger.REVERSIBLE, run("rename_repo")),
-        AdapterOperation(
-            "delete_repo",
-            Danger.DESTRUCTIVE,
-            run("delete_repo"),
-            lambda params: f"Delete {_named(params, 'owner', 'repo')}? This cannot be undone.",
-            ("Removes the repository with all it holds", "Cannot be taken back"),
-            repository,
-        ),
-        AdapterOperation(
-            "archive_repo",
-            Danger.DESTRUCTIVE,
-            run("archive_repo"),
-            lambda params: f"Archive {_named(params, 'owner', 'repo')}?",
-            ("Nobody can write to it any more",),
-            repository,
-        ),
-        AdapterOperation(
-            "purge_path",
-            Danger.DANGEROUS,
-            run("purge_path"),
-            lambda params: f"Purge {_named(params, 'path')}?",
-            ("Removes files that others may need",),
-            ("path", "recursive"),
-        ),
-        AdapterOperation(
-            "wipe_account",
-            Danger.FORBIDDEN,
-            run("wipe_account"),
-            lambda params: f"Wipe the account {_named(params, 'account')}?",
-            ("Removes everything that an account has", "Is never done without good cause"),
-            ("account",),
-        ),
-        AdapterOperation(
-            "delete_branch",
-            Danger.DESTRUCTIVE,
-            run("delete_branch"),
-            lambda params: f"Delete the branch {_named(params, 'branch')}?",
-            ("Removes a branch",),
-            ("branch",),
-            max_uses=3,
-        ),
-        AdapterOperation(
-            "deploy_release",
-            Danger.DANGEROUS,
-            deploy,
-            lambda params: f"Deploy {_named(params, 'release')}?",
-            ("Replaces what is running",),
-            ("release", "simulate"),
-        ),
-        AdapterOperation(
-            "bulk_export",
-            Danger.REVERSIBLE,
-            run("bulk_export"),
-            lambda params: f"Go on with exporting {_named(params, 'dataset')}?",
-            critical=("dataset",),
-            quota=2,
-            quota_metric="exports",
-        ),
-        AdapterOperation(
-            "bulk_import",
-            Danger.REVERSIBLE,
-            run("bulk_import"),
-            lambda params: f"Go on with importing {_named(params, 'dataset')}?",
-            critical=("dataset",),
-            quota=2,
-            quota_metric="imports",
-        ),
-    ]
-
-
-def _named(params: Mapping[str, Any], *names: str) -> str:
-    """What a person is asked about, with nothing in it that hides or turns around text."""
-    return "/".join(visible(str(params.get(name, "?")))[:60] for name in names)
+    return [replace(one, run=partial(_run, effects, one.name)) for one, _ in _DEMONSTRATED]

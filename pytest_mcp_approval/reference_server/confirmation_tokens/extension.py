@@ -16,13 +16,12 @@ from typing import Any, ClassVar
 from ...families.confirmation_tokens import vocabulary as words
 from ..server.answers import tool_listing, tool_result
 from ..server.extension import Caller, Extension, ExtensionParts
-from .demonstration import BackendError, demonstration_operations
+from .demonstration import SUITE_SETTINGS, BackendError, demonstration_operations
 from .gate import ConfirmationGate
 from .records import AuditEntry, TokenRecord
 from .refusals import TokenRefusal
 from .settings import SettingsReader
 from .store import TokenStore
-from .suite_settings import SUITE_SETTINGS
 
 logger = logging.getLogger(__name__)
 

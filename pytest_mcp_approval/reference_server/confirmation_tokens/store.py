@@ -11,7 +11,6 @@ import secrets
 from typing import Any, ClassVar
 
 from ..server.tables import RecordStore
-from .limits import take
 from .records import (
     AdapterConfiguration,
     AuditEntry,
@@ -29,6 +28,23 @@ _TRIES = 20
 def _is_active(token: Any) -> Any:
     """As `TokenRecord.state` has it."""
     return (token.revoked_because == "") & (token.use_count < token.max_uses)
+
+
+def _take(
+    bucket: Bucket | None, key: str, limit: RateLimit, now: datetime.datetime
+) -> tuple[Bucket, float]:
+    """The bucket with one taken out and 0; or as it is, and the seconds until there is one.
+
+    It is refilled evenly, by the server's clock: one that was set back refills nothing and takes
+    nothing away.
+    """
+    left = float(limit.burst)
+    if bucket is not None:
+        gone = max(0.0, (now - bucket.at).total_seconds())
+        left = min(left, bucket.left + gone * limit.burst / limit.seconds)
+    if left >= 1:
+        return Bucket(key, left - 1, now), 0.0
+    return Bucket(key, left, now), (1 - left) * limit.seconds / limit.burst
 
 
 class TokenStore(RecordStore):
@@ -102,7 +118,7 @@ class TokenStore(RecordStore):
         Read, and write only over what was read: whoever came between makes it begin anew."""
         for _ in range(_TRIES):
             before = self._buckets.get(key)
-            after, wait = take(before, key, limit, now)
+            after, wait = _take(before, key, limit, now)
             if wait or self._replaced(before, after):
                 return wait
         return 0.0  # so many at once that counting fails: a limit may be late, never in the way
@@ -115,7 +131,7 @@ class TokenStore(RecordStore):
 
     def left(self, key: str, limit: RateLimit, now: datetime.datetime) -> float:
         """As `take`, without taking."""
-        return take(self._buckets.get(key), key, limit, now)[1]
+        return _take(self._buckets.get(key), key, limit, now)[1]
 
     def count_run(self, key: str, quota: int) -> bool:
         """Count one run if the quota has one left; whether it had."""

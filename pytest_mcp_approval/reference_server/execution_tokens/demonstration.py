@@ -6,7 +6,7 @@ Knows no token: what is executed has been allowed, or it does not come here.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...families.execution_tokens import vocabulary as words
@@ -42,6 +42,16 @@ LISTINGS = [
         ("token", "action_type", "content"),
     ),
 ]
+
+SUITE_SETTINGS: Mapping[str, Any] = {
+    # A token as text keeps its bytes: some of its numbers would not pass a strict door.
+    "token-as": "text",
+    "secret-setting": "secret",
+    "contents": ["echo approved\n", "echo something else\n"],
+    "action": "exec",
+    "host": "api.example.org",
+}
+"""What a suite that checks this server is told of it: its table [execution_tokens]."""
 
 
 def demonstrated(

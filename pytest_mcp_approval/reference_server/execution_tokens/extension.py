@@ -15,14 +15,13 @@ from ...families.execution_tokens import vocabulary as words
 from ...support.json_reading import JsonError
 from ..server.answers import InvalidParamsError, object_arguments, tool_result
 from ..server.extension import Caller, Extension, ExtensionParts
-from .demonstration import LISTINGS, demonstrated
+from .demonstration import LISTINGS, SUITE_SETTINGS, demonstrated
 from .gate import TokenVerifier
 from .operator import Arbiter, Operator
 from .refusals import ExecutionRefusal
 from .settings import DEFAULT_TTL, LONGEST_TTL, read_secret
 from .store import NonceStore
 from .strict_json import read_json
-from .suite_settings import SUITE_SETTINGS
 
 
 class ExecutionExtension(Extension):

@@ -1,8 +1,8 @@
 """What the back end begins with, and the table that tells the suite how to use it.
 
-`TABLE` is what a user of the suite would write under [prepare_confirm] for a server like this one:
-arguments that may be prepared and confirmed, how to undo, and how to bring about what some rules
-need. Knows no rule.
+`SUITE_SETTINGS` is what a user of the suite would write under [prepare_confirm] for a server like
+this one: arguments that may be prepared and confirmed, how to undo, and how to bring about what
+some rules need. Knows no rule.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _SSO_USER = {
     "is_sso": True,
 }
 
-TABLE: dict[str, Any] = {
+SUITE_SETTINGS: dict[str, Any] = {
     "payload": True,
     "held": "count_held_tokens",
     "expiry-setting": "expiry_minutes",

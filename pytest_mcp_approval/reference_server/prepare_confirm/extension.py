@@ -13,7 +13,7 @@ from ...families.prepare_confirm import vocabulary as words
 from ..server.answers import InvalidParamsError, object_arguments, tool_listing, tool_result
 from ..server.extension import Caller, Extension, ExtensionParts
 from .back_end import BACK_ENDS
-from .demonstration import TABLE
+from .demonstration import SUITE_SETTINGS
 from .gate import PreparationGate
 from .operations import MOST_IDS, OPERATIONS, TwoStepOperation, identifier, project_ids, truth
 from .records import ACTIVE, Project, User
@@ -28,7 +28,7 @@ class PrepareConfirmExtension(Extension):
     """prepare_x and confirm_x for three operations."""
 
     family = words.FAMILY
-    suite_settings: ClassVar[Mapping[str, Any]] = TABLE
+    suite_settings: ClassVar[Mapping[str, Any]] = SUITE_SETTINGS
     store: PreparationStore
     gate_class: ClassVar[type[PreparationGate]] = PreparationGate
 
