@@ -12,6 +12,7 @@ import pytest
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.one_per_reason import provoke
+from pytest_mcp_approval.families.sep2672.outcome import reason_in
 from pytest_mcp_approval.families.sep2672.registrations import answer
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.wire import StdioTransport
@@ -40,11 +41,6 @@ def test_a_refusal_is_an_error_with_the_code(ceremony, reason):
 
 
 # ---- the reason
-
-
-def reason_in(reply):
-    data = reply.error.data if reply.error is not None else None
-    return data.get("reason") if isinstance(data, dict) else None
 
 
 @requirement("sep2672/4.10-reason")

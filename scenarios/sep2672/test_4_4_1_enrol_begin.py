@@ -6,12 +6,12 @@ import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.families.sep2672.driver import confirmed_enrolment
 from pytest_mcp_approval.families.sep2672.registrations import (
     answer,
     begin,
     enrolled_ids,
     expect_an_answer,
-    succeeded,
 )
 from pytest_mcp_approval.families.sep2672.shapes import is_base64url, is_descriptor, is_texts
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
@@ -84,7 +84,7 @@ def test_params_change_nothing(ceremony, params):
     _, response = answer(ceremony, options=options)
     finished = ceremony.approval.finish(response)
     ceremony.expect(
-        succeeded(finished),
+        confirmed_enrolment(finished),
         sent=f"{words.ENROLL_FINISH} of the enrolment that began so",
         expected="success, as without params",
         got=finished.describe(),
@@ -308,7 +308,7 @@ def test_a_registration_challenge_lives_long_enough(ceremony):
     ceremony.clock.advance(wait, at_most=wait + MARGIN)
     reply = ceremony.approval.finish(response)
     ceremony.expect(
-        succeeded(reply),
+        confirmed_enrolment(reply),
         sent=f"{words.ENROLL_FINISH}, {wait:g} s after its begin",
         expected="success: the challenge is good for five minutes",
         got=reply.describe(),

@@ -8,7 +8,8 @@ import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
-from pytest_mcp_approval.families.sep2672.driver import parse_instant
+from pytest_mcp_approval.families.sep2672.driver import confirmed_enrolment, parse_instant
+from pytest_mcp_approval.families.sep2672.outcome import reason_in
 from pytest_mcp_approval.families.sep2672.registrations import (
     answer,
     begin,
@@ -16,8 +17,6 @@ from pytest_mcp_approval.families.sep2672.registrations import (
     expect_not_enrolled,
     expect_registration_refused,
     expect_still_enrols,
-    reason_of,
-    succeeded,
 )
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.wire import race
@@ -75,7 +74,7 @@ def test_created_at_is_the_time_of_the_enrolment(ceremony):
     for _ in range(2):
         _, response = answer(ceremony)
         reply = ceremony.approval.finish(response)
-        if not succeeded(reply):
+        if not confirmed_enrolment(reply):
             raise NotVerified(f"an honest enrolment was refused: {reply.describe()}")
         try:
             instants.append(parse_instant(reply.result.get("createdAt")))
@@ -103,7 +102,7 @@ def offering(ceremony, tool, sent):
     """A challenge that should offer what was just enrolled: here a refusal is the finding."""
     reply = ceremony.approval.request_challenge(tool.name, tool.arguments)
     ceremony.expect(
-        reason_of(reply) != Reason.NO_ELIGIBLE_CREDENTIAL,
+        reason_in(reply) != Reason.NO_ELIGIBLE_CREDENTIAL,
         sent=sent,
         expected="a challenge that offers the credential",
         got=reply.describe(),
@@ -299,7 +298,7 @@ def test_of_two_enrolments_of_one_id_one_wins(ceremony):
         credential_id = words.base64url_decode(first["id"])
         _, second = answer(ceremony, credential_id=credential_id)
         replies = finish_together(ceremony, [first, second])
-        winners = sum(map(succeeded, replies))
+        winners = sum(map(confirmed_enrolment, replies))
         listed = enrolled_ids(ceremony).count(first["id"])
         ceremony.expect(
             winners <= 1 and listed <= 1,
@@ -325,7 +324,7 @@ def test_there_is_no_finish_without_a_begin(ceremony):
     """
     options = begin(ceremony)
     _, honest = answer(ceremony, options=options)
-    if not succeeded(ceremony.approval.finish(honest)):
+    if not confirmed_enrolment(ceremony.approval.finish(honest)):
         raise NotVerified("an honest enrolment was refused")
     _, response = answer(
         ceremony,
@@ -352,7 +351,7 @@ def test_a_used_challenge_enrols_no_second_credential(ceremony):
     options = begin(ceremony)
     _, first = answer(ceremony, options=options)
     _, second = answer(ceremony, options=options)
-    if not succeeded(ceremony.approval.finish(first)):
+    if not confirmed_enrolment(ceremony.approval.finish(first)):
         raise NotVerified("an honest enrolment was refused")
     expect_registration_refused(
         ceremony,
@@ -371,7 +370,7 @@ def test_the_same_response_does_not_enrol_twice(ceremony):
     the other a warning.
     """
     _, response = answer(ceremony)
-    if not succeeded(ceremony.approval.finish(response)):
+    if not confirmed_enrolment(ceremony.approval.finish(response)):
         raise NotVerified("an honest enrolment was refused")
     ceremony.expect_error(
         ceremony.approval.finish(response),
@@ -393,7 +392,7 @@ def test_an_expired_registration_challenge_is_not_pending(ceremony):
     reply = ceremony.approval.finish(response)
     if not reply.answered:
         raise NotVerified(f"the conversation does not outlive the wait: {reply.describe()}")
-    if succeeded(reply):
+    if confirmed_enrolment(reply):
         raise NotVerified("registration challenges do not expire here: see 4.4.1-ttl")
     sent = f"{words.ENROLL_FINISH}, a day after its begin"
     ceremony.expect_error(reply, Reason.NO_PENDING_ENROLLMENT, sent=sent)
@@ -416,7 +415,7 @@ def test_of_many_finishes_on_one_challenge_one_wins(ceremony, what):
             responses = responses[:1] * 4
         replies = finish_together(ceremony, responses)
         sent = f"4 times {words.ENROLL_FINISH} together on one registration challenge, {what}"
-        winners = [reply for reply in replies if succeeded(reply)]
+        winners = [reply for reply in replies if confirmed_enrolment(reply)]
         if not winners:
             raise NotVerified(f"{sent}: none of them enrolled: {replies[0].describe()}")
         listed = enrolled_ids(ceremony)
@@ -429,7 +428,7 @@ def test_of_many_finishes_on_one_challenge_one_wins(ceremony, what):
         )
         for reply in replies:
             known = (Reason.NO_PENDING_ENROLLMENT, Reason.CREDENTIAL_ALREADY_ENROLLED)
-            if not succeeded(reply) and reason_of(reply) not in known:
+            if not confirmed_enrolment(reply) and reason_in(reply) not in known:
                 ceremony.warn(f"{sent}: a loser got {reply.describe()}")
 
 
@@ -442,7 +441,7 @@ def test_a_failed_finish_leaves_the_server_able(ceremony):
     _, honest = answer(ceremony, options=options)
     ceremony.approval.finish(faulty)
     reply = ceremony.approval.finish(honest)
-    if not succeeded(reply):
+    if not confirmed_enrolment(reply):
         ceremony.expect_error(
             reply,
             Reason.NO_PENDING_ENROLLMENT,

@@ -4,6 +4,7 @@ import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, may_poison, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.families.sep2672.driver import confirmed_enrolment
 from pytest_mcp_approval.families.sep2672.issuing import ask, safe_arguments, tools_to_ask
 from pytest_mcp_approval.families.sep2672.registrations import (
     answer,
@@ -11,7 +12,6 @@ from pytest_mcp_approval.families.sep2672.registrations import (
     expect_not_enrolled,
     expect_registration_refused,
     expect_still_enrols,
-    succeeded,
 )
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from virtual_authenticator import Authenticator
@@ -114,7 +114,7 @@ def honest_statement(ceremony, kind):
     device, create = attesting(kind)
     _, response = answer(ceremony, device, **create)
     reply = ceremony.approval.finish(response)
-    if succeeded(reply):
+    if confirmed_enrolment(reply):
         return
     if kind == "none":
         raise NotVerified(f"an honest enrolment was refused: {reply.describe()}")
@@ -203,7 +203,7 @@ def test_a_key_off_its_curve_is_refused(ceremony):
         expect_registration_refused(ceremony, response, Reason.VERIFICATION_FAILED, sent=sent)
         return
     reply = ceremony.approval.finish(response)
-    if succeeded(reply):
+    if confirmed_enrolment(reply):
         ceremony.warn(f"{sent}: accepted; an Ed25519 key that is no point verifies nothing")
         return
     ceremony.expect_error(reply, Reason.VERIFICATION_FAILED, sent=sent)
@@ -286,7 +286,7 @@ def test_a_questionable_registration_is_better_refused(ceremony, fault):
     _, response = answer(ceremony, faults=fault)
     reply = ceremony.approval.finish(response)
     sent = f"{words.ENROLL_FINISH}, fault {fault.name} ({fault.check})"
-    if succeeded(reply):
+    if confirmed_enrolment(reply):
         ceremony.warn(f"{sent}: accepted; WebAuthn, {fault.section}")
         return
     ceremony.expect_error(reply, Reason.VERIFICATION_FAILED, sent=sent)
@@ -304,6 +304,6 @@ def test_the_id_beside_the_response_is_not_believed(ceremony):
     _, response = answer(ceremony, faults=WrongCredentialId())
     reply = ceremony.approval.finish(response)
     sent = f"{words.ENROLL_FINISH}, id and rawId not those of the attested credential"
-    if not succeeded(reply):
+    if not confirmed_enrolment(reply):
         ceremony.expect_error(reply, Reason.VERIFICATION_FAILED, sent=sent)
     expect_not_enrolled(ceremony, response["id"], sent=sent)

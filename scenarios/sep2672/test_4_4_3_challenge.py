@@ -16,7 +16,6 @@ from pytest_mcp_approval.families.sep2672.issuing import (
     action_hash_of,
     any_challenge,
     ask,
-    expect_some_error,
     expect_still_issues,
     halves,
     issued,
@@ -25,6 +24,7 @@ from pytest_mcp_approval.families.sep2672.issuing import (
     tools_to_ask,
     variations,
 )
+from pytest_mcp_approval.families.sep2672.registrations import expect_some_error
 from pytest_mcp_approval.families.sep2672.vocabulary import CHALLENGE_CREATE, Reason
 from pytest_mcp_approval.wire import Outcome, RawJson
 

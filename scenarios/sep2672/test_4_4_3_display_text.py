@@ -7,7 +7,6 @@ import pytest
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.sep2672.issuing import (
     ask,
-    expect_some_error,
     issued,
     issued_for_each,
     nothing_with_arguments,
@@ -15,6 +14,7 @@ from pytest_mcp_approval.families.sep2672.issuing import (
     tools_to_ask,
     variations,
 )
+from pytest_mcp_approval.families.sep2672.registrations import expect_some_error
 
 # ---- 4.4.3-display-text
 

@@ -13,10 +13,10 @@ from pytest_mcp_approval.families.sep2672.driver import Passkey
 from pytest_mcp_approval.families.sep2672.issuing import (
     ask,
     cross_platform_tool,
-    expect_some_error,
     issued,
     safe_arguments,
 )
+from pytest_mcp_approval.families.sep2672.registrations import expect_some_error
 from pytest_mcp_approval.families.sep2672.vocabulary import (
     CHALLENGE_CREATE,
     AuthenticatorClass,

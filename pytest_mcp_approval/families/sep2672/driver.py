@@ -263,7 +263,7 @@ class Approval(Driver):
         odd = self.target.remembered.get(REGISTERED_ODDLY, False)
         reply = self.finish(response)
         self.target.remembered[REGISTERED_ODDLY] = odd
-        if not (isinstance(reply.result, dict) and reply.result.get("success") is True):
+        if not confirmed_enrolment(reply):
             raise DriverError(f"an honest enrolment was refused: {reply.describe()}", reply)
         return Passkey(device, page, response)
 
@@ -326,6 +326,11 @@ class Approval(Driver):
         """Do something that gives a reply, and look at the effects before and after it."""
         reply, runs = self.runs_during(act)
         return ApprovalOutcome(reply, runs=runs, probed=self.effects is not None)
+
+
+def confirmed_enrolment(reply: Reply) -> bool:
+    """Whether a finish was answered with the confirmation of section 4.4.2."""
+    return value_at(reply.result, "success") is True
 
 
 def _annotation(entry: Mapping[str, Any]) -> Annotation | None:

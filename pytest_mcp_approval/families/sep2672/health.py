@@ -11,9 +11,9 @@ from ...catalogue import NotVerified
 from ...config.settings import PREFIX
 from ...target import Target
 from ..base.driver import DriverError
-from ..base.outcome import data_of
 from . import vocabulary as words
 from .driver import REGISTERED_ODDLY, Approval, ListedTool, Passkey
+from .outcome import reason_in
 
 _REMEMBERED = "passkey"
 """Where the scenarios' passkey is kept on a target that keeps everything (`Ceremony.passkey`)."""
@@ -60,13 +60,10 @@ def glance(target: Target) -> str:
         approval.challenge(tool.name, tool.arguments)
     except DriverError as error:
         known = _keeps_everything(target) and _REMEMBERED in target.remembered
-        return "" if not known and _none_is_eligible(error) else str(error)
+        reason = reason_in(error.reply) if error.reply is not None else None
+        none_is_eligible = reason == words.Reason.NO_ELIGIBLE_CREDENTIAL
+        return "" if none_is_eligible and not known else str(error)
     return ""
-
-
-def _none_is_eligible(error: DriverError) -> bool:
-    refusal = data_of(error.reply) if error.reply is not None else {}
-    return refusal.get("reason") == words.Reason.NO_ELIGIBLE_CREDENTIAL
 
 
 def _keeps_everything(target: Target) -> bool:

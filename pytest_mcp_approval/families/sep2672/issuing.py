@@ -26,7 +26,6 @@ EXTRA_MEMBER = "mcpApprovalProbe"
 """A name that no tool's schema knows."""
 
 _DEAD = (Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.UNREACHABLE)
-_BASE_LAYER = (Outcome.ERROR, Outcome.NULL_ID, Outcome.HTTP_STATUS)
 
 
 # ---- asking
@@ -289,17 +288,7 @@ def _other_values(value: Any, schema: Mapping[str, Any]) -> list[Any]:
     return []
 
 
-# ---- what is refused, and what comes after
-
-
-def expect_some_error(ceremony: Ceremony, reply: Reply, *, sent: str) -> None:
-    """Bad params: some error. An internal one is a warning, silence or a result a finding."""
-    answered = reply.outcome in _BASE_LAYER
-    ceremony.expect(answered, sent=sent, expected="an error", got=reply.describe())
-    error = reply.error or reply.stray_error
-    internal = error is not None and error.code == -32603
-    if internal or (reply.status or 0) >= 500:
-        ceremony.warn(f"{sent}: {reply.describe()}; the request is at fault, not the server")
+# ---- afterwards
 
 
 def expect_still_issues(ceremony: Ceremony, *, after: str) -> None:

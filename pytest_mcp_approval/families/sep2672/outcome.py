@@ -9,6 +9,12 @@ from ..base.outcome import ObservedOutcome, data_of, is_result
 from .vocabulary import ERROR_CODE, Reason
 
 
+def reason_in(reply: Reply) -> str | None:
+    """`error.data.reason`, if there is an error with one."""
+    found = data_of(reply).get("reason")
+    return found if isinstance(found, str) else None
+
+
 @dataclass(frozen=True)
 class ApprovalOutcome(ObservedOutcome):
     """What came of a tools/call."""
@@ -21,9 +27,7 @@ class ApprovalOutcome(ObservedOutcome):
 
     @property
     def reason(self) -> str | None:
-        """`error.data.reason`, if there is an error with one."""
-        found = data_of(self.reply).get("reason")
-        return found if isinstance(found, str) else None
+        return reason_in(self.reply)
 
     @property
     def refused(self) -> bool:

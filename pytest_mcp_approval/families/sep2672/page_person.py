@@ -18,12 +18,12 @@ from ...support.deadline import Deadline
 from ...support.origins import origin_of_url
 from ...support.secrets import beginning
 from ..base.outcome import ObservedOutcome
-from ..base.scenario import ScenarioView, Warn
+from ..base.scenario import Warn
 from . import vocabulary as words
 from .driver import Approval, ListedTool, parse_instant
 from .page import PageDriver, PageError, ShownText
 from .page_traffic import PageRequest, Traffic, shown
-from .scenario import Ceremony
+from .scenario import ToolsView
 from .vocabulary import AuthenticatorClass
 
 if TYPE_CHECKING:
@@ -94,20 +94,18 @@ class PageOutcome(ObservedOutcome):
         return f"the page says {shown(self.text)}{hidden if self.answer_is_hidden else ''}"
 
 
-class PageVisitor(ScenarioView):
+class PageVisitor(ToolsView):
     """One scenario's person, on the page of the target."""
 
     def __init__(
         self, approval: Approval, page: ApprovalPage, driver: PageDriver, warn: Warn
     ) -> None:
-        super().__init__(approval.target, warn)
-        self.approval = approval
+        super().__init__(approval, warn)
         self.page = page
         self.driver = driver
         self.traffic = Traffic(page.context)
         self.console: list[tuple[str, str]] = []
         """What the page wrote to the console: the kind (log, warning, error), and the text."""
-        self._ceremony = Ceremony(approval, warn)
         self._is_open = False
         page.context.on("console", self._heard)
 
@@ -121,12 +119,9 @@ class PageVisitor(ScenarioView):
     def tool(self) -> ListedTool:
         """One of class cross-platform, which shows more; a server need not have one."""
         try:
-            return self._ceremony.tool_of_class(AuthenticatorClass.CROSS_PLATFORM)
+            return self.tool_of_class(AuthenticatorClass.CROSS_PLATFORM)
         except NotApplicable:
-            return self._ceremony.tool
-
-    def tool_of_class(self, wanted: AuthenticatorClass) -> ListedTool:
-        return self._ceremony.tool_of_class(wanted)
+            return super().tool
 
     def tool_for_any_passkey(self) -> ListedTool:
         """One that takes whatever is enrolled, if there is one."""
@@ -135,13 +130,10 @@ class PageVisitor(ScenarioView):
         except (NotApplicable, NotVerified):
             return self.tool
 
-    def second_tool(self) -> ListedTool:
-        return self._ceremony.second_tool(self.tool)
-
     def plain_tool(self) -> ListedTool:
         if not self.driver.description.tool:
             raise NotApplicable("the page has no place to choose a tool that needs no approval")
-        return self._ceremony.plain_tool()
+        return super().plain_tool()
 
     # ---- honest steps: what fails here makes the rest void
 
@@ -173,7 +165,7 @@ class PageVisitor(ScenarioView):
         if not self._is_open:
             self.opens()
         said = self._last_word(self.driver.enrol(), "enrolled")
-        prompt = self._prompt(key, "create")
+        prompt = next((one for one in reversed(key.prompts) if one.kind == "create"), None)
         if prompt is None:
             raise NotVerified(f"the page asked for no new passkey, and says {shown(said)}")
         finish = self.traffic.of(words.ENROLL_FINISH)[-1:]
@@ -193,38 +185,27 @@ class PageVisitor(ScenarioView):
         given = chosen.arguments if arguments is None else arguments
         assert given is not None
         before = len(self.traffic.of(words.CHALLENGE_CREATE))
-        self._need_choice(chosen)
+        if not self.driver.description.tool and chosen.name != self.tool.name:
+            raise NotApplicable(f"the page has no place to choose a tool, such as {chosen.name}")
         self.driver.ask(chosen.name, given)
         if not self.driver.await_review():
             said = self._last_word(self.driver.outcome(), "outcome")
             if not self.driver.review_is_open():
                 raise NotVerified(f"the page shows nothing to approve, and says {shown(said)}")
-        envelope = self._envelope(before)
-        self._check_choice(chosen)
-        return Review(chosen, envelope, self.driver.display_text())
-
-    def _need_choice(self, tool: ListedTool) -> None:
-        """A page for one tool only is asked about that one."""
-        if not self.driver.description.tool and tool.name != self.tool.name:
-            raise NotApplicable(f"the page has no place to choose a tool, such as {tool.name}")
-
-    def _check_choice(self, tool: ListedTool) -> None:
-        asked = self.traffic.of(words.CHALLENGE_CREATE)[-1].params.get("toolName")
-        if not self.driver.description.tool and asked != tool.name:
-            raise NotVerified(
-                f"the page asks for {shown(str(asked))}, not for {tool.name}: name the page's tool "
-                f"first, {PREFIX}tool NAME=JSON"
-            )
-
-    def _envelope(self, before: int) -> Mapping[str, Any]:
-        asked = self.traffic.of(words.CHALLENGE_CREATE)[before:]
-        envelope = asked[-1].result if asked else None
+        challenges = self.traffic.of(words.CHALLENGE_CREATE)[before:]
+        envelope = challenges[-1].result if challenges else None
         if envelope is None:
             raise NotVerified(
                 "the page's challenge cannot be seen: its browser sends no "
                 f"{words.CHALLENGE_CREATE}"
             )
-        return envelope
+        asked = challenges[-1].params.get("toolName")
+        if not self.driver.description.tool and asked != chosen.name:
+            raise NotVerified(
+                f"the page asks for {shown(str(asked))}, not for {chosen.name}: name the page's "
+                f"tool first, {PREFIX}tool NAME=JSON"
+            )
+        return Review(chosen, envelope, self.driver.display_text())
 
     def approves(self, review: Review) -> PageOutcome:  # noqa: ARG002  # whoever approves has a review
         """Agree on the page; what the key's person does is lined up before."""
@@ -303,6 +284,3 @@ class PageVisitor(ScenarioView):
 
     def calls_of(self, tool: ListedTool) -> list[PageRequest]:
         return [one for one in self.traffic.of("tools/call") if one.params.get("name") == tool.name]
-
-    def _prompt(self, key: Key, kind: str) -> Prompt | None:
-        return next((one for one in reversed(key.prompts) if one.kind == kind), None)

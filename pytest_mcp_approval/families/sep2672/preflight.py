@@ -6,10 +6,10 @@ from ...config.settings import PREFIX
 from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError
-from ..base.outcome import data_of
 from ..base.preflight import NotOffered, Preflight, PreflightError, in_one_line, listed_shortly
 from . import vocabulary as words
-from .driver import Approval, ListedTool, Passkey
+from .driver import Approval, ListedTool, Passkey, confirmed_enrolment
+from .outcome import reason_in
 
 
 def look(target: Target, found: Preflight) -> None:
@@ -61,12 +61,12 @@ def _honest_enrolment(approval: Approval, found: Preflight) -> Passkey | None:
         found.say("enrol", f"not possible: {neutralise(str(error), 160)}")
         return None
     reply = approval.finish(response)
-    if isinstance(reply.result, dict) and reply.result.get("success") is True:
+    if confirmed_enrolment(reply):
         found.say("enrol", f"a security key, on the page {page}")
         return Passkey(device, page, response)
     rp = options.get("rp")
     rp_id = neutralise(str(rp.get("id")), 60) if isinstance(rp, dict) else "?"
-    if data_of(reply).get("reason") == words.Reason.VERIFICATION_FAILED:
+    if reason_in(reply) == words.Reason.VERIFICATION_FAILED:
         raise PreflightError(
             f"the server refused an honest enrolment: {reply.describe()}",
             f"most likely the origin: the suite signed as {page}, rp.id is {rp_id}.",

@@ -13,6 +13,7 @@ from virtual_authenticator import Authenticator, Profile
 from ...catalogue import Finding, NotVerified
 from ...wire import Outcome, Reply
 from ..base.driver import DriverError
+from .driver import confirmed_enrolment
 from .scenario import Ceremony
 from .vocabulary import Reason
 
@@ -41,18 +42,6 @@ def answer(
     except DriverError as error:
         raise NotVerified(str(error)) from error
     return device, response
-
-
-def succeeded(reply: Reply) -> bool:
-    """Whether a finish was answered with the confirmation of section 4.4.2."""
-    return isinstance(reply.result, dict) and reply.result.get("success") is True
-
-
-def reason_of(reply: Reply) -> str | None:
-    """`error.data.reason`, if there is an error with one."""
-    data = reply.error.data if reply.error is not None else None
-    found = data.get("reason") if isinstance(data, dict) else None
-    return found if isinstance(found, str) else None
 
 
 def enrolled_ids(ceremony: Ceremony) -> list[str]:
@@ -92,7 +81,7 @@ def expect_still_enrols(ceremony: Ceremony, *, sent: str) -> None:
     _, response = answer(ceremony)
     reply = ceremony.approval.finish(response)
     ceremony.expect(
-        succeeded(reply),
+        confirmed_enrolment(reply),
         sent=f"an honest enrolment, after {sent}",
         expected="success",
         got=reply.describe(),
@@ -100,16 +89,18 @@ def expect_still_enrols(ceremony: Ceremony, *, sent: str) -> None:
 
 
 def expect_some_error(ceremony: Ceremony, reply: Reply, *, sent: str) -> None:
-    """Bad params (reading): any error will do; an internal one is a warning, silence a failure."""
+    """Bad params (reading): any error will do; an internal one is a warning, silence or a result
+    is a finding."""
+    refused = reply.outcome in (Outcome.ERROR, Outcome.NULL_ID, Outcome.HTTP_STATUS)
+    ceremony.expect(refused, sent=sent, expected="an error", got=reply.describe())
     expect_an_answer(ceremony, reply, sent=sent)
-    if reply.outcome is Outcome.RESULT:
-        raise Finding(sent=sent, expected="an error", got=reply.describe())
 
 
 def expect_an_answer(ceremony: Ceremony, reply: Reply, *, sent: str) -> None:
     """Either way is fine, as long as the server answers and does not break down over it."""
     if reply.outcome in (Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.UNREACHABLE, Outcome.GARBAGE):
         raise Finding(sent=sent, expected="an answer", got=reply.describe())
-    broke = reply.status is not None and reply.status >= _FIRST_SERVER_STATUS
-    if broke or (reply.error is not None and reply.error.code == _INTERNAL_ERROR):
+    error = reply.error or reply.stray_error
+    broke = (reply.status or 0) >= _FIRST_SERVER_STATUS
+    if broke or (error is not None and error.code == _INTERNAL_ERROR):
         ceremony.warn(f"{sent}: {reply.describe()}; bad params are no internal error (reading)")

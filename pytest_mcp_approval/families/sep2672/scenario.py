@@ -14,27 +14,20 @@ from virtual_authenticator.faults import Fault
 from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...config.settings import PREFIX
 from ...wire import Outcome, Reply, Session
-from ..base.outcome import data_of, errs
+from ..base.outcome import errs
 from ..base.scenario import ScenarioView, Warn, finding_of
 from . import vocabulary as words
 from .driver import NOT_GIVEN, Approval, Challenge, ListedTool, Passkey
-from .outcome import ApprovalOutcome
+from .outcome import ApprovalOutcome, reason_in
 from .vocabulary import AuthenticatorClass, Reason
 
 
-class Ceremony(ScenarioView):
-    """One scenario's view of the target: a gated tool, a passkey, and what to expect."""
+class ToolsView(ScenarioView):
+    """The tools of the target that a scenario may use."""
 
     def __init__(self, approval: Approval, warn: Warn) -> None:
         super().__init__(approval.target, warn)
         self.approval = approval
-        self._passkey: Passkey | None = None
-
-    @property
-    def session(self) -> Session:
-        return self.approval.session
-
-    # ---- tools
 
     def gated_tools(self) -> list[ListedTool]:
         """Gated tools that may be run here, with their safe arguments."""
@@ -85,7 +78,12 @@ class Ceremony(ScenarioView):
 
     def plain_tool(self) -> ListedTool:
         """An ungated tool that may be run; what shows the effects only if there is no other."""
-        plain = sorted(self.plain_tools(), key=lambda tool: tool.name == self._probe)
+        ungated = [
+            tool
+            for tool in self.approval.tools()
+            if words.META_KEY not in (tool.listing.get("_meta") or {})
+        ]
+        plain = sorted(ungated, key=lambda tool: tool.name == self._probe)
         for tool in plain:
             if tool.arguments is not None and tool.name != self._probe:
                 return tool
@@ -99,21 +97,23 @@ class Ceremony(ScenarioView):
             raise NotApplicable("this server lists no ungated tool")
         raise NotVerified(f"needs an ungated tool that may be run: {PREFIX}tool NAME=JSON")
 
-    def plain_tools(self) -> list[ListedTool]:
-        """The ungated tools."""
-        return [
-            tool
-            for tool in self.approval.tools()
-            if words.META_KEY not in (tool.listing.get("_meta") or {})
-        ]
-
     @property
     def _probe(self) -> str:
         """The tool that shows the effects, if that is how they are seen."""
         named = self.target.settings.effects or self.target.default_effects or ""
         return named.partition(":")[2] if named.startswith("tool:") else ""
 
-    # ---- honest steps: what fails here makes the rest void
+
+class Ceremony(ToolsView):
+    """One scenario's view of the target: a gated tool, a passkey, and what to expect."""
+
+    _passkey: Passkey | None = None
+
+    @property
+    def session(self) -> Session:
+        return self.approval.session
+
+    # ---- honest steps: if one fails, nothing else can be judged
 
     @property
     def passkey(self) -> Passkey:
@@ -201,8 +201,7 @@ class Ceremony(ScenarioView):
     ) -> None:
         """The call was refused for one of these reasons, in the form of section 4.10, and the tool
         did not run. A tolerated reason is a warning, with the reading that allows it."""
-        wanted = " or ".join(str(reason) for reason in reasons)
-        expected = f"{words.ERROR_CODE} {wanted}, tool not run"
+        expected = f"{_refusal(reasons)}, tool not run"
         self.target.last_sent = sent
         if outcome.executed:
             raise finding_of(outcome, sent=sent, expected=expected, grade=Grade.RAN)
@@ -217,10 +216,9 @@ class Ceremony(ScenarioView):
         tolerated: Mapping[Reason | str, str] | None = None,
     ) -> None:
         """The same for the three methods, which run nothing."""
-        wanted = " or ".join(str(reason) for reason in reasons)
-        expected = f"{words.ERROR_CODE} {wanted}"
         self.target.last_sent = sent
-        self._expect_reason(reply, reasons, tolerated or {}, sent, expected, reply.describe())
+        expected, got = _refusal(reasons), reply.describe()
+        self._expect_reason(reply, reasons, tolerated or {}, sent, expected, got)
 
     def _expect_reason(
         self,
@@ -233,7 +231,7 @@ class Ceremony(ScenarioView):
     ) -> None:
         """Section 4.8 fixes the reason of a refusal, section 4.10 its code: where only the code is
         another, that is a failure of sep2672/4.10-code, which provokes every reason."""
-        error, reason = reply.error, data_of(reply).get("reason")
+        error, reason = reply.error, reason_in(reply)
         if error is None:
             grade = Grade.RAN if reply.outcome is Outcome.RESULT else Grade.BROKEN
             grade = Grade.OTHER_WORDS if errs(reply) else grade
@@ -241,16 +239,11 @@ class Ceremony(ScenarioView):
         if reason in reasons:
             if error.code != words.ERROR_CODE:
                 self.warn(f"{sent}: {got}; the reason is right, and section 4.10 fixes the code")
-            return
-        if isinstance(reason, str) and reason in tolerated:
+        elif reason is not None and reason in tolerated:
             self.warn(f"{sent}: {got}; {tolerated[reason]}")
-            return
-        raise Finding(
-            sent=sent,
-            expected=expected,
-            got=f"{got} (refused, but in other words)",
-            grade=Grade.OTHER_WORDS,
-        )
+        else:
+            got, grade = f"{got} (refused, but in other words)", Grade.OTHER_WORDS
+            raise Finding(sent=sent, expected=expected, got=got, grade=grade)
 
     def expect_run(self, outcome: ApprovalOutcome, *, sent: str, runs: int = 1) -> None:
         """The call was approved: a result, and the tool ran that often."""
@@ -272,3 +265,7 @@ class Ceremony(ScenarioView):
         if other is None:
             raise NotVerified("needs a second instance of the target")
         return Approval(other)
+
+
+def _refusal(reasons: Iterable[Reason | str]) -> str:
+    return f"{words.ERROR_CODE} {' or '.join(map(str, reasons))}"
