@@ -6,13 +6,11 @@ or `nonce_log` (a folder) it gets them; the secret is in the environment, too.
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import inspect
 import os
 import secrets
 import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,11 +19,13 @@ from ...target import TargetError
 from ...target.verifiers import CallableTarget
 from .outcome import ExecutionOutcome
 from .settings import ExecutionTokensTable
-from .verifier_access import ExecutionRequest, Verifier, VerifierError
+from .verifier_access import ExecutionRequest, Verifier, VerifierError, at_once
 
 
 class CallableVerifier(Verifier):
     """Calls it."""
+
+    in_this_process = True
 
     def __init__(
         self,
@@ -37,34 +37,21 @@ class CallableVerifier(Verifier):
     ) -> None:
         self.target = target
         self.table = table
-        self.secret: str | None = secret or table.secret or self._run_secret()
+        # One for the whole run: a module may read it only once.
+        of_the_run = target.remembered.setdefault("secret", secrets.token_hex(32))
+        self.secret: str | None = secret or table.secret or of_the_run
         self._nonce_log = nonce_log or Path(tempfile.mkdtemp(dir=target.folder))
         # A scenario begins with a verifier that has seen nothing, if it keeps what it saw in
         # memory; what it keeps in its folder is new anyway.
         self._fresh = False
-
-    def _run_secret(self) -> str:
-        """One for the whole run: a module may read it only once."""
-        kept: str = self.target.remembered.setdefault("secret", secrets.token_hex(32))
-        return kept
-
-    @property
-    def in_this_process(self) -> bool:
-        return True
 
     def ask(self, request: ExecutionRequest) -> ExecutionOutcome:
         with self._environment():
             return self._call(request)
 
     def ask_together(self, request: ExecutionRequest, times: int) -> list[ExecutionOutcome]:
-        start = threading.Barrier(times, timeout=self.target.settings.timeout)
-
-        def call(_: int) -> ExecutionOutcome:
-            start.wait()
-            return self._call(request)
-
-        with self._environment(), concurrent.futures.ThreadPoolExecutor(times) as threads:
-            return list(threads.map(call, range(times)))
+        with self._environment():
+            return at_once(times, self.target.settings.timeout, lambda: self._call(request))
 
     def another(self) -> Verifier | None:
         """Its module once more, as another process would have it."""

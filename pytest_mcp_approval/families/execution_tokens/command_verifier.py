@@ -10,6 +10,7 @@ in a variable of its environment.
 from __future__ import annotations
 
 import concurrent.futures
+import re
 import secrets
 import stat
 import tempfile
@@ -24,16 +25,15 @@ from ...support.json_reading import JsonError, read_json
 from ...support.recording import note
 from ...support.secrets import beginning
 from ...target.verifiers import CommandTarget
-from ..base.paths import value_at
 from .outcome import ExecutionOutcome
 from .settings import ExecutionTokensTable
-from .verifier_access import ExecutionRequest, Verifier, VerifierError
+from .verifier_access import ExecutionRequest, Verifier, VerifierError, at_once, seen_in_first
 
 STANDARD = (
     *("--token", "{token}", "--content", "{content}", "--nonce-log", "{nonce_log}"),
     *("--action", "{action}", "--host", "{host}", "--", "{runner}"),
 )
-PLACES = ("{token}", "{content}", "{nonce_log}", "{action}", "{host}", "{runner}")
+_PLACE = re.compile(r"\{(token|content|nonce_log|action|host|runner)\}")
 _AT_A_TIME = 4
 _TRIES = 6
 
@@ -49,23 +49,21 @@ class CommandVerifier(Verifier):
         target: CommandTarget,
         table: ExecutionTokensTable,
         *,
-        nonce_log: Path | None = None,
         secret: str | None = None,
         zone: str | None = None,
     ) -> None:
-        """`secret` of None is a random one; "" is an empty one; see `without_secret`."""
         self.target = target
         self.table = table
-        self._folder = Path(tempfile.mkdtemp(dir=target.folder))
-        self._nonce_log = nonce_log or self._folder / "nonces"
+        self.folder = Path(tempfile.mkdtemp(dir=target.folder))
+        """For files of the caller's, too."""
         self.secret: str | None = secret or table.secret or secrets.token_hex(32)
         self._zone = zone
         self._number = 0
         self._lock = threading.Lock()
         self._template = target.spec.command
-        if not any(place in word for word in self._template for place in PLACES):
+        if not any(map(_PLACE.search, self._template)):
             self._template += STANDARD
-        self.shows_runs = any("{runner}" in word for word in self._template)
+        self.shows_runs = self.takes("runner")
 
     def takes(self, name: str) -> bool:
         return any(f"{{{name}}}" in word for word in self._template)
@@ -82,22 +80,12 @@ class CommandVerifier(Verifier):
     def ask_together(self, request: ExecutionRequest, times: int) -> list[ExecutionOutcome]:
         """As many processes, over the same files and the same log of nonces."""
         place = self._place_for(request)
-        start = threading.Barrier(times, timeout=self._seconds)
-
-        def run(_: int) -> ExecutionOutcome:
-            start.wait()
-            return self._run(request, place, look=False)
-
-        with concurrent.futures.ThreadPoolExecutor(times) as threads:
-            first, *others = list(threads.map(run, range(times)))
-        ran = self._ran(place)
-        unseen = None if ran is None else ()
-        return [replace(first, ran=ran), *(replace(one, ran=unseen) for one in others)]
+        answers = at_once(times, self._seconds, lambda: self._run(request, place, look=False))
+        return seen_in_first(answers, self._ran(place))
 
     def ask_dying(self, request: ExecutionRequest) -> ExecutionOutcome:
         """Killed without a word as soon as the content has been executed."""
-        place = self._place_for(request, killing=True)
-        return self._run(request, place)
+        return self._run(request, self._place_for(request, killing=True))
 
     def ask_about(
         self,
@@ -115,11 +103,6 @@ class CommandVerifier(Verifier):
         finally:
             done.set()
             tampering.join(self._seconds)
-
-    @property
-    def folder(self) -> Path:
-        """For files of the caller's."""
-        return self._folder
 
     # ---- others
 
@@ -149,7 +132,7 @@ class CommandVerifier(Verifier):
         """A folder with the files of one question."""
         with self._lock:
             self._number += 1
-            place = self._folder / str(self._number)
+            place = self.folder / str(self._number)
         (place / "ran").mkdir(parents=True)
         (place / "token").write_bytes(request.token)
         (place / "content").write_bytes(request.content)
@@ -163,7 +146,7 @@ class CommandVerifier(Verifier):
         filled = {
             "{token}": str(place / "token"),
             "{content}": str(content or place / "content"),
-            "{nonce_log}": str(self._nonce_log),
+            "{nonce_log}": str(self.folder / "nonces"),
             "{action}": request.action,
             "{host}": request.host or "",
             "{runner}": str(place / "runner"),
@@ -174,11 +157,7 @@ class CommandVerifier(Verifier):
                 if template == "{host}" and words and words[-1].startswith("-"):
                     words.pop()
                 continue
-            word = template
-            for name in PLACES:
-                if name in template:
-                    word = word.replace(name, filled[name])
-            words.append(word)
+            words.append(_PLACE.sub(lambda place: filled[place[0]], template))
         return words
 
     def _environment(self) -> dict[str, str]:
@@ -227,14 +206,13 @@ class CommandVerifier(Verifier):
 
     def _answer(self, code: int, output: bytes, errors: bytes) -> ExecutionOutcome:
         value = _last_object(output)
-        word = value_at(value, self.table.accepted)
-        reason = value_at(value, self.table.reason)
+        says_yes, reason = self.table.read_answer(value)
         said = output.decode("utf-8", "replace").strip() or errors.decode("utf-8", "replace")
         codes = self.table.accepted_exit_codes
         return ExecutionOutcome(
-            accepted=code in codes and word in (True, None),
+            accepted=code in codes and says_yes,
             text=f"exit code {code} {said.strip()}".strip(),
-            reason=reason if isinstance(reason, str) else None,
+            reason=reason,
             # As a shell would: what cannot be started says so by a code of its own.
             started=code in codes or code == 1 or reason is not None,
         )

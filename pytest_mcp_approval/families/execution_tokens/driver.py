@@ -93,31 +93,31 @@ class ExecutionTokens:
         content = self.content if content is None else content
         action = self.table.action if action is None else action
         hosts = [self.table.host] if hosts is None else hosts
-        if self.secret is not None:
-            return make_token(
-                self.secret,
-                self.table.names,
-                content=content,
-                action=action,
-                hosts=hosts,
-                now=self.now(),
-                lives=lives,
-                more_scope=scope,
-                changes=changes,
-                signing=signing,
-            )
-        made = None
-        if scope is None and not changes and signing is canonical:
+        if self.secret is None and scope is None and not changes and signing is canonical:
             made = self.verifier.approve(content, action, hosts, lives.total_seconds())
-        if made is None:
-            raise DriverError(f"needs the secret that tokens are signed with: [{FAMILY}] secret")
-        return made
+            if made is not None:
+                return made
+        return make_token(
+            self.known_secret(),
+            self.table.names,
+            content=content,
+            action=action,
+            hosts=hosts,
+            now=self.now(),
+            lives=lives,
+            more_scope=scope,
+            changes=changes,
+            signing=signing,
+        )
 
     def signed(self, token: Mapping[str, Any]) -> dict[str, Any]:
         """The same token, signed over what it says now."""
+        return signed(token, self.known_secret(), self.table.names)
+
+    def known_secret(self) -> str:
         if self.secret is None:
             raise DriverError(f"needs the secret that tokens are signed with: [{FAMILY}] secret")
-        return signed(token, self.secret, self.table.names)
+        return self.secret
 
     # ---- asking
 

@@ -14,7 +14,7 @@ from ..base.outcome import is_result, object_in
 from ..base.paths import value_at
 from .outcome import ExecutionOutcome
 from .settings import ExecutionTokensTable
-from .verifier_access import ExecutionRequest, Verifier, VerifierError
+from .verifier_access import ExecutionRequest, Verifier, VerifierError, seen_in_first
 from .vocabulary import FAMILY
 
 
@@ -30,11 +30,14 @@ class McpVerifier(Verifier):
         self.table = table
         self._session = session
         self._watch = Driver(target)
-        self._own: Target | None = None
-        """A server that was started for this port alone."""
-        self._opened: list[Session] = []
-        in_process = target.spec.kind == "python" or target.spec.transport == "in-process"
-        self.samples = None if in_process and not target.spec.url else 40
+        self._opened: list[Target | Session] = []
+        """What was started for this verifier alone."""
+        spec = target.spec
+        in_process = spec.kind == "python" or spec.transport == "in-process"
+        self.samples = None if in_process and not spec.url else 40
+        self.in_this_process = spec.kind == "python" or (
+            spec.kind == "reference" and spec.transport != "stdio"
+        )
 
     @property
     def session(self) -> Session:
@@ -50,11 +53,6 @@ class McpVerifier(Verifier):
         if isinstance(properties, dict) and properties:
             return self.table.arguments[name] in properties
         return True
-
-    @property
-    def in_this_process(self) -> bool:
-        spec = self.target.spec
-        return spec.kind == "python" or (spec.kind == "reference" and spec.transport != "stdio")
 
     # ---- asking
 
@@ -98,10 +96,7 @@ class McpVerifier(Verifier):
     def ask_together(self, request: ExecutionRequest, times: int) -> list[ExecutionOutcome]:
         calls = [self.session.prepare("tools/call", self.params(request)) for _ in range(times)]
         replies, runs = self._watch.runs_during(lambda: list(race(self.session, calls)))
-        first, *others = replies
-        ran = self._ran(runs)
-        unseen = None if ran is None else ()
-        return [self._answer(first, ran), *(self._answer(one, unseen) for one in others)]
+        return seen_in_first([self._answer(one, None) for one in replies], self._ran(runs))
 
     def _ran(self, runs: int | None) -> tuple[bytes | None, ...] | None:
         if self._watch.effects is None:
@@ -113,13 +108,9 @@ class McpVerifier(Verifier):
         if not reply.answered:
             raise VerifierError(f"{self.table.tool}: {reply.describe()}")
         value = object_in(reply.result)
-        reason = value_at(value, self.table.reason)
-        return ExecutionOutcome(
-            accepted=is_result(reply) and value_at(value, self.table.accepted) in (True, None),
-            text=json.dumps(value) if value is not None else reply.describe(),
-            reason=reason if isinstance(reason, str) else None,
-            ran=ran,
-        )
+        says_yes, reason = self.table.read_answer(value)
+        text = json.dumps(value) if value is not None else reply.describe()
+        return ExecutionOutcome(is_result(reply) and says_yes, text, reason, ran)
 
     # ---- the arbiter
 
@@ -150,9 +141,7 @@ class McpVerifier(Verifier):
     def another(self) -> Verifier | None:
         replica = self.target.replica()
         if replica is not None:
-            made = McpVerifier(replica, self.table)
-            made._own = replica
-            return made
+            return self._over(replica)
         if isinstance(self.target.transport, StdioTransport):
             return None
         session = self.target.new_session("pytest-mcp-approval, second client")
@@ -183,11 +172,9 @@ class McpVerifier(Verifier):
         if other is None:
             return None
         made = McpVerifier(other, self.table)
-        made._own = other
+        made._opened.append(other)
         return made
 
     def close(self) -> None:
-        for session in self._opened:
-            session.close()
-        if self._own is not None:
-            self._own.close()
+        for opened in self._opened:
+            opened.close()

@@ -43,8 +43,7 @@ class Executions(ScenarioView):
     # ---- tokens
 
     def need_secret(self) -> None:
-        if self.driver.secret is None:
-            raise NotVerified(f"needs the secret that tokens are signed with: [{FAMILY}] secret")
+        self._safely(self.driver.known_secret)
 
     def need_argument(self, name: str) -> None:
         """Whoever is not told of a host or an action cannot refuse another one."""
@@ -106,18 +105,23 @@ class Executions(ScenarioView):
         self, tokens: Mapping[str, Token], *, sent: str = "a token", **more: Any
     ) -> None:
         """Each of these; its name says what is wrong with it."""
-        answers = self.execute_each(list(tokens.values()), **more)
-        with self.several() as several:
-            for name, answer in zip(tokens, answers, strict=True):
-                with several.one(name):
-                    self.expect_refused(answer, sent=f"{sent} with {name}")
+        self._expect_each(self.expect_refused, tokens, f"{sent} with ", more)
 
     def expect_all_accepted(self, tokens: Mapping[str, Token], *, sent: str, **more: Any) -> None:
+        self._expect_each(self.expect_accepted, tokens, f"{sent}: ", more)
+
+    def _expect_each(
+        self,
+        expect: Callable[..., None],
+        tokens: Mapping[str, Token],
+        sent: str,
+        more: Mapping[str, Any],
+    ) -> None:
         answers = self.execute_each(list(tokens.values()), **more)
         with self.several() as several:
             for name, answer in zip(tokens, answers, strict=True):
                 with several.one(name):
-                    self.expect_accepted(answer, sent=f"{sent}: {name}")
+                    expect(answer, sent=f"{sent}{name}")
 
     def still_serves(self, token: Token, *, after: str) -> None:
         """The very same token is still good: a warning if not, for the document does not say so."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ...config.reader import Place, Sources, read, setting
+from ..base.paths import value_at
 from . import vocabulary as words
 from .token_making import Names
 
@@ -73,6 +74,12 @@ class ExecutionTokensTable:
     @cached_property
     def names(self) -> Names:
         return Names(self.members)
+
+    def read_answer(self, value: Any) -> tuple[bool, str | None]:
+        """Whether an answer does not say no, and its word for why."""
+        reason = value_at(value, self.reason)
+        yes = value_at(value, self.accepted) in (True, None)
+        return yes, None if reason is None else str(reason)
 
 
 TABLE_CLASS = ExecutionTokensTable

@@ -11,12 +11,15 @@ import hmac
 import json
 import uuid
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from . import vocabulary as words
 
 ENDLESS = datetime.timedelta(minutes=30)
 """How long a token lives that is not meant to expire."""
+
+_TEXTS = (words.TOKEN_ID, words.NONCE, words.EXPIRES_AT)
 
 Signing = Callable[[Mapping[str, Any], "Names"], bytes]
 """What is signed of a token's members; faulty ones are in `FAULTY_SIGNING`."""
@@ -36,26 +39,13 @@ class Names:
         return [f"{self[name]} for {name}" for name in names if self[name] != name]
 
 
-def canonical(token: Mapping[str, Any], names: Names) -> bytes:
-    """The canonical string: the separators are those of the published vector, no line ends it."""
-    return joined(token, names, scope_json(token[names[words.SCOPE]]))
-
-
-def scope_json(
-    scope: Any, *, item: str = ", ", key: str = ": ", ordered: bool = True, ascii_only: bool = True
-) -> str:
-    return json.dumps(
-        scope, sort_keys=ordered, separators=(item, key), ensure_ascii=ascii_only, allow_nan=False
-    )
-
-
-def joined(token: Mapping[str, Any], names: Names, scope: str, *, expires_at: str = "") -> bytes:
-    """The four parts, with colons between them; whatever they are."""
+def canonical(token: Mapping[str, Any], names: Names, **writing: Any) -> bytes:
+    """The canonical string: the separators are those of the published vector, no line ends it.
+    `writing` is for `json.dumps`, to write the scope in another way."""
+    usual = {"sort_keys": True, "separators": (", ", ": "), "allow_nan": False}
     parts = [
-        str(token.get(names[words.TOKEN_ID], "")),
-        str(token.get(names[words.NONCE], "")),
-        expires_at or str(token.get(names[words.EXPIRES_AT], "")),
-        scope,
+        *(str(token.get(names[name], "")) for name in _TEXTS),
+        json.dumps(token[names[words.SCOPE]], **{**usual, **writing}),
     ]
     return ":".join(parts).encode("utf-8", "surrogatepass")
 
@@ -112,37 +102,23 @@ def written(instant: datetime.datetime) -> str:
     return instant.astimezone(datetime.UTC).isoformat(timespec="seconds")
 
 
-def _compact(token: Mapping[str, Any], names: Names) -> bytes:
-    return joined(token, names, scope_json(token[names[words.SCOPE]], item=",", key=":"))
-
-
-def _as_it_came(token: Mapping[str, Any], names: Names) -> bytes:
-    return joined(token, names, scope_json(token[names[words.SCOPE]], ordered=False))
-
-
-def _raw_letters(token: Mapping[str, Any], names: Names) -> bytes:
-    return joined(token, names, scope_json(token[names[words.SCOPE]], ascii_only=False))
-
-
 def _with_a_line_end(token: Mapping[str, Any], names: Names) -> bytes:
     return canonical(token, names) + b"\n"
 
 
 def _with_z(token: Mapping[str, Any], names: Names) -> bytes:
-    expires_at = str(token.get(names[words.EXPIRES_AT], "")).replace("+00:00", "Z")
-    scope = scope_json(token[names[words.SCOPE]])
-    return joined(token, names, scope, expires_at=expires_at)
+    name = names[words.EXPIRES_AT]
+    return canonical({**token, name: str(token.get(name, "")).replace("+00:00", "Z")}, names)
 
 
 def _without_nonce(token: Mapping[str, Any], names: Names) -> bytes:
-    without = {**token, names[words.NONCE]: ""}
-    return joined(without, names, scope_json(token[names[words.SCOPE]])).replace(b"::", b":", 1)
+    return canonical({**token, names[words.NONCE]: ""}, names).replace(b"::", b":", 1)
 
 
 FAULTY_SIGNING: dict[str, Signing] = {
-    "compact JSON": _compact,
-    "members in the order in which they came": _as_it_came,
-    "letters beyond ASCII as they are": _raw_letters,
+    "compact JSON": partial(canonical, separators=(",", ":")),
+    "members in the order in which they came": partial(canonical, sort_keys=False),
+    "letters beyond ASCII as they are": partial(canonical, ensure_ascii=False),
     "a line end after it": _with_a_line_end,
     "Z for +00:00": _with_z,
     "no nonce in it": _without_nonce,
