@@ -112,7 +112,7 @@ def main() -> None:
                 path = Path(folder, f"report{ending}")
 
                 def write(path: Path = path, checks: list[ScenarioResult] = checks) -> None:
-                    whole = make_report(Results(scenarios=checks), rules, RunFacts("reference"))
+                    whole = make_report(Results(checks), rules, RunFacts("reference"))
                     sanity.count(len(whole.scenarios), CHECKS, "checks in the report")
                     _, problems = write_reports(whole, [path])
                     assert not problems, problems

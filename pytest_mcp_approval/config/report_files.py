@@ -3,12 +3,15 @@ before anything runs: the end of the run would be too late to notice."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .options import PREFIX
 from .reader import Place, SettingsError
 
+Made = TypeVar("Made")
 FINDINGS = Path(".mcp-approval") / "findings"
 """Below pytest's root, unless the user says otherwise."""
 NONE = "none"
@@ -50,6 +53,36 @@ def existing(label: str, value: str, directory: Path) -> Path:
     if not path.is_file():
         raise SettingsError(f"{label}: there is no file {value!r}")
     return path
+
+
+def read_own(
+    option: str,
+    path: Path,
+    name: str,
+    wanted: str,
+    form: str,
+    versions: tuple[int, ...],
+    make: Callable[[dict[str, Any]], Made],
+) -> Made:
+    """What an earlier run wrote, in JSON; `SettingsError` if the file is none of these, or damaged.
+    It may come from somebody else."""
+    label = f"{PREFIX}{option}: got {name!r}"
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{label}, which cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict) or data.get("format") != form:
+        raise SettingsError(f"{label}, expected {wanted}")
+    if data.get("version") not in versions:
+        raise SettingsError(
+            f"{label} of format version {data.get('version')!r}, expected {versions[-1]}"
+        )
+    try:
+        return make(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SettingsError(f"{label}, which is damaged: {error!r}") from None
 
 
 def _report(value: str, place: Place, directory: Path) -> Path:

@@ -6,13 +6,13 @@ earlier run, of which it believes nothing that it has not looked at.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..catalogue import Verdict
+from ..config.report_files import read_own
 from .shown import phrase
 
 FORMAT = "mcp-approval-report"
@@ -29,10 +29,6 @@ _GOODNESS = {
     Verdict.KNOWN: 1,
     Verdict.FAILED: 0,
 }
-
-
-class ComparisonError(Exception):
-    """The earlier report cannot be used; one line says why."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +51,15 @@ class Change:
     after: Verdict | None
     note: str = ""
 
+    @property
+    def what(self) -> str:
+        return self.note or f"{self.before or 'not there'} → {self.after or 'not there'}"
+
     def __str__(self) -> str:
-        change = f"{self.before or 'not there'} → {self.after or 'not there'}"
-        return f"{self.rule}: {self.note or change}"
+        return f"{self.rule}: {self.what}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Comparison:
     """What has changed since the earlier run."""
 
@@ -79,27 +78,15 @@ class Comparison:
 
 
 def read_earlier(path: Path, name: str) -> Earlier:
-    """The JSON report of an earlier run."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ComparisonError(f"got {name!r}, which cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        data = None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ComparisonError(
-            f"got {name!r}, expected a report that ends in .json of an earlier run"
-        )
-    if data.get("version") not in _READABLE:
-        raise ComparisonError(
-            f"got {name!r} of format version {data.get('version')!r}, expected {VERSION}"
-        )
-    try:
+    """The JSON report of an earlier run; `SettingsError` if the file is none."""
+
+    def earlier(data: dict[str, Any]) -> Earlier:
         run = data["run"]
         rules = {str(rule["id"]): _judged(rule) for rule in data["rules"]}
         return Earlier(name, str(run["started"]), str(run["target"]), rules)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ComparisonError(f"got {name!r}, which is damaged: {error!r}") from None
+
+    wanted = "a report that ends in .json of an earlier run"
+    return read_own("compare", path, name, wanted, FORMAT, _READABLE, earlier)
 
 
 def _judged(rule: Mapping[str, Any]) -> tuple[Verdict, int]:
@@ -111,32 +98,26 @@ def _judged(rule: Mapping[str, Any]) -> tuple[Verdict, int]:
 def compare(earlier: Earlier, now: Mapping[str, tuple[Verdict, int]]) -> Comparison:
     """What became of each rule that either run has judged."""
     found = Comparison(earlier)
-    unchanged = 0
     for rule in dict.fromkeys((*now, *earlier.rules)):
         before, failed_before = earlier.rules.get(rule, (None, 0))
         after, failed_after = now.get(rule, (None, 0))
         if before is None or after is None:
             found.other.append(Change(rule, before, after))
         elif before is not after:
-            _place(found, Change(rule, before, after))
+            _side(found, before, after).append(Change(rule, before, after))
         elif failed_before != failed_after and before in (Verdict.FAILED, Verdict.KNOWN):
             told = f"{failed_before} → {phrase(failed_after, after)} of its checks"
             side = found.better if failed_after < failed_before else found.worse
             side.append(Change(rule, before, after, told))
         else:
-            unchanged += 1
-    return Comparison(earlier, found.better, found.worse, found.other, unchanged)
+            found.unchanged += 1
+    return found
 
 
-def _place(found: Comparison, change: Change) -> None:
-    assert change.before is not None
-    assert change.after is not None
-    before, after = _GOODNESS[change.before], _GOODNESS[change.after]
-    # A failure that can no longer be judged is not mended, and one that was excused neither.
+def _side(found: Comparison, before: Verdict, after: Verdict) -> list[Change]:
+    if _GOODNESS[after] < _GOODNESS[before]:
+        return found.worse
+    # A failure that can no longer be checked is not fixed, nor is one that was excused.
     settled = (Verdict.PASSED, Verdict.NOT_APPLICABLE, Verdict.WARNING)
-    if after < before:
-        found.worse.append(change)
-    elif after > before and change.after in settled:
-        found.better.append(change)
-    else:
-        found.other.append(change)
+    better = _GOODNESS[after] > _GOODNESS[before] and after in settled
+    return found.better if better else found.other

@@ -210,17 +210,13 @@ def cascade(scenarios: Sequence[ScenarioResult]) -> str:
     if len(concerned) < _CASCADE_RULES or len(concerned) * 4 < len(all_rules):
         return ""
     example = min(most, key=_complexity)
-    got = example.evidence.got if example.evidence is not None else example.why
-    what = neutralise(only_the_code(example) or _core(got), _LONGEST_REASON)
+    what = neutralise(only_the_code(example) or _core(example.got), _LONGEST_REASON)
     return f"{len(wrong)} checks are not in order, {len(most)} of them for one reason: {what}"
 
 
 def _reason(one: ScenarioResult) -> str:
-    if told := only_the_code(one):
-        return told
-    if one.evidence is not None:
-        return gist(_core(one.evidence.got), one.evidence.sent)
-    return gist(_core(one.why))
+    sent = one.evidence.sent if one.evidence is not None else ""
+    return only_the_code(one) or gist(_core(one.got), sent)
 
 
 def _core(text: str) -> str:

@@ -2,9 +2,9 @@
 the wire.
 
 No network: its policy forbids the browser to load anything, and to run any script but the one in
-it. Verdict, matrix, rules and findings stand in the page itself; conversations are packed data that
-the script (page.js) shows through text nodes. Everything that is not ours is escaped. Knows no
-pytest and no family.
+it. The frame is page.html. Verdict, matrix, rules and findings stand in the page itself;
+conversations are packed data that the script (page.js) shows through text nodes. Everything that is
+not ours is escaped. Knows no pytest and no family.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ import os
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
+from string import Template
 
 from ..catalogue import Requirement, Verdict, catalogue
 from ..config.registry import registered
+from ..support.text import listed_shortly, number_of
 from .comparison import Change, Comparison
 from .findings import GroupedFinding
-from .model import JudgedRule, Report
+from .model import JudgedRule, Report, by_section
 from .normalising import gist
 from .packing import link_to, packed_blocks
-from .results import ScenarioResult, kind_of_file
+from .results import kind_of_file
 from .shown import SHOWN, WORST_FIRST, counted, phrase, slug
 
 _MOST_FINDINGS = 6
@@ -40,43 +42,53 @@ _LONGEST = 4_000
 
 def render_html(report: Report, folder: Path | None = None) -> str:
     """The page of a run; `folder` is where it will be."""
-    here = Path(__file__).parent
+    here, facts, verdict = Path(__file__).parent, report.facts, report.verdict
     prefix = _prefix(report, folder)
     style = (here / "page.css").read_text(encoding="utf-8")
     script = "\n".join(path.read_text(encoding="utf-8") for path in _scripts(report))
-    policy = (
-        "default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
-    )
-    glyphs = json.dumps({str(verdict): SHOWN[verdict].glyph for verdict in SHOWN})
-    parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="referrer" content="no-referrer">',
-        f"<title>{_text(report.headline)}: {_text(report.facts.target, 120)}</title>",
-        f"<style>{style}</style></head><body>",
-        '<a class="skip" href="#rules">To the rules</a>',
-        *_top(report),
-        "<main>",
-        *(_comparison(report.comparison) if report.comparison else ()),
-        *_not_verified(report),
-        *_matrix(report),
-        *_filters(report),
-        '<div id="rules">',
-        *_rules(report, prefix),
-        "</div></main>",
-        *_footer(report),
-        f'<script type="application/json" id="glyphs">{glyphs}</script>',
-        *(
+    seconds = f"{number_of(len(report.scenarios), 'check')} in {facts.seconds:.1f} s"
+    parts = {
+        "policy": "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src '{_digest(style)}'; script-src '{_digest(script)}'",
+        "title": f"{_text(report.headline)}: {_text(facts.target, 120)}",
+        "style": style,
+        "version": _text(facts.version),
+        "when": f"{facts.started:%d %B %Y, %H:%M} UTC · {seconds}",
+        "kind": slug(verdict),
+        "seal": SHOWN[verdict].glyph,
+        "headline": _text(report.headline),
+        "target": _text(facts.target, 300),
+        "sentence": _text(report.sentence, 400),
+        "cascade": report.cascade and f'<p class="cascade">{_text(report.cascade, 600)}</p>',
+        "bar": _bar(report),
+        "legend": _legend(report),
+        "broken": _broken(report),
+        "facts": _facts(report),
+        "command": _text(facts.command),
+        "comparison": _comparison(report.comparison) if report.comparison else [],
+        "not_verified": _not_verified(report),
+        "matrix": _matrix(report),
+        "levels": [
+            f"<option>{_text(level)}</option>"
+            for level in dict.fromkeys(one.rule.level for one in report.rules)
+        ],
+        "chips": _chips(report),
+        "rules": _rules(report, prefix),
+        "meanings": [
+            f"<dt>{one.glyph} {verdict}</dt><dd>{one.meaning}</dd>"
+            for verdict, one in SHOWN.items()
+        ],
+        "glyphs": json.dumps({verdict: one.glyph for verdict, one in SHOWN.items()}),
+        "packed": [
             f'<script type="application/x-packed" id="packed-{name}">{data}</script>'
             for name, data in packed_blocks(report, prefix).items()
-        ),
-        f"<script>{script}</script>",
-        "</body></html>",
-    ]
-    return "\n".join(parts) + "\n"
+        ],
+        "script": script,
+    }
+    page = Template((here / "page.html").read_text(encoding="utf-8"))
+    return page.substitute(
+        {name: one if isinstance(one, str) else "\n".join(one) for name, one in parts.items()}
+    )
 
 
 def _scripts(report: Report) -> list[Path]:
@@ -99,41 +111,24 @@ def _text(value: str, limit: int = _LONGEST) -> str:
 # ---- what comes first
 
 
-def _top(report: Report) -> list[str]:
-    facts, verdict = report.facts, report.verdict
-    checks = f"{_checks(len(report.scenarios))} in {facts.seconds:.1f} s"
-    when = f"{facts.started:%d %B %Y, %H:%M} UTC"
-    lines = [
-        '<header class="top">',
-        f'<div class="brand"><span><b>pytest-mcp-approval</b> {_text(facts.version)}</span>'
-        f"<span>{when} · {checks}</span></div>",
-        f'<div class="verdict card {slug(verdict)}">',
-        f'<span class="seal" aria-hidden="true">{SHOWN[verdict].glyph}</span>',
-        f"<h1>{_text(report.headline)}</h1>",
-        f'<p class="of">Human approval at <code>{_text(facts.target, 300)}</code>: '
-        f"{_text(report.sentence, 400)}</p>",
-        *([f'<p class="cascade">{_text(report.cascade, 600)}</p>'] if report.cascade else []),
-        _bar(report),
-        '<ul class="legend">',
-        *(
-            f'<li class="{slug(found)}"><span class="mark" aria-hidden="true">'
-            f"{SHOWN[found].glyph}</span><b>{count}</b>"
-            f"{_text(phrase(count, found)).removeprefix(str(count))}</li>"
-            for count, found in counted(report.counts)
-        ),
-        "</ul>",
-        *_broken(report),
-        "</div>",
+def _legend(report: Report) -> list[str]:
+    return [
+        f'<li class="{slug(found)}"><span class="mark" aria-hidden="true">'
+        f"{SHOWN[found].glyph}</span><b>{count}</b>"
+        f"{_text(phrase(count, found)).removeprefix(str(count))}</li>"
+        for count, found in counted(report.counts)
     ]
-    rows = list(dict.fromkeys(facts.header))  # families may say the same
-    if facts.select:
-        rows.append(("only", ", ".join(facts.select)))
-    lines.append('<dl class="facts card">')
-    for name, value in rows:
-        kind = ' class="missing"' if name == "missing" else ""
-        lines.append(f"<dt>{_text(name)}</dt><dd{kind}>{_text(value)}</dd>")
-    lines.append(f"<dt>again</dt><dd><code>{_text(facts.command)}</code></dd></dl></header>")
-    return lines
+
+
+def _facts(report: Report) -> list[str]:
+    rows = list(dict.fromkeys(report.facts.header))  # families may say the same
+    if report.facts.select:
+        rows.append(("only", ", ".join(report.facts.select)))
+    marked = {"missing": ' class="missing"'}
+    return [
+        f"<dt>{_text(name)}</dt><dd{marked.get(name, '')}>{_text(value)}</dd>"
+        for name, value in rows
+    ]
 
 
 def _broken(report: Report) -> list[str]:
@@ -164,11 +159,7 @@ def _came(one: GroupedFinding) -> str:
     """How often, and what it was: a rule may be broken in several ways."""
     found = one.example.evidence
     got = f'<br><span class="soft">got {_text(found.got, 160)}</span>' if found else ""
-    return f" · {_checks(len(one.checks))}{got}"
-
-
-def _checks(count: int) -> str:
-    return f"{count} check{'s' if count != 1 else ''}"
+    return f" · {number_of(len(one.checks), 'check')}{got}"
 
 
 def _and_more(count: int) -> list[str]:
@@ -215,53 +206,37 @@ def _comparison(found: Comparison) -> list[str]:
 
 
 def _change(change: Change) -> str:
-    what = change.note or f"{change.before or 'not there'} → {change.after or 'not there'}"
     name = _text(change.rule)
     link = f'<a href="#{name}">{name}</a>' if change.after is not None else name
-    return f'<li>{link}<br><span class="soft">{_text(what)}</span></li>'
+    return f'<li>{link}<br><span class="soft">{_text(change.what)}</span></li>'
 
 
 def _not_verified(report: Report) -> list[str]:
-    """Why something could not be judged, the reason that concerns most rules first."""
-    reasons: dict[str, list[JudgedRule]] = {}
-    for one in report.rules:
-        for why in dict.fromkeys(
-            found.why
-            for found in one.scenarios
-            if found.verdict is Verdict.NOT_VERIFIED and one.verdict is not Verdict.PASSED
-        ):
-            reasons.setdefault(why, []).append(one)
-    if not reasons:
-        return []
-    lines = ["<h2>Not verified, and why</h2>", '<ul class="reasons card not-verified">']
-    ordered = sorted(reasons.items(), key=lambda pair: -len(pair[1]))
-    for why, rules in ordered[:_MOST_REASONS]:
-        count = f"{len(rules)} rule{'s' if len(rules) != 1 else ''}"
-        links = ", ".join(
-            f'<a href="#{_text(one.rule.id)}">{_text(one.rule.name)}</a>' for one in rules[:8]
-        )
-        more = f" and {len(rules) - 8} more" if len(rules) > 8 else ""
+    """Why something could not be checked, the reason that concerns most rules first."""
+    lines = []
+    for why, rules in report.not_verified[:_MOST_REASONS]:
+        links = [f'<a href="#{_text(one.rule.id)}">{_text(one.rule.name)}</a>' for one in rules]
         lines.append(
-            f"<li><b>{count}</b> <span>{_text(why, 600)}<br>"
-            f"<small>{links}{more}</small></span></li>"
+            f"<li><b>{number_of(len(rules), 'rule')}</b> <span>{_text(why, 600)}<br>"
+            f"<small>{listed_shortly(links, 8)}</small></span></li>"
         )
-    return [*lines, *_and_more(len(ordered) - _MOST_REASONS), "</ul>"]
+    if not lines:
+        return []
+    head = ["<h2>Not verified, and why</h2>", '<ul class="reasons card not-verified">']
+    return [*head, *lines, *_and_more(len(report.not_verified) - _MOST_REASONS), "</ul>"]
 
 
 def _matrix(report: Report) -> list[str]:
     """Sections by rule: a cell for each, which leads to it."""
-    lines = ["<h2>Every rule, by section</h2>"]
+    lines = []
     for family, rules in report.families.items():
         document = catalogue(family).document
-        sections: dict[str, list[JudgedRule]] = {}
-        for one in rules:
-            sections.setdefault(one.rule.section, []).append(one)
         lines += [
             f'<table class="matrix card"><caption class="unseen">{_text(document)}</caption>',
             f"<thead><tr><th scope=col>{_text(document)}</th><th scope=col>rules</th>"
             "<th scope=col>passed</th></tr></thead><tbody>",
         ]
-        for section, held in sections.items():
+        for section, held in by_section(rules).items():
             passed = sum(1 for one in held if one.verdict is Verdict.PASSED)
             lines.append(
                 f"<tr><th scope=row>{'§' + _text(section) if section else 'general'}</th>"
@@ -280,24 +255,12 @@ def _cell(one: JudgedRule) -> str:
     )
 
 
-def _filters(report: Report) -> list[str]:
-    levels = list(dict.fromkeys(one.rule.level for one in report.rules))
+def _chips(report: Report) -> list[str]:
     return [
-        "<h2>The rules</h2>",
-        '<form class="filters card" id="filters" role="search" hidden>',
-        '<input type="search" id="sought" aria-label="Search the rules" '
-        'placeholder="Search: a word, an id, a section">',
-        '<select id="level" aria-label="Level"><option value="">any level</option>',
-        *(f"<option>{_text(level)}</option>" for level in levels),
-        '</select><fieldset class="chips"><legend class="unseen">Verdict</legend>',
-        *(
-            f'<label class="chip {slug(verdict)}"><input type="checkbox" value="{verdict}">'
-            f"<span>{SHOWN[verdict].glyph} {verdict}</span> {report.counts[verdict]}</label>"
-            for verdict in WORST_FIRST
-            if report.counts[verdict]
-        ),
-        "</fieldset></form>",
-        '<p class="shown" id="shown" role="status"></p>',
+        f'<label class="chip {slug(verdict)}"><input type="checkbox" value="{verdict}">'
+        f"<span>{SHOWN[verdict].glyph} {verdict}</span> {report.counts[verdict]}</label>"
+        for verdict in WORST_FIRST
+        if report.counts[verdict]
     ]
 
 
@@ -335,7 +298,7 @@ def _rule(
     one: JudgedRule, number: int, found: Sequence[GroupedFinding], prefix: str, *, is_open: bool
 ) -> list[str]:
     rule, verdict = one.rule, one.verdict
-    checks = _checks(len(one.scenarios))
+    checks = number_of(len(one.scenarios), "check")
     sought = " ".join((rule.id, rule.rule, rule.place, rule.watch, str(verdict))).lower()
     lines = [
         f'<details class="rule card {slug(verdict)}" id="{_text(rule.id)}" '
@@ -366,12 +329,12 @@ def _findings(one: JudgedRule, found: Sequence[GroupedFinding], prefix: str) -> 
         told = [(each, "", []) for each in reversed(reasons.values())]
     lines: list[str] = []
     for example, title, more in told[:_MOST_FINDINGS]:
-        *rows, again = _evidence(example)
+        rows = (*example.rows, *more, ("again", example.again))
         lines += [
             f'<div class="finding {slug(example.verdict)}">',
             *([f"<h4>{title}</h4>"] if title else []),
             '<dl class="words">',
-            *(f"<dt>{name}</dt><dd>{_text(value)}</dd>" for name, value in (*rows, *more, again)),
+            *(f"<dt>{name}</dt><dd>{_text(value)}</dd>" for name, value in rows),
             *(
                 f'<dt>{kind_of_file(path)}</dt><dd><a href="{_text(link_to(path, prefix))}">'
                 f"{_text(path)}</a></dd>"
@@ -384,20 +347,6 @@ def _findings(one: JudgedRule, found: Sequence[GroupedFinding], prefix: str) -> 
     return lines
 
 
-def _evidence(found: ScenarioResult) -> list[tuple[str, str]]:
-    if found.evidence is None:
-        rows = [("why", found.why)]
-    else:
-        rows = [
-            ("sent", found.evidence.sent),
-            ("expected", found.evidence.expected),
-            ("got", found.evidence.got),
-        ]
-        if found.verdict is Verdict.KNOWN:
-            rows.append(("known", found.why))
-    return [*rows, ("again", found.again)]
-
-
 def _prefix(report: Report, folder: Path | None) -> str:
     """What leads from the page to where the user started."""
     start = report.facts.directory
@@ -407,17 +356,3 @@ def _prefix(report: Report, folder: Path | None) -> str:
         return Path(os.path.relpath(start, folder)).as_posix()
     except ValueError:  # another drive
         return start.as_posix()
-
-
-def _footer(report: Report) -> list[str]:
-    return [
-        "<footer><h2>How to read the verdicts</h2><dl>",
-        *(
-            f"<dt>{SHOWN[verdict].glyph} {verdict}</dt><dd>{SHOWN[verdict].meaning}</dd>"
-            for verdict in SHOWN
-        ),
-        "</dl><p>A step of a conversation opens: what its parts mean, and the exact bytes. "
-        "Characters that would not show are spelled out. "
-        f"Made by pytest-mcp-approval {_text(report.facts.version)}; this page loads nothing "
-        "from anywhere.</p></footer>",
-    ]

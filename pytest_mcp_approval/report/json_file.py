@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import asdict
 from typing import Any
 
 from ..catalogue import Verdict
-from .comparison import FORMAT, VERSION, Change, Comparison
+from .comparison import FORMAT, VERSION, Comparison
 from .findings import GroupedFinding
 from .keeping import by_interest, room_for
 from .model import JudgedRule, Report
@@ -60,7 +61,7 @@ def report_json(report: Report) -> dict[str, Any]:
             "started": facts.started.isoformat(timespec="seconds"),
             "seconds": round(facts.seconds, 3),
             "strict": facts.strict,
-            "select": list(facts.select),
+            "select": facts.select,
             "header": [{"name": name, "value": value} for name, value in facts.header],
             "command": facts.command,
         },
@@ -68,7 +69,7 @@ def report_json(report: Report) -> dict[str, Any]:
             "headline": report.headline,
             "sentence": report.sentence,
             "cascade": report.cascade or None,
-            "verdict": str(report.verdict),
+            "verdict": report.verdict,
             "rules": _counts(report.counts),
             "checks": _counts(Counter(one.verdict for one in report.scenarios)),
             "findings": _counts(Counter(one.verdict for one in report.findings)),
@@ -86,21 +87,14 @@ def report_json(report: Report) -> dict[str, Any]:
 
 
 def _counts(counts: Counter[Verdict]) -> dict[str, int]:
-    return {str(verdict): counts[verdict] for verdict in SHOWN}
+    return {verdict: counts[verdict] for verdict in SHOWN}
 
 
 def _rule(one: JudgedRule) -> dict[str, Any]:
-    rule = one.rule
+    shown = ("id", "family", "section", "place", "level", "rule", "watch", "needs")
     return {
-        "id": rule.id,
-        "family": rule.family,
-        "section": rule.section,
-        "place": rule.place,
-        "level": rule.level,
-        "rule": rule.rule,
-        "watch": rule.watch,
-        "needs": list(rule.needs),
-        "verdict": str(one.verdict),
+        **{name: getattr(one.rule, name) for name in shown},
+        "verdict": one.verdict,
         "checks": _counts(one.counts),
         "notes": one.notes,
     }
@@ -112,59 +106,38 @@ def _is_told(one: ScenarioResult) -> bool:
 
 
 def _finding(one: GroupedFinding) -> dict[str, Any]:
-    evidence = one.example.evidence
     return {
         "number": one.number,
         "rule": one.rule.id,
-        "verdict": str(one.verdict),
-        "evidence": evidence
-        and {"sent": evidence.sent, "expected": evidence.expected, "got": evidence.got},
+        "verdict": one.verdict,
+        "evidence": one.example.evidence and vars(one.example.evidence),
         "why": one.example.why,
         "again": one.example.again,
         "example": one.example.scenario,
         "variants": [variant.scenario for variant in one.variants],
         "labels": one.labels,
-        "alike": list(one.alike),
+        "alike": one.alike,
     }
 
 
 def _scenario(one: ScenarioResult, conversation: Any) -> dict[str, Any]:
-    evidence = one.evidence
     return {
         "id": one.scenario,
-        "rules": list(one.rules),
-        "verdict": str(one.verdict),
+        "rules": one.rules,
+        "verdict": one.verdict,
         "seconds": round(one.seconds, 6),
         "why": one.why,
-        "evidence": evidence
-        and {"sent": evidence.sent, "expected": evidence.expected, "got": evidence.got},
+        "evidence": one.evidence and vars(one.evidence),
         "again": one.again,
         "command": one.command,
         "replay": one.replay or None,
-        "files": list(one.files),
+        "files": one.files,
         "location": {"path": one.path, "line": one.line},
         "conversation": conversation,
     }
 
 
 def _comparison(found: Comparison) -> dict[str, Any]:
-    return {
-        "earlier": {
-            "name": found.earlier.name,
-            "started": found.earlier.started,
-            "target": found.earlier.target,
-        },
-        "better": [_change(change) for change in found.better],
-        "worse": [_change(change) for change in found.worse],
-        "other": [_change(change) for change in found.other],
-        "unchanged": found.unchanged,
-    }
-
-
-def _change(change: Change) -> dict[str, Any]:
-    return {
-        "rule": change.rule,
-        "before": change.before and str(change.before),
-        "after": change.after and str(change.after),
-        "note": change.note,
-    }
+    told = asdict(found)
+    del told["earlier"]["rules"]  # they are in that run's own report
+    return told

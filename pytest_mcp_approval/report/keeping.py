@@ -28,13 +28,13 @@ def by_interest(report: Report) -> list[ScenarioResult]:
         for one in reversed(report.scenarios)
         if one.verdict in (Verdict.NOT_VERIFIED, Verdict.HARNESS_ERROR)
     }
-    one_a_rule = [min(rule.scenarios, key=_rank).scenario for rule in report.rules]
+    one_a_rule = [min(rule.scenarios, key=rank).scenario for rule in report.rules]
     names = dict.fromkeys((*first, *reasons.values(), *one_a_rule))
     ranks = {name: place for place, name in enumerate(names)}
     told = [one for one in report.scenarios if one.conversation]
-    return sorted(told, key=lambda one: (ranks.get(one.scenario, len(ranks)), *_rank(one)))
+    return sorted(told, key=lambda one: (ranks.get(one.scenario, len(ranks)), *rank(one)))
 
 
-def _rank(one: ScenarioResult) -> tuple[int, str]:
+def rank(one: ScenarioResult) -> tuple[int, str]:
     """What is wrong before what is in order."""
     return -SHOWN[one.verdict].rank, one.scenario

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ..catalogue import Verdict, catalogue
+from ..support.text import listed_shortly, number_of
 from .comparison import Comparison
 from .findings import GroupedFinding
-from .model import JudgedRule, Report
+from .model import JudgedRule, Report, by_section
 from .results import ScenarioResult, kind_of_file
 from .shown import SHOWN, counted, phrase
 
@@ -84,16 +85,15 @@ def _findings(report: Report) -> list[str]:
 
 def _finding(one: GroupedFinding) -> list[str]:
     rule = one.rule
-    lines = [
+    return [
         f"### {one.number}. {SHOWN[one.verdict].emoji} {_plain(rule.rule)}",
         "",
         f"{_code(rule.id)} · **{rule.level}** · {_plain(rule.place)} · "
-        f"{len(one.checks)} check{'s' if len(one.checks) > 1 else ''}",
+        f"{number_of(len(one.checks), 'check')}",
         "",
         *_evidence(one.example, one.rows(_MOST_LABELS)),
         "",
     ]
-    return lines
 
 
 def _stumbled(report: Report) -> list[str]:
@@ -108,18 +108,8 @@ def _stumbled(report: Report) -> list[str]:
 
 
 def _evidence(found: ScenarioResult, of_the_group: Sequence[tuple[str, str]] = ()) -> list[str]:
-    rows: list[tuple[str, str]] = []
-    if found.evidence is not None:
-        rows = [
-            ("sent", found.evidence.sent),
-            ("expected", found.evidence.expected),
-            ("got", found.evidence.got),
-        ]
-    if found.evidence is None or found.verdict is Verdict.KNOWN:
-        rows.append(("why", found.why))
-    rows += of_the_group
-    rows += [(kind_of_file(path), path) for path in found.files]
-    rows.append(("again", found.again))
+    files = ((kind_of_file(path), path) for path in found.files)
+    rows = (*found.rows, *of_the_group, *files, ("again", found.again))
     return [
         "| | |",
         "|---|---|",
@@ -128,41 +118,28 @@ def _evidence(found: ScenarioResult, of_the_group: Sequence[tuple[str, str]] = (
 
 
 def _not_verified(report: Report) -> list[str]:
-    reasons: dict[str, list[str]] = {}
-    for one in report.rules:
-        for found in one.scenarios:
-            if found.verdict is Verdict.NOT_VERIFIED and one.verdict is not Verdict.PASSED:
-                held = reasons.setdefault(found.why, [])
-                if one.rule.name not in held:
-                    held.append(one.rule.name)
-    if not reasons:
-        return []
-    lines = ["### Not verified", ""]
-    for why, names in list(reasons.items())[:_MOST_FINDINGS]:
-        more = f" and {len(names) - 6} more" if len(names) > 6 else ""
-        lines.append(f"- {_code(why)}: {', '.join(_code(name) for name in names[:6])}{more}")
-    return [*lines, ""]
+    lines = [
+        f"- {_code(why)}: {listed_shortly([_code(one.rule.name) for one in rules], 6)}"
+        for why, rules in report.not_verified[:_MOST_FINDINGS]
+    ]
+    return ["### Not verified", "", *lines, ""] if lines else []
 
 
 def _comparison(found: Comparison) -> list[str]:
     lines = [f"### Since {_code(found.earlier.name, 120)}", "", f"{found.sentence}.", ""]
     for emoji, changes in (("🔻", found.worse), ("🔺", found.better), ("🔸", found.other)):
         for change in changes[:_MOST_FINDINGS]:
-            what = change.note or f"{change.before or 'not there'} → {change.after or 'not there'}"
-            lines.append(f"- {emoji} {_code(change.rule)} {what}")
+            lines.append(f"- {emoji} {_code(change.rule)} {change.what}")
     return [*lines, ""]
 
 
 def _matrix(report: Report) -> list[str]:
     lines = []
     for family, rules in report.families.items():
-        sections: dict[str, list[JudgedRule]] = {}
-        for one in rules:
-            sections.setdefault(one.rule.section, []).append(one)
         title = _plain(catalogue(family).document)
         lines += [f"<details><summary>{title}, section by section</summary>", ""]
         lines += ["| section | rules | |", "|---|---|---|"]
-        for section, held in sections.items():
+        for section, held in by_section(rules).items():
             marks = "".join(SHOWN[one.verdict].emoji for one in held)
             lines.append(f"| §{section} | {marks} | {_told(held)} |")
         lines += ["", "</details>", ""]

@@ -8,13 +8,15 @@ from __future__ import annotations
 import datetime
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..catalogue import Requirement, Verdict
+from ..support.text import number_of
 from .comparison import Comparison, Earlier, compare
 from .findings import GroupedFinding, cascade, group_findings
+from .normalising import gist
 from .results import Results, ScenarioResult, notes_over, verdict_over
 from .shown import headline, worst
 
@@ -96,13 +98,13 @@ class Report:
         """For example "2 findings in 983 checks of shop 1.4 (sep2672), 57 of 61 rules verified"."""
         counts = Counter(one.verdict for one in self.findings)
         failed, warned = counts[Verdict.FAILED], counts[Verdict.WARNING]
-        found = _counted(failed, "finding") if failed else "no findings"
+        found = number_of(failed, "finding") if failed else "no findings"
         if warned:
-            found += f" and {_counted(warned, 'warning')}"
+            found += f" and {number_of(warned, 'warning')}"
         judged, concerned = self.verified
         return (
-            f"{found} in {_counted(len(self.scenarios), 'check')} of {self.subject} "
-            f"({', '.join(self.families)}), {judged} of {_counted(concerned, 'rule')} verified"
+            f"{found} in {number_of(len(self.scenarios), 'check')} of {self.subject} "
+            f"({', '.join(self.families)}), {judged} of {number_of(concerned, 'rule')} verified"
         )
 
     @property
@@ -129,9 +131,26 @@ class Report:
             found.setdefault(rule.rule.family, []).append(rule)
         return found
 
+    @property
+    def not_verified(self) -> list[tuple[str, list[JudgedRule]]]:
+        """Each reason why something was not checked, and the rules that it concerns; the reason of
+        most rules first."""
+        reasons: dict[str, tuple[str, list[JudgedRule]]] = {}
+        for rule in self.rules:
+            for one in rule.scenarios:
+                if one.verdict is Verdict.NOT_VERIFIED and rule.verdict is not Verdict.PASSED:
+                    _, concerned = reasons.setdefault(gist(one.why), (one.why, []))
+                    if rule not in concerned:
+                        concerned.append(rule)
+        return sorted(reasons.values(), key=lambda pair: -len(pair[1]))
 
-def _counted(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+def by_section(rules: Iterable[JudgedRule]) -> dict[str, list[JudgedRule]]:
+    """The rules of one document under its sections."""
+    found: dict[str, list[JudgedRule]] = {}
+    for one in rules:
+        found.setdefault(one.rule.section, []).append(one)
+    return found
 
 
 def make_report(

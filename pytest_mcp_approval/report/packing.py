@@ -12,10 +12,9 @@ import zlib
 from typing import Any
 from urllib.parse import quote
 
-from .keeping import by_interest, room_for
+from .keeping import by_interest, rank, room_for
 from .model import Report
 from .results import ScenarioResult, kind_of_file
-from .shown import SHOWN
 
 _BLOCK = 192 * 1024
 """Characters of JSON, about."""
@@ -61,15 +60,11 @@ def packed_blocks(report: Report, prefix: str = "") -> dict[str, str]:
     return blocks
 
 
-def _interest(one: ScenarioResult) -> tuple[int, str]:
-    return -SHOWN[one.verdict].rank, one.scenario
-
-
 def _index(report: Report, places: dict[str, tuple[str, int]], prefix: str) -> dict[str, Any]:
     numbers = {one.scenario: number for number, one in enumerate(report.scenarios)}
     return {
         "rules": [
-            [numbers[one.scenario] for one in sorted(rule.scenarios, key=_interest)]
+            [numbers[one.scenario] for one in sorted(rule.scenarios, key=rank)]
             for rule in report.rules
         ],
         "scenarios": [_entry(one, places.get(one.scenario), prefix) for one in report.scenarios],
@@ -88,7 +83,7 @@ def _entry(one: ScenarioResult, place: tuple[str, int] | None, prefix: str) -> d
     if one.why:
         entry["why"] = one.why
     if one.evidence is not None:
-        entry["evidence"] = [one.evidence.sent, one.evidence.expected, one.evidence.got]
+        entry["evidence"] = [*vars(one.evidence).values()]
     if one.files:
         entry["files"] = [[kind_of_file(path), path, link_to(path, prefix)] for path in one.files]
     if place is not None:

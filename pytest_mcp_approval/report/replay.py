@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from ..catalogue import Verdict
+from ..config.report_files import read_own
 from .files import write_whole
+from .findings import answer_of
 from .model import Report
-from .normalising import gist
 from .results import Evidence, ScenarioResult
 
 FORMAT = "mcp-approval-finding"
@@ -30,20 +31,11 @@ _SETTLED = (Verdict.PASSED, Verdict.NOT_APPLICABLE)
 """What shows that a finding is gone. A check that could not be made shows nothing."""
 
 
-class ReplayError(Exception):
-    """The file cannot be replayed; one line says why."""
-
-
 @dataclass(frozen=True)
 class RecordedFinding:
     """What a file says."""
 
-    name: str
-    scenario: str
-    rules: tuple[str, ...]
-    verdict: Verdict
-    why: str
-    evidence: Evidence | None
+    result: ScenarioResult
     options: Mapping[str, Any]
     """The options of the run that found it, by name, as they were given."""
     withheld: Mapping[str, tuple[str, ...]]
@@ -97,19 +89,17 @@ def _render(
     options: Mapping[str, Any],
     withheld: Mapping[str, Iterable[str]],
 ) -> str:
-    evidence = one.evidence
     told = {
         "format": FORMAT,
         "version": VERSION,
         "tool": {"name": "pytest-mcp-approval", "version": report.facts.version},
         "found": report.facts.started.isoformat(timespec="seconds"),
         "scenario": one.scenario,
-        "rules": list(one.rules),
-        "verdict": str(one.verdict),
+        "rules": one.rules,
+        "verdict": one.verdict,
         "why": one.why,
-        "evidence": evidence
-        and {"sent": evidence.sent, "expected": evidence.expected, "got": evidence.got},
-        "options": dict(options),
+        "evidence": one.evidence and vars(one.evidence),
+        "options": options,
         "withheld": {name: sorted(names) for name, names in withheld.items() if names},
         "conversation": json.loads(one.conversation) if one.conversation else None,
     }
@@ -125,59 +115,37 @@ def _scenario_of(path: Path) -> str | None:
 
 
 def read_finding(path: Path, name: str) -> RecordedFinding:
-    """What a file says; it is not believed to be one of ours before it was looked at."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ReplayError(f"got {name!r}, which cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        data = None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ReplayError(
-            f"got {name!r}, expected a finding that a run left (.mcp-approval/findings)"
-        )
-    if data.get("version") != VERSION:
-        raise ReplayError(f"got {name!r} of version {data.get('version')!r}, expected {VERSION}")
-    try:
+    """What a file says; `SettingsError` if it is no finding."""
+
+    def recorded(data: dict[str, Any]) -> RecordedFinding:
         evidence = data["evidence"]
-        return RecordedFinding(
-            name=name,
+        result = ScenarioResult(
             scenario=str(data["scenario"]),
             rules=tuple(map(str, data["rules"])),
             verdict=Verdict(data["verdict"]),
             why=str(data["why"]),
             evidence=Evidence(**{k: str(v) for k, v in evidence.items()}) if evidence else None,
+        )
+        return RecordedFinding(
+            result,
             options={str(k): v for k, v in data["options"].items()},
             withheld={str(k): tuple(map(str, v)) for k, v in data["withheld"].items()},
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ReplayError(f"got {name!r}, which is damaged: {error!r}") from None
+
+    wanted = "a finding that a run left (.mcp-approval/findings)"
+    return read_own("replay", path, name, wanted, FORMAT, (VERSION,), recorded)
 
 
-def compare_finding(was: RecordedFinding, now: ScenarioResult | None) -> tuple[str, str]:
+def compare_finding(was: ScenarioResult, now: ScenarioResult | None) -> tuple[str, str]:
     """One word (fixed, still failing, changed), and the line that says it."""
     if now is None:
         return "changed", f"changed: {was.scenario} did not run"
     if now.verdict is Verdict.PASSED:
         return "fixed", f"fixed: {was.scenario} passes now"
     same_kind = {was.verdict, now.verdict} <= {Verdict.FAILED, Verdict.WARNING, Verdict.KNOWN}
-    same_answer = _gist(was.evidence, was.why) == _gist(now.evidence, now.why)
+    same_answer = answer_of(was) == answer_of(now)
     if same_kind and same_answer and set(was.rules) == set(now.rules):
-        return "still failing", f"still failing: {_got(now.evidence, now.why)}, as before"
+        return "still failing", f"still failing: {now.got}, as before"
     if same_kind:
-        return "changed", (
-            f"changed: still failing, but now {_got(now.evidence, now.why)}; "
-            f"it was {_got(was.evidence, was.why)}"
-        )
+        return "changed", f"changed: still failing, but now {now.got}; it was {was.got}"
     return "changed", f"changed: {now.verdict} now ({now.why}); it was {was.verdict}"
-
-
-def _got(evidence: Evidence | None, why: str) -> str:
-    return evidence.got if evidence is not None else why
-
-
-def _gist(evidence: Evidence | None, why: str) -> tuple[str, str]:
-    """What was found, as far as it counts: the same as for findings of one cause."""
-    if evidence is None:
-        return "", gist(why)
-    return gist(evidence.expected, evidence.sent), gist(evidence.got, evidence.sent)

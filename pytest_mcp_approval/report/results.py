@@ -6,7 +6,7 @@ Results travel from xdist's workers as plain JSON. Knows no terminal and no file
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -27,6 +27,9 @@ class Evidence:
     sent: str
     expected: str
     got: str
+
+    def __str__(self) -> str:
+        return f"sent {self.sent}; expected {self.expected}; got {self.got}"
 
 
 @dataclass(frozen=True)
@@ -62,15 +65,13 @@ class ScenarioResult:
         evidence = Evidence(finding.sent, finding.expected, finding.got)
         return replace(self, verdict=Verdict.FAILED, why=str(finding), evidence=evidence)
 
-    def as_warning(self) -> ScenarioResult:
-        return replace(self, verdict=Verdict.WARNING)
-
-    def as_known(self, comment: str) -> ScenarioResult:
-        return replace(self, verdict=Verdict.KNOWN, why=comment)
-
-    def as_text(self, rule: Requirement) -> str:
-        """The four lines of a finding."""
-        return "\n".join(check_lines(self, rule))
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """The evidence, or else the reason, each line with its name."""
+        if self.evidence is None:
+            return [("why", self.why)]
+        known = [("known", self.why)] if self.verdict is Verdict.KNOWN else []
+        return [*vars(self.evidence).items(), *known]
 
     @property
     def headline(self) -> str:
@@ -79,6 +80,11 @@ class ScenarioResult:
             return self.why
         line = f"expected {self.evidence.expected}, got {self.evidence.got}"
         return neutralise(line, _LONGEST_HEADLINE)
+
+    @property
+    def got(self) -> str:
+        """What came, or else the reason."""
+        return self.evidence.got if self.evidence is not None else self.why
 
     @property
     def name(self) -> str:
@@ -97,7 +103,7 @@ class ScenarioResult:
         return replace(
             self,
             why=shown(self.why),
-            evidence=found and Evidence(*map(shown, (found.sent, found.expected, found.got))),
+            evidence=found and Evidence(*map(shown, vars(found).values())),
             again=secrets.hide(self.again),
             command=secrets.hide(self.command),
         )
@@ -113,22 +119,13 @@ class ScenarioResult:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ScenarioResult:
         evidence = data["evidence"]
-        return cls(
-            rules=tuple(data["rules"]),
-            scenario=data["scenario"],
-            verdict=Verdict(data["verdict"]),
-            seconds=data["seconds"],
-            why=data["why"],
-            evidence=Evidence(**evidence) if evidence else None,
-            minor=data.get("minor", False),
-            again=data["again"],
-            command=data["command"],
-            replay=data["replay"],
-            path=data["path"],
-            line=data["line"],
-            files=tuple(data.get("files", ())),
-            conversation=data["conversation"],
-        )
+        typed = {
+            "rules": tuple(data["rules"]),
+            "verdict": Verdict(data["verdict"]),
+            "evidence": Evidence(**evidence) if evidence else None,
+            "files": tuple(data["files"]),
+        }
+        return cls(**(data | typed))
 
 
 def verdict_over(results: Iterable[ScenarioResult]) -> Verdict | None:
@@ -183,25 +180,12 @@ def kind_of_file(path: str) -> str:
     return "trace" if path.endswith(".zip") else "picture"
 
 
-@dataclass
-class Results:
+class Results(list[ScenarioResult]):
     """All results of a run."""
-
-    strict: bool = False
-    scenarios: list[ScenarioResult] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        return bool(self.scenarios)
-
-    def __iter__(self) -> Iterator[ScenarioResult]:
-        return iter(self.scenarios)
-
-    def add(self, result: ScenarioResult) -> None:
-        self.scenarios.append(result)
 
     def verdict_of(self, rule: str) -> Verdict | None:
         """What a rule's scenarios make of it; None if none ran."""
-        return verdict_over(one for one in self.scenarios if rule in one.rules)
+        return verdict_over(one for one in self if rule in one.rules)
 
     def of(self, rule: str, verdict: Verdict) -> list[ScenarioResult]:
-        return [one for one in self.scenarios if rule in one.rules and one.verdict is verdict]
+        return [one for one in self if rule in one.rules and one.verdict is verdict]

@@ -86,10 +86,7 @@ def _rule(one: JudgedRule) -> dict[str, Any]:
 
 def _result(one: JudgedRule, finding: GroupedFinding, number: int) -> dict[str, Any]:
     found = finding.example
-    text = found.why
-    if found.evidence is not None:
-        evidence = found.evidence
-        text = f"sent {evidence.sent}; expected {evidence.expected}; got {evidence.got}"
+    text = str(found.evidence or found.why)
     if finding.variants:
         text += f"; {len(finding.variants)} more checks found the same"
     # The first by id, not the simplest: that depends on what the server says.
@@ -100,19 +97,11 @@ def _result(one: JudgedRule, finding: GroupedFinding, number: int) -> dict[str, 
         "ruleIndex": number,
         "level": _RESULT_LEVELS[found.verdict],
         "message": _message(f"{one.rule.rule}: {text}"),
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": quote(found.path), "uriBaseId": "%SRCROOT%"},
-                    "region": {"startLine": found.line},
-                },
-                "logicalLocations": [{"fullyQualifiedName": found.scenario}],
-            }
-        ],
+        "locations": [_location(found)],
         "relatedLocations": [
             _stated(one),
             *(
-                _variant(variant, place)
+                {"id": place, "message": _message(f"also: {_told(variant)}"), **_location(variant)}
                 for place, variant in enumerate(finding.variants[:_MOST_RELATED], 2)
             ),
         ],
@@ -121,24 +110,28 @@ def _result(one: JudgedRule, finding: GroupedFinding, number: int) -> dict[str, 
             "mcpApproval/v1": print_,
             "primaryLocationLineHash": f"{print_[:16]}:1",
         },
-        "properties": {"again": found.again, "rules": list(found.rules)},
+        "properties": {"again": found.again, "rules": found.rules},
     }
     if found.verdict is Verdict.KNOWN:
         result["suppressions"] = [{"kind": "external", "justification": found.why}]
     return result
 
 
-def _variant(found: ScenarioResult, number: int) -> dict[str, Any]:
-    """Another check that found the same."""
-    told = found.evidence.sent if found.evidence is not None else found.why
+def _told(found: ScenarioResult) -> str:
+    return found.evidence.sent if found.evidence is not None else found.why
+
+
+def _location(found: ScenarioResult) -> dict[str, Any]:
     return {
-        "id": number,
-        "message": _message(f"also: {told}"),
-        "physicalLocation": {
-            "artifactLocation": {"uri": quote(found.path), "uriBaseId": "%SRCROOT%"},
-            "region": {"startLine": found.line},
-        },
+        "physicalLocation": _place(quote(found.path), found.line),
         "logicalLocations": [{"fullyQualifiedName": found.scenario}],
+    }
+
+
+def _place(uri: str, line: int) -> dict[str, Any]:
+    return {
+        "artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"},
+        "region": {"startLine": line},
     }
 
 
@@ -153,24 +146,14 @@ def _message(text: str) -> dict[str, str]:
 
 def _stated(one: JudgedRule) -> dict[str, Any]:
     """Where the catalogue has the rule."""
+    family, wanted = one.rule.family, f'id = "{one.rule.name}"'
+    text = (registered(family).scenarios / RULES).read_text(encoding="utf-8")
+    found = (number for number, line in enumerate(text.splitlines(), 1) if line.strip() == wanted)
     return {
         "id": 1,
         "message": {"text": f"the rule in the catalogue, {one.rule.place}"},
-        "physicalLocation": {
-            "artifactLocation": {
-                "uri": f"scenarios/{one.rule.family}/requirements.toml",
-                "uriBaseId": "%SRCROOT%",
-            },
-            "region": {"startLine": _catalogue_line(one.rule.family, one.rule.name)},
-        },
+        "physicalLocation": _place(f"scenarios/{family}/{RULES}", next(found, 1)),
     }
-
-
-def _catalogue_line(family: str, name: str) -> int:
-    path = registered(family).scenarios / RULES
-    wanted = f'id = "{name}"'
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return next((number for number, line in enumerate(lines, 1) if line.strip() == wanted), 1)
 
 
 def _notifications(report: Report) -> list[dict[str, Any]]:

@@ -10,17 +10,17 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..catalogue import Verdict
-from ..support.text import neutralise
+from ..support.text import listed_shortly, neutralise, number_of
 from .comparison import Comparison
 from .findings import GroupedFinding, breaks_the_server, has_run
-from .model import JudgedRule, Report
-from .normalising import gist
+from .model import JudgedRule, Report, by_section
 from .results import WORDS, evidence_rows
 from .shown import SHOWN, counted, phrase
 
 WIDTH = 100
 """Columns, where nobody says how many there are."""
 _MOST_CHANGES = 20
+_MOST_NAMES = 4
 _MOST_FINDINGS = 30
 _LONGEST = 600
 """Characters of one line of a finding; the reports have all of it."""
@@ -91,7 +91,7 @@ def finding_lines(one: GroupedFinding, width: int = WIDTH, *, verbose: bool = Fa
     follows = first < one.number and not verbose
     *rows, again = evidence_rows(one.example, one.rule)
     if follows and len(one.alike) > _MOST_ALIKE:
-        checks = f"{len(one.checks)} check{'s' if len(one.checks) > 1 else ''}"
+        checks = number_of(len(one.checks), "check")
         return [f"{_head(one):<{width - 20}} as {first}, {checks}"]
     place = f"{one.rule.level}  {one.rule.place}"
     lines = [f"{_head(one):<{width - len(place) - 2}}  {place}"]
@@ -168,39 +168,29 @@ def _notes(report: Report) -> list[str]:
     for one in report.rules:
         for note in one.notes:
             reasons.setdefault(note, []).append(one.rule.name)
-    lines = []
-    for note, names in reasons.items():
-        shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        lines.append(f"passed, note  {shown}: {neutralise(note, _LONGEST)}")
+    lines = [
+        f"passed, note  {listed_shortly(names, _MOST_NAMES)}: {neutralise(note, _LONGEST)}"
+        for note, names in reasons.items()
+    ]
     return [*lines, ""] if lines else []
 
 
 def _not_verified(report: Report) -> list[str]:
-    """What was not judged, grouped by what would have to be configured."""
-    reasons: dict[str, tuple[str, list[str]]] = {}
-    for rule in report.rules:
-        for one in rule.scenarios:
-            if one.verdict is Verdict.NOT_VERIFIED and rule.verdict is not Verdict.PASSED:
-                _, held = reasons.setdefault(gist(one.why), (one.why, []))
-                if rule.rule.name not in held:
-                    held.append(rule.rule.name)
+    """What was not checked, grouped by what would have to be configured."""
     lines = []
-    for why, names in sorted(reasons.values(), key=lambda pair: -len(pair[1])):
-        shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    for why, rules in report.not_verified:
+        shown = listed_shortly([one.rule.name for one in rules], _MOST_NAMES)
         # Not wrapped: it names options and commands, which are copied.
         lines += [f"not verified  {neutralise(why, _LONGEST)}", f"{'':14}{shown}"]
     return [*lines, ""] if lines else []
 
 
 def _score(rules: Sequence[JudgedRule], family: str, width: int) -> list[str]:
-    sections: dict[str, str] = {}
     counts = Counter(one.verdict for one in rules)
-    for one in rules:
-        section = one.rule.section
-        sections[section] = sections.get(section, "") + SHOWN[one.verdict].mark
     lead = f"{family:<10}" if len(family) < 10 else f"{family}  "
     lines, line = [], lead
-    for section, marks in sections.items():
+    for section, held in by_section(rules).items():
+        marks = "".join(SHOWN[one.verdict].mark for one in held)
         part = f"§{section} {marks}   " if section else f"{marks}   "
         if len(line) + len(part.rstrip()) > width and line.strip():
             lines.append(line.rstrip())

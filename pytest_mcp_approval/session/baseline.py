@@ -75,7 +75,7 @@ class KnownFailures:
             return result
         report.outcome = "skipped"
         report.wasxfail = f"known failure: {comment}"
-        return result.as_known(comment)
+        return result.with_verdict(Verdict.KNOWN, comment)
 
     def hear(self, report: pytest.TestReport) -> None:
         """Note a check's report, from this process or from one of xdist's workers."""

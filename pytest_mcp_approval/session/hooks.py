@@ -182,7 +182,7 @@ class RunHooks:
         found = getattr(report, "mcp_approval", None)
         if found is not None:
             result = ScenarioResult.from_json(found)
-            self.state.results.add(result)
+            self.state.results.append(result)
             if result.evidence is not None and isinstance(report.longrepr, str):
                 # Here, not where it was made: on the way from a worker only the text survives.
                 report.longrepr = FailureText(report.longrepr, result.headline)

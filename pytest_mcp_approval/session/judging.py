@@ -15,7 +15,7 @@ from ..catalogue import Finding, NotApplicable, NotVerified, Verdict
 from ..catalogue.marking import WARNINGS
 from ..clock import ClockError
 from ..families.base.driver import DriverError
-from ..report.results import ScenarioResult
+from ..report.results import ScenarioResult, check_lines
 from ..target import EffectsError, TargetError
 from ..wire import WireError
 from .phase import Phase
@@ -64,7 +64,7 @@ def downgrade_should(result: ScenarioResult, phase: Phase) -> ScenarioResult:
     """A SHOULD that is broken is a warning, unless the user is strict."""
     binding = any(rule.level == "MUST" for rule in phase.rules)
     if result.verdict is Verdict.FAILED and not binding:
-        return result.as_warning()
+        return replace(result, verdict=Verdict.WARNING)
     return result
 
 
@@ -74,7 +74,7 @@ def tell_pytest(result: ScenarioResult, phase: Phase) -> ScenarioResult:
     if result.verdict is Verdict.WARNING:
         report.outcome, report.longrepr = "passed", None
     elif result.evidence is not None:
-        report.longrepr = result.as_text(phase.rules[0])
+        report.longrepr = "\n".join(check_lines(result, phase.rules[0]))
     report.mcp_approval = result.to_json()  # type: ignore[attr-defined]
     # On the item, so that JUnit's XML, which is written at teardown, has it too.
     phase.item.user_properties.append(("mcp_approval_verdict", str(result.verdict)))

@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from ..catalogue import Verdict
-from ..config.settings import PREFIX, SettingsError
-from ..report.comparison import ComparisonError, Earlier, read_earlier
+from ..report.comparison import Earlier, read_earlier
 from ..report.conversation import conversation_text
 from ..report.files import append_step_summary, write_reports
 from ..report.model import Report, RunFacts, make_report
@@ -128,8 +127,8 @@ class RunRecord:
             self.lines.append((neutralise(line, _LONGEST_LINE), wrong))
 
     def _say_replayed(self, session: pytest.Session, finding: RecordedFinding) -> None:
-        result = next((one for one in self.state.results if one.scenario == finding.scenario), None)
-        word, line = compare_finding(finding, result)
+        found = {one.scenario: one for one in reversed(self.state.results)}
+        word, line = compare_finding(finding.result, found.get(finding.result.scenario))
         self._say(f"replay    {line}", wrong=word != "fixed")
         if word == "changed" and session.exitstatus in _NOTHING_RAN:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -157,10 +156,7 @@ def _earlier_run(state: RunState) -> Earlier | None:
     path = state.settings.compare
     if path is None:
         return None
-    try:
-        earlier = read_earlier(path, os.path.relpath(path, state.settings.directory))
-    except ComparisonError as error:
-        raise SettingsError(f"{PREFIX}compare: {error}") from None
+    earlier = read_earlier(path, os.path.relpath(path, state.settings.directory))
     hidden = state.secrets.hide_all(vars(earlier) | {"rules": None})
     return replace(earlier, **(hidden | {"rules": earlier.rules}))
 

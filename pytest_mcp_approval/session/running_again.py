@@ -17,7 +17,7 @@ from ..config.files import file_options, settings_folder
 from ..config.options import OF_WHOLE_RUNS, OPTIONS, PREFIX, START, SettingsError
 from ..config.replay import options_of_finding, said_again
 from ..config.report_files import existing
-from ..report.replay import RecordedFinding, ReplayError, read_finding
+from ..report.replay import RecordedFinding, read_finding
 from ..support.secrets import Secrets
 from .secrets_of_run import secrets_of_options
 from .start import given_options
@@ -80,10 +80,7 @@ def recall_replay(config: pytest.Config) -> tuple[dict[str, Any], str]:
     started_in = config.invocation_params.dir
     path = existing(f"{PREFIX}replay", name, started_in)
     own = file_options(settings_folder(config.rootpath, started_in) or config.rootpath)
-    try:
-        finding = read_finding(path, name)
-    except ReplayError as error:
-        raise SettingsError(f"{PREFIX}replay: {error}") from None
+    finding = read_finding(path, name)
     kept = {k: v for k, v in finding.options.items() if k in _OF_FINDINGS}
     hide = secrets_of_options({**own, **given}).hide_all
     brought = options_of_finding(name, kept, given, own, hide)
@@ -91,7 +88,7 @@ def recall_replay(config: pytest.Config) -> tuple[dict[str, Any], str]:
     for option in OF_WHOLE_RUNS:
         if f"{PREFIX}{option}" not in asked_for:
             given[option] = None  # from addopts, say
-    return given | {k: v for k, v in brought.items() if not given[k]}, finding.scenario
+    return given | {k: v for k, v in brought.items() if not given[k]}, finding.result.scenario
 
 
 def finding_to_replay(state: RunState) -> RecordedFinding | None:
@@ -100,11 +97,7 @@ def finding_to_replay(state: RunState) -> RecordedFinding | None:
     settings = state.settings
     if settings.replay is None:
         return None
-    name = os.path.relpath(settings.replay, settings.directory)
-    try:
-        finding = read_finding(settings.replay, name)
-    except ReplayError as error:
-        raise SettingsError(f"{PREFIX}replay: {error}") from None
+    finding = read_finding(settings.replay, os.path.relpath(settings.replay, settings.directory))
     for option, given in (("header", settings.headers), ("environment", settings.environment)):
         known = {one.lower() for one in given}
         for withheld in finding.withheld.get(option, ()):

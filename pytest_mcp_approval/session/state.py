@@ -97,7 +97,7 @@ def make_state(
         ids=ids,
         secrets=secrets,
         found=found,
-        results=Results(strict=settings.strict),
+        results=Results(),
         health=TargetHealth(settings, found),
         aftermath=Aftermath(config, settings),
     )

@@ -6,6 +6,7 @@ cut: half a secret may not be found any more.
 """
 
 import re
+from collections.abc import Sequence
 
 from pytest_mcp_approval.support.secrets import beginning, hide, reach
 
@@ -46,6 +47,17 @@ def neutralise(text: str | bytes, limit: int = 200) -> str:
     if whole and len(shown) <= limit:
         return shown
     return f"{_ESCAPE_CUT_SHORT.sub('', shown[:limit])}… ({len(text)} {unit})"
+
+
+def number_of(count: int, thing: str) -> str:
+    """For example "1 rule" or "2 rules"."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def listed_shortly(texts: Sequence[str], most: int) -> str:
+    """The first of some texts that are safe to print, and how many more there are."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
 
 
 def first_line(text: str | bytes, limit: int = 200) -> str:

@@ -70,7 +70,7 @@ def finding(
 def report(
     *results: ScenarioResult, facts: RunFacts = FACTS, earlier: Earlier | None = None
 ) -> Report:
-    return make_report(Results(scenarios=list(results)), RULES, facts, earlier)
+    return make_report(Results(results), RULES, facts, earlier)
 
 
 def rule_of(full_id: str) -> Requirement:
@@ -108,7 +108,9 @@ def typical() -> Report:
         result(DEFAULT, Verdict.WARNING, "test_default", why="a reading allows it"),
         result(LITERAL, Verdict.NOT_APPLICABLE, "test_literal", why="no such tool"),
         result("sep2672/4.8-03-method", Verdict.HARNESS_ERROR, "test_method", why="KeyError: 'x'"),
-        finding(rule="sep2672/4.8-09-class", name="test_class").as_known("ticket 12"),
+        finding(rule="sep2672/4.8-09-class", name="test_class").with_verdict(
+            Verdict.KNOWN, "ticket 12"
+        ),
     )
 
 

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
-from pytest_mcp_approval.report.comparison import ComparisonError, compare, read_earlier
+from pytest_mcp_approval.config.settings import SettingsError
+from pytest_mcp_approval.report.comparison import compare, read_earlier
 from pytest_mcp_approval.report.json_file import render_json
 from pytest_mcp_approval.report.terminal import comparison_lines
 from tests.report import samples
@@ -91,6 +92,6 @@ def test_the_report_of_one_run_is_the_beginning_of_the_next_comparison(tmp_path)
 def test_what_is_no_earlier_report_is_told_in_a_line(tmp_path, text, said):
     path = tmp_path / "x.json"
     path.write_text(text)
-    with pytest.raises(ComparisonError, match=said) as caught:
+    with pytest.raises(SettingsError, match=said) as caught:
         read_earlier(path, "x.json")
     assert "\n" not in str(caught.value)

@@ -71,7 +71,7 @@ def test_a_message_does_not_count_beside_a_reason():
 
 def test_failures_come_before_warnings_and_what_is_known():
     warned = replace(check("a", "b", rule=COUNTER), verdict=Verdict.WARNING)
-    known = check("a", "c", rule=COUNTER).as_known("ticket 12")
+    known = check("a", "c", rule=COUNTER).with_verdict(Verdict.KNOWN, "ticket 12")
     failed = check("a", "d", rule=HASH)
     found = group_findings([warned, known, failed], RULES)
     assert [(one.number, one.verdict) for one in found] == [

@@ -361,7 +361,7 @@ def test_several_families_are_several_documents():
     rules = [rule for name in ("sep2672", *others) for rule in catalogue(name)]
     first = {rule.family: rule.id for rule in reversed(rules) if rule.party == "server"}
     results = [samples.result(rule, name=f"test_{family}") for family, rule in first.items()]
-    whole = make_report(Results(scenarios=results), rules, samples.FACTS)
+    whole = make_report(Results(results), rules, samples.FACTS)
     documents = list(yaml.safe_load_all(render_traceability(whole)))
     assert [one.get("document", "SEP-2672") for one in documents] == [
         catalogue(name).document for name in ("sep2672", *others)

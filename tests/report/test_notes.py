@@ -36,7 +36,7 @@ ESSENTIAL = result(verdict=Verdict.NOT_VERIFIED, name="test_core", why="needs a 
 )
 def test_what_a_check_that_was_not_made_does_to_its_rule(results, verdict):
     assert verdict_over(results) is verdict
-    assert Results(scenarios=results).verdict_of(COUNTER) is verdict
+    assert Results(results).verdict_of(COUNTER) is verdict
     if verdict is not None:
         assert [one.verdict for one in report(*results).rules] == [verdict]
 

@@ -9,23 +9,12 @@ import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
 from pytest_mcp_approval.report.normalising import gist
-from pytest_mcp_approval.report.replay import (
-    RecordedFinding,
-    compare_finding,
-    file_name,
-    write_findings,
-)
+from pytest_mcp_approval.report.replay import compare_finding, file_name, write_findings
 from tests.report import samples
 from tests.report.samples import COUNTER, finding, result
 
 BROKEN = "python:tests.mutants.sep2672.consumption:NeverUpdatesTheCounter"
 SCENARIO = "mcp-approval/sep2672/test_4_8_signature.py::test_a_copied_key_is_noticed"
-
-
-def stored(found) -> RecordedFinding:
-    return RecordedFinding(
-        "x", found.scenario, found.rules, found.verdict, found.why, found.evidence, {}, {}
-    )
 
 
 @pytest.mark.parametrize(
@@ -51,7 +40,7 @@ def stored(found) -> RecordedFinding:
     ],
 )
 def test_numbers_and_identifiers_are_no_change(before, after):
-    word, _ = compare_finding(stored(finding(got=before)), finding(got=after))
+    word, _ = compare_finding(finding(got=before), finding(got=after))
     assert word == "still failing"
 
 
@@ -71,14 +60,14 @@ def test_numbers_and_identifiers_are_no_change(before, after):
     ],
 )
 def test_another_code_reason_or_effect_is_a_change(before, after):
-    word, line = compare_finding(stored(finding(got=before)), finding(got=after))
+    word, line = compare_finding(finding(got=before), finding(got=after))
     assert word == "changed"
     assert after in line
     assert before in line
 
 
 def test_the_same_answer_under_another_rule_is_a_change():
-    was = replace(stored(finding()), rules=(samples.HASH,))
+    was = replace(finding(), rules=(samples.HASH,))
     assert compare_finding(was, finding())[0] == "changed"
 
 

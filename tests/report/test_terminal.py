@@ -24,9 +24,7 @@ def test_the_worst_scenario_decides_about_a_rule():
         Verdict.HARNESS_ERROR,
     ]
     for worse in range(1, len(order)):
-        results = Results(
-            scenarios=[result(verdict=order[worse]), result(verdict=order[worse - 1])]
-        )
+        results = Results([result(verdict=order[worse]), result(verdict=order[worse - 1])])
         assert results.verdict_of(COUNTER) is order[worse]
     assert Results().verdict_of(COUNTER) is None
 

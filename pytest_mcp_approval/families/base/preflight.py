@@ -63,12 +63,6 @@ def few(names: Sequence[str], most: int, longest: int = 40) -> str:
     return ", ".join(neutralise(name, longest) for name in names[:most])
 
 
-def listed_shortly(texts: Sequence[str], most: int) -> str:
-    """The first of some texts that are safe to print, and how many more there are."""
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return ", ".join(texts[:most]) + more
-
-
 @dataclass
 class Preflight:
     """What was found, as lines of (name, value)."""

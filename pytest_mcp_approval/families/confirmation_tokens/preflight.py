@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...config.settings import FILE
-from ...support.text import neutralise
+from ...support.text import listed_shortly, neutralise
 from ...target import Target
 from ..base.driver import DriverError, table_of
-from ..base.preflight import NotOffered, Preflight, PreflightError, few, in_one_line, listed_shortly
+from ..base.preflight import NotOffered, Preflight, PreflightError, few, in_one_line
 from .driver import ConfirmationTokens
 from .settings import FAMILY, ConfirmationTokensTable
 

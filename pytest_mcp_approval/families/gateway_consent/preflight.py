@@ -9,17 +9,11 @@ from __future__ import annotations
 import secrets
 
 from ...config.settings import PREFIX
-from ...support.text import neutralise
+from ...support.text import listed_shortly, neutralise
 from ...target import EffectsError, Target
 from ...wire import WireError
 from ..base.driver import DriverError
-from ..base.preflight import (
-    NotOffered,
-    Preflight,
-    check_named,
-    in_one_line,
-    listed_shortly,
-)
+from ..base.preflight import NotOffered, Preflight, check_named, in_one_line
 from .driver import GatewayConsent
 from .outcome import hint_of_codes
 from .settings import SafeTool, missing_tools

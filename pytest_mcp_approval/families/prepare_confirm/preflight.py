@@ -7,16 +7,10 @@ looked at. Whether an honest confirmation works is `health`'s to find out.
 from __future__ import annotations
 
 from ...config.settings import PREFIX
-from ...support.text import neutralise
+from ...support.text import listed_shortly, neutralise
 from ...target import EffectsError, Target
 from ..base.driver import DriverError
-from ..base.preflight import (
-    NotOffered,
-    Preflight,
-    check_named,
-    in_one_line,
-    listed_shortly,
-)
+from ..base.preflight import NotOffered, Preflight, check_named, in_one_line
 from .driver import PrepareConfirm
 from .settings import Pair, missing_tools
 from .vocabulary import CONFIRM, FAMILY, PREPARE

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...config.settings import PREFIX
-from ...support.text import neutralise
+from ...support.text import listed_shortly, neutralise
 from ...target import Target
 from ..base.driver import DriverError
-from ..base.preflight import NotOffered, Preflight, PreflightError, in_one_line, listed_shortly
+from ..base.preflight import NotOffered, Preflight, PreflightError, in_one_line
 from . import vocabulary as words
 from .driver import Approval, ListedTool, Passkey, confirmed_enrolment
 from .outcome import reason_in
