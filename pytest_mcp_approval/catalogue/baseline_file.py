@@ -25,9 +25,9 @@ _KEYS = ("rule", "comment", "expires")
 _LONGEST_COMMENT = 500
 _HEAD = """\
 # Known failures, written by pytest --mcp-approval-write-baseline.
-# Edit it before you rely on it: a comment says why the failure is known, in a person's words; what
-# stands here is only what was found first. `expires = 2027-01-31` lets an entry end on that day.
-# An entry whose rule no longer fails breaks the run until it is taken out.
+# Edit it before you rely on it: replace each comment, which is only what was found first, by the
+# reason why the failure is known. `expires = 2027-01-31` lets an entry end after that day.
+# An entry whose rule no longer fails breaks the run until it is removed.
 """
 
 
@@ -79,43 +79,26 @@ class Baseline:
         return "; ".join(dict.fromkeys(active[rule].comment for rule in rules))
 
 
-@dataclass(frozen=True)
-class Stale:
-    """An entry whose rule was fully checked and does not fail."""
-
-    rule: str
-    only_warns: bool
-
-    def line(self, name: str) -> str:
-        warns = " (it only warns)" if self.only_warns else ""
-        return f"baseline: {self.rule} no longer fails{warns}: take it out of {name}"
-
-
-@dataclass(frozen=True)
-class BaselineComparison:
-    """What a run says about a baseline."""
-
-    stale: tuple[Stale, ...]
-    not_judged: tuple[str, ...]
-
-
 def compare(
     baseline: Baseline, verdicts: Mapping[str, Collection[Verdict]], whole: Collection[str]
-) -> BaselineComparison:
-    """Compare the entries with what the scenarios of each rule said.
+) -> tuple[dict[str, str], list[str]]:
+    """Compare the entries with what the scenarios of each rule said. Returns the stale ones, by
+    rule with a line about each, and the rules that this run says nothing about.
 
     `whole` names the rules of which every scenario has run: others may still fail.
     """
-    stale, not_judged = [], []
+    stale: dict[str, str] = {}
+    not_checked: list[str] = []
     for rule in baseline.active:
         said = set(verdicts.get(rule, ()))
         if said & {Verdict.FAILED, Verdict.KNOWN}:
             continue
         if rule in whole and said and said <= {Verdict.PASSED, Verdict.WARNING}:
-            stale.append(Stale(rule, Verdict.WARNING in said))
+            warns = " (it only warns)" if Verdict.WARNING in said else ""
+            stale[rule] = f"baseline: {rule} no longer fails{warns}: remove it from {baseline.name}"
         else:
-            not_judged.append(rule)
-    return BaselineComparison(tuple(stale), tuple(not_judged))
+            not_checked.append(rule)
+    return stale, not_checked
 
 
 def renewed(baseline: Baseline, failures: Mapping[str, str], stale: Collection[str]) -> list[Known]:
@@ -191,7 +174,7 @@ def _problems_of_rule(rule: Any) -> list[str]:
         return [f"rule: got {rule[:80]!r}, {expected}"]
     if found.id not in covered(found.family):
         return [
-            f"rule: got {rule!r}, which binds the {found.party} and is never judged, expected "
+            f"rule: got {rule!r}, which binds the {found.party} and is never checked, expected "
             "one that is"
         ]
     return []

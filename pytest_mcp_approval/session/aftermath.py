@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -34,7 +35,7 @@ from ..support.recording import Note
 from ..support.text import neutralise
 from ..target import EffectsError, Target, TargetError
 from ..wire import Patience, StdioTransport, WireError, keeping
-from .phase import Phase
+from .phase import NOTES, Phase
 from .target_health import TARGET_LOST
 from .worker_input import shared_file
 
@@ -48,28 +49,22 @@ _SLOW_DOWN = re.compile(
 """A server that asks to slow down is not poisoned."""
 
 
-@dataclass(frozen=True)
-class _Health:
-    """The functions of a family's `health` module."""
-
-    glance: Callable[[Target], str]
-    honest_approval: Callable[[Target], str]
-
-
 class Aftermath:
     """Looks at the target after each check of one run."""
 
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+    def __init__(
+        self, config: pytest.Config, settings: Settings, told: Sequence[Mapping[str, str]]
+    ) -> None:
         self.config = config
         self.settings = settings
-        self._known: dict[str, _Health | None] = {}
-        """By family; None if an honest approval never worked."""
+        self._known: dict[str, ModuleType | None] = {}
+        """The `health` module by family; None if an honest approval never worked."""
         self._suspects: list[str] = []
         """The checks since the last approval that is known to have worked."""
         self._culprit = ""
         """The check after which honest approvals fail, if the target could not be repaired."""
-        self._told: list[dict[str, str]] = []
-        """What the reports say, from this process or from xdist's workers."""
+        self._told = told
+        """What was noted on reports, in this process or in xdist's workers."""
 
     # ---- before a check
 
@@ -79,24 +74,20 @@ class Aftermath:
         target.last_sent = ""
         family = family_of(item)
         if family is not None and family not in self._known:
-            self._known[family] = self._first_look(family, target)
+            health = registered(family).part("health")
+            well = self._ask(health.honest_approval, target) == ""
+            self._known[family] = health if well else None
         shared = self._shared_note(target)
         if not self._culprit and shared is not None:
             with contextlib.suppress(OSError):
                 self._culprit = shared.read_text(encoding="utf-8")
-
-    def _first_look(self, family: str, target: Target) -> _Health | None:
-        health = registered(family).part("health")
-        whole = health.honest_approval
-        well = self._ask(whole, target) == ""
-        return _Health(getattr(health, "glance", whole), whole) if well else None
 
     # ---- after it
 
     def reconsider(self, result: ScenarioResult, phase: Phase) -> ScenarioResult:
         """The verdict, or a failure if honest approvals fail after this check."""
         target = phase.target
-        lost = hasattr(phase.report, "mcp_approval_lost")
+        lost = "lost" in getattr(phase.report, NOTES, {})
         if target is None or phase.report.when != "call" or lost:
             return result
         if self._culprit:
@@ -113,11 +104,11 @@ class Aftermath:
         with contextlib.suppress(ClockError):  # already reported
             target.clock.release()
         odd = seen.something_odd or result.verdict not in _QUIET
-        problem = self._ask(health.glance, target)
+        problem = self._ask(getattr(health, "glance", health.honest_approval), target)
         by_glance = bool(problem)
         if odd or by_glance:
             problem = self._whole_look(health, target)
-        if problem is None or not problem:
+        if not problem:
             if problem == "" and odd:
                 self._suspects.clear()
             else:
@@ -125,7 +116,7 @@ class Aftermath:
             return result
         return self._poisoned(result, phase, target, health, seen, problem, by_glance)
 
-    def _whole_look(self, health: _Health, target: Target) -> str | None:
+    def _whole_look(self, health: ModuleType, target: Target) -> str | None:
         """Try twice, the second time in a new conversation if possible."""
         problem = self._ask(health.honest_approval, target)
         if not problem:
@@ -161,7 +152,7 @@ class Aftermath:
         result: ScenarioResult,
         phase: Phase,
         target: Target,
-        health: _Health,
+        health: ModuleType,
         seen: _Seen,
         problem: str,
         by_glance: bool,
@@ -177,7 +168,7 @@ class Aftermath:
             else "the server could not be restarted, and the checks after this say so"
         )
         told = {"after": _listed(suspects), "problem": problem, "healed": "yes" if healed else ""}
-        phase.report.mcp_approval_poison = told  # type: ignore[attr-defined]  # xdist ships it
+        phase.note("poisoned", told)
         if not healed:
             self._culprit = f"{told['after']} ({problem})"
             shared = self._shared_note(target)
@@ -188,7 +179,7 @@ class Aftermath:
                 return result  # keep what it found itself
             # The reason may be time that went back, or an earlier check.
             why = f"honest calls fail since {told['after']}: {problem}; {then}"
-            return _not_verified(result, phase, why)
+            return phase.not_verified(result, why)
         own = result.evidence
         phase.report.outcome = "failed"
         evidence = Evidence(
@@ -199,7 +190,7 @@ class Aftermath:
         why = f"after this, honest calls fail: {problem}; the suite sent {evidence.sent}"
         return replace(result, verdict=Verdict.FAILED, why=why, evidence=evidence)
 
-    def _heal(self, target: Target, health: _Health) -> bool:
+    def _heal(self, target: Target, health: ModuleType) -> bool:
         """Repair it in the mildest way that helps; returns whether one did."""
         ways: list[Callable[[], None]] = []
         if target.can_reset or target.settings.reset:
@@ -221,20 +212,13 @@ class Aftermath:
             return result
         if result.verdict is not Verdict.NOT_VERIFIED or result.why.startswith("needs "):
             return result
-        why = f"{result.why}; honest calls fail since {self._culprit}"
-        return _not_verified(result, phase, why)
+        return phase.not_verified(result, f"{result.why}; honest calls fail since {self._culprit}")
 
     def _shared_note(self, target: Target) -> Path | None:
         """The file in which workers note that a server they share is poisoned."""
         return shared_file(self.config, "poisoned") if target.shared else None
 
     # ---- at the end
-
-    def hear(self, report: pytest.TestReport) -> None:
-        """Note a check's report, from this process or from one of xdist's workers."""
-        told = getattr(report, "mcp_approval_poison", None)
-        if told is not None:
-            self._told.append(told)
 
     def summary_lines(self) -> list[str]:
         """One line for each culprit, and what to do if the server stayed broken."""
@@ -262,38 +246,25 @@ class _Seen:
     """What happened in a check, according to its recording."""
 
     def __init__(self, phase: Phase, target: Target) -> None:
-        record = phase.record
+        record, served = phase.record, target.last_served
         happenings = [] if record is None else [what for _, what in record.happenings]
-        self._exchanges = [
+        exchanges = [
             one for one in happenings if isinstance(one, Exchange) and one.outcome is not None
         ]
-        self._on_a_page = "approval_page" in getattr(phase.item, "fixturenames", ())
+        on_a_page = "approval_page" in getattr(phase.item, "fixturenames", ())
+        last = max((one.started for one in exchanges), default=0.0)
         probe = target.settings.effects or target.default_effects or ""
+        self._exchanges = exchanges
         self._probe = f'"{probe[5:]}"'.encode() if probe.startswith("tool:") else b""
-        self._served = target.last_served
-        self._began = record.began if record is not None else 0.0
+        self.nothing_was_sent = not exchanges and not on_a_page
+        self.had_an_approval = served > (record.began if record is not None else 0.0)
+        self.ended_with_an_approval = self.had_an_approval and served > last and not on_a_page
+        self.something_odd = any(
+            b"-32603" in one.received.head or (one.status or 0) >= 500 for one in exchanges
+        )
+        """The server's own code failed somewhere, perhaps in the middle of something."""
         self.moved_the_clock = any(
             isinstance(one, Note) and one.lane == "clock" for one in happenings
-        )
-
-    @property
-    def nothing_was_sent(self) -> bool:
-        return not self._exchanges and not self._on_a_page
-
-    @property
-    def had_an_approval(self) -> bool:
-        return self._served > self._began
-
-    @property
-    def ended_with_an_approval(self) -> bool:
-        last = max((one.started for one in self._exchanges), default=0.0)
-        return self.had_an_approval and self._served > last and not self._on_a_page
-
-    @property
-    def something_odd(self) -> bool:
-        """The server's own code failed somewhere, perhaps in the middle of something."""
-        return any(
-            b"-32603" in one.received.head or (one.status or 0) >= 500 for one in self._exchanges
         )
 
     @property
@@ -308,11 +279,6 @@ class _Seen:
     def _looks(self, one: Exchange) -> bool:
         """Whether the exchange was a look at the effects through a tool."""
         return bool(self._probe) and self._probe in one.sent.head
-
-
-def _not_verified(result: ScenarioResult, phase: Phase, why: str) -> ScenarioResult:
-    phase.skip(why)
-    return replace(result, verdict=Verdict.NOT_VERIFIED, why=why, evidence=None)
 
 
 def _listed(scenarios: list[str]) -> str:

@@ -9,16 +9,14 @@ is, and when an entry is stale, is defined in `catalogue.baseline_file`.
 from __future__ import annotations
 
 import datetime
+import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-
-import pytest
 
 from ..catalogue import Requirement, Verdict
 from ..catalogue.baseline_file import (
     Baseline,
-    BaselineComparison,
     BaselineError,
     compare,
     read_baseline,
@@ -28,6 +26,7 @@ from ..catalogue.baseline_file import (
 from ..catalogue.requirements import selected
 from ..config.settings import PREFIX, Settings, SettingsError
 from ..report.results import Results, ScenarioResult
+from ..support.text import listed_shortly
 from .phase import Phase
 
 _SHOWN = 4
@@ -36,7 +35,9 @@ _SHOWN = 4
 class KnownFailures:
     """The baseline that a run reads or writes."""
 
-    def __init__(self, settings: Settings, results: Results) -> None:
+    def __init__(
+        self, settings: Settings, results: Results, owed: Sequence[Mapping[str, int]]
+    ) -> None:
         self.settings = settings
         self.results = results
         self.baseline = Baseline("")
@@ -51,8 +52,8 @@ class KnownFailures:
                 raise SettingsError("\n".join(f"{name}: {line}" for line in lines)) from None
         self._collected: Counter[str] = Counter()
         """How many scenarios each rule has; empty if only some of them were asked for."""
-        self._owed: dict[str, int] = {}
-        """The same, taken from the reports, because xdist's controller collects nothing."""
+        self._owed = owed
+        """The same, as noted on reports, because xdist's controller collects nothing."""
 
     # ---- what was collected, to know later whether all of it has run
 
@@ -69,7 +70,7 @@ class KnownFailures:
             rule: self._collected[rule] for rule in result.rules if rule in self.baseline.entries
         }
         if owed:
-            report.mcp_approval_owed = owed  # type: ignore[attr-defined]  # xdist ships it
+            phase.note("owed", owed)
         comment = self.baseline.comment_on(result.rules)
         if result.verdict is not Verdict.FAILED or comment is None:
             return result
@@ -77,20 +78,15 @@ class KnownFailures:
         report.wasxfail = f"known failure: {comment}"
         return result.with_verdict(Verdict.KNOWN, comment)
 
-    def hear(self, report: pytest.TestReport) -> None:
-        """Note a check's report, from this process or from one of xdist's workers."""
-        self._owed.update(getattr(report, "mcp_approval_owed", {}))
-
     # ---- at the end
 
     def stale_entries(self) -> Iterable[tuple[str, str]]:
         """Each with a line about it; none if the file that was read is about to be rewritten."""
         if self.settings.baseline is None or self.settings.write_baseline == self.settings.baseline:
             return
-        for stale in self.comparison().stale:
-            yield stale.rule, stale.line(self.baseline.name)
+        yield from self._compare()[0].items()
 
-    def comparison(self) -> BaselineComparison:
+    def _compare(self) -> tuple[dict[str, str], list[str]]:
         """Compare the entries that this run could check with its results."""
         asked_for = {
             rule: one
@@ -99,10 +95,11 @@ class KnownFailures:
             and (not self.settings.families or rule.partition("/")[0] in self.settings.families)
         }
         verdicts = {rule: [one.verdict for one in self._of(rule)] for rule in asked_for}
+        owed = {rule: count for one in self._owed for rule, count in one.items()}
         whole = {
             rule
             for rule in asked_for
-            if 0 < self._owed.get(rule, 0) <= len({one.scenario for one in self._of(rule)})
+            if 0 < owed.get(rule, 0) <= len({one.scenario for one in self._of(rule)})
         }
         return compare(
             Baseline(self.baseline.name, asked_for, self.baseline.today), verdicts, whole
@@ -126,11 +123,10 @@ class KnownFailures:
             f"baseline  {one.rule} expired on {one.expires}: its failures count again"
             for one in self.baseline.expired
         ]
-        rules = self.comparison().not_judged
+        _, rules = self._compare()
         if rules:
-            shown = ", ".join(rules[:_SHOWN])
-            more = f" and {len(rules) - _SHOWN} more" if len(rules) > _SHOWN else ""
-            lines.append(f"baseline  not judged in this run, so left alone: {shown}{more}")
+            shown = listed_shortly(rules, _SHOWN)
+            lines.append(f"baseline  not checked in this run, so left alone: {shown}")
         if self.settings.write_baseline is not None:
             path = _shown(self.settings, self.settings.write_baseline)
             lines.append(f"baseline  {path} written: say in each comment why the failure is known")
@@ -146,14 +142,11 @@ class KnownFailures:
             if one.verdict in (Verdict.FAILED, Verdict.KNOWN):
                 for rule in one.rules:
                     failures.setdefault(rule, one.headline)
-        stale = [one.rule for one in self.comparison().stale]
+        stale, _ = self._compare()
         text = render_baseline(renewed(self.baseline, failures, stale))
         path.write_text(text, encoding="utf-8")
 
 
 def _shown(settings: Settings, path: Path) -> str:
     """The file's path as seen from where the user started pytest."""
-    try:
-        return str(path.relative_to(settings.directory))
-    except ValueError:
-        return str(path)
+    return os.path.relpath(path, settings.directory)

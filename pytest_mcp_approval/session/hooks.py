@@ -16,6 +16,7 @@ from ..catalogue.marking import rules_of
 from ..catalogue.requirements import selected
 from ..config.markers import MARKER, MAY_POISON
 from ..config.settings import PREFIX, SettingsError, without_target
+from ..report.replay import RecordedFinding
 from ..report.results import ScenarioResult
 from ..report.terminal import colour_of, header_lines, summary_lines
 from ..support.guard import TemporaryFolder
@@ -26,13 +27,13 @@ from .collection import collect_scenarios
 from .ending import Ending
 from .failure_text import FailureText, tell_failure
 from .judging import blank_result, downgrade_should, judge, tell_pytest
-from .phase import Phase, Step, recorded
+from .phase import NOTES, Phase, Step, recorded
 from .proof import NOTHING_PROVED, Proof
 from .recording import RunRecord
-from .running_again import recall_replay
+from .running_again import check_withheld, recall_replay
 from .state import RunState, make_state
 from .terminal_summary import FailuresByCause
-from .worker_input import WORKER_FOLDER, WORKER_INPUT, PreflightFindings
+from .worker_input import WORKER_FOLDER, WORKER_INPUT, for_workers
 
 _LETTERS = {
     Verdict.KNOWN: ("known", "k", ("KNOWN", {"yellow": True})),
@@ -45,22 +46,24 @@ _LETTERS = {
 def begin_run(config: pytest.Config, ids: tuple[str, ...]) -> None:
     """Begin a run of the scenarios with these ids, or of all. Raises `SettingsError`."""
     given, replayed = recall_replay(config)
-    state = make_state(config, given, (replayed,) if replayed else ids)
+    state = make_state(config, given, (replayed.result.scenario,) if replayed else ids)
     if not state.settings.targets:
         raise SettingsError(without_target(config.rootpath, config.invocation_params.dir))
     check_names(state)
-    config.pluginmanager.register(RunHooks(state), "mcp-approval-run")
+    if replayed is not None:
+        check_withheld(state.settings, replayed)
+    config.pluginmanager.register(RunHooks(state, replayed), "mcp-approval-run")
 
 
 class RunHooks:
     """The hooks of one run."""
 
-    def __init__(self, state: RunState) -> None:
+    def __init__(self, state: RunState, replayed: RecordedFinding | None) -> None:
         self.state = state
         self.health, self.aftermath = state.health, state.aftermath
-        self.known = KnownFailures(state.settings, state.results)
+        self.known = KnownFailures(state.settings, state.results, state.notes["owed"])
         self.proof = Proof(state)
-        self.record = RunRecord(state)
+        self.record = RunRecord(state, replayed)
         self.by_cause = FailuresByCause(state.config)
         state.config.pluginmanager.register(self.by_cause, "mcp-approval-failures-by-cause")
         self.ending = Ending()
@@ -94,26 +97,19 @@ class RunHooks:
             reporter = state.config.pluginmanager.getplugin("terminalreporter")
             for line in hide(str(error)).splitlines():
                 reporter.write_line(line, red=True)
-            pytest.exit("nothing was judged", returncode=NOTHING_PROVED)
+            pytest.exit("nothing was checked", returncode=NOTHING_PROVED)
         state.header = [(name, hide(value)) for name, value in found.lines]
         if known := self.known.header_line():
             state.header.append(known)
-        state.found = PreflightFindings(
-            offered=tuple(found.offered),
-            with_page=found.with_page,
-            clock_stuck=found.clock_stuck,
-            approved=tuple(found.approved),
-            not_approved={name: hide(why) for name, why in found.not_approved.items()},
-            effects_doubt=found.effects_doubt,
-            answered=tuple(sorted(patience.answered)),
-            samples={kind: body.decode("latin-1") for kind, body in patience.samples.items()},
-        )
+        found.not_approved = {name: hide(why) for name, why in found.not_approved.items()}
+        state.found = found
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """A hook of xdist, called after our session start and before a worker is started."""
         if self.state.found is not None:
-            node.workerinput[WORKER_INPUT] = self.state.found.to_json()
+            told = for_workers(self.state.found, self.health.patience)
+            node.workerinput[WORKER_INPUT] = told
         if self._workers_folder is None:
             self._workers_folder = TemporaryFolder()
         node.workerinput[WORKER_FOLDER] = self._workers_folder.name
@@ -186,8 +182,8 @@ class RunHooks:
             if result.evidence is not None and isinstance(report.longrepr, str):
                 # Here, not where it was made: on the way from a worker only the text survives.
                 report.longrepr = FailureText(report.longrepr, result.headline)
-        for part in (self.health, self.aftermath, self.known, self.proof):
-            part.hear(report)
+        for name, value in getattr(report, NOTES, {}).items():
+            self.state.notes[name].append(value)
 
     # ---- at the end
 

@@ -55,8 +55,7 @@ def judge(result: ScenarioResult, phase: Phase) -> ScenarioResult:
     if isinstance(error, pytest.skip.Exception):
         return result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
     if isinstance(error, _OF_THE_TARGET) or type(error).__module__.startswith("playwright."):
-        phase.skip(str(error))
-        return result.with_verdict(Verdict.NOT_VERIFIED, str(error))
+        return phase.not_verified(result, str(error))
     return result.with_verdict(Verdict.HARNESS_ERROR, f"{type(error).__name__}: {error}")
 
 

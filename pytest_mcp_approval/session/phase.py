@@ -6,13 +6,13 @@ Every verdict step looks at it. Knows no settings and makes no verdict.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ..catalogue import Requirement
+from ..catalogue import Requirement, Verdict
 from ..config.markers import MARKER
 from ..report.results import ScenarioResult
 from ..support import recording
@@ -20,6 +20,8 @@ from ..target import Target
 
 KEPT_FILES: pytest.StashKey[list[Path]] = pytest.StashKey()
 """What was kept of the page of a failed test (`browser_use`)."""
+NOTES = "mcp_approval_notes"
+"""The attribute of a report in which the verdict steps note what the end of the run says."""
 _RECORD: pytest.StashKey[recording.Recording] = pytest.StashKey()
 
 
@@ -52,10 +54,16 @@ class Phase:
         if _RECORD in self.item.stash:
             del self.item.stash[_RECORD]
 
-    def skip(self, why: str) -> None:
-        """Tell pytest that the test was skipped: that is how it shows "not verified"."""
+    def not_verified(self, result: ScenarioResult, why: str) -> ScenarioResult:
+        """The result without a verdict, for this reason. pytest shows it as a skipped test."""
         self.report.outcome = "skipped"
         self.report.longrepr = (str(self.item.path), 0, f"Skipped: {why}")
+        return replace(result, verdict=Verdict.NOT_VERIFIED, why=why, evidence=None)
+
+    def note(self, name: str, value: Any) -> None:
+        """Attach plain data to the report. xdist ships it, and `RunHooks` collects it in the
+        run's notes."""
+        vars(self.report).setdefault(NOTES, {})[name] = value
 
 
 Step = Callable[[ScenarioResult, Phase], ScenarioResult]

@@ -17,7 +17,7 @@ from ..config.reader import Place, read
 from ..config.registry import FamilyError, registered
 from ..config.settings import NO_BROWSER, PREFIX, Settings, SettingsError
 from ..families.base.driver import DriverError
-from ..families.base.preflight import NotOffered, Preflight, PreflightError
+from ..families.base.preflight import NotOffered, Preflight, PreflightError, few
 from ..support.nearest import meant
 from ..support.text import neutralise
 from ..target import EffectsError, Target, TargetError, examine, open_target
@@ -39,8 +39,7 @@ def preflight(settings: Settings, wanted: Sequence[str]) -> Preflight:
     except (FamilyError, TargetError) as error:
         raise PreflightError(str(error)) from None
     try:
-        with contextlib.ExitStack() as stack:
-            stack.callback(target.close)
+        with contextlib.closing(target):
             _look(target, found, wanted)
     except (WireError, TargetError) as error:
         raise PreflightError(
@@ -87,10 +86,7 @@ def _check_names(target: Target) -> None:
         # Tools behind one tool of a gateway are not in its list.
         behind = ":" in name and not any(":" in one for one in listed)
         if name not in listed and not behind:
-            raise PreflightError(
-                f"{place}: got {name!r}, which the server does not list{_like(name, listed)}",
-                f"It lists {_shown(listed)}",
-            )
+            raise _not_listed(place, name, name, listed)
     probe = target.effects()
     if probe is None:
         return
@@ -99,24 +95,20 @@ def _check_names(target: Target) -> None:
     except EffectsError as error:
         kind, _, name = (settings.effects or "").partition(":")
         if kind == "tool" and name not in listed:
-            raise PreflightError(
-                f"{PREFIX}effects: got {settings.effects!r}, which the server does not list"
-                f"{_like(name, listed)}",
-                f"It lists {_shown(listed)}",
-            ) from None
+            raise _not_listed(f"{PREFIX}effects", str(settings.effects), name, listed) from None
         raise PreflightError(
             f"{PREFIX}effects cannot be read: {neutralise(str(error), 300)}",
-            "Without it nobody can tell whether a tool ran. Is what serves it up, and is this "
-            "where it is? It has to answer with JSON.",
+            "It shows whether a tool ran. Is the program that serves it running, at this address? "
+            "It has to answer with JSON.",
         ) from None
 
 
-def _like(name: str, listed: Sequence[str]) -> str:
-    return neutralise(meant(name, listed), 100)
-
-
-def _shown(listed: Sequence[str]) -> str:
-    return ", ".join(neutralise(one, 40) for one in sorted(listed)[:12]) or "no tool"
+def _not_listed(place: str, given: str, name: str, listed: Sequence[str]) -> PreflightError:
+    like = neutralise(meant(name, listed), 100)
+    return PreflightError(
+        f"{place}: got {given!r}, which the server does not list{like}",
+        f"It lists {few(sorted(listed), 12) or 'no tool'}",
+    )
 
 
 def _advice_for(target: Target, error: WireError | TargetError) -> str:
@@ -124,7 +116,7 @@ def _advice_for(target: Target, error: WireError | TargetError) -> str:
     reply = error.reply if isinstance(error, WireError) else None
     if reply is not None and reply.advice:
         names = ", ".join(neutralise(name, 40) for name in target.settings.headers)
-        return f"Headers of yours that were sent: {names or 'none'}. Nothing was judged."
+        return f"Headers of yours that were sent: {names or 'none'}. Nothing was checked."
     if target.settings.launch is not None and "launch" in problem:
         return "Run the command by hand: it has to stay in the foreground and serve the URL."
     if kind == "http":
@@ -138,44 +130,46 @@ def _advice_for(target: Target, error: WireError | TargetError) -> str:
             advice += f" (Here it runs under libfaketime; {PREFIX}clock=none starts it without.)"
         return advice
     if "factory" in problem:
-        return f"{PREFIX}target=python:<module>:<factory> needs a callable that gives an ASGI app."
-    return "Nothing was judged."
+        return f"{PREFIX}target=python:<module>:<factory> needs a callable that makes an ASGI app."
+    return "Nothing was checked."
 
 
 def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
-    if not target.speaks_mcp:
+    if target.speaks_mcp:
+        _say_server(target, found)
+        _check_names(target)
+    else:
         found.say("target", f"{neutralise(target.spec.text, 90)}  (no server)")
-        _look_for_families(target, found, wanted)
-        _approve(target, found)
-        _say_settings(target.settings, found)
-        _say_clock(target, found)
-        _say_missing(target, found)
-        return
+    _look_for_families(target, found, wanted)
+    if target.speaks_mcp:
+        _examine_effects(target, found)
+    _approve(target, found)
+    _say_settings(target.settings, found)
+    _say_clock(target, found)
+    if target.speaks_mcp:
+        _say_page(target, found)
+        _say_effects(target, found)
+    _say_missing(target, found)
+
+
+def _say_server(target: Target, found: Preflight) -> None:
     session = target.session()
-    info = session.server_info
-    who = (
-        " ".join(neutralise(str(info[key]), 40) for key in ("name", "version") if info.get(key))
-        or "no name"
-    )
+    said = (session.server_info.get(key) for key in ("name", "version"))
+    who = " ".join(neutralise(str(one), 40) for one in said if one) or "no name"
     place = neutralise(target.spec.text, 70)
     found.say("target", f"{place}  ({session.era.value} era, {session.revision}; {who})")
     if target.settings.launch is not None:
         found.say("launch", neutralise(target.settings.launch, 100))
-    _check_names(target)
-    _look_for_families(target, found, wanted)
-    _examine_effects(target, found)
-    _approve(target, found)
-    _say_settings(target.settings, found)
-    _say_clock(target, found)
-    _say_page(target, found)
+
+
+def _say_effects(target: Target, found: Preflight) -> None:
     probe = target.effects()
     if found.effects_doubt:
-        pass  # already reported
-    elif probe is None:
-        found.say("effects", f"none: the answer is taken at its word ({PREFIX}effects)")
+        return  # already reported
+    if probe is None:
+        found.say("effects", f"none: the server's answers are believed ({PREFIX}effects)")
     elif not any(name == "effects" for name, _ in found.lines):
         found.say("effects", neutralise(probe.description, 70))
-    _say_missing(target, found)
 
 
 def _examine_effects(target: Target, found: Preflight) -> None:
@@ -190,8 +184,8 @@ def _examine_effects(target: Target, found: Preflight) -> None:
         found.lines[:] = [line for line in found.lines if line[0] != "effects"]
         found.say(
             "effects",
-            f"{neutralise(probe.description, 70)} cannot tell: {found.effects_doubt}; nothing is "
-            f"judged by it, the answer is taken at its word ({PREFIX}effects)",
+            f"{neutralise(probe.description, 70)} cannot tell: {found.effects_doubt}; it is not "
+            f"used, the server's answers are believed ({PREFIX}effects)",
         )
 
 
@@ -213,9 +207,9 @@ def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) 
         if len(absent) == 1:
             raise next(iter(absent.values()))
         raise PreflightError(
-            "nothing to judge: this server asks for no approval in any way that the suite knows",
+            "nothing to check: this server asks for no approval in any way that the suite knows",
             *(f"{name}: {error.what}" for name, error in absent.items()),
-            f"If it does, say which: {PREFIX}family=NAME, with its settings.",
+            f"If it does, name the family: {PREFIX}family=NAME, with its settings.",
         )
     if absent:
         found.say("families", f"{', '.join(found.offered)}  (not here: {', '.join(absent)})")
@@ -254,7 +248,7 @@ def _say_page(target: Target, found: Preflight) -> None:
     if not any(any(found_there) for found_there in files):
         return
     if target.settings.browser == NO_BROWSER:
-        found.say("page", f"left alone, as {PREFIX}browser={NO_BROWSER} says")
+        found.say("page", f"not checked, because of {PREFIX}browser={NO_BROWSER}")
         return
     if not target.has_page:
         found.say("page", f"none: nothing is checked in a browser ({PREFIX}page=URL)")

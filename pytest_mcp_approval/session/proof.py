@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-import pytest
-
 from ..catalogue import Requirement, Verdict
 from ..catalogue.requirements import selected
 from ..config.options import PREFIX
 from ..report.results import Results, ScenarioResult
-from ..support.text import neutralise
+from ..support.text import neutralise, number_of
 from .phase import Phase
 from .state import RunState
 
@@ -31,30 +29,19 @@ class Proof:
 
     def __init__(self, state: RunState) -> None:
         self.state = state
-        self._served: set[str] = set()
-        """The families in which an honest approval was seen while scenarios ran."""
 
     # ---- approvals that scenarios saw
 
     def note_approval(self, result: ScenarioResult, phase: Phase) -> ScenarioResult:
-        """Note in the report in which family the target served an honest user."""
+        """Note in which family the target served an honest user."""
         if phase.target is not None and phase.target.last_served:
-            family = phase.rules[0].family
-            phase.report.mcp_approval_served = family  # type: ignore[attr-defined]  # xdist ships
+            phase.note("served", phase.rules[0].family)
         return result
-
-    def hear(self, report: pytest.TestReport) -> None:
-        """Note a check's report, from this process or from one of xdist's workers."""
-        family = getattr(report, "mcp_approval_served", None)
-        if family is not None:
-            self._served.add(family)
 
     @property
     def nothing_was_served(self) -> bool:
-        found = self.state.found
-        return (
-            bool(self.state.results) and found is not None and not (found.approved or self._served)
-        )
+        found, served = self.state.found, self.state.notes["served"]
+        return bool(self.state.results) and found is not None and not (found.approved or served)
 
     # ---- rules that had to be verified
 
@@ -89,7 +76,7 @@ class Proof:
 
     def _why_nothing_was_served(self) -> list[str]:
         found = self.state.found
-        reasons = dict(found.not_approved) if found is not None else {}
+        reasons = found.not_approved if found is not None else {}
         lines = ["mcp-approval  no honest approval was seen, so what passed proves little:"]
         lines += [f"{'':14}{name}: {neutralise(why, _LONGEST)}" for name, why in reasons.items()]
         return [*lines, f"{'':14}Exit code {NOTHING_PROVED}, or 1 if something failed."]
@@ -102,7 +89,7 @@ def proved_lines(results: Results, rules: Sequence[Requirement]) -> list[str]:
     open_rules = [rule for rule in concerned if verdicts[rule.id] is Verdict.NOT_VERIFIED]
     if not concerned:
         return []
-    total = f"{len(concerned)} rule{'' if len(concerned) == 1 else 's'}"
+    total = number_of(len(concerned), "rule")
     head = f"{len(concerned) - len(open_rules)} of {total} checked"
     if not open_rules:
         return [f"mcp-approval  {head}"]

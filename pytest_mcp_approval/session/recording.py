@@ -28,7 +28,7 @@ from ..support.deadline import now
 from ..support.text import neutralise
 from ..support.version import own_version
 from .phase import KEPT_FILES, Phase
-from .running_again import command_of, finding_to_replay, options_to_keep, replay_command
+from .running_again import command_of, options_to_keep, replay_command
 from .state import RunState
 
 NOT_WRITTEN = 4
@@ -40,12 +40,12 @@ _LONGEST_LINE = 4_000
 class RunRecord:
     """What a run leaves behind, from its beginning to its end."""
 
-    def __init__(self, state: RunState) -> None:
+    def __init__(self, state: RunState, replayed: RecordedFinding | None) -> None:
         self.state = state
         self.settings = state.settings
         self.command = command_of(state.config, state.given)
         self.earlier = _earlier_run(state)
-        self.replayed = finding_to_replay(state)
+        self.replayed = replayed
         recording.begin_run()
         self.started = datetime.datetime.now(datetime.UTC)
         self._began = now()

@@ -17,6 +17,7 @@ from ..config.files import file_options, settings_folder
 from ..config.options import OF_WHOLE_RUNS, OPTIONS, PREFIX, START, SettingsError
 from ..config.replay import options_of_finding, said_again
 from ..config.report_files import existing
+from ..config.settings import Settings
 from ..report.replay import RecordedFinding, read_finding
 from ..support.secrets import Secrets
 from .secrets_of_run import secrets_of_options
@@ -71,12 +72,12 @@ def replay_command(state: RunState, file: str) -> str:
     return shlex.join(["pytest", f"{PREFIX}replay={path}", *repeated])
 
 
-def recall_replay(config: pytest.Config) -> tuple[dict[str, Any], str]:
-    """The options of this run, and the scenario to replay. In a replay, options of the finding are
+def recall_replay(config: pytest.Config) -> tuple[dict[str, Any], RecordedFinding | None]:
+    """The options of this run, and the finding to replay. In a replay, options of the finding are
     added; the command line takes precedence."""
     given, name = given_options(config), config.getoption("mcp_approval_replay")
     if not name:
-        return given, ""
+        return given, None
     started_in = config.invocation_params.dir
     path = existing(f"{PREFIX}replay", name, started_in)
     own = file_options(settings_folder(config.rootpath, started_in) or config.rootpath)
@@ -88,16 +89,12 @@ def recall_replay(config: pytest.Config) -> tuple[dict[str, Any], str]:
     for option in OF_WHOLE_RUNS:
         if f"{PREFIX}{option}" not in asked_for:
             given[option] = None  # from addopts, say
-    return given | {k: v for k, v in brought.items() if not given[k]}, finding.result.scenario
+    return given | {k: v for k, v in brought.items() if not given[k]}, finding
 
 
-def finding_to_replay(state: RunState) -> RecordedFinding | None:
-    """The finding to replay, read again. It is an error if a header or variable of its run is
-    missing: without a token, say, the replay would find something else."""
-    settings = state.settings
-    if settings.replay is None:
-        return None
-    finding = read_finding(settings.replay, os.path.relpath(settings.replay, settings.directory))
+def check_withheld(settings: Settings, finding: RecordedFinding) -> None:
+    """It is an error if a header or variable of the finding's run is missing: without a token, say,
+    the replay would find something else."""
     for option, given in (("header", settings.headers), ("environment", settings.environment)):
         known = {one.lower() for one in given}
         for withheld in finding.withheld.get(option, ()):
@@ -107,4 +104,3 @@ def finding_to_replay(state: RunState) -> RecordedFinding | None:
                     f"{PREFIX}replay: the run had {option} {withheld!r}, whose value is not kept: "
                     f"add {PREFIX}{option}='{form}', or {PREFIX}{option}-from"
                 )
-    return finding

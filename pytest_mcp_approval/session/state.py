@@ -6,6 +6,7 @@ create it when they first ask for the server. Knows no hooks, and no parts that 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from ..catalogue import Requirement, catalogue, families
 from ..catalogue.requirements import selected
 from ..config.settings import NO_BROWSER, Settings, SettingsError, read_settings
+from ..families.base.preflight import Preflight
 from ..report.results import Results
 from ..support.secrets import Secrets
 from ..target import check_launch, parse_target
@@ -23,7 +25,7 @@ from .discreet_output import be_discreet
 from .secrets_of_run import secrets_of, secrets_of_options
 from .start import given_options
 from .target_health import TargetHealth
-from .worker_input import PreflightFindings, of_worker
+from .worker_input import of_worker
 
 _STATE: pytest.StashKey[RunState] = pytest.StashKey()
 
@@ -39,11 +41,13 @@ class RunState:
     ids: tuple[str, ...]
     """The ids of the scenarios that were asked for; empty: all."""
     secrets: Secrets
-    found: PreflightFindings | None
+    found: Preflight | None
     """None before the preflight, or without one."""
     results: Results
     health: TargetHealth
     aftermath: Aftermath
+    notes: Mapping[str, list[Any]]
+    """What verdict steps noted on reports (`Phase.note`), by name."""
     header: list[tuple[str, str]] = field(default_factory=list)
     stash: pytest.Stash = field(default_factory=pytest.Stash)
     """For parts that not every run has, such as the browser."""
@@ -56,7 +60,7 @@ class RunState:
     def families(self) -> tuple[str, ...]:
         """The families that the user named, else those that the preflight found; before it, all."""
         found = self.found.offered if self.found is not None else ()
-        return self.settings.families or found or families()
+        return self.settings.families or tuple(found) or families()
 
     @property
     def wanted_families(self) -> list[str]:
@@ -85,21 +89,24 @@ def make_state(
     settings = read_settings(given, config.rootpath, config.invocation_params.dir)
     for text in settings.targets:
         parse_target(text)
-    found, is_worker = of_worker(config), hasattr(config, "workerinput")
+    is_worker = hasattr(config, "workerinput")
     if settings.targets:
         check_launch(settings, workers=is_worker or config.getoption("dist", "no") != "no")
     secrets = secrets_of(settings)
     be_discreet(config, secrets)
+    notes: Mapping[str, list[Any]] = defaultdict(list)
+    health = TargetHealth(settings, notes["lost"])
     state = config.stash[_STATE] = RunState(
         config=config,
         settings=settings,
         given=given,
         ids=ids,
         secrets=secrets,
-        found=found,
+        found=of_worker(config, health.patience),
         results=Results(),
-        health=TargetHealth(settings, found),
-        aftermath=Aftermath(config, settings),
+        health=health,
+        aftermath=Aftermath(config, settings, notes["poisoned"]),
+        notes=notes,
     )
     return state
 

@@ -11,11 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-import pytest
 
 from ..catalogue import Verdict
 from ..config.settings import PREFIX, Settings
@@ -23,7 +20,7 @@ from ..report.results import ScenarioResult
 from ..support.deadline import Deadline
 from ..support.json_reading import read_json
 from ..support.secrets import hide
-from ..support.text import neutralise
+from ..support.text import neutralise, number_of
 from ..target import EffectsError, Target, TargetError
 from ..wire import (
     NotMcpError,
@@ -37,7 +34,6 @@ from ..wire import (
     keeping,
 )
 from .phase import Phase
-from .worker_input import PreflightFindings
 
 TARGET_LOST = 11
 """pytest's exit code when nothing failed, but checks are not verified because of a lost target."""
@@ -72,21 +68,17 @@ class TargetGoneError(TargetError):
 class TargetHealth:
     """Looks after the target of one run."""
 
-    def __init__(self, settings: Settings, found: PreflightFindings | None) -> None:
+    def __init__(self, settings: Settings, lost: Sequence[Mapping[str, Any]]) -> None:
         self.settings = settings
         self.patience = Patience(settings.timeout)
-        if found is not None:
-            self.patience.answered |= set(found.answered)
-            samples = found.samples.items()
-            self.patience.samples |= {kind: body.encode("latin-1") for kind, body in samples}
         self.gone = ""
         self._target: Target | None = None
         self._shaken = False
         """Set if the last check broke off: the target may be gone."""
         self._failed_openings = 0
         self._lost_in_a_row = 0
-        self._lost: list[dict[str, Any]] = []
-        """What the reports say, from this process or from xdist's workers."""
+        self._lost = lost
+        """What was noted on reports, in this process or in xdist's workers."""
 
     # ---- around each check
 
@@ -222,18 +214,10 @@ class TargetHealth:
             self.gone = (
                 f"{who} broke off in {_LOST_CHECKS} checks in a row, in the last one at {why}"
             )
-        phase.skip(why)
-        lost = {"line": why, "gone": self.gone, "rules": list(result.rules)}
-        phase.report.mcp_approval_lost = lost  # type: ignore[attr-defined]  # xdist ships it
-        return replace(result, verdict=Verdict.NOT_VERIFIED, why=why, evidence=None)
+        phase.note("lost", {"line": why, "gone": self.gone, "rules": list(result.rules)})
+        return phase.not_verified(result, why)
 
     # ---- at the end
-
-    def hear(self, report: pytest.TestReport) -> None:
-        """Note a check's report, from this process or from one of xdist's workers."""
-        lost = getattr(report, "mcp_approval_lost", None)
-        if lost is not None:
-            self._lost.append(lost)
 
     def summary_lines(self) -> list[str]:
         """One line says what is wrong, the others what it means and what to do."""
@@ -243,15 +227,15 @@ class TargetHealth:
         first = self._lost[0]["line"]
         # Another server than the target may serve it, and that one may be healthy.
         by_probe = first.startswith("effects")
-        who = f"{_PROBE} could not be read" if by_probe else "the target did not stay to be judged"
+        who = f"{_PROBE} could not be read" if by_probe else "the target broke off during the run"
         what = gone or f"{who}: {first}"
         rules = {rule for one in self._lost for rule in one["rules"]}
         kind = self.settings.targets[0].partition(":")[0].replace("https", "http")
-        checks = f"{len(self._lost)} {'check' if len(self._lost) == 1 else 'checks'}"
+        checks = f"{number_of(len(self._lost), 'check')} of {number_of(len(rules), 'rule')}"
         lines = [
             f"mcp-approval  {neutralise(what, 600)}",
-            f"{checks} of {len(rules)} {'rule' if len(rules) == 1 else 'rules'} could not be made "
-            f"for that; what was judged stands. Exit code {TARGET_LOST}, or 1 if something failed.",
+            f"Because of that, {checks} could not be made; the other verdicts are valid. "
+            f"Exit code {TARGET_LOST}, or 1 if something failed.",
         ]
         if by_probe:
             lines.append(f"Is what serves {PREFIX}effects still up? It shows whether tools ran.")

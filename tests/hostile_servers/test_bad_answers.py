@@ -39,7 +39,7 @@ def test_what_cannot_be_read_is_no_verdict(
     visit.expect_told()
     assert visit.shape == "..n..."
     assert visit.of("not verified")[0]["why"].startswith(f"{CHALLENGE}: {words}")
-    assert f"the target did not stay to be judged: {CHALLENGE}: {words}" in visit.last_word
+    assert f"the target broke off during the run: {CHALLENGE}: {words}" in visit.last_word
     assert visit.exit_code == TARGET_LOST
 
 

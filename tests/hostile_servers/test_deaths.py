@@ -41,7 +41,7 @@ def test_a_command_that_dies_once_is_started_again(hostile: HostileServers, poin
     visit.expect_told()
     assert visit.shape == "." * before + "n" + "." * (len(TOUR) - before - 1)
     assert "command exited with 3: out of luck" in visit.last_word
-    assert "1 check of 1 rule could not be made for that" in visit.text
+    assert "Because of that, 1 check of 1 rule could not be made" in visit.text
     assert visit.exit_code == TARGET_LOST
     assert visit.times("starts") == 3  # for the preflight, for the run, and after its death
 

@@ -93,7 +93,7 @@ def test_talk_is_no_answer(hostile: HostileServers, kind: str, habit: str) -> No
     assert visit.shape == "..n..."
     assert lost_seconds(visit)[0] < SECONDS + OVERHEAD
     assert visit.last_word.startswith(
-        "the target did not stay to be judged: approval/challenge/create: "
+        "the target broke off during the run: approval/challenge/create: "
     )
     assert visit.exit_code == TARGET_LOST
 

@@ -14,7 +14,7 @@ BROKEN = "python:tests.mutants.sep2672.evidence:FoldsTheCaseOfTheMethod"
 HEALTHY = "reference"
 SELECT = f"--mcp-approval-select={RULE}"
 WITH = "--mcp-approval-baseline=known.toml"
-STALE = f"baseline: {RULE} no longer fails: take it out of known.toml"
+STALE = f"baseline: {RULE} no longer fails: remove it from known.toml"
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_an_entry_of_a_rule_of_which_only_a_part_ran_is_left_alone(suite, known)
     ):
         result = suite.run(SELECT, WITH, *narrower, target=BROKEN)
         assert result.ret == 0
-        result.stdout.fnmatch_lines([f"baseline  not judged in this run, so left alone: {RULE}"])
+        result.stdout.fnmatch_lines([f"baseline  not checked in this run, so left alone: {RULE}"])
 
 
 def test_an_entry_outside_the_selection_is_not_even_mentioned(suite, known):
@@ -154,7 +154,7 @@ def test_a_should_is_known_under_strict_and_stale_without(suite, known):
     assert strict.parseoutcomes()["known"] > 0
     lax = suite.run(select, WITH, target=broken)
     assert lax.ret == 1
-    line = f"baseline: {rule} no longer fails (it only warns): take it out of known.toml"
+    line = f"baseline: {rule} no longer fails (it only warns): remove it from known.toml"
     assert line in lax.outlines
 
 

@@ -46,7 +46,7 @@ def test_without_a_page_nothing_changes(suite):
 def test_browser_none_leaves_the_page_alone(suite):
     result, verdicts = heard(suite, "--mcp-approval-browser=none")
     assert verdicts == {BOTH: {Verdict.PASSED}}
-    result.stdout.fnmatch_lines(["* page     left alone, as --mcp-approval-browser=none says"])
+    result.stdout.fnmatch_lines(["* page     not checked, because of --mcp-approval-browser=none"])
 
 
 def test_a_browser_that_is_named_and_not_there_stops_the_run(suite, tmp_path):

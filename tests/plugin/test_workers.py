@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from pytest_mcp_approval.session.worker_input import PreflightFindings
+from pytest_mcp_approval.families.base.preflight import Preflight
+from pytest_mcp_approval.session.worker_input import WORKER_INPUT, for_workers, of_worker
+from pytest_mcp_approval.wire import Patience
 
 SERVERS = """
     import datetime, os, sys, tempfile
@@ -100,11 +103,11 @@ def test_a_replay_reaches_workers(suite):
 
 
 def test_what_was_found_travels_whole():
-    found = PreflightFindings(
-        offered=("sep2672",),
-        with_page=True,
-        clock_stuck="why",
-        answered=("tools/list",),
-        samples={"tools/list": "{\xff}"},
-    )
-    assert PreflightFindings.from_json(found.to_json()) == found
+    found = Preflight(offered=["sep2672"], with_page=True, clock_stuck="why")
+    patience = Patience(1)
+    patience.answered, patience.samples = {"tools/list"}, {"tools/list": b"{\xff}"}
+    config, heard = SimpleNamespace(workerinput={}), Patience(1)
+    assert of_worker(config, heard) is None
+    config.workerinput[WORKER_INPUT] = for_workers(found, patience)
+    assert of_worker(config, heard) == found
+    assert (heard.answered, heard.samples) == (patience.answered, patience.samples)
