@@ -6,7 +6,7 @@ timeout is what is left of the deadline.
 
 import contextlib
 import ipaddress
-import select
+import selectors
 import socket
 import ssl
 import threading
@@ -58,7 +58,7 @@ class Address:
             raise AddressError(f"not an http or https URL: {shown}")
         if parts.username is not None or parts.password is not None:
             host = neutralise(parts.hostname)
-            raise AddressError(f"credentials belong into a header, not into the URL of {host}")
+            raise AddressError(f"credentials belong in a header, not in the URL of {host}")
         if not url.isascii() or not url.isprintable() or " " in url:
             raise AddressError(f"a URL must be spelled in ASCII without spaces: {shown}")
         secure = parts.scheme == "https"
@@ -100,7 +100,7 @@ class Connection:
             raise ConnectFailedError(f"certificate not trusted: {problem.verify_message}") from None
         except TimeoutError:
             plain.close()
-            raise ConnectFailedError(f"TLS not agreed upon within {deadline.in_words}") from None
+            raise ConnectFailedError(f"no TLS handshake within {deadline.in_words}") from None
         except (OSError, ValueError) as problem:
             plain.close()
             raise ConnectFailedError(f"TLS failed: {neutralise(str(problem))}") from None
@@ -160,19 +160,13 @@ def tls_context(*, verify: bool = True) -> ssl.SSLContext:
 
 def wait_readable(connections: list[Connection], seconds: float) -> list[Connection]:
     """The `connections` that have something to read; waits at most `seconds` for the first."""
-    if not connections:
-        return []
     pending = [c for c in connections if isinstance(c.socket, ssl.SSLSocket) and c.socket.pending()]
-    if pending:
+    if pending or not connections:
         return pending
-    if not hasattr(select, "poll"):
-        ready, _, _ = select.select([c.socket for c in connections], [], [], seconds)
-        return [c for c in connections if c.socket in ready]
-    poll = select.poll()
-    by_number = {c.socket.fileno(): c for c in connections}
-    for number in by_number:
-        poll.register(number, select.POLLIN)
-    return [by_number[number] for number, _ in poll.poll(seconds * 1000)]
+    with selectors.DefaultSelector() as selector:
+        for connection in connections:
+            selector.register(connection.socket, selectors.EVENT_READ, connection)
+        return [key.data for key, _ in selector.select(seconds)]
 
 
 def _time_left(deadline: Deadline) -> float:

@@ -9,6 +9,7 @@ not used, because the server itself is under test. Knows nothing about JSON or M
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from urllib.parse import urljoin
 
@@ -99,7 +100,11 @@ def fetch(
     given = tuple(headers.items() if isinstance(headers, Mapping) else headers)
     address = _address(url)
     for _ in range(_MOST_REDIRECTS + 1):
-        answer = _once(address, method, given, body, deadline, limit, cut=cut, verify=verify)
+        payload = _request(address, method, given, body)
+        with closing(_connected(address, deadline, verify=verify)) as connection:
+            reader, brought = _answer(connection, payload, method, deadline, limit, cut=cut)
+        assert reader.status is not None
+        answer = Fetched(address.url, reader.status, reader.headers, brought)
         place = answer.header("location")
         if not follow or answer.status not in _REDIRECTS or not place:
             return answer
@@ -122,11 +127,11 @@ def _redirected(address: Address, place: str, *, keeps: bool) -> Address:
     try:
         other = Address.parse(urljoin(address.url, place).partition("#")[0])
     except ValueError:
-        raise RedirectError(f"redirected to {shown}, which is no address") from None
+        raise RedirectError(f"redirected to {shown}, which is not an address") from None
     if other.origin != address.origin:
         raise RedirectError(
             f"redirected to {shown}, which is another origin and is not followed; "
-            "if it is meant, name that address"
+            "if that is what you want, name that address"
         )
     if not keeps:
         raise RedirectError(
@@ -135,17 +140,7 @@ def _redirected(address: Address, place: str, *, keeps: bool) -> Address:
     return other
 
 
-def _once(
-    address: Address,
-    method: str,
-    given: Headers,
-    body: bytes,
-    deadline: Deadline,
-    limit: int,
-    *,
-    cut: bool,
-    verify: bool,
-) -> Fetched:
+def _request(address: Address, method: str, given: Headers, body: bytes) -> bytes:
     own = {name.lower() for name, _ in given}
     usual = (
         ("Host", address.authority),
@@ -155,30 +150,29 @@ def _once(
     )
     sent = tuple(pair for pair in usual if pair[0].lower() not in own) + given
     try:
-        payload = compose_request(method, address.target, sent, body)
+        return compose_request(method, address.target, sent, body)
     except ValueError as problem:
         raise NotConnectedError(neutralise(str(problem))) from None
+
+
+def _connected(address: Address, deadline: Deadline, *, verify: bool) -> Connection:
     try:
         context = tls_context(verify=verify) if address.secure else None
-        connection = Connection.open(address, context, deadline)
+        return Connection.open(address, context, deadline)
     except ConnectFailedError as problem:
         raise NotConnectedError(str(problem)) from None
-    try:
-        return _answer(connection, payload, address.url, method, deadline, limit, cut=cut)
-    finally:
-        connection.close()
 
 
 def _answer(
     connection: Connection,
     payload: bytes,
-    url: str,
     method: str,
     deadline: Deadline,
     limit: int,
     *,
     cut: bool,
-) -> Fetched:
+) -> tuple[ResponseReader, bytes]:
+    """Status and headers, and the body."""
     reader, body = ResponseReader(method), bytearray()
     enough = False
     try:
@@ -201,8 +195,7 @@ def _answer(
         part = "whole answer" if reader.has_head else "answer"
         raise NoAnswerError(f"no {part} within {deadline.in_words}") from None
     except MalformedResponseError as problem:
-        raise NotHttpError(f"no HTTP: {problem}") from None
+        raise NotHttpError(f"invalid HTTP response: {problem}") from None
     except OSError as problem:
         raise ClosedError(f"the connection broke: {problem.strerror or 'no reason'}") from None
-    assert reader.status is not None
-    return Fetched(url, reader.status, reader.headers, bytes(body[:limit] if cut else body))
+    return reader, bytes(body[:limit] if cut else body)

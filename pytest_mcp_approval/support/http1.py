@@ -5,10 +5,13 @@ It does not use http.client, whose reads cannot be bounded by one deadline or st
 byte.
 """
 
-import enum
 import re
+from collections.abc import Generator
+from typing import TypeVar
 
 Headers = tuple[tuple[str, str], ...]
+_Given = TypeVar("_Given")
+_Reading = Generator[None, None, _Given]
 
 _HEAD_LIMIT = 64 * 1024
 _LINE_LIMIT = 4 * 1024
@@ -38,17 +41,6 @@ def compose_request(method: str, target: str, headers: Headers, body: bytes) -> 
         return head.encode("utf-8", "surrogatepass") + body
 
 
-class _State(enum.Enum):
-    HEAD = enum.auto()
-    COUNTED = enum.auto()
-    UNTIL_CLOSE = enum.auto()
-    CHUNK_SIZE = enum.auto()
-    CHUNK_DATA = enum.auto()
-    CHUNK_END = enum.auto()
-    TRAILERS = enum.auto()
-    DONE = enum.auto()
-
-
 class ResponseReader:
     """Reads one response. `feed` returns the new bytes of the body."""
 
@@ -57,18 +49,16 @@ class ResponseReader:
         self.headers: Headers = ()
         self.keep_alive = False
         self.declared_length: int | None = None
+        self.done = False
         self._request_method = request_method
-        self._state = _State.HEAD
         self._buffer = bytearray()
-        self._left = 0
+        self._body = bytearray()
+        self._ends_by_closing = False
+        self._reading = self._read()
 
     @property
     def has_head(self) -> bool:
-        return self._state is not _State.HEAD
-
-    @property
-    def done(self) -> bool:
-        return self._state is _State.DONE
+        return self.status is not None
 
     @property
     def surplus(self) -> bool:
@@ -77,106 +67,100 @@ class ResponseReader:
 
     def feed(self, data: bytes) -> bytes:
         self._buffer += data
-        body: list[bytes] = []
-        while self._step(body):
-            pass
-        return body[0] if len(body) == 1 else b"".join(body)
+        next(self._reading, None)
+        body, self._body = bytes(self._body), bytearray()
+        return body
 
     def end(self) -> bool:
         """Call when the peer has closed; returns whether the response was complete."""
-        if self._state is _State.UNTIL_CLOSE:
-            self._state = _State.DONE
+        self.done = self.done or self._ends_by_closing
         return self.done
 
-    def _step(self, body: list[bytes]) -> bool:
-        """Take one step through the buffer; returns whether another may follow."""
-        match self._state:
-            case _State.HEAD:
-                return self._read_head()
-            case _State.COUNTED | _State.CHUNK_DATA:
-                return self._read_counted(body)
-            case _State.UNTIL_CLOSE:
-                if self._buffer:
-                    body.append(bytes(self._buffer))
-                    self._buffer.clear()
-                return False
-            case _State.DONE:
-                return False
-            case _:
-                return self._read_chunk_line()
+    # The generators below take from the buffer, and yield when they need more bytes in it.
 
-    def _read_counted(self, body: list[bytes]) -> bool:
-        piece = bytes(self._buffer[: self._left])
-        if piece:
-            del self._buffer[: len(piece)]
-            body.append(piece)
-            self._left -= len(piece)
-        if self._left:
-            return False
-        self._state = _State.DONE if self._state is _State.COUNTED else _State.CHUNK_END
-        return True
+    def _read(self) -> _Reading[None]:
+        at_least_1_1 = yield from self._read_head()
+        yield from self._read_body(at_least_1_1=at_least_1_1)
+        self.done = True
 
-    def _read_chunk_line(self) -> bool:
-        end = self._buffer.find(b"\n")
-        if end < 0:
-            if len(self._buffer) > _LINE_LIMIT:
-                raise MalformedResponseError("a chunk size line without an end")
-            return False
-        line = bytes(self._buffer[:end]).rstrip(b"\r")
-        del self._buffer[: end + 1]
-        if self._state is _State.CHUNK_END:
-            if line:
-                raise MalformedResponseError("a chunk longer than its size")
-            self._state = _State.CHUNK_SIZE
-        elif self._state is _State.TRAILERS:
-            self._state = _State.TRAILERS if line else _State.DONE
-        else:
-            size = _CHUNK_SIZE.match(line)
-            if size is None:
-                raise MalformedResponseError("a chunk without a size")
-            self._left = int(size[1], 16)
-            self._state = _State.CHUNK_DATA if self._left else _State.TRAILERS
-        return True
+    def _read_head(self) -> _Reading[bool]:
+        """Returns whether the peer speaks HTTP/1.1 and not 1.0."""
+        while True:
+            if not b"HTTP/1."[: len(self._buffer)] == bytes(self._buffer[:7]):
+                raise MalformedResponseError("not HTTP/1.1")
+            end = _HEAD_END.search(self._buffer)
+            if end is None:
+                if len(self._buffer) > _HEAD_LIMIT:
+                    raise MalformedResponseError("headers without an end")
+                yield
+                continue
+            first, *lines = bytes(self._buffer[: end.start()]).split(b"\n")
+            del self._buffer[: end.end()]
+            status_line = _STATUS_LINE.match(first.rstrip(b"\r"))
+            if status_line is None:
+                raise MalformedResponseError("a bad status line")
+            status = int(status_line[2])
+            if not 100 <= status < 200:  # else an interim response; the real one follows
+                self.status = status
+                self.headers = tuple(_split_header(line) for line in lines)
+                return status_line[1] == b"1"
 
-    def _read_head(self) -> bool:
-        if not b"HTTP/1."[: len(self._buffer)] == bytes(self._buffer[:7]):
-            raise MalformedResponseError("not HTTP/1.1")
-        end = _HEAD_END.search(self._buffer)
-        if end is None:
-            if len(self._buffer) > _HEAD_LIMIT:
-                raise MalformedResponseError("headers without an end")
-            return False
-        first, *lines = bytes(self._buffer[: end.start()]).split(b"\n")
-        del self._buffer[: end.end()]
-        status_line = _STATUS_LINE.match(first.rstrip(b"\r"))
-        if status_line is None:
-            raise MalformedResponseError("a status line that is none")
-        status = int(status_line[2])
-        if 100 <= status < 200:
-            return bool(self._buffer)  # an interim response; the real one follows
-        self.status = status
-        self.headers = tuple(_split_header(line) for line in lines)
-        self._choose_framing(at_least_1_1=status_line[1] == b"1")
-        return True
-
-    def _choose_framing(self, *, at_least_1_1: bool) -> None:
+    def _read_body(self, *, at_least_1_1: bool) -> _Reading[None]:
         """RFC 9112 section 6.3: where the body ends."""
         found = {name.lower(): value for name, value in self.headers}
         connection = found.get("connection", "").lower()
         self.keep_alive = "close" not in connection if at_least_1_1 else "keep-alive" in connection
         if self._request_method == "HEAD" or self.status in (204, 304):
-            self._state = _State.DONE
-        elif "chunked" in found.get("transfer-encoding", "").lower():
-            self._state = _State.CHUNK_SIZE
+            return
+        if "chunked" in found.get("transfer-encoding", "").lower():
+            yield from self._read_chunks()
         elif "content-length" in found:
             length = found["content-length"].strip()
             if not (length.isascii() and length.isdigit() and len(length) < 20):
-                raise MalformedResponseError("a Content-Length that is no number")
-            self._left = self.declared_length = int(length)
-            self._state = _State.COUNTED
+                raise MalformedResponseError("a Content-Length that is not a number")
+            self.declared_length = int(length)
+            yield from self._read_counted(self.declared_length)
         else:
             self.keep_alive = False
-            self._state = _State.UNTIL_CLOSE
+            self._ends_by_closing = True
+            while True:
+                self._take(len(self._buffer))
+                yield
+
+    def _read_chunks(self) -> _Reading[None]:
+        while size := _chunk_size((yield from self._read_line())):
+            yield from self._read_counted(size)
+            if (yield from self._read_line()):
+                raise MalformedResponseError("a chunk longer than its size")
+        while (yield from self._read_line()):
+            pass  # trailers
+
+    def _read_counted(self, left: int) -> _Reading[None]:
+        while left := left - self._take(left):
+            yield
+
+    def _read_line(self) -> _Reading[bytes]:
+        while (end := self._buffer.find(b"\n")) < 0:
+            if len(self._buffer) > _LINE_LIMIT:
+                raise MalformedResponseError("a chunk size line without an end")
+            yield
+        line = bytes(self._buffer[:end]).rstrip(b"\r")
+        del self._buffer[: end + 1]
+        return line
+
+    def _take(self, size: int) -> int:
+        """Move at most that many bytes into the body; returns how many there were."""
+        piece = self._buffer[:size]
+        self._body += piece
+        del self._buffer[:size]
+        return len(piece)
+
+
+def _chunk_size(line: bytes) -> int:
+    size = _CHUNK_SIZE.match(line)
+    if size is None:
+        raise MalformedResponseError("a chunk without a size")
+    return int(size[1], 16)
 
 
 def _split_header(line: bytes) -> tuple[str, str]:

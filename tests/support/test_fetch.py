@@ -83,7 +83,9 @@ def test_one_deadline_holds_for_the_whole_answer(behave: Behaviour, words: str) 
         pytest.param(
             then_closes(says(http(b"whole")[:-2])), ClosedError, "in the middle", id="cut short"
         ),
-        pytest.param(says(b"SSH-2.0-x\r\n"), NotHttpError, "no HTTP: not HTTP/1.1", id="ssh"),
+        pytest.param(
+            says(b"SSH-2.0-x\r\n"), NotHttpError, "invalid HTTP response: not HTTP/1.1", id="ssh"
+        ),
         pytest.param(
             floods(HEAD, b"X: y\r\n" * 10_000, 100), NotHttpError, "headers without", id="headers"
         ),

@@ -390,7 +390,7 @@ def test_whether_it_is_ready_is_known_in_time(piece):
     """It took the request, and never says what of it: the suite will see to that."""
     with HostileServer(drips(piece, piece if piece.endswith(b"\n") else b"1")) as server:
         started = time.monotonic()
-        assert _ask(server.url, Deadline(0.4)) in ("", "no HTTP: a status line that is none")
+        assert _ask(server.url, Deadline(0.4)) in ("", "invalid HTTP response: a bad status line")
         assert time.monotonic() - started < AT_ONCE
 
 
@@ -401,7 +401,7 @@ def test_whether_it_is_ready_is_known_in_time(piece):
         (says(http(b"", "302 Found", extra="Location: http://elsewhere.example/\r\n")), ""),
         (says(http(b"", "404 Not Found")), ""),
         (then_closes(says()), "it closed the connection"),
-        (says(b"SSH-2.0\r\n"), "no HTTP: not HTTP/1.1"),
+        (says(b"SSH-2.0\r\n"), "invalid HTTP response: not HTTP/1.1"),
     ],
 )
 def test_what_counts_as_ready(behave, words):

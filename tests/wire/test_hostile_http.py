@@ -179,7 +179,7 @@ def answer(body: bytes) -> Behaviour:
         pytest.param(
             says(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"),
             Outcome.GARBAGE,
-            "no JSON-RPC: a Content-Length that is no number: ",
+            "no JSON-RPC: a Content-Length that is not a number: ",
             id="length",
         ),
         pytest.param(

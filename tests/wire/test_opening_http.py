@@ -50,7 +50,7 @@ def test_a_host_that_does_not_exist() -> None:
         ("http://localhost:99999/", "not a URL"),
         ("http://localhost:port/", "not a URL"),
         ("http://[::1/", "not a URL"),
-        ("http://me:secret@localhost/", "credentials belong into a header"),
+        ("http://me:secret@localhost/", "credentials belong in a header"),
         ("http://localhost/m cp", "in ASCII without spaces"),
         ("http://localhost/\u202emcp", r"in ASCII without spaces: http://localhost/\\u202emcp"),
     ],
