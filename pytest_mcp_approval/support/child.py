@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from . import guard, leftovers
 from .command import CommandError, await_end, signal_group, start
@@ -27,6 +28,7 @@ _DISCARDED_AT_MOST = 16
 _GENTLE_SECONDS = 1.0
 _HURRIED_SECONDS = 0.25
 """For a child that has already used up its time."""
+_KILLED_SECONDS = 5.0
 _QUIET_SECONDS = 0.25
 _LAST_WORDS_SECONDS = 2.0
 """After the command has ended: its last output may still be on its way."""
@@ -38,16 +40,18 @@ class Child:
     `limit`, and `on_end` is called when there will be no more; all from the reading thread.
     `CommandError` if it cannot be started."""
 
+    _kept_of_output = KEPT_OF_STDERR
+
     def __init__(
         self,
         command: Sequence[str],
         *,
         environment: Mapping[str, str] | None,
         directory: str | Path | None,
-        limit: int,
-        on_line: Callable[[bytes], None],
-        on_too_long: Callable[[bytes], None],
-        on_end: Callable[[], None],
+        limit: int = 0,
+        on_line: Callable[[bytes], None] = lambda _: None,
+        on_too_long: Callable[[bytes], None] = lambda _: None,
+        on_end: Callable[[], None] = lambda: None,
     ) -> None:
         self._limit = limit
         self._on_line, self._on_too_long, self._on_end = on_line, on_too_long, on_end
@@ -140,7 +144,7 @@ class Child:
         # Also if the child is gone: what it started may not be. The child is not reaped yet, so its
         # number still belongs to this group.
         signal_group(self._process, kill=True)
-        if self._exited.wait(5.0):
+        if self._exited.wait(_KILLED_SECONDS):
             guard.release_group(self._process.pid)  # once it is reaped, its number may be reused
             self._process.wait()
         leftovers.end_marked(self._mark)
@@ -157,11 +161,11 @@ class Child:
             if not thread.is_alive() and stream is not None:
                 stream.close()
 
-    def kill(self, seconds: float = 5.0) -> bool:
+    def kill(self) -> bool:
         """Kill it at once, without warning, as a failing machine would; returns whether it is
         gone."""
         signal_group(self._process, kill=True)
-        return self._exited.wait(seconds)
+        return self._exited.wait(_KILLED_SECONDS)
 
     def _with_errors(self, line: str) -> str:
         said = last_lines(self.stderr_tail)
@@ -186,12 +190,15 @@ class Child:
         self._end()
 
     def _read_errors(self) -> None:
-        assert self._process.stderr is not None
-        number = self._process.stderr.fileno()
+        self._keep_output(self._process.stderr)
+
+    def _keep_output(self, stream: IO[bytes] | None) -> None:
+        """Read a stream to its end, for `stderr_tail`."""
+        assert stream is not None
         with contextlib.suppress(OSError):
-            while piece := os.read(number, _PIECE):
+            while piece := os.read(stream.fileno(), _PIECE):
                 self._stderr += piece
-                del self._stderr[:-KEPT_OF_STDERR]
+                del self._stderr[: -self._kept_of_output]
 
     def _read_output(self) -> None:
         try:

@@ -57,46 +57,45 @@ class Effects:
 class EffectsProbe:
     """Reads the effects in the way that the user named."""
 
-    def __init__(self, description: str, read: Callable[[], Any]) -> None:
+    def __init__(self, description: str, read: Callable[[], tuple[Any, int | None]]) -> None:
+        """`read` returns the value and `Effects.parts`."""
         self.description = description
         self._read = read
 
     def look(self) -> Effects:
-        value = self._read()
-        parts = None
-        if isinstance(value, _Content):
-            value, parts = value.value, value.parts
+        value, parts = self._read()
         digest = hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-        count = _count(value)
+        # The value of an object with one member counts as the whole.
+        if isinstance(value, dict) and len(value) == 1:
+            value = next(iter(value.values()))
+        entries = tuple(value) if isinstance(value, list) else None
+        count = value if type(value) is int else None
+        if entries is not None:
+            count = len(entries)
         note("effects", "looked", count=count, digest=digest[:8])
-        return Effects(count, digest, _entries(value), parts)
+        return Effects(count, digest, entries, parts)
 
     @classmethod
     def of_url(
-        cls,
-        named: str,
-        headers: dict[str, str],
-        timeout: float,
-        where: Callable[[], str] | None = None,
+        cls, named: str, headers: dict[str, str], timeout: float, where: Callable[[], str]
     ) -> EffectsProbe:
         """`where` makes sure that the URL is served, and returns its current address."""
 
-        def read() -> Any:
-            url = where() if where is not None else named
-            shown = neutralise(url)
+        def read() -> tuple[Any, None]:
+            url = where()
             try:
                 answer = fetch_beside(
                     "effects", url, seconds=timeout, headers=headers, limit=_LIMIT
                 )
-                return read_json(answer.body)
+                return read_json(answer.body), None
             except (FetchError, JsonError) as error:
-                raise EffectsError(f"effects at {shown}: {error}") from None
+                raise EffectsError(f"effects at {neutralise(url)}: {error}") from None
 
         return cls(named, read)
 
     @classmethod
     def of_tool(cls, name: str, session: Callable[[], Session]) -> EffectsProbe:
-        def read() -> Any:
+        def read() -> tuple[Any, int | None]:
             reply = session().call("tools/call", {"name": name, "arguments": {}})
             result = reply.result
             if reply.outcome is not Outcome.RESULT or not isinstance(result, dict):
@@ -104,26 +103,15 @@ class EffectsProbe:
             if result.get("isError"):
                 raise EffectsError(f"effects by tool {name}: it answered with an error")
             if "structuredContent" in result:
-                return result["structuredContent"]
-            return _Content.of(result.get("content"))
+                return result["structuredContent"], None
+            content = result.get("content")
+            if not isinstance(content, list):
+                return content, None
+            items = [_item(one) for one in content]
+            # A single item is the whole answer; otherwise each item is an entry.
+            return items[0] if len(items) == 1 else items, len(items)
 
         return cls(f"tool {name}", read)
-
-
-@dataclass(frozen=True)
-class _Content:
-    """What a tool said in its content, if it has no structured content."""
-
-    value: Any
-    parts: int | None
-
-    @classmethod
-    def of(cls, content: Any) -> _Content:
-        if not isinstance(content, list):
-            return cls(content, None)
-        items = [_item(one) for one in content]
-        # A single item is the whole answer; otherwise each item is an entry.
-        return cls(items[0] if len(items) == 1 else items, len(items))
 
 
 def _item(item: Any) -> Any:
@@ -148,22 +136,3 @@ def examine(probe: EffectsProbe) -> str:
     if probe.look().runs_since(first) != 0:
         return "it changed between two looks, while nothing ran"
     return ""
-
-
-def _entries(value: Any) -> tuple[Any, ...] | None:
-    value = _inside(value)
-    return tuple(value) if isinstance(value, list) else None
-
-
-def _inside(value: Any) -> Any:
-    """The value of an object with one member; anything else unchanged."""
-    return next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
-
-
-def _count(value: Any) -> int | None:
-    value = _inside(value)
-    if isinstance(value, list):
-        return len(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    return None

@@ -6,8 +6,6 @@ Knows nothing about MCP: ready means that something answers at its address.
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,8 +19,6 @@ from ..support.text import neutralise
 from .errors import TargetError
 from .instance import listens
 
-_PIECE = 64 * 1024
-_KEPT = 16 * 1024
 _GRACE_SECONDS = 3.0
 """The time between asking the server to end and killing it."""
 _FIRST_PAUSE = 0.01
@@ -37,30 +33,10 @@ class PortTakenError(TargetError):
 
 
 class ServerProcess(Child):
-    """A command of which only the last output is kept, and that is asked to end before it is
-    killed.
+    """A command whose last output is kept, from whichever stream, and that is asked to end before
+    it is killed."""
 
-    It has its own process group: what the command started ends with it.
-    """
-
-    def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], directory: Path
-    ) -> None:
-        self._kept = bytearray()
-        super().__init__(
-            command,
-            environment=environment,
-            directory=directory,
-            limit=_KEPT,
-            on_line=lambda _: None,
-            on_too_long=lambda _: None,
-            on_end=lambda: None,
-        )
-
-    @property
-    def stderr_tail(self) -> bytes:
-        """The end of its output, from whichever stream."""
-        return bytes(self._kept)
+    _kept_of_output = 16 * 1024
 
     def ended_within(self, seconds: float) -> bool:
         return self._exited.wait(seconds)
@@ -73,18 +49,7 @@ class ServerProcess(Child):
         super().stop(hurried=True)
 
     def _split_lines(self) -> None:
-        assert self._process.stdout is not None
-        self._drain(self._process.stdout.fileno())
-
-    def _read_errors(self) -> None:
-        assert self._process.stderr is not None
-        self._drain(self._process.stderr.fileno())
-
-    def _drain(self, number: int) -> None:
-        with contextlib.suppress(OSError):
-            while piece := os.read(number, _PIECE):
-                self._kept += piece
-                del self._kept[:-_KEPT]
+        self._keep_output(self._process.stdout)
 
 
 def launch(
@@ -109,7 +74,7 @@ def launch(
             f"to judge what runs there, leave {PREFIX}launch out"
         )
     try:
-        process = ServerProcess(command, environment, directory)
+        process = ServerProcess(command, environment=environment, directory=directory)
     except CommandError as error:
         raise TargetError(f"{PREFIX}launch: {error}") from None
     deadline = Deadline(timeout)

@@ -57,11 +57,6 @@ class StartedTarget(Target):
         own = dict(self.settings.environment)
         return {**own, **self.clock.environment({**os.environ, **own})}
 
-    @property
-    def uses_state(self) -> bool:
-        """Whether the server uses `{state}`, so that two servers can share it."""
-        return self.instance.has_state
-
     def restart(self) -> None:
         self._start_anew(lambda: None)
 
@@ -90,7 +85,7 @@ class StartedTarget(Target):
         hook without `{port}` moves the time of all servers.
         """
         shares_clock = isinstance(self.clock, HookClock) and PORT not in self._given[1].clock
-        return self.uses_state and self._session is not None and not shares_clock
+        return self.instance.has_state and self._session is not None and not shares_clock
 
     def _start_ahead(self) -> NextServer[StartedTarget] | None:
         twin = self.twin()
@@ -140,9 +135,8 @@ class StartedTarget(Target):
         )
 
     def replica(self) -> Target | None:
-        if not self.uses_state:
-            return None
-        return type(self)(*self._given, replica_of=self)
+        # Two servers can share only what `{state}` stands for.
+        return type(self)(*self._given, replica_of=self) if self.instance.has_state else None
 
     def doubt_effects(self, why: str) -> None:
         super().doubt_effects(why)
@@ -182,16 +176,8 @@ class StdioTarget(StartedTarget):
 class LaunchedTarget(StartedTarget):
     """A command that serves the target's URL."""
 
-    def __init__(
-        self,
-        spec: TargetSpec,
-        settings: Settings,
-        *,
-        replica_of: StartedTarget | None = None,
-    ) -> None:
-        self._process: ServerProcess | None = None
-        self._ran_before = False
-        super().__init__(spec, settings, replica_of=replica_of)
+    _process: ServerProcess | None = None
+    _ran_before = False
 
     def make_transport(self) -> Transport:
         if self._process is None:
@@ -220,10 +206,8 @@ class LaunchedTarget(StartedTarget):
     def _take_another_port(self) -> None:
         spec, settings = self._given
         self.instance.take_another_port()
-        self.spec, self.settings = (
-            self.instance.fill_spec(spec),
-            self.instance.fill_settings(settings),
-        )
+        self.spec = self.instance.fill_spec(spec)
+        self.settings = self.instance.fill_settings(settings)
         if isinstance(self.clock, HookClock) and self._owns_clock:
             self.clock = self.own_clock()
 

@@ -138,7 +138,7 @@ def test_clients_with_processes_of_their_own_over_one_state():
 
 def probe_of(*values):
     shown = iter(values)
-    return EffectsProbe("a probe", lambda: next(shown))
+    return EffectsProbe("a probe", lambda: (next(shown), None))
 
 
 @pytest.mark.parametrize(

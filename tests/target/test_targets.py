@@ -159,13 +159,14 @@ def test_a_reset_command_that_fails_is_told(opened, how, words):
 )
 def test_effects_are_counted_where_they_can_be(before, after, runs):
     shown = iter([before, after])
-    probe = EffectsProbe("a probe", lambda: next(shown))
+    probe = EffectsProbe("a probe", lambda: (next(shown), None))
     earlier = probe.look()
     assert probe.look().runs_since(earlier) == runs
 
 
 def test_a_probe_that_cannot_be_read_is_told():
-    probe = EffectsProbe.of_url("http://127.0.0.1:9/effects", {}, 1.0)
+    url = "http://127.0.0.1:9/effects"
+    probe = EffectsProbe.of_url(url, {}, 1.0, lambda: url)
     with pytest.raises(EffectsError, match=r"effects at http://127\.0\.0\.1:9/effects: "):
         probe.look()
     assert Effects(1, "x").runs_since(Effects(None, "y")) is None
@@ -222,7 +223,7 @@ def test_effects_that_cannot_be_read_are_told_in_one_line(behave, words):
         HostileServer(behave) as server,
         pytest.raises(EffectsError, match=words) as caught,
     ):
-        EffectsProbe.of_url(server.url, {}, 0.5).look()
+        EffectsProbe.of_url(server.url, {}, 0.5, lambda: server.url).look()
     assert str(caught.value).isprintable()
 
 
@@ -235,4 +236,7 @@ def test_effects_behind_a_slash_are_found():
         connection.sendall(answer)
 
     with HostileServer(behave) as server:
-        assert EffectsProbe.of_url(server.url, {"X-Own": "1"}, 10).look().count == 2
+        assert (
+            EffectsProbe.of_url(server.url, {"X-Own": "1"}, 10, lambda: server.url).look().count
+            == 2
+        )
