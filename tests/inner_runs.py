@@ -36,6 +36,7 @@ def load_everything() -> None:
 
 
 load_everything()
+import_module("execnet")  # for inner runs with workers
 
 
 def plugin_options() -> list[str]:

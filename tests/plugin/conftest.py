@@ -16,12 +16,19 @@ class Suite:
         self.pytester = pytester
 
     def run(
-        self, *arguments: str, target: str | None = "reference", plugins: Sequence[object] = ()
+        self,
+        *arguments: str,
+        target: str | None = "reference",
+        plugins: Sequence[object] = (),
+        remembers: bool = False,
     ) -> pytest.RunResult:
-        """In this process, which is quicker; the reference server is imported only once."""
+        """In this process, which is quicker; the reference server is imported only once. With
+        `-n` the controller is here and only its workers are processes. `remembers`: what failed,
+        for `--lf`."""
         named = [f"--mcp-approval-target={target}"] if target else []
+        cache = [] if remembers else ["-p", "no:cacheprovider"]
         return self.pytester.runpytest_inprocess(
-            "-p", "no:cacheprovider", *plugin_options(), *named, *arguments, plugins=list(plugins)
+            *cache, *plugin_options(), *named, *arguments, plugins=list(plugins)
         )
 
     def run_apart(self, *arguments: str, target: str | None = "reference") -> pytest.RunResult:

@@ -111,7 +111,7 @@ def test_a_server_of_somebody_else_stays_poisoned_and_the_rest_names_the_culprit
 
 def test_workers_that_share_a_server_accuse_one_check_once(suite, serve):
     ids = [CULPRIT, AFTER, f"{MALFORMED}[response.transports-true]", HONEST]
-    result = suite.run_apart(*OPTIONS, TOOL, *ids, "-n", "2", "-rA", target=serve(EXCLUDES))
+    result = suite.run(*OPTIONS, TOOL, *ids, "-n", "2", "-rA", target=serve(EXCLUDES))
     text = result.stdout.str()
     assert text.count("\nFAILED ") == 1, text
 

@@ -119,16 +119,16 @@ def last_failed(suite) -> list[str]:
 
 def test_last_failed_does_not_remember_a_stale_entry(suite, known):
     known(RULE)
-    assert suite.run_apart(SELECT, WITH, target=HEALTHY).ret == 1
+    assert suite.run(SELECT, WITH, target=HEALTHY, remembers=True).ret == 1
     assert last_failed(suite) == []
 
 
 def test_last_failed_forgets_what_has_become_known(suite, known):
     known()
-    assert suite.run_apart(SELECT, WITH, target=BROKEN).ret == 1
+    assert suite.run(SELECT, WITH, target=BROKEN, remembers=True).ret == 1
     assert "test_only_webauthn_is_a_method" in last_failed(suite)[0]
     known(RULE)
-    result = suite.run_apart(SELECT, WITH, "--lf", target=BROKEN)
+    result = suite.run(SELECT, WITH, "--lf", target=BROKEN, remembers=True)
     assert result.ret == 0
     assert result.parseoutcomes()["known"] == 2
     assert "passed" not in result.parseoutcomes()
@@ -138,7 +138,7 @@ def test_last_failed_forgets_what_has_become_known(suite, known):
 @pytest.mark.parametrize(("target", "code"), [(BROKEN, 0), (HEALTHY, 1)])
 def test_workers_find_the_same(suite, known, target, code):
     known(RULE)
-    result = suite.run_apart(SELECT, WITH, "-n", "2", target=target)
+    result = suite.run(SELECT, WITH, "-n", "2", target=target)
     assert result.ret == code
     assert (STALE in result.outlines) is bool(code)
     assert result.parseoutcomes().get("known", 0) == (0 if code else 2)

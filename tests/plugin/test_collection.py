@@ -89,10 +89,10 @@ def test_k_and_m_and_x_work(suite):
 
 def test_last_failed_runs_what_failed(suite):
     broken = "python:tests.mutants.sep2672.evidence:FoldsTheCaseOfTheMethod"
-    first = suite.run_apart(ONE_RULE, target=broken)
+    first = suite.run(ONE_RULE, target=broken, remembers=True)
     assert first.ret == 1
     failed = first.parseoutcomes()["failed"]
-    again = suite.run_apart(ONE_RULE, "--lf", target=broken)
+    again = suite.run(ONE_RULE, "--lf", target=broken, remembers=True)
     outcomes = again.parseoutcomes()
     assert outcomes["failed"] == failed
     assert "passed" not in outcomes
@@ -113,8 +113,8 @@ def test_collecting_only_starts_no_target(suite):
 
 
 def test_two_workers_find_the_same(suite):
-    alone = suite.run_apart(ONE_RULE).parseoutcomes()["passed"]
-    result = suite.run_apart(ONE_RULE, "-n", "2")
+    alone = suite.run(ONE_RULE).parseoutcomes()["passed"]
+    result = suite.run(ONE_RULE, "-n", "2")
     assert result.parseoutcomes()["passed"] == alone
     # What the workers found has come to the controller, once.
     result.stdout.fnmatch_lines([f"*{alone} checks in *"])

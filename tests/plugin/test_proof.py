@@ -135,12 +135,10 @@ def test_a_path_after_it_is_not_taken_for_a_pattern(own, value):
 
 
 def test_workers_tell_the_controller(own):
-    result = own.run_apart(
-        METHOD, f"--mcp-approval-select={SECOND}", TOOL, REQUIRE, "-n2", target=OWN
-    )
+    result = own.run(METHOD, f"--mcp-approval-select={SECOND}", TOOL, REQUIRE, "-n2", target=OWN)
     assert result.ret == 1
     assert result.stdout.str().count(f"{SECOND} was not verified") >= 1
-    assert own.run_apart(LISTING, "-n2", target=OWN).ret == 10
+    assert own.run(LISTING, "-n1", target=OWN).ret == 10
 
 
 # ---- what shows the effects
