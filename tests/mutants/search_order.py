@@ -1,9 +1,8 @@
 """In which order the scenarios of a rule look at a mutant: the likeliest to find it out first.
 
 Most mutants are found out by any case of one scenario, so one case of each comes first, then
-another one of each. Where an earlier run left a note of what found a mutant out, that comes before
-all others. A note that is missing or out of date costs time and nothing else: the others of the
-rule come next, until one finds the defect.
+another one of each. Where there is a note of what found a mutant out, that comes before all others,
+and the rest of the rule after it, until one finds the defect.
 """
 
 from __future__ import annotations

@@ -8,16 +8,18 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict, catalogue
 from pytest_mcp_approval.catalogue.requirements import covered
-from pytest_mcp_approval.config.registry import built_in
+from pytest_mcp_approval.config.registry import built_in, registered
 from tests.inner_browser import shared_browser
 from tests.inner_session import InnerSession
+from tests.mutants.notes import FINDER, TRIED, found_by, renewed
 from tests.mutants.registry import MUTANTS, Mutant
-from tests.mutants.search_order import search_order
+from tests.mutants.search_order import function_of, search_order
 
 for path in sorted(Path(__file__).parent.glob("*/*.py")):
     importlib.import_module(f"tests.mutants.{path.parent.name}.{path.stem}")
@@ -49,14 +51,13 @@ def test_a_broken_server_is_found_out(
     wanted = Verdict.FAILED if must else Verdict.WARNING
     on_a_page = rule.party == "client" or "browser" in rule.needs
     monkeypatch.setenv("HOME", str(tmp_path))
-    notes, note = getattr(request.config, "cache", None), f"kill-matrix/{mutant.name}"
 
     def says_so(result: dict[str, Any]) -> bool:
         return result["verdict"] == wanted and bool(re.search(mutant.because, text_of(result)))
 
     results = inner_session.judge(
         *([shared_browser()] if on_a_page else []),
-        order=partial(search_order, found_by=notes.get(note, None) if notes else None),
+        order=partial(search_order, found_by=found_by().get(mutant.name)),
         enough=says_so,  # whether it is found out is all that is asked
         target=[mutant.target_in(tmp_path)],
         select=[mutant.kills],
@@ -68,9 +69,7 @@ def test_a_broken_server_is_found_out(
     assert findings, f"{mutant.fault} -- nobody noticed: {sorted({o['verdict'] for o in results})}"
     finder = next((one for one in findings if says_so(one)), None)
     assert finder is not None, [text_of(one) for one in findings]
-    if notes:
-        notes.set(note, finder["scenario"])
-    request.node.user_properties += [("rule", mutant.kills), ("scenarios", len(results))]
+    request.node.user_properties += [(TRIED, len(results)), (FINDER, finder["scenario"])]
 
 
 def test_every_rule_that_is_judged_has_a_mutant():
@@ -90,3 +89,26 @@ def test_what_found_a_mutant_out_comes_first_and_then_one_case_of_each_scenario(
         *("three[2]", "three[1]", "one[1]", "two", "one[2]", "one[3]"),
     ]
     assert sorted(one.nodeid for one in search_order(items, "gone")) == sorted(ids)
+
+
+def test_notes_are_of_mutants_and_scenarios_that_exist():
+    """A rule's other scenarios are tried anyway; here what was renamed is noticed."""
+    assert found_by().keys() <= MUTANTS.keys()
+    for mutant, scenario in found_by().items():
+        _, family, place = scenario.split("/", 2)
+        file, _, function = function_of(place).partition("::")
+        assert family == MUTANTS[mutant].kills.partition("/")[0]
+        text = (registered(family).scenarios / file).read_text(encoding="utf-8")
+        assert f"def {function}(" in text, (mutant, scenario)
+
+
+def test_notes_are_renewed_by_a_run():
+    told = {"Kept": (1, "a"), "Moved": (5, "b"), "New": (3, "c"), "Quick": (2, "d")}
+    report = ElementTree.Element("testsuite")
+    for mutant, (tried, finder) in told.items():
+        case = ElementTree.SubElement(report, "testcase", name=f"test_it[{mutant}]")
+        for name, value in ((TRIED, str(tried)), (FINDER, finder)):
+            ElementTree.SubElement(case, "property", name=name, value=value)
+    ElementTree.SubElement(report, "testcase", name="test_another")
+    notes = renewed({"Kept": "a", "Moved": "old", "Gone": "x"}, report)
+    assert notes == {"Kept": "a", "Moved": "b", "New": "c"}
