@@ -35,12 +35,14 @@ class ApprovalPage:
     def __init__(self, context: BrowserContext) -> None:
         self.context = context
         self._broker = PromptBroker(context)
+        self._keys: list[Key] = []
+        self._broker.keys = self._keys
         self.page: Page = context.new_page()
 
     @property
     def keys(self) -> list[Key]:
         """All keys that were attached, in order."""
-        return list(self._broker.keys)
+        return list(self._keys)
 
     @property
     def asked(self) -> list[Prompt]:
@@ -75,7 +77,7 @@ class ApprovalPage:
             from .bridge import BridgeKey
 
             made = BridgeKey(chosen, self._broker)
-        self._broker.keys.append(made)
+        self._keys.append(made)
         made.hold()
         return made
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,12 +20,10 @@ from ..support.json_reading import JsonError, read_json
 from ..support.text import neutralise
 from .errors import BrowserError
 from .frames import is_allowed, place_of
-from .prompts import DONE, Answer, Instruction, Prompt
+from .prompts import DONE, Answer, AskedKey, Instruction, Prompt
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Frame
-
-    from .keys import Key
 
 LONGEST = 1_000_000
 """Characters of one message; `shim/options.js` has the same bound."""
@@ -43,9 +41,9 @@ class PromptBroker:
 
     def __init__(self, context: BrowserContext) -> None:
         self.context = context
-        self.keys: list[Key] = []
+        self.keys: Sequence[AskedKey] = ()
         """All that were attached, in order."""
-        self.hand: Key | None = None
+        self.hand: AskedKey | None = None
         """The key that the person holds."""
         self.prompts: list[Prompt] = []
         self.problems: list[str] = []

@@ -9,12 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from playwright.sync_api import Frame
-
-    from .keys import Key
 
 Instruction: TypeAlias = dict[str, Any]
 """What the script in the page does next (`shim/ceremony.js`)."""
@@ -31,6 +29,18 @@ _MESSAGES = {
 """What a page may read. A browser does not tell it why a person did not approve (section 14.5)."""
 
 
+class AskedKey(Protocol):
+    """What a key is to the prompts that it is asked by; `keys` has more for tests."""
+
+    prompts: list[Prompt]
+
+    @property
+    def is_platform(self) -> bool: ...
+    def begin(self, prompt: Prompt) -> Answer: ...
+    def held(self, prompt: Prompt) -> Answer: ...
+    def ended(self, prompt: Prompt) -> Instruction: ...
+
+
 @dataclass(eq=False)
 class Prompt:
     """What was asked, by whom, and how it ended."""
@@ -43,7 +53,7 @@ class Prompt:
     origin: str
     cross_origin: bool = False
     top_origin: str | None = None
-    key: Key | None = None
+    key: AskedKey | None = None
     error: str | None = None
     """The name of the exception that the page got."""
     why: str = ""
