@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ...families.gateway_consent import vocabulary as words
@@ -187,18 +186,12 @@ class GatewayExtension(Extension):
 
     def open_log(self) -> None:
         """Beside the vault's files, if it has any."""
-        folder = self.folder()
+        folder = self.vault.folder
         if folder is not None:
             self._log = logging.FileHandler(folder / LOG_FILE, encoding="utf-8", delay=True)
             self._log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
             logging.getLogger(LOG_NAME).addHandler(self._log)
             logger.setLevel(logging.INFO)
-
-    def folder(self) -> Path | None:
-        """Where all files of the gateway are; None if it writes none."""
-        from .store import folder_of
-
-        return folder_of(self.vault)
 
     # ---- tools
 
@@ -218,13 +211,11 @@ class GatewayExtension(Extension):
 
     def status(self) -> dict[str, Any]:
         """What a suite that judges this gateway must know of it; nothing secret."""
-        from .store import kind_of
-
-        folder = self.folder()
+        folder = self.vault.folder
         return {
             "pagesUrl": self.listener.url,
             "demonstrationUrl": self.demonstration.url,
-            "storage": kind_of(self.vault).value,
+            "storage": self.vault.storage,
             "folder": None if folder is None else str(folder),
             "logFile": None if folder is None else str(folder / LOG_FILE),
         }

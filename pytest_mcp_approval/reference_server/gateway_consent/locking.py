@@ -1,6 +1,6 @@
 """One at a time, over threads and processes: a lock on a file that holds nothing.
 
-The operating system lets go of it when its process ends, however it ends. Knows no vault.
+The operating system lets go of it when its process ends, however it ends. Knows no record.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from .vault import VaultError
+
 SECONDS = 10.0
-
-
-class LockError(Exception):
-    """Somebody else holds it for too long, or it cannot be."""
 
 
 class FileLock:
@@ -33,7 +31,7 @@ class FileLock:
     def held(self) -> Iterator[None]:
         give_up = time.monotonic() + self._seconds
         if not self._threads.acquire(timeout=self._seconds):
-            raise LockError(f"{self._path.name}: held by another thread for {self._seconds:g} s")
+            raise VaultError(f"{self._path.name}: held by another thread for {self._seconds:g} s")
         try:
             if self._depth:
                 self._depth += 1
@@ -60,12 +58,12 @@ class FileLock:
         try:
             return os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise LockError(f"{self._path.name}: cannot be opened: {error.strerror}") from None
+            raise VaultError(f"{self._path.name}: cannot be opened: {error.strerror}") from None
 
     def _await(self, handle: int, give_up: float) -> None:
         while not _take(handle):
             if time.monotonic() > give_up:
-                raise LockError(
+                raise VaultError(
                     f"{self._path.name}: held by another process for {self._seconds:g} s"
                 )
             time.sleep(0.002)

@@ -23,20 +23,20 @@ def open_vault(settings: GatewaySettings, url: str | None) -> Vault:
         storage = Storage.MEMORY if url is None else Storage.FILE
     if storage is Storage.MEMORY:
         return MemoryVault()
-    if storage in (Storage.KEYRING, Storage.SYSTEM):
-        backend = usable_backend()
-        if backend is not None:
-            return KeyringVault(backend, settings.folder or _beside(url) or own_folder())
-        if storage is Storage.KEYRING:
-            raise VaultError(
-                "storage: got keyring, but this machine has no key store that can be used; "
-                "say file, or system for whichever there is"
-            )
-        return FileVault(settings.folder or _beside(url) or own_folder())
     folder = settings.folder or _beside(url)
-    if folder is not None:
-        return FileVault(folder)
-    return FileVault(Path(tempfile.mkdtemp(prefix="mcp-approval-gateway-")), temporary=True)
+    if storage is Storage.FILE:
+        if folder is not None:
+            return FileVault(folder)
+        return FileVault(Path(tempfile.mkdtemp(prefix="mcp-approval-gateway-")), temporary=True)
+    folder, backend = folder or own_folder(), usable_backend()
+    if backend is not None:
+        return KeyringVault(backend, folder)
+    if storage is Storage.KEYRING:
+        raise VaultError(
+            "storage: got keyring, but this machine has no key store that can be used; "
+            "say file, or system for whichever there is"
+        )
+    return FileVault(folder)
 
 
 def _beside(url: str | None) -> Path | None:
@@ -60,14 +60,3 @@ def own_folder() -> Path:
     else:
         base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(base) / "mcp-approval-gateway"
-
-
-def kind_of(vault: Vault) -> Storage:
-    """What it turned out to be."""
-    if isinstance(vault, KeyringVault):
-        return Storage.KEYRING
-    return Storage.FILE if isinstance(vault, FileVault) else Storage.MEMORY
-
-
-def folder_of(vault: Vault) -> Path | None:
-    return vault.folder if isinstance(vault, (FileVault, KeyringVault)) else None

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from ...families.gateway_consent.vocabulary import VAULT_KEY_VARIABLE
-from .locking import FileLock, LockError
-from .vault import Key, Record, VaultError
+from .locking import FileLock
+from .vault import Records, VaultError, WholeVault
 
 FILE = "vault"
 KEY_FILE = "vault.key"
@@ -36,11 +36,12 @@ HEAD = b"mcp-approval vault 1\n"
 KEY_BYTES = 32
 _NONCE_BYTES = 12
 
-_Records = dict[tuple[str, Key], Record]
 
-
-class FileVault:
+class FileVault(WholeVault):
     """The vault in a folder. A temporary one goes when it is closed."""
+
+    storage = "file"
+    folder: Path
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class FileVault:
         self._path = folder / FILE
         self._lock = FileLock(folder / LOCK_FILE)
         self._key = self.read_key(os.environ if environment is None else environment)
-        self._load()  # with another key nothing starts, rather than that all is asked anew
+        self._all()  # with another key nothing starts, rather than that all is asked anew
 
     # ---- the key
 
@@ -104,7 +105,7 @@ class FileVault:
 
     # ---- records
 
-    def _load(self) -> _Records:
+    def _all(self) -> Records:
         try:
             content = self._path.read_bytes()
         except FileNotFoundError:
@@ -114,7 +115,7 @@ class FileVault:
         entries: list[Any] = json.loads(self.unseal(content))
         return {(kind, tuple(key)): record for kind, key, record in entries}
 
-    def _store(self, records: _Records) -> None:
+    def _store(self, records: Records) -> None:
         entries = [[kind, list(key), record] for (kind, key), record in records.items()]
         self._write(self._path, self.seal(json.dumps(entries).encode()))
 
@@ -137,46 +138,19 @@ class FileVault:
             raise VaultError(f"{path.name}: cannot be written: {error.strerror}") from None
 
     @contextmanager
-    def _changing(self) -> Iterator[_Records]:
+    def _changing(self) -> Iterator[Records]:
         with self.exclusive():
-            records = self._load()
+            records = self._all()
             yield records
             self._store(records)
 
-    def load(self, kind: str, *key: str) -> Record | None:
-        return self._load().get((kind, key))
-
-    def save(self, kind: str, record: Record, *key: str) -> None:
-        with self._changing() as records:
-            records[kind, key] = record
-
-    def delete(self, kind: str, *key: str) -> None:
-        with self._changing() as records:
-            records.pop((kind, key), None)
-
-    def keys(self, kind: str) -> list[Key]:
-        return [key for own, key in self._load() if own == kind]
-
     def exclusive(self) -> AbstractContextManager[None]:
-        return held(self._lock)
-
-    def reset(self) -> None:
-        with self._changing() as records:
-            records.clear()
+        return self._lock.held()
 
     def close(self) -> None:
         if self._temporary:
             self._remove()
             atexit.unregister(self._remove)
-
-
-@contextmanager
-def held(lock: FileLock) -> Iterator[None]:
-    try:
-        with lock.held():
-            yield
-    except LockError as error:
-        raise VaultError(str(error)) from None
 
 
 def make_private(folder: Path) -> None:

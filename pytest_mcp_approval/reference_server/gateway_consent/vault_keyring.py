@@ -1,8 +1,8 @@
 """A vault in the key store of the operating system, through the library `keyring`.
 
 Keychain, Credential Manager, or the Secret Service: each encrypts what it holds. Their limits are
-kept: names have one short length (`vault.address`), and what is longer than the shortest limit
-(Windows: 2560 bytes, two for a character) is written in parts, the new ones before the old ones go.
+kept: names have one short length, and what is longer than the shortest limit (Windows: 2560 bytes,
+two for a character) is written in parts, the new ones before the old ones go.
 Key stores cannot list what they hold, so an index is kept beside the records. Knows no consent and
 no credential.
 """
@@ -10,6 +10,7 @@ no credential.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import secrets
 import threading
@@ -19,19 +20,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .locking import FileLock
-from .vault import Key, Record, VaultError, address
-from .vault_file import LOCK_FILE, held, make_private
+from .vault import Key, Record, Vault, VaultError
+from .vault_file import LOCK_FILE, make_private
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
 SERVICE = "pytest-mcp-approval gateway"
 INDEX = "index"
-SHORT_PART = 1000
-"""Characters of one part in the tightest store: ASCII, two bytes for each."""
-PART = 50_000
-"""In any other."""
-_TIGHT = "keyring.backends.Windows"
+_PART = 1000
+"""Characters of one part: ASCII."""
 _PROBE_SECONDS = 5.0
 # Backends that keep nothing, or keep it in clear.
 _UNFIT = ("keyring.backends.fail", "keyring.backends.null", "keyrings.alt")
@@ -39,17 +37,14 @@ _UNFIT = ("keyring.backends.fail", "keyring.backends.null", "keyrings.alt")
 Result = TypeVar("Result")
 
 
-class KeyringVault:
+class KeyringVault(Vault):
     """`folder` holds nothing but the lock that processes share."""
 
-    def __init__(
-        self, backend: KeyringBackend, folder: Path, part: int | None = None, service: str = SERVICE
-    ) -> None:
-        tight = type(backend).__module__.startswith(_TIGHT)
-        self._part = part or (SHORT_PART if tight else PART)
+    storage = "keyring"
+
+    def __init__(self, backend: KeyringBackend, folder: Path) -> None:
         self.folder = folder
         self._backend = backend
-        self._service = service
         make_private(folder)
         self._lock = FileLock(folder / LOCK_FILE)
 
@@ -68,8 +63,12 @@ class KeyringVault:
             self._write(name, json.dumps({"key": key, "record": record}))
 
     def delete(self, kind: str, *key: str) -> None:
+        name = address(kind, key)
         with self.exclusive():
-            self._remove(address(kind, key))
+            self._erase(name)
+            index = self._index()
+            if index.pop(name, None) is not None:
+                self._write(INDEX, json.dumps(index))
 
     def keys(self, kind: str) -> list[Key]:
         with self.exclusive():
@@ -78,7 +77,7 @@ class KeyringVault:
         return [tuple(json.loads(text)["key"]) for text in texts if text is not None]
 
     def exclusive(self) -> AbstractContextManager[None]:
-        return held(self._lock)
+        return self._lock.held()
 
     def reset(self) -> None:
         with self.exclusive():
@@ -86,21 +85,12 @@ class KeyringVault:
                 self._erase(name)
             self._erase(INDEX)
 
-    def close(self) -> None:
-        """Nothing is open."""
-
     # ---- texts of any length under a name
 
     def _index(self) -> dict[str, str]:
         text = self._read(INDEX)
         found: dict[str, str] = {} if text is None else json.loads(text)
         return found
-
-    def _remove(self, name: str) -> None:
-        self._erase(name)
-        index = self._index()
-        if index.pop(name, None) is not None:
-            self._write(INDEX, json.dumps(index))
 
     def _read(self, name: str) -> str | None:
         head = self._get(name)
@@ -113,11 +103,11 @@ class KeyringVault:
 
     def _write(self, name: str, text: str) -> None:
         old = self._get(name)
-        if len(text) < self._part:
+        if len(text) < _PART:
             self._set(name, f"={text}")
         else:
-            starts = range(0, len(text), self._part)
-            pieces = [text[start : start + self._part] for start in starts]
+            starts = range(0, len(text), _PART)
+            pieces = [text[start : start + _PART] for start in starts]
             head = f"{len(pieces)} {secrets.token_hex(8)}"
             for part, piece in zip(_parts(name, head), pieces, strict=True):
                 self._set(part, piece)
@@ -135,27 +125,36 @@ class KeyringVault:
     # ---- the key store
 
     def _get(self, name: str) -> str | None:
-        return self._asked(lambda: self._backend.get_password(self._service, name))
+        return self._asked(lambda: self._backend.get_password(SERVICE, name))
 
     def _set(self, name: str, text: str) -> None:
-        self._asked(lambda: self._backend.set_password(self._service, name, text))
+        self._asked(lambda: self._backend.set_password(SERVICE, name, text))
 
     def _unset(self, name: str) -> None:
         from keyring.errors import PasswordDeleteError
 
-        with contextlib.suppress(PasswordDeleteError):
-            self._asked(lambda: self._backend.delete_password(self._service, name))
+        def delete() -> None:
+            with contextlib.suppress(PasswordDeleteError):  # it is not there
+                self._backend.delete_password(SERVICE, name)
+
+        self._asked(delete)
 
     def _asked(self, question: Callable[[], Result]) -> Result:
-        from keyring.errors import PasswordDeleteError
-
         try:
             return question()
-        except PasswordDeleteError:
-            raise
         except Exception as error:
             # Backends raise what they like; their words may hold what was to be kept.
             raise VaultError(f"the key store: {type(error).__name__}") from None
+
+
+def address(kind: str, key: Key) -> str:
+    """One name for one kind and key.
+
+    JSON of a list is injective (joined text is not: "a-b", "c" and "a", "b-c"), and SHA-256 makes
+    it short: Windows takes names of 337 bytes, others less.
+    """
+    text = json.dumps([kind, *key], ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def _parts(name: str, head: str) -> list[str]:

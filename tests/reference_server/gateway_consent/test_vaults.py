@@ -22,17 +22,11 @@ from keyring.backends.chainer import ChainerBackend
 from pytest_mcp_approval.families.gateway_consent.vocabulary import VAULT_KEY_VARIABLE
 from pytest_mcp_approval.reference_server.gateway_consent import vault_keyring
 from pytest_mcp_approval.reference_server.gateway_consent.settings import Storage, read_settings
-from pytest_mcp_approval.reference_server.gateway_consent.store import (
-    folder_of,
-    kind_of,
-    open_vault,
-    own_folder,
-)
+from pytest_mcp_approval.reference_server.gateway_consent.store import open_vault, own_folder
 from pytest_mcp_approval.reference_server.gateway_consent.vault import (
     MemoryVault,
     Vault,
     VaultError,
-    address,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.vault_file import (
     FILE,
@@ -42,8 +36,8 @@ from pytest_mcp_approval.reference_server.gateway_consent.vault_file import (
     FileVault,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.vault_keyring import (
-    SHORT_PART,
     KeyringVault,
+    address,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -97,7 +91,7 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     if request.param == "file":
         return lambda: FileVault(tmp_path, {})
     backend = WindowsLike()
-    return lambda: KeyringVault(backend, tmp_path, SHORT_PART)
+    return lambda: KeyringVault(backend, tmp_path)
 
 
 def test_what_is_saved_is_found_again(opener: Opener) -> None:
@@ -334,7 +328,7 @@ def test_a_temporary_vault_goes_with_its_process(tmp_path: Path) -> None:
 
 def test_parts_that_are_no_longer_needed_go(tmp_path: Path) -> None:
     backend = WindowsLike()
-    vault = KeyringVault(backend, tmp_path, SHORT_PART)
+    vault = KeyringVault(backend, tmp_path)
     vault.save("consent", {"n": 1}, "A")
     least = len(backend.held)
     vault.save("consent", {"n": "x" * 9000}, "A")
@@ -348,7 +342,7 @@ def test_parts_that_are_no_longer_needed_go(tmp_path: Path) -> None:
 
 
 def test_hundreds_of_records_are_found_again(tmp_path: Path) -> None:
-    vault = KeyringVault(WindowsLike(), tmp_path, SHORT_PART)
+    vault = KeyringVault(WindowsLike(), tmp_path)
     names = {(str(number), "x") for number in range(60)}
     for name in names:
         vault.save("consent", {}, *name)
@@ -357,7 +351,7 @@ def test_hundreds_of_records_are_found_again(tmp_path: Path) -> None:
 
 def test_a_key_store_that_fails_is_an_error_without_its_words(tmp_path: Path) -> None:
     backend = WindowsLike()
-    vault = KeyringVault(backend, tmp_path, SHORT_PART)
+    vault = KeyringVault(backend, tmp_path)
     vault.save("consent", {"n": 1}, "A")
     backend.broken = True
     for act in (
@@ -442,10 +436,10 @@ def test_the_vault_is_chosen_by_what_there_is(
     database = f"sqlite:///{tmp_path}/store.db"
     here = {"folder": str(tmp_path / "named")}
 
-    def chosen(url: str | None, **settings: Any) -> tuple[Storage, Path | None]:
+    def chosen(url: str | None, **settings: Any) -> tuple[str, Path | None]:
         vault = open_vault(read_settings(settings), url)
         try:
-            return kind_of(vault), folder_of(vault)
+            return vault.storage, vault.folder
         finally:
             vault.close()
 
@@ -458,7 +452,7 @@ def test_the_vault_is_chosen_by_what_there_is(
     with pytest.raises(VaultError, match="no key store that can be used"):
         chosen(None, storage="keyring", **here)
     storage, folder = chosen(None, storage="file")
-    assert storage is Storage.FILE
+    assert storage == Storage.FILE
     assert folder is not None
     assert not folder.exists()
 
