@@ -9,7 +9,6 @@ that no user is told apart. Knows no MCP, no page and no credential.
 from __future__ import annotations
 
 import datetime
-import secrets
 import threading
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,37 +17,27 @@ from ...families.gateway_consent import vocabulary as words
 from ...families.gateway_consent.vocabulary import Choice
 from ..server.clock import Clock
 from .descriptors import App
+from .open_questions import OpenQuestion, OpenQuestions, new_secret
 from .vault import Record, Vault
 
 KIND = "consent"
-QUESTION_LIFE = datetime.timedelta(minutes=10)
-"""For how long a page can be answered."""
 ONCE_LIFE = datetime.timedelta(minutes=5)
 """For how long a decision that is not remembered waits for its call."""
-MOST_QUESTIONS = 1000
-
-Subject = tuple[str, str, str]
-"""Caller, app id, tool: whom a decision is about. A tuple: no text can be read in two ways."""
 
 
 class ConsentError(Exception):
     """A decision that cannot be taken: the question is unknown, too old or answered."""
 
 
-@dataclass(frozen=True)
-class ConsentQuestion:
+@dataclass(eq=False)
+class ConsentQuestion(OpenQuestion):
     """What one person is asked on one page."""
 
-    id: str
-    caller: str
-    app_id: str
     tool: str
-    asked_at: datetime.datetime
-    csrf: str = field(repr=False, default_factory=lambda: secrets.token_urlsafe(32))
-    cookie: str = field(repr=False, default_factory=lambda: secrets.token_urlsafe(32))
+    csrf: str = field(repr=False, default_factory=new_secret)
 
     @property
-    def subject(self) -> Subject:
+    def subject(self) -> tuple[str, ...]:
         return self.caller, self.app_id, self.tool
 
 
@@ -66,10 +55,9 @@ class Decisions:
     def __init__(self, vault: Vault, clock: Clock) -> None:
         self.vault = vault
         self.clock = clock
+        self.questions: OpenQuestions[ConsentQuestion] = OpenQuestions(clock)
         self._lock = threading.RLock()
-        self._questions: dict[str, ConsentQuestion] = {}
-        self._open: dict[Subject, str] = {}
-        self._once: dict[Subject, Once] = {}
+        self._once: dict[tuple[str, ...], Once] = {}
 
     # ---- what was decided
 
@@ -107,53 +95,17 @@ class Decisions:
         """The tools of an app that this caller may use now, in the app's order."""
         return [tool for tool in app.tools if self.granted(caller, app.id, tool)]
 
-    # ---- questions
+    # ---- asking and deciding
 
     def ask(self, caller: str, app_id: str, tool: str) -> ConsentQuestion:
         """The open question about it, or a new one."""
-        with self._lock:
-            self._tidy()
-            known = self._open.get((caller, app_id, tool))
-            if known is not None:
-                return self._questions[known]
-            question = ConsentQuestion(self.new_id(), caller, app_id, tool, self.clock.now())
-            self._questions[question.id] = question
-            self._open[question.subject] = question.id
-            return question
-
-    def new_id(self) -> str:
-        return secrets.token_urlsafe(32)
-
-    def question(self, id: str) -> ConsentQuestion | None:
-        """None if there is none of that id, or not any more."""
-        with self._lock:
-            self._tidy()
-            return self._questions.get(id)
-
-    def _tidy(self) -> None:
-        """Drop what is too old, and the oldest beyond a number: callers can ask without end."""
-        now = self.clock.now()
-        for question in list(self._questions.values()):
-            excess = len(self._questions) > MOST_QUESTIONS - 1
-            if not excess and now < question.asked_at + QUESTION_LIFE:
-                continue
-            self._drop(question)
-        for subject in [subject for subject, once in self._once.items() if self.too_old(once)]:
-            del self._once[subject]
-
-    def _drop(self, question: ConsentQuestion) -> None:
-        del self._questions[question.id]
-        self._open.pop(question.subject, None)
-
-    # ---- deciding
+        return self.questions.ask(ConsentQuestion(caller, app_id, self.clock.now(), tool))
 
     def decide(self, id: str, choice: Choice, *, remember: bool) -> ConsentQuestion:
         """Take a person's decision; a question is answered once."""
-        with self._lock:
-            question = self.question(id)
-            if question is None:
-                raise ConsentError("this question is not open: it was answered, or is too old")
-            self._drop(question)
+        question = self.questions.take(id)
+        if question is None:
+            raise ConsentError("this question is not open: it was answered, or is too old")
         if remember:
             self.keep(question, choice)
         else:
@@ -163,6 +115,8 @@ class Decisions:
     def keep_for_one_call(self, question: ConsentQuestion, choice: Choice) -> None:
         """All tools, not remembered, is this tool once: the call at hand is all that it serves."""
         with self._lock:
+            for subject in [one for one, once in self._once.items() if self.too_old(once)]:
+                del self._once[subject]
             self._once[question.subject] = Once(choice is not Choice.DENY, self.clock.now())
 
     def keep(self, question: ConsentQuestion, choice: Choice) -> None:
@@ -212,7 +166,6 @@ class Decisions:
 
     def reset(self) -> None:
         """What is not in the vault; that one is reset by whoever keeps it."""
+        self.questions.clear()
         with self._lock:
-            self._questions.clear()
-            self._open.clear()
             self._once.clear()

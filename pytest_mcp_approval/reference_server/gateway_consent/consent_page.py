@@ -53,7 +53,7 @@ class ConsentPages:
     # ---- showing
 
     async def show(self, request: Request) -> Response:
-        question = self.decisions.question(request.path_params["id"])
+        question = self.decisions.questions.find(request.path_params["id"])
         if question is None:
             return _not_open()
         app = self.apps()[question.app_id]
@@ -121,7 +121,7 @@ class ConsentPages:
     async def take(self, request: Request) -> Response:
         import anyio.to_thread
 
-        question = self.decisions.question(request.path_params["id"])
+        question = self.decisions.questions.find(request.path_params["id"])
         if question is None:
             return _not_open()
         try:

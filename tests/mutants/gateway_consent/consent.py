@@ -43,11 +43,11 @@ class AsksOnce(Gateway):
     """Takes a second call for a yes."""
 
     def check_consent(self, caller: str, app: App, tool: AppTool) -> None:
-        if (caller, app.id, tool.name) not in self.decisions._open:
+        if (caller, app.id, tool.name) not in self.decisions.questions._open:
             super().check_consent(caller, app, tool)
 
     def take_consent(self, caller: str, app: App, tool: AppTool) -> None:
-        if (caller, app.id, tool.name) not in self.decisions._open:
+        if (caller, app.id, tool.name) not in self.decisions.questions._open:
             super().take_consent(caller, app, tool)
 
 
@@ -80,7 +80,7 @@ class TakesOneAnswerForAll(Decisions):
 
     def keep(self, question: ConsentQuestion, choice: Choice) -> None:
         super().keep(question, choice)
-        for open_one in list(self._questions.values()):
+        for open_one in list(self.questions._open.values()):
             super().keep(open_one, choice)
 
 

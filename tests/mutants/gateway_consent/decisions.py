@@ -169,7 +169,7 @@ class ForgetsDenialsAtItsEnd(Decisions):
 
     def __init__(self, vault: Any, clock: Any) -> None:
         super().__init__(vault, clock)
-        self.denied: set[tuple[str, str, str]] = set()
+        self.denied: set[tuple[str, ...]] = set()
 
     def keep(self, question: ConsentQuestion, choice: Choice) -> None:
         if choice is Choice.DENY:

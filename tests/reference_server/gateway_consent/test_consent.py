@@ -11,13 +11,12 @@ import pytest
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
 from pytest_mcp_approval.reference_server import SettableClock
 from pytest_mcp_approval.reference_server.gateway_consent.consent import (
-    MOST_QUESTIONS,
     ONCE_LIFE,
-    QUESTION_LIFE,
     ConsentError,
     Decisions,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration import demonstration_apps
+from pytest_mcp_approval.reference_server.gateway_consent.open_questions import LIFE, MOST
 from pytest_mcp_approval.reference_server.gateway_consent.vault import MemoryVault
 
 START = datetime.datetime(2030, 1, 31, 12, 0, 0, tzinfo=datetime.UTC)
@@ -198,20 +197,20 @@ def test_a_question_is_answered_once(decisions: Decisions) -> None:
 
 def test_a_question_ends_after_ten_minutes(decisions: Decisions, clock: SettableClock) -> None:
     question = decisions.ask("A", MAIL, SEND)
-    clock.move_to(START + QUESTION_LIFE - TICK)
-    assert decisions.question(question.id) == question
-    clock.move_to(START + QUESTION_LIFE)
-    assert decisions.question(question.id) is None
+    clock.move_to(START + LIFE - TICK)
+    assert decisions.questions.find(question.id) == question
+    clock.move_to(START + LIFE)
+    assert decisions.questions.find(question.id) is None
     with pytest.raises(ConsentError):
         decisions.decide(question.id, Choice.TOOL, remember=True)
 
 
 def test_questions_do_not_pile_up(decisions: Decisions) -> None:
     first = decisions.ask("0", MAIL, SEND)
-    for number in range(1, MOST_QUESTIONS + 1):
+    for number in range(1, MOST + 1):
         last = decisions.ask(str(number), MAIL, SEND)
-    assert decisions.question(first.id) is None
-    assert decisions.question(last.id) == last
+    assert decisions.questions.find(first.id) is None
+    assert decisions.questions.find(last.id) == last
 
 
 def test_secrets_of_a_question_are_long_and_not_shown(decisions: Decisions) -> None:
@@ -228,5 +227,5 @@ def test_reset_forgets_questions_and_choices_for_one_call(decisions: Decisions) 
     question = decisions.ask("A", MAIL, READ)
     decide(decisions, Choice.TOOL, remember=False)
     decisions.reset()
-    assert decisions.question(question.id) is None
+    assert decisions.questions.find(question.id) is None
     assert decisions.granted("A", MAIL, SEND) is None

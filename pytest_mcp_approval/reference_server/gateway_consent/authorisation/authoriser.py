@@ -14,15 +14,16 @@ from ....families.gateway_consent.vocabulary import AuthType
 from ...server.clock import Clock
 from .. import http_client
 from ..descriptors import App
+from ..log import redactor
+from ..open_questions import OpenQuestions
 from ..vault import Vault
 from . import domains
 from .api_key import ApiKeys
 from .app_credential import AppCredentials
 from .cookies import Cookies
 from .credentials import Credentials
-from .dialogs import Dialogs
+from .dialogs import Dialogs, Ticket
 from .oauth2 import OAuth2
-from .tickets import Tickets
 from .ways import Asking, AuthorisationNeeded, NotSentError, Sending, WayIn
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Authoriser:
         pages_url: Callable[[], str],
         apps: Callable[[], Mapping[str, App]],
     ) -> None:
+        self.clock = clock
         self.pages_url = pages_url
         self.apps = apps
         self.credentials = self.credentials_class(vault, clock)
@@ -56,7 +58,7 @@ class Authoriser:
             AuthType.APP_CREDENTIAL: self.app_credentials_class(self.credentials),
             AuthType.COOKIE: self.cookies_class(self.credentials),
         }
-        self.tickets = Tickets(clock)
+        self.tickets: OpenQuestions[Ticket] = OpenQuestions(clock)
         self.dialogs = Dialogs(self.tickets, self.ways, apps)
 
     def authorise(
@@ -76,7 +78,9 @@ class Authoriser:
 
     def ask(self, app: App, caller: str, consented: Sequence[str]) -> str:
         """The address of the page at which a person decides."""
-        ticket = self.tickets.issue(app.id, caller, consented)
+        ticket = self.tickets.ask(Ticket(caller, app.id, self.clock.now()))
+        ticket.consented = tuple(consented)
+        redactor.know([ticket.id, ticket.cookie])
         return self.pages_url() + self.dialogs.path(ticket)
 
     def check_transport(self, url: str) -> None:

@@ -6,7 +6,9 @@ that counts once, and the browser a cookie. Knows no rule of any way in: those a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -19,10 +21,10 @@ from .. import pages
 from ..descriptors import App
 from ..http_client import SendingError
 from ..log import logger
+from ..open_questions import LIFE, OpenQuestion, OpenQuestions, new_secret
 from ..vault import VaultError
 from .flows import FlowError
 from .oauth2 import CALLBACK, COOKIE, OAuth2, Return, cookie_name
-from .tickets import TICKET_SECONDS, Ticket, Tickets
 from .ways import DialogStep, NotAcceptedError, TypedWay, WayIn, settings_of, text_setting
 
 if TYPE_CHECKING:
@@ -34,6 +36,32 @@ PATH = "/authorise"
 VALUE_MEMBER = "value"
 OK, CANCEL = "ok", "cancel"
 DIALOG_COOKIE = "gateway_authorise"
+_SECONDS = int(LIFE.total_seconds())
+_MOST_FORMS = 8
+
+
+@dataclass(eq=False)
+class Ticket(OpenQuestion):
+    """An invitation to let the gateway into an app for a caller."""
+
+    consented: Sequence[str] = ()
+    values: dict[str, str] = field(default_factory=dict, repr=False)
+    """What a dialog of two steps has of its first."""
+    forms: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_FORMS), repr=False)
+    """A secret for each form that was shown and not sent yet."""
+
+    def new_form(self) -> str:
+        form = new_secret()
+        self.forms.append(form)
+        return form
+
+    def take_form(self, given: str) -> bool:
+        """Whether the form was shown for this ticket, and is sent for the first time."""
+        try:
+            self.forms.remove(given)  # one step: of several at once, one is the first
+        except ValueError:
+            return False
+        return True
 
 
 class Dialogs:
@@ -41,7 +69,7 @@ class Dialogs:
 
     def __init__(
         self,
-        tickets: Tickets,
+        tickets: OpenQuestions[Ticket],
         ways: Mapping[AuthType, WayIn],
         apps: Callable[[], Mapping[str, App]],
     ) -> None:
@@ -100,7 +128,7 @@ class Dialogs:
         answer.set_cookie(
             DIALOG_COOKIE,
             ticket.cookie,
-            max_age=TICKET_SECONDS,
+            max_age=_SECONDS,
             path=self.path(ticket),
             httponly=True,
             samesite="strict",
@@ -121,7 +149,7 @@ class Dialogs:
         described = ' aria-describedby="hint"' if hint else ""
         return (
             f'<form method="post" action="{self.path(ticket)}" autocomplete="off">\n'
-            f"{pages.hidden(words.CSRF_MEMBER, self.tickets.new_form(ticket))}\n"
+            f"{pages.hidden(words.CSRF_MEMBER, ticket.new_form())}\n"
             f'<label class="entry" for="value">{escape(step.label)}</label>\n'
             f'<input id="value" type="{"password" if step.secret else "text"}" '
             f'name="{VALUE_MEMBER}" autocomplete="off" autocapitalize="off" spellcheck="false" '
@@ -149,7 +177,7 @@ class Dialogs:
         except pages.FormError as error:
             return pages.message("Nothing was kept", str(error), 400)
         if members.get(words.CHOICE_MEMBER) != OK:
-            self.tickets.close(ticket)
+            self.tickets.take(ticket.id)
             return pages.message("Cancelled", "Nothing was kept. You can close this page.")
         return await anyio.to_thread.run_sync(
             partial(self.accept, ticket, app, way, members.get(VALUE_MEMBER, ""))
@@ -161,7 +189,7 @@ class Dialogs:
         """The form is of this very page, shown to this very browser, and sent once."""
         if not same(cookies.get(DIALOG_COOKIE), ticket.cookie):
             raise pages.FormError("This browser has not been shown this page (is a cookie lost?).")
-        if not self.tickets.take_form(ticket, members.get(words.CSRF_MEMBER, "")):
+        if not ticket.take_form(members.get(words.CSRF_MEMBER, "")):
             raise pages.FormError("This form is not of this page, or was sent before.")
 
     def accept(self, ticket: Ticket, app: App, way: TypedWay, value: str) -> Response:
@@ -179,7 +207,7 @@ class Dialogs:
         except VaultError:
             logger.exception("a credential could not be kept")
             return pages.message("Nothing was kept", "It could not be kept safely.", 500)
-        self.tickets.close(ticket)
+        self.tickets.take(ticket.id)
         return _done()
 
     # ---- OAuth: there and back
@@ -197,7 +225,7 @@ class Dialogs:
         answer.set_cookie(
             start.cookie_name,
             start.cookie,
-            max_age=TICKET_SECONDS,
+            max_age=_SECONDS,
             path=urlsplit(way.redirect_uri(app)).path,
             httponly=True,
             samesite="lax",  # the browser comes back from the app's page
@@ -232,7 +260,7 @@ class Dialogs:
         except VaultError:
             logger.exception("a token could not be kept")
             return pages.message("No access", "The token could not be kept safely.", 500)
-        self.tickets.close_for(flow.app_id, flow.caller)
+        self.tickets.drop(flow.caller, flow.app_id)
         return _done()
 
 
