@@ -12,7 +12,7 @@ import pytest
 
 from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.base.driver import Driver
-from pytest_mcp_approval.families.gateway_consent.callers import AS_NAMED, connect
+from pytest_mcp_approval.families.gateway_consent.driver import GatewayConsent
 from pytest_mcp_approval.target import EffectsError, EffectsProbe, examine, open_target
 from pytest_mcp_approval.wire import Outcome, Reply
 from tests.wire.hostile import SERVE_HANDSHAKE, program
@@ -112,11 +112,10 @@ def test_clients_with_processes_of_their_own_over_one_state():
     settings = Settings(
         targets=(text,), clock="none", timeout=60.0, effects="tool:list", protocol="2025-11-25"
     )
-    target, others = open_target(text, settings), []
+    target = open_target(text, settings)
+    gateway = GatewayConsent(target)
     try:
-        one, other = (
-            connect(Driver(target), name, AS_NAMED, others.append) for name in ("one", "other")
-        )
+        one, other = (gateway.client(name).connection for name in ("one", "other"))
 
         def run(client):
             params = {"name": "run", "arguments": {}}
@@ -128,8 +127,7 @@ def test_clients_with_processes_of_their_own_over_one_state():
         assert (run(one), run(other), nothing(one), run(other), nothing(other)) == (1, 1, 0, 1, 0)
         assert nothing(one) == 0
     finally:
-        for place in others:
-            place.close()
+        gateway.close()
         target.close()
 
 

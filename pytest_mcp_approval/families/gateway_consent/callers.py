@@ -7,7 +7,6 @@ over the same state. Knows no consent.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 from ...support.deadline import Deadline
@@ -101,32 +100,19 @@ class ClientConnection(Driver):
         return session
 
 
-def connect(
-    watch: Driver,
-    name: str,
-    client_info: Any,
-    close_later: Callable[[Target], None],
-    *,
-    shared_state: bool = False,
-) -> ClientConnection:
-    """A conversation under that name; or with just this `client_info`, `LEFT_OUT` for none."""
-    target = watch.target
-    if one_client_only(target):
-        other = target.replica() or (target.twin() if shared_state else None)
-        if other is None:
-            raise DriverError(
-                "needs clients of other names at the same time: a pipe has one, and there is no "
-                "second process over the same state ({state} in the command, or shared-state)"
-            )
-        close_later(other)
-        return ClientConnection(other, name, client_info, target.session(), None)
-    return ClientConnection(target, name, client_info, target.session(), watch)
-
-
-def one_client_only(target: Target) -> bool:
-    """Whether a connection belongs to the client that opened it."""
+def place_of_client(target: Target, *, shared_state: bool) -> Target:
+    """Where one more client connects: the target, or a process of its own over the same state if a
+    connection belongs to the client that opened it. That process is to be closed."""
     several = isinstance(target.transport, (HttpTransport, InProcessTransport))
-    return not several and target.session().era is Era.HANDSHAKE
+    if several or target.session().era is not Era.HANDSHAKE:
+        return target
+    other = target.replica() or (target.twin() if shared_state else None)
+    if other is None:
+        raise DriverError(
+            "needs clients of other names at the same time: a pipe has one, and there is no "
+            "second process over the same state ({state} in the command, or shared-state)"
+        )
+    return other
 
 
 def _handshake(target: Target, revision: str, client_info: Any) -> Terms:

@@ -12,7 +12,8 @@ Knows no verdicts: it does what it is told and says what came.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from ...support.json_reading import JsonError, read_json
@@ -25,19 +26,18 @@ from ..base.form_client import FormClientError
 from ..base.people import form_client_for
 from ..base.probes import read_probe
 from .binding import binding_of
-from .callers import AS_NAMED, ClientConnection, connect
+from .callers import AS_NAMED, ClientConnection, place_of_client
 from .outcome import GatewayOutcome
 from .people import (
     LEAVE,
     BrowserConsentPerson,
     ConsentPerson,
     PagePerson,
+    Planned,
     ToldPerson,
-    person_for,
     told_person_for,
 )
 from .settings import (
-    BROWSER,
     IN_A_DIALOG,
     GatewayConsentTable,
     SafeTool,
@@ -96,26 +96,17 @@ class Client:
         self, tool: SafeTool, arguments: Any, send: Callable[[], list[Reply]]
     ) -> tuple[list[GatewayOutcome], int | None]:
         """With a person at the dialogs that come up meanwhile, if the gateway asks in this way."""
-        person, planned = self.gateway.attending(self.name, tool)
-        if person is not None:
-            person.attend(
-                *(self.name, tool.app, tool.tool, planned.decision),
-                remember=planned.remember,
-                values=planned.values,
-            )
+        gateway, planned = self.gateway, Planned()
+        if gateway.asks_in_dialogs:
+            planned = gateway.planned.pop((self.name, tool.app, tool.tool), planned)
+            gateway.told_person.attend(self.name, tool.app, tool.tool, planned)
         replies, runs = self.connection.runs_during(send)
-        dialogs = person.report() if person is not None else ()
+        dialogs = gateway.told_person.report() if gateway.asks_in_dialogs else ()
         decision = "" if planned.decision == LEAVE else planned.decision
+        probed = self.connection.effects is not None
         answers = [
             replace(
-                self.gateway.binding.read(
-                    self.name,
-                    tool,
-                    arguments,
-                    reply,
-                    runs,
-                    self.connection.effects is not None,
-                ),
+                gateway.binding.read(self.name, tool, arguments, reply, runs, probed),
                 app=tool.app,
                 tool=tool.tool,
                 dialogs=dialogs,
@@ -126,15 +117,6 @@ class Client:
         return answers, runs
 
 
-@dataclass(frozen=True)
-class Planned:
-    """What a person does at the dialogs of the next call."""
-
-    decision: str = LEAVE
-    remember: bool = False
-    values: tuple[str, ...] = ()
-
-
 class GatewayConsent(Driver):
     """The gateway behind one target."""
 
@@ -143,7 +125,8 @@ class GatewayConsent(Driver):
         self._given = table_of(target, FAMILY)
         self.table: GatewayConsentTable = read_table(self._given, target.settings.sources)
         self.binding = binding_of(self.table, target.settings.directory)
-        self._planned: dict[tuple[str, str, str], Planned] = {}
+        self.planned: dict[tuple[str, str, str], Planned] = {}
+        """For dialogs that come up later, by caller, app and tool."""
         self._clients: dict[str, Client] = {}
         self._places: list[Target] = []
         self.stand_in: ConsentPerson | None = None
@@ -208,16 +191,17 @@ class GatewayConsent(Driver):
 
     def client(self, name: str, client_info: Any = AS_NAMED) -> Client:
         """The client of that name; `client_info` is what it says of itself in place of a name."""
-        if client_info is not AS_NAMED:
-            return self._connect(name, client_info)
-        if name not in self._clients:
-            self._clients[name] = self._connect(name, AS_NAMED)
-        return self._clients[name]
-
-    def _connect(self, name: str, client_info: Any) -> Client:
-        shared = self.table.shared_state
-        place = connect(self, name, client_info, self._places.append, shared_state=shared)
-        return Client(self, place)
+        if client_info is AS_NAMED and name in self._clients:
+            return self._clients[name]
+        place = place_of_client(self.target, shared_state=self.table.shared_state)
+        own = place is not self.target
+        if own:
+            self._places.append(place)
+        watch = None if own else self
+        made = Client(self, ClientConnection(place, name, client_info, self.session, watch))
+        if client_info is AS_NAMED:
+            self._clients[name] = made
+        return made
 
     def restart(self) -> None:
         """The gateway and every process of it; clients connect again when they call."""
@@ -244,11 +228,13 @@ class GatewayConsent(Driver):
 
     @property
     def person(self) -> ConsentPerson:
-        return self.stand_in or person_for(self.target, self.table)
+        if self.stand_in is not None:
+            return self.stand_in
+        return self.told_person if self.table.person_is_told else self.person_at_pages
 
-    @property
-    def decides_in_a_browser(self) -> bool:
-        return self.table.person == BROWSER
+    @cached_property
+    def told_person(self) -> ToldPerson:
+        return told_person_for(self.target, self.table)
 
     def decide_at(self, page: Any) -> None:
         """From now on in a real browser; `page` is Playwright's."""
@@ -264,13 +250,6 @@ class GatewayConsent(Driver):
         """Whether a call waits for the person, and nothing is told of a question."""
         return self.table.asks == IN_A_DIALOG
 
-    def attending(self, caller: str, tool: SafeTool) -> tuple[ToldPerson | None, Planned]:
-        """Who is at the dialogs of this call, and what they will do there."""
-        if not self.asks_in_dialogs:
-            return None, Planned()
-        planned = self._planned.pop((caller, tool.app, tool.tool), Planned())
-        return told_person_for(self.target, self.table), planned
-
     def decide(
         self, asked: GatewayOutcome, choice: Choice | str, *, remember: bool = False
     ) -> None:
@@ -285,7 +264,7 @@ class GatewayConsent(Driver):
         if not self.asks_in_dialogs:
             self.person.decide(asked, choice, remember=remember)
             return
-        self._planned[asked.caller, asked.app, asked.tool] = Planned(choice.value, remember)
+        self.planned[asked.caller, asked.app, asked.tool] = Planned(choice.value, remember)
         if remember and asked.again is not None and not asked.again().dialogs:
             raise DriverError(f"no dialog came up to answer for {asked.name}")
 
@@ -298,10 +277,8 @@ class GatewayConsent(Driver):
                 self.person_at_pages.let_in(needed.auth_url)
         elif self.asks_in_dialogs:
             key = needed.caller, needed.app, needed.tool
-            self._planned[key] = Planned(values=tuple(values))
+            self.planned[key] = Planned(values=tuple(values))
         elif self.table.person_is_told:
-            told_person_for(self.target, self.table).type_in(
-                needed.app, needed.tool, needed.auth_url, values
-            )
+            self.told_person.type_in(needed.app, needed.tool, needed.auth_url, values)
         else:
             raise DriverError(f"there is no authUrl to go to: {needed.describe()}", needed.reply)

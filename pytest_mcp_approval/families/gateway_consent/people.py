@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...config.settings import SettingsError
@@ -55,8 +56,8 @@ class PagePerson:
         if done.status >= 400:
             raise FormClientError(f"the decision was not taken: {done.describe()}")
 
-    def type_in(self, auth_url: str, values: Sequence[str]) -> FetchedPage:
-        """Each value into the one field of a dialog; the last page tells what came of it."""
+    def type_in(self, auth_url: str, values: Sequence[str]) -> None:
+        """Each value into the one field of a dialog."""
         browser = form_client_for(self._target)
         page = browser.get(auth_url)
         for value in values:
@@ -66,16 +67,15 @@ class PagePerson:
                 raise FormClientError(f"the dialog has no field to type into: {page.describe()}")
             fields[0].value = value
             page = browser.submit(page, form, form.button(self._words.submit))
-        return page
 
-    def let_in(self, auth_url: str) -> FetchedPage:
-        """Through the app's own page, wherever the gateway leads; the last page is the way back."""
+    def let_in(self, auth_url: str) -> None:
+        """Through the app's own page and back, wherever the gateway leads."""
         browser = form_client_for(self._target)
         page = browser.get(auth_url)
         for _ in range(_MOST_STEPS):
             form = next((one for one in page.forms() if one.button(self._words.allow)), None)
             if form is None:
-                return page
+                return
             page = browser.submit(page, form, form.button(self._words.allow))
         raise FormClientError(f"asked for {self._words.allow!r} more than {_MOST_STEPS} times")
 
@@ -92,6 +92,15 @@ def form_with(page: FetchedPage, button: str) -> Form:
 
 LEAVE = "leave"
 """For a dialog: it is closed, and nothing is answered."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a person does at the dialogs of the next call."""
+
+    decision: str = LEAVE
+    remember: bool = False
+    values: tuple[str, ...] = ()
 
 
 class ToldPerson:
@@ -118,25 +127,16 @@ class ToldPerson:
             }
         )
 
-    def attend(
-        self,
-        caller: str,
-        app: str,
-        tool: str,
-        decision: str = LEAVE,
-        *,
-        remember: bool = False,
-        values: Sequence[str] = (),
-    ) -> None:
+    def attend(self, caller: str, app: str, tool: str, planned: Planned) -> None:
         self.tell(
             {
                 "do": "attend",
                 "caller": caller,
                 "appId": app,
                 "tool": tool,
-                "decision": decision,
-                "remember": remember,
-                "values": list(values),
+                "decision": planned.decision,
+                "remember": planned.remember,
+                "values": list(planned.values),
             }
         )
 
@@ -206,12 +206,6 @@ class BrowserConsentPerson:
             self.page.remove_listener("requestfinished", sent)
         if not gone and not told:
             raise FormClientError(f"nothing was sent from the page within {deadline.in_words}")
-
-
-def person_for(target: Target, table: GatewayConsentTable) -> ConsentPerson:
-    if table.person_is_told:
-        return told_person_for(target, table)
-    return PagePerson(target, table.page)
 
 
 def told_person_for(target: Target, table: GatewayConsentTable) -> ToldPerson:

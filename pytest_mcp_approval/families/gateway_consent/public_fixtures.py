@@ -18,9 +18,10 @@ def approval_gateway(
 ) -> Iterator[GatewayConsent]:
     """A gateway, its MCP clients and the person who decides (docs/gateway-consent.md)."""
     from .driver import GatewayConsent
+    from .settings import BROWSER
 
     driver = GatewayConsent(approval_turn)
-    if driver.decides_in_a_browser:
+    if driver.table.person == BROWSER:
         driver.decide_at(request.getfixturevalue("approval_page").page)
     yield driver
     driver.close()

@@ -14,7 +14,11 @@ from pytest_mcp_approval.families.base.driver import DriverError
 from pytest_mcp_approval.families.base.people import told_function
 from pytest_mcp_approval.families.gateway_consent.binding import GatewayBinding, binding_of
 from pytest_mcp_approval.families.gateway_consent.outcome import GatewayOutcome
-from pytest_mcp_approval.families.gateway_consent.people import ToldPerson, told_person_for
+from pytest_mcp_approval.families.gateway_consent.people import (
+    Planned,
+    ToldPerson,
+    told_person_for,
+)
 from pytest_mcp_approval.families.gateway_consent.settings import SafeTool, read_table
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Refusal
 from pytest_mcp_approval.target import open_target
@@ -180,7 +184,7 @@ def test_a_python_function_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     try:
         table = read_table({"asks": "dialog", "person": "python:desk_of_ours:answer"})
         person = told_person_for(target, table)
-        person.attend("Cursor", "mail", "send", "tool", remember=True)
+        person.attend("Cursor", "mail", "send", Planned("tool", remember=True))
         assert person.report() == ()
     finally:
         target.close()
