@@ -8,6 +8,7 @@ no NaN, no number beyond a double, and limited nesting, so that recursive code (
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 DEEPEST = 200
@@ -42,6 +43,15 @@ def read_json(text: Any, *, deepest: int = DEEPEST, decoder: json.JSONDecoder | 
     if _is_too_deep(value, deepest):
         raise JsonError(_BEYOND)
     return value
+
+
+def with_texts(tree: Any, change: Callable[[str], Any]) -> Any:
+    """The tree with each of its texts changed, at any depth."""
+    if isinstance(tree, str):
+        return change(tree)
+    if isinstance(tree, Mapping):
+        return {name: with_texts(member, change) for name, member in tree.items()}
+    return [with_texts(one, change) for one in tree] if isinstance(tree, (list, tuple)) else tree
 
 
 _BEYOND = "JSON with nesting or numbers beyond measure"

@@ -11,13 +11,13 @@ import contextlib
 import errno
 import shutil
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ..config.settings import Settings
 from ..support.guard import TemporaryFolder
+from ..support.json_reading import with_texts
 from .errors import TargetError
 from .grammar import PORT, STATE, TargetSpec
 
@@ -64,16 +64,8 @@ class Instance:
             clock=self.fill(settings.clock),
             headers={name: self.fill(value) for name, value in settings.headers.items()},
             environment={name: self.fill(value) for name, value in settings.environment.items()},
-            family_settings=self._fill_inside(settings.family_settings),
+            family_settings=with_texts(settings.family_settings, self.fill),
         )
-
-    def _fill_inside(self, value: Any) -> Any:
-        """Fill in every text of a table, at any depth."""
-        if isinstance(value, str):
-            return self.fill(value)
-        if isinstance(value, Mapping):
-            return {name: self._fill_inside(member) for name, member in value.items()}
-        return [self._fill_inside(one) for one in value] if isinstance(value, list) else value
 
     def fill_spec(self, spec: TargetSpec) -> TargetSpec:
         """The target as it is for this instance; its text stays as the user wrote it."""

@@ -55,7 +55,7 @@ def test_who_says_nothing_is_the_unknown_client(consents):
 
 def _is_taken_for(consents, tool, unknown, what, client_info):
     """Whether a client that says this is served at all; as Unknown Client, or it is a finding."""
-    client = consents.odd(UNKNOWN_CLIENT, client_info)
+    client = consents.named(UNKNOWN_CLIENT, client_info)
     try:
         answer = client.call(tool)
     except RefusedError:
@@ -89,14 +89,14 @@ def test_the_name_of_the_handshake_decides(consents):
     nothing: a warning."""
     tool, name = consents.tool, consents.fresh("Cursor")
     said = {"name": name, "version": "1.0"}
-    consents.allowed(consents.odd(name, said), tool)
+    consents.allowed(consents.named(name, said), tool)
     for again in (said, {**said, "title": f"Another title {consents.mark}"}):
         consents.expect_served(
-            consents.odd(name, again).call(tool),
+            consents.named(name, again).call(tool),
             tool,
             sent=f"{tool.name} by another session of {shown(name)}",
         )
-    newer = consents.odd(name, {**said, "version": "9.9.9"}).call(tool)
+    newer = consents.named(name, {**said, "version": "9.9.9"}).call(tool)
     sent = f"{tool.name} by another version of {shown(name)}"
     if newer.needs_consent and not newer.executed:
         consents.warn(f"{sent}: asked again; a consent is stored for the caller's name")

@@ -260,7 +260,7 @@ def test_both_grants_give_a_whole_answer(consents):
     first = client.redeem(_way(client))
     second = client.renew(first.refresh) if first.refresh else first
     for sent, answer in (("grantType authorization_code", first), ("refresh_token", second)):
-        lasts = answer.member("expiresIn")
+        lasts = answer.members.get("expiresIn")
         right = {
             "accessToken": bool(answer.access),
             "tokenType": answer.text("tokenType").lower() == "bearer",
@@ -304,7 +304,7 @@ def test_an_access_token_ends_when_it_said(consents):
     client = consents.oauth()
     _need(client.oauth.resource, "resource, a URL that a token opens")
     given = _tokens(client)
-    lasts = given.member("expiresIn")
+    lasts = given.members.get("expiresIn")
     if not isinstance(lasts, int) or not 0 < lasts <= LONGEST_TOKEN:
         raise NotVerified(f"needs an expiresIn in seconds, got {show_json(lasts)}")
     if not client.opens(given.access):

@@ -176,6 +176,13 @@ class AppDouble:
             self._app("key-far", bearer, host="0.0.0.0"),
         ]
 
+    def ways(self) -> dict[str, AuthType]:
+        """How each app lets the gateway in, by the name that its paths begin with."""
+        return {
+            one["id"].removeprefix("suite."): AuthType(one["auth"]["type"])
+            for one in self.descriptors()
+        }
+
     def _app(
         self, app: str, auth: dict[str, Any], *, host: str = "localhost", path: str = "/tools"
     ) -> dict[str, Any]:

@@ -18,8 +18,9 @@ from typing import Any
 
 from ...config.user_code import hook_class
 from ...wire import Reply
+from ..base.outcome import object_in
 from ..base.paths import value_at
-from .outcome import GatewayOutcome, structured
+from .outcome import GatewayOutcome
 from .settings import GatewayConsentTable, SafeTool
 from .vocabulary import FAMILY
 
@@ -57,7 +58,7 @@ class GatewayBinding:
         """What the gateway says elsewhere that the tool does and takes; None: it does not say."""
         own = self.table.describe
         if own is not None:
-            told = structured(call(own.params(tool.name, tool.app, tool.tool, {})))
+            told = object_in(call(own.params(tool.name, tool.app, tool.tool, {})).result)
             parameters = value_at(told, own.parameters)
             description = value_at(told, own.description)
         elif self.table.call.names_each_tool:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import secrets
 
 from ...catalogue import NotVerified
-from ...config.settings import PREFIX
 from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError
 from .driver import GatewayConsent
 from .outcome import hint_of_codes
-from .settings import TABLE
+from .settings import NO_TOOL
 from .vocabulary import Choice
 
 _LONGEST = 300
@@ -38,9 +37,7 @@ def _approve(driver: GatewayConsent) -> str:
     # The first one runs on consent alone, if there is such a tool.
     tool = next(iter(driver.tools()), None)
     if tool is None:
-        raise NotVerified(
-            f"needs a tool that may be run: {PREFIX}tool 'APP:TOOL=JSON', or tools.'NAME' {TABLE}"
-        )
+        raise NotVerified(NO_TOOL)
     client = driver.client(f"Honest Client {secrets.token_hex(4)}")
     asked = client.call(tool)
     if not asked.needs_consent:

@@ -3,10 +3,9 @@ them do not concern a gateway."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ...catalogue import Requirement
-from ...target import Target
 from ..base.needs import Check
 from .driver import GatewayConsent
 from .settings import TABLE, GatewayConsentTable
@@ -36,32 +35,21 @@ def not_concerned(rules: Iterable[Requirement], table: GatewayConsentTable) -> s
     return f"the gateway has no apps with {lacking} (auth {TABLE})"
 
 
-def _export(target: Target) -> str | None:
-    if GatewayConsent(target).table.export:
-        return None
-    return f"needs to see what is stored: export = 'tool:NAME' or a URL {TABLE}"
+def _has(found: Callable[[GatewayConsentTable], object], missing: str) -> Check:
+    said = f"needs {missing} {TABLE}"
+    return lambda target: None if found(GatewayConsent(target).table) else said
 
 
-def _oauth(target: Target) -> str | None:
-    if GatewayConsent(target).table.oauth is not None:
-        return None
-    return f"needs an app's authorisation server: oauth {TABLE}"
-
-
-def _apps(target: Target) -> str | None:
-    table = GatewayConsent(target).table
-    if table.takes_apps or table.auth == ():  # then most of what apps are for does not concern it
-        return None
-    return (
-        "needs a gateway that the suite starts and can give apps to: "
-        f"descriptors-environment = 'VARIABLE' {TABLE}"
-    )
-
-
-def _files(target: Target) -> str | None:
-    if GatewayConsent(target).table.files:
-        return None
-    return f"needs to know what the gateway writes: files = ['FOLDER'] {TABLE}"
-
-
-CHECKS: dict[str, Check] = {"export": _export, "oauth": _oauth, "apps": _apps, "files": _files}
+CHECKS: dict[str, Check] = {
+    "export": _has(
+        lambda table: table.export, "to see what is stored: export = 'tool:NAME' or a URL"
+    ),
+    "oauth": _has(lambda table: table.oauth, "an app's authorisation server: oauth"),
+    "apps": _has(
+        # Without a way to authorise, most of what apps are for does not concern it.
+        lambda table: table.takes_apps or table.auth == (),
+        "a gateway that the suite starts and can give apps to: "
+        "descriptors-environment = 'VARIABLE'",
+    ),
+    "files": _has(lambda table: table.files, "to know what the gateway writes: files = ['FOLDER']"),
+}

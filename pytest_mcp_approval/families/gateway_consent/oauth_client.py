@@ -56,18 +56,15 @@ class TokenAnswer:
 
     status: int
     members: Mapping[str, Any] = field(repr=False)
+    """Under this profile's names."""
 
     @property
     def given(self) -> bool:
         return self.status == 200 and bool(self.access)
 
     def text(self, name: str) -> str:
-        value = self.member(name)
+        value = self.members.get(name)
         return value if isinstance(value, str) else ""
-
-    def member(self, name: str) -> Any:
-        """Under this profile's name, or the RFC's."""
-        return self.members.get(name, self.members.get(RFC_NAMES.get(name, name)))
 
     @property
     def access(self) -> str:
@@ -131,11 +128,10 @@ class OAuthClient:
     def _within(self, browser: FormClient, page: FetchedPage) -> FetchedPage:
         """Redirects from page to page of the app itself."""
         own = urlsplit(self.oauth.authorize).netloc
+        back = tuple(filter(None, (self.oauth.redirect, self.oauth.other_redirect)))
         for _ in range(5):
             there = page.location
-            if not there or urlsplit(there).netloc != own or there.startswith(self.oauth.redirect):
-                return page
-            if self.oauth.other_redirect and there.startswith(self.oauth.other_redirect):
+            if not there or urlsplit(there).netloc != own or there.startswith(back):
                 return page
             page = browser.get(there, follow=False)
         return page
@@ -144,30 +140,30 @@ class OAuthClient:
 
     def redeem(self, way: AuthorisationAnswer, **changes: str | None) -> TokenAnswer:
         """Exchange the code; None leaves a parameter out."""
-        return self.token(
-            grantType="authorization_code",
-            code=changes.pop("code", way.code),
-            redirectUri=changes.pop("redirectUri", way.asked.get("redirectUri")),
-            codeVerifier=changes.pop("codeVerifier", way.verifier),
-            clientId=changes.pop("clientId", way.asked.get("clientId")),
-            **changes,
-        )
+        honest: dict[str, str | None] = {
+            "grantType": "authorization_code",
+            "code": way.code,
+            "redirectUri": way.asked.get("redirectUri"),
+            "codeVerifier": way.verifier,
+            "clientId": way.asked.get("clientId"),
+        }
+        return self.token(**{**honest, **changes})
 
     def renew(self, refresh: str, **changes: str | None) -> TokenAnswer:
-        client = changes.pop("clientId", self.oauth.client)
-        return self.token(
-            grantType="refresh_token", refreshToken=refresh, clientId=client, **changes
-        )
+        client = changes.get("clientId", self.oauth.client)
+        return self.token(grantType="refresh_token", refreshToken=refresh, clientId=client)
 
     def token(self, **parameters: str | None) -> TokenAnswer:
-        given = {name: value for name, value in parameters.items() if value is not None}
-        form = urlencode(self.spelled(given))
+        asked = {name: value for name, value in parameters.items() if value is not None}
+        form = urlencode(self.spelled(asked))
         page = form_client_for(self._target).fetch("POST", self.oauth.token, form, follow=False)
         try:
             members = read_json(page.body)
         except JsonError:
             members = {}
-        return TokenAnswer(page.status, members if isinstance(members, dict) else {})
+        given: dict[str, Any] = members if isinstance(members, dict) else {}
+        named = {PROFILE_NAMES.get(name, name): value for name, value in given.items()}
+        return TokenAnswer(page.status, named)
 
     # ---- what a token opens
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from ...support.text import neutralise
 from ...wire import Reply
-from ..base.outcome import ObservedOutcome, data_of, errs, object_in, objects_in, texts_in
+from ..base.outcome import ObservedOutcome, data_of, errs, objects_in, texts_in
 from ..base.paths import value_at
 from .shape import Wording
 from .vocabulary import AUTH_URL, CONSENT_URL, FAMILY, MEMBERS, Refusal
@@ -68,17 +68,17 @@ class GatewayOutcome(ObservedOutcome):
         wording: Wording | None = None,
     ) -> GatewayOutcome:
         wording = wording or Wording()
-        told = _told(reply, wording)
+        told, meaning = _told(reply, wording)
         members, snake = _named(told.data, wording.fields)
         return cls(
             *(caller, name, arguments, reply),
             runs=runs,
             probed=probed,
-            code=told.meaning,
-            told_in=told.place if told.meaning else "",
+            code=meaning,
+            told_in=told.place if meaning else "",
             members=members,
             snake=snake,
-            sent_code=None if told.code == told.meaning else told.code,
+            sent_code=None if told.code == meaning else told.code,
         )
 
     # ---- what it says
@@ -142,25 +142,23 @@ class GatewayOutcome(ObservedOutcome):
         return ", tool run" if self.runs else ", tool not run"
 
 
-@dataclass(frozen=True)
-class _Told:
-    """A code, its meaning, where it stands, and the members beside it."""
+class _Told(NamedTuple):
+    """A code, where it stands, the members beside it, and the message."""
 
-    code: Any = None
-    place: str = ""
-    data: Mapping[str, Any] = field(default_factory=dict)
-    message: str = ""
-    meaning: str = ""
+    code: Any
+    place: str
+    data: Mapping[str, Any]
+    message: str
 
 
-def _told(reply: Reply, wording: Wording) -> _Told:
-    first = _Told()
-    for told in _places(reply, wording):
+def _told(reply: Reply, wording: Wording) -> tuple[_Told, str]:
+    """The first code that means something, and what; or else the first code."""
+    places = list(_places(reply, wording))
+    for told in places:
         meaning = wording.meaning(told.code, told.message)
         if meaning is not None:
-            return replace(told, meaning=meaning.value)
-        first = first if first.place else told
-    return first
+            return told, meaning.value
+    return places[0] if places else _Told(None, "", {}, ""), ""
 
 
 def _places(reply: Reply, wording: Wording) -> Iterator[_Told]:
@@ -190,11 +188,6 @@ def _places(reply: Reply, wording: Wording) -> Iterator[_Told]:
         yield _Told(found.get("code"), place, beside, str(found.get("message", message)))
     if isinstance(result, dict) and errs(reply):
         yield _Told(None, place, {}, message)
-
-
-def structured(reply: Reply) -> Any:
-    """The JSON of a result, as structured content or as text; None where there is none."""
-    return object_in(reply.result)
 
 
 def _objects(result: Any) -> list[Mapping[str, Any]]:

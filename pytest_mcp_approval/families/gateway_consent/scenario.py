@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from ...catalogue import Finding, Grade, NotApplicable, NotVerified
-from ...config.settings import PREFIX
 from ...support.guard import TemporaryFolder
 from ...target import Target
 from ..base.outcome import ObservedOutcome
@@ -24,17 +23,8 @@ from .driver import Client, GatewayConsent
 from .oauth_client import OAuthClient
 from .outcome import CREDENTIAL, GatewayOutcome, shown
 from .scanning import files_under
-from .settings import TABLE, SafeTool
-from .vocabulary import FAMILY, AuthType, Choice, Kind, Refusal, split_tool_name, tool_name
-
-_WAYS_IN = {
-    "key": AuthType.API_KEY,
-    "office": AuthType.APP_CREDENTIAL,
-    "cookie": AuthType.COOKIE,
-    "oauth": AuthType.OAUTH2,
-    "other": AuthType.OAUTH2,
-}
-"""By what the names of the suite's own apps begin with."""
+from .settings import NO_TOOL, TABLE, SafeTool
+from .vocabulary import FAMILY, Choice, Kind, Refusal, split_tool_name, tool_name
 
 
 class Consents(ScenarioView):
@@ -48,23 +38,22 @@ class Consents(ScenarioView):
 
     # ---- tools
 
-    def tools(self, kind: Kind | None = None) -> list[SafeTool]:
+    def tools(self) -> list[SafeTool]:
         """Those that may be run here."""
-        return [tool for tool in self.driver.tools() if kind is None or tool.kind is kind]
+        return self.driver.tools()
 
     @property
     def tool(self) -> SafeTool:
         """The one that most scenarios use."""
         for tool in self.tools():
             return tool
-        raise NotVerified(
-            f"needs a tool that may be run: {PREFIX}tool 'APP:TOOL=JSON', or tools.'NAME' {TABLE}"
-        )
+        raise NotVerified(NO_TOOL)
 
     def tool_of(self, kind: Kind) -> SafeTool:
         """Of an app of that kind; a gateway need not have one."""
-        for tool in self.tools(kind):
-            return tool
+        for tool in self.tools():
+            if tool.kind is kind:
+                return tool
         name_one = f"kind = '{kind}' in tools.'NAME' {TABLE}"
         if any(tool.kind is None for tool in self.tools()) or not self.tools():
             raise NotVerified(f"needs a tool of a {kind} app: {name_one}")
@@ -121,13 +110,9 @@ class Consents(ScenarioView):
         """A client whose name begins so, and that nobody knows yet."""
         return self.driver.client(self.fresh(name))
 
-    def named(self, name: str) -> Client:
-        """A client of exactly this name."""
-        return self.driver.client(name)
-
-    def odd(self, what: str, client_info: Any = AS_NAMED) -> Client:
-        """A client that says this of itself; `what` is how we call it."""
-        return self.driver.client(what, client_info)
+    def named(self, name: str, client_info: Any = AS_NAMED) -> Client:
+        """A client of exactly this name; or that says `client_info` of itself."""
+        return self.driver.client(name, client_info)
 
     # ---- honest steps: what fails here makes the rest void
 
@@ -282,17 +267,11 @@ class Consents(ScenarioView):
 
     # ---- other gateways
 
-    def over(self, target: Target | None, what: str) -> Consents:
-        """The same view of another gateway, which is closed with the scenario."""
-        other = GatewayConsent(self.need_target(target, what))
-        other.stand_in = self.driver.stand_in
-        self._close_later(other.close)
-        return Consents(other, self.warn, self._close_later)
-
     def with_descriptors(
         self, descriptors: Iterable[dict[str, Any]], *, stored: bool = False
     ) -> Consents:
-        """The same gateway with further apps; `stored`: keeping what it keeps in files."""
+        """The same gateway with further apps, closed with the scenario; `stored`: keeping what it
+        keeps in files."""
         table = self.driver.table
         given = list(descriptors)
         other: Target | None = None
@@ -304,11 +283,16 @@ class Consents(ScenarioView):
         if other is not None and stored and table.storage_setting:
             self._close_later(other.close)
             other = other.variant(FAMILY, table.storage_setting, "file")
-        return self.over(
-            other,
-            "a gateway that the suite can give apps to: one that it starts, and "
-            f"descriptors-environment = 'VARIABLE' {TABLE}",
+        driver = GatewayConsent(
+            self.need_target(
+                other,
+                "a gateway that the suite can give apps to: one that it starts, and "
+                f"descriptors-environment = 'VARIABLE' {TABLE}",
+            )
         )
+        driver.stand_in = self.driver.stand_in
+        self._close_later(driver.close)
+        return Consents(driver, self.warn, self._close_later)
 
     def _written(self, descriptors: list[dict[str, Any]]) -> Path:
         folder = TemporaryFolder("apps")
@@ -331,16 +315,13 @@ class Consents(ScenarioView):
 
     def oauth(self, spelling: str = "camel") -> OAuthClient:
         facts = self.driver.facts()
-        if facts.oauth is None:
-            raise NotVerified(f"needs an app's authorisation server: oauth {TABLE}")
+        assert facts.oauth is not None, "a rule that uses it needs it"
         return OAuthClient(self.target, facts.oauth, facts.page, spelling)
 
     def files(self) -> tuple[str, ...]:
         """Where all is that the gateway writes."""
-        found = self.driver.facts().files
-        if not found:
-            raise NotVerified(f"needs to know what the gateway writes: files = ['FOLDER'] {TABLE}")
-        places = tuple(str(Path(self.target.settings.directory, one)) for one in found)
+        folder = self.target.settings.directory
+        places = tuple(str(Path(folder, one)) for one in self.driver.facts().files)
         if not files_under(places):
             raise NotVerified(f"there is no file at {', '.join(places)[:100]}: is it the place?")
         return places
@@ -357,25 +338,21 @@ class AppConsents(Consents):
 
     def app_tool(self, app: str, tool: str = "read") -> SafeTool:
         """NotApplicable where the gateway has no such way to authorise."""
-        way = _WAYS_IN[app.partition("-")[0]]
+        way = self.double.ways()[app]
         if not self.driver.table.has(way):
             raise NotApplicable(f"the gateway has no apps with {way} (auth {TABLE})")
         made = self._made(app, tool)
         if self.lists(made):
             return made
-        others = (one["id"].removeprefix("suite.") for one in self.double.descriptors())
-        if any(self.lists(self._made(name)) for name in others):
+        if any(self.lists(self._made(name)) for name in self.double.ways()):
             raise NotApplicable(f"the gateway took no app with {way}: {made.name} is not listed")
         raise NotVerified(f"the gateway was given an app and does not list its tool {made.name}")
 
     def each_app(self, *apps: str) -> list[str]:
         """Those of the suite's apps that this gateway has; of all of them where none is named."""
-        found = [
-            app
-            for app in apps or ("key-header", "office", "cookie", "oauth")
-            if self.driver.table.has(_WAYS_IN[app.partition("-")[0]])
-            and self.lists(self._made(app))
-        ]
+        has, ways = self.driver.table.has, self.double.ways()
+        wanted = apps or ("key-header", "office", "cookie", "oauth")
+        found = [app for app in wanted if has(ways[app]) and self.lists(self._made(app))]
         if not found:
             raise NotVerified("the gateway was given apps and does not list their tools")
         return found

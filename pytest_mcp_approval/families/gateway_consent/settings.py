@@ -14,6 +14,8 @@ from functools import cached_property
 from typing import Any
 
 from ...config.reader import Place, SettingsError, Sources, read, setting
+from ...config.settings import PREFIX
+from ...support.json_reading import with_texts
 from . import vocabulary as words
 from .shape import SIGNS, Description, Sign, Template, Wording, read_signs
 from .vocabulary import FAMILY, MEMBERS, AuthType, Choice, Kind, Refusal, split_tool_name
@@ -22,6 +24,7 @@ PAGE, BROWSER, HOOK, PYTHON = "page", "browser", "hook:", "python:"
 IN_THE_ANSWER, IN_A_DIALOG = "answer", "dialog"
 """How a person is asked: the call is refused and leads to the question, or waits for a dialog."""
 TABLE = f"in [{FAMILY}]"
+NO_TOOL = f"needs a tool that may be run: {PREFIX}tool 'APP:TOOL=JSON', or tools.'NAME' {TABLE}"
 
 
 @dataclass(frozen=True)
@@ -174,26 +177,14 @@ def safe_tools(
         arguments = safe_arguments.get(name) if own.arguments is None else own.arguments
         if arguments is None:
             continue
-        app, tool = own.app, own.tool
-        divided = split_tool_name(name)
-        if divided is not None:
-            app, tool = app or divided[0], tool or divided[1]
+        app, tool = _parts(name, own)
         if not app:
             if name not in table.tools:
                 continue  # a tool of another family that may be run
             raise SettingsError(
                 f"[{FAMILY}.tools.{name!r}]: got no app, expected the id of the app it belongs to"
             )
-        found.append(
-            SafeTool(
-                name=name,
-                app=app,
-                tool=tool or name,
-                arguments=arguments,
-                kind=own.kind,
-                own_authorisation=own.own_authorisation,
-            )
-        )
+        found.append(SafeTool(name, app, tool, arguments, own.kind, own.own_authorisation))
     # Most scenarios use the first: one that runs on consent alone, if there is such a one.
     return sorted(found, key=lambda one: one.own_authorisation)
 
@@ -203,22 +194,25 @@ def missing_tools(table: GatewayConsentTable, listed: Sequence[str]) -> list[str
     them."""
     if not table.call.names_each_tool:
         return [] if table.call.tool in listed else [table.call.tool]
-    wanted = []
-    for name, own in table.tools.items():
-        app, tool = split_tool_name(name) or ("", name)
-        wanted.append(table.call.params(name, own.app or app, own.tool or tool, {})["name"])
+    wanted = [
+        table.call.params(name, *_parts(name, own), {})["name"] for name, own in table.tools.items()
+    ]
     return [name for name in wanted if name not in listed]
+
+
+def _parts(name: str, own: NamedTool) -> tuple[str, str]:
+    """App and tool, as the table has them or as the name divides."""
+    app, tool = split_tool_name(name) or ("", name)
+    return own.app or app, own.tool or tool
 
 
 def filled(value: Any, places: Mapping[str, Any]) -> Any:
     """With the placeholders that the status tool knows; one that it does not know makes ""."""
-    if isinstance(value, str):
+
+    def fill(text: str) -> str:
         for name, place in places.items():
-            if f"{{{name}}}" in value:
-                value = value.replace(f"{{{name}}}", place) if isinstance(place, str) else ""
-        return value
-    if isinstance(value, Mapping):
-        return {key: filled(member, places) for key, member in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [filled(member, places) for member in value]
-    return value
+            if f"{{{name}}}" in text:
+                text = text.replace(f"{{{name}}}", place) if isinstance(place, str) else ""
+        return text
+
+    return with_texts(value, fill)

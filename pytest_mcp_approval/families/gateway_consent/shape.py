@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...config.reader import setting
+from ...support.json_reading import with_texts
 from ...support.nearest import expected
 from .vocabulary import Refusal
 
@@ -53,21 +54,16 @@ class Template:
 
 def _filled(template: Any, places: Mapping[str, Any]) -> Any:
     """In one go: what stands in a name is never taken for a place."""
-    if isinstance(template, Mapping):
-        return {key: _filled(value, places) for key, value in template.items()}
-    if isinstance(template, (list, tuple)):
-        return [_filled(value, places) for value in template]
-    if not isinstance(template, str):
-        return template
-    if template == "{arguments}":
-        return places["arguments"]
 
     def put(found: re.Match[str]) -> str:
         if found[1].startswith("arguments"):
             return json.dumps(places["arguments"])
         return str(places[found[1]])
 
-    return _PLACE.sub(put, template)
+    def fill(text: str) -> Any:
+        return places["arguments"] if text == "{arguments}" else _PLACE.sub(put, text)
+
+    return with_texts(template, fill)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...families.gateway_consent.vocabulary import AuthType, Kind, tool_name
+from ...support.json_reading import with_texts
 from ..server.settings import ExtensionSettingError
 
 LONGEST_TEXT = 20_000
@@ -76,20 +77,14 @@ class App:
 
     def located(self, places: Mapping[str, str]) -> App:
         """The same app with its placeholders filled: `{demonstration}` and the like."""
-        auth = self.auth and replace(self.auth, settings=_filled(self.auth.settings, places))
-        return replace(self, base_url=_filled(self.base_url, places), auth=auth)
 
+        def fill(text: str) -> str:
+            for name, place in places.items():
+                text = text.replace(f"{{{name}}}", place)
+            return text
 
-def _filled(value: Any, places: Mapping[str, str]) -> Any:
-    if isinstance(value, str):
-        for name, place in places.items():
-            value = value.replace(f"{{{name}}}", place)
-        return value
-    if isinstance(value, Mapping):
-        return {key: _filled(member, places) for key, member in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_filled(member, places) for member in value]
-    return value
+        auth = self.auth and replace(self.auth, settings=with_texts(self.auth.settings, fill))
+        return replace(self, base_url=with_texts(self.base_url, fill), auth=auth)
 
 
 def read_apps(given: Any) -> dict[str, App]:
