@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 
 from docs.make_pages import pages
-from pytest_mcp_approval.catalogue.requirements import FILE_KEYS, RULE_KEYS
+from pytest_mcp_approval.catalogue import Catalogue, Requirement
+from pytest_mcp_approval.config.reader import key_of, rule_of
 from pytest_mcp_approval.config.registry import GROUP, OPTIONAL, REQUIRED
 from virtual_authenticator import profiles
 from virtual_authenticator.faults import FAULTS
@@ -32,7 +34,9 @@ def test_the_page_on_families_names_every_part_and_key():
     parts = [f"`{role}.py`" for role in REQUIRED | OPTIONAL] + [
         f"`{name}(" for name in REQUIRED.values() if name
     ]
-    keys = [f"`{key}`" for key in (*FILE_KEYS, *RULE_KEYS) if key != "requirement"]
+    fields = [one for kind in (Catalogue, Requirement) for one in dataclasses.fields(kind)]
+    keys = [f"`{key_of(one)}`" for one in fields if not rule_of(one).internal]
+    keys.remove("`requirement`")
     assert [word for word in (*parts, *keys, GROUP) if word not in page] == []
 
 
