@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from ...families.gateway_consent import vocabulary as words
 from ...families.gateway_consent.vocabulary import tool_name
@@ -23,10 +24,9 @@ from .demonstration import PLACE
 from .descriptors import App, AppTool
 from .gate import Gateway
 from .listener import Listener
-from .log import NAME as LOG_NAME
 from .log import logger
 from .pages import style_routes
-from .settings import GatewaySettings, Storage, read_settings
+from .settings import Storage, read_settings
 from .suite_settings import SUITE_SETTINGS
 from .vault import Vault, VaultError
 
@@ -37,14 +37,23 @@ if TYPE_CHECKING:
     from .demonstration_app import DemonstrationApp
 
 LOG_FILE = "gateway.log"
-_VAULT, _DEMONSTRATION, _DECISIONS, _AUTHORISER = (
-    "vault",
-    "demonstration",
-    "decisions",
-    "authoriser",
-)
 
-Part = TypeVar("Part")
+Made = TypeVar("Made")
+
+
+class Part(Generic[Made]):
+    """Made when it is first needed: of several calls that come first together, one makes it."""
+
+    def __init__(self, make: Callable[[Any], Made]) -> None:
+        self._make = make
+
+    def __get__(self, extension: GatewayExtension, owner: type | None = None) -> Made:
+        name = self._make.__name__
+        with extension.lock:
+            if name not in extension.made:
+                extension.made[name] = self._make(extension)
+            made: Made = extension.made[name]
+            return made
 
 
 class GatewayExtension(Extension):
@@ -58,14 +67,12 @@ class GatewayExtension(Extension):
 
     def __init__(self, parts: ExtensionParts) -> None:
         super().__init__(parts)
-        self.settings = self.read_settings(parts.settings)
+        self.settings = read_settings(parts.settings)
         self._backing = parts.backing
-        self._lock = threading.RLock()
-        self._vault: Vault | None = None
-        self._made: dict[str, Any] = {}
-        self._to_reset: set[str] = set()
+        self.lock = threading.RLock()
+        self.made: dict[str, Any] = {}
+        self._is_reset = False
         self._log: logging.Handler | None = None
-        self._demonstration: _Kept | None = None
         self.listener = Listener(self.pages_beside)
         self._tools: dict[str, tuple[App, AppTool]] = {
             tool_name(app.id, tool.name): (app, tool)
@@ -77,69 +84,48 @@ class GatewayExtension(Extension):
             *_LOOKING,
         ]
         if self.settings.storage not in (Storage.AUTOMATIC, Storage.MEMORY):
-            self.open_early()
+            # One that was asked for by name is there, or nothing starts.
+            try:
+                _ = self.vault
+            except VaultError as error:
+                raise ExtensionSettingError(str(error)) from None
 
-    def read_settings(self, given: Mapping[str, Any]) -> GatewaySettings:
-        return read_settings(given)
+    # ---- parts
 
-    def open_early(self) -> None:
-        """A vault that was asked for by name is there, or nothing starts."""
-        try:
-            _ = self.vault
-        except VaultError as error:
-            raise ExtensionSettingError(str(error)) from None
-
-    # ---- parts, each made when it is first needed
-
-    @property
+    @Part
     def vault(self) -> Vault:
         """It outlives this server."""
-        with self._lock:
-            if self._vault is None:
-                vault = self._backing.keep(self.family, self.make_vault)
-                if _VAULT in self._to_reset:
-                    vault.reset()
-                self._vault = vault
-                self.open_log()
-            return self._vault
+        vault = self._backing.keep(self.family, self.make_vault)
+        if self._is_reset:
+            vault.reset()
+        if vault.folder is not None:
+            self.open_log(vault.folder)
+        return vault
 
     def make_vault(self, url: str | None = None) -> Vault:
         from .store import open_vault  # here: who keeps all in memory needs no cryptography
 
         return open_vault(self.settings, url)
 
-    def _once(self, name: str, make: Callable[[], Part]) -> Part:
-        """Of several calls that come first together, one makes it."""
-        with self._lock:
-            if name not in self._made:
-                self._made[name] = make()
-            made: Part = self._made[name]
-            return made
-
-    @property
+    @Part
     def decisions(self) -> Decisions:
-        return self._once(_DECISIONS, lambda: self.decisions_class(self.vault, self.clock))
+        return self.decisions_class(self.vault, self.clock)
 
-    @property
+    @Part
     def pages(self) -> ConsentPages:
-        return self._once(
-            "pages", lambda: self.pages_class(self.decisions, lambda: self.settings.apps)
-        )
+        return self.pages_class(self.decisions, lambda: self.settings.apps)
 
-    @property
+    @Part
     def authoriser(self) -> Authoriser:
-        return self._once(_AUTHORISER, self.make_authoriser)
+        return self.make_authoriser()
 
     def make_authoriser(self) -> Authoriser:
         from .authorisation import Authoriser
 
         return Authoriser(self.vault, self.clock, lambda: self.listener.url, self.located_apps)
 
-    @property
+    @Part
     def gateway(self) -> Gateway:
-        return self._once("gateway", self.make_gateway)
-
-    def make_gateway(self) -> Gateway:
         return self.gateway_class(
             self.decisions, self.effects, self.consent_url, lambda: self.authoriser, self.locate
         )
@@ -162,20 +148,18 @@ class GatewayExtension(Extension):
 
     @property
     def demonstration(self) -> DemonstrationApp:
-        """It is another party: a restart of the gateway does not end it."""
-        with self._lock:
-            if self._demonstration is None:
-                self._demonstration = self._backing.keep(
-                    f"{self.family} demonstration", lambda _: _Kept(self.make_demonstration)
-                )
-                self._demonstration.gateways[id(self)] = self.redirect_uris
-                if _DEMONSTRATION in self._to_reset:
-                    self._demonstration.app.reset()
-            return self._demonstration.app
+        return self.kept_demonstration.app
 
-    def redirect_uris(self) -> list[str]:
-        """Where the demonstration may send people back to; asked for once a person is there."""
-        return self.authoriser.redirect_uris()
+    @Part
+    def kept_demonstration(self) -> _KeptDemonstration:
+        """It is another party: a restart of the gateway does not end it."""
+        kept = self._backing.keep(
+            f"{self.family} demonstration", lambda _: _KeptDemonstration(self.make_demonstration)
+        )
+        kept.gateways.add(self)
+        if self._is_reset:
+            kept.reset()
+        return kept
 
     def make_demonstration(self, redirect_uris: Callable[[], list[str]]) -> DemonstrationApp:
         from .demonstration_app import DemonstrationApp
@@ -184,14 +168,12 @@ class GatewayExtension(Extension):
 
     # ---- the log
 
-    def open_log(self) -> None:
-        """Beside the vault's files, if it has any."""
-        folder = self.vault.folder
-        if folder is not None:
-            self._log = logging.FileHandler(folder / LOG_FILE, encoding="utf-8", delay=True)
-            self._log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-            logging.getLogger(LOG_NAME).addHandler(self._log)
-            logger.setLevel(logging.INFO)
+    def open_log(self, folder: Path) -> None:
+        """Beside the vault's files."""
+        self._log = logging.FileHandler(folder / LOG_FILE, encoding="utf-8", delay=True)
+        self._log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        logger.addHandler(self._log)
+        logger.setLevel(logging.INFO)
 
     # ---- tools
 
@@ -223,35 +205,38 @@ class GatewayExtension(Extension):
     # ---- life
 
     def reset(self) -> None:
-        with self._lock:
-            self._to_reset = {_VAULT, _DEMONSTRATION}  # what is not there yet, when it is needed
-            if self._vault is not None:
-                self._vault.reset()
-            if self._demonstration is not None:
-                self._demonstration.app.reset()
-            for name in (_DECISIONS, _AUTHORISER):
-                if name in self._made:
-                    self._made[name].reset()
+        with self.lock:
+            self._is_reset = True  # for what is not there yet, when it is needed
+            for name in ("vault", "kept_demonstration", "decisions", "authoriser"):
+                if name in self.made:
+                    self.made[name].reset()
 
     def close(self) -> None:
         self.listener.stop()
-        with self._lock:
-            if self._demonstration is not None:
-                self._demonstration.gateways.pop(id(self), None)
-                if not self._demonstration.gateways:
-                    self._demonstration.app.stop()
+        with self.lock:
+            if "kept_demonstration" in self.made:
+                self.kept_demonstration.gateways.discard(self)
+                if not self.kept_demonstration.gateways:
+                    self.demonstration.stop()
             if self._log is not None:
-                logging.getLogger(LOG_NAME).removeHandler(self._log)
+                logger.removeHandler(self._log)
                 self._log.close()
                 self._log = None
 
 
-class _Kept:
+class _KeptDemonstration:
     """The demonstration app, for all gateways over one backing."""
 
     def __init__(self, make: Callable[[Callable[[], list[str]]], DemonstrationApp]) -> None:
-        self.gateways: dict[int, Callable[[], list[str]]] = {}
-        self.app = make(lambda: [uri for uris in list(self.gateways.values()) for uri in uris()])
+        self.gateways: set[GatewayExtension] = set()
+        self.app = make(self.redirect_uris)
+
+    def redirect_uris(self) -> list[str]:
+        """Where it may send people back to; asked for once a person is there."""
+        return [uri for one in list(self.gateways) for uri in one.authoriser.redirect_uris()]
+
+    def reset(self) -> None:
+        self.app.reset()
 
     def close(self) -> None:
         self.app.stop()

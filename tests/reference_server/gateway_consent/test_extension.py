@@ -211,11 +211,11 @@ def test_nothing_is_opened_before_it_is_needed(house: House) -> None:
     house.extension.reset()
     listener = house.extension.listener
     assert not listener.running
-    assert house.extension._vault is None
+    assert house.extension.made == {}
     house.code(LOOK)
     listener = house.extension.listener
     assert listener.running
-    assert house.extension._demonstration is None
+    assert "kept_demonstration" not in house.extension.made
     house.extension.close()
     listener = house.extension.listener
     assert not listener.running
