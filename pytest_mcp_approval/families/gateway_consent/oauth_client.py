@@ -80,14 +80,14 @@ class TokenAnswer:
         return f"HTTP {self.status} {neutralise(str(self.members.get('error', '')), 60)}".rstrip()
 
 
+@dataclass(frozen=True)
 class OAuthClient:
     """`spelling` is "camel" for this profile's names, "rfc" for those of RFC 6749."""
 
-    def __init__(self, target: Target, oauth: OAuth, words: Words, spelling: str = "camel") -> None:
-        self._target = target
-        self.oauth = oauth
-        self._words = words
-        self._spelling = spelling
+    target: Target
+    oauth: OAuth
+    words: Words
+    spelling: str = "camel"
 
     # ---- the authorisation end point
 
@@ -113,12 +113,12 @@ class OAuthClient:
         """An authorisation request, and a person who presses Allow (or another button)."""
         verifier = secrets.token_urlsafe(48)
         asked = self.parameters(verifier, **changes)
-        browser = form_client_for(self._target)
+        browser = form_client_for(self.target)
         page = browser.get(self.address(asked), follow=False)
         page = self._within(browser, page)
         if page.location:
             return AuthorisationAnswer(asked, verifier, page, page.location)
-        button = press or self._words.allow
+        button = press or self.words.allow
         form = next((one for one in page.forms() if one.button(button)), None)
         if form is None:
             return AuthorisationAnswer(asked, verifier, page)
@@ -156,7 +156,7 @@ class OAuthClient:
     def token(self, **parameters: str | None) -> TokenAnswer:
         asked = {name: value for name, value in parameters.items() if value is not None}
         form = urlencode(self.spelled(asked))
-        page = form_client_for(self._target).fetch("POST", self.oauth.token, form, follow=False)
+        page = form_client_for(self.target).fetch("POST", self.oauth.token, form, follow=False)
         try:
             members = read_json(page.body)
         except JsonError:
@@ -170,12 +170,12 @@ class OAuthClient:
     def opens(self, access: str) -> bool:
         """Whether the app takes this token now."""
         headers = {"Authorization": f"Bearer {access}", "Content-Type": "application/json"}
-        page = form_client_for(self._target).fetch(
+        page = form_client_for(self.target).fetch(
             "POST", self.oauth.resource, "{}", headers, follow=False
         )
         return 200 <= page.status < 300
 
     def spelled(self, given: Mapping[str, str]) -> dict[str, str]:
-        if self._spelling == "camel":
+        if self.spelling == "camel":
             return dict(given)
         return {RFC_NAMES.get(name, name): value for name, value in given.items()}

@@ -34,50 +34,50 @@ class ConsentPerson(Protocol):
     def decide(self, asked: GatewayOutcome, choice: Choice, *, remember: bool) -> Any: ...
 
 
+@dataclass(frozen=True)
 class PagePerson:
     """Reads the page, ticks the box, presses the button."""
 
-    def __init__(self, target: Target, words: Words) -> None:
-        self._target = target
-        self._words = words
+    target: Target
+    words: Words
 
     def decide(self, asked: GatewayOutcome, choice: Choice, *, remember: bool) -> None:
         if not asked.consent_url:
             raise DriverError(f"there is no consentUrl to go to: {asked.describe()}", asked.reply)
-        browser = form_client_for(self._target)
+        browser = form_client_for(self.target)
         page = browser.get(asked.consent_url)
-        form = form_with(page, self._words.button(choice))
-        box = form.box(self._words.remember)
+        form = form_with(page, self.words.button(choice))
+        box = form.box(self.words.remember)
         if box is None and remember:
-            raise FormClientError(f"the page has no box {self._words.remember!r}")
+            raise FormClientError(f"the page has no box {self.words.remember!r}")
         if box is not None:
             box.checked = remember
-        done = browser.submit(page, form, form.button(self._words.button(choice)))
+        done = browser.submit(page, form, form.button(self.words.button(choice)))
         if done.status >= 400:
             raise FormClientError(f"the decision was not taken: {done.describe()}")
 
     def type_in(self, auth_url: str, values: Sequence[str]) -> None:
         """Each value into the one field of a dialog."""
-        browser = form_client_for(self._target)
+        browser = form_client_for(self.target)
         page = browser.get(auth_url)
         for value in values:
-            form = form_with(page, self._words.submit)
+            form = form_with(page, self.words.submit)
             fields = form.fields()
             if not fields:
                 raise FormClientError(f"the dialog has no field to type into: {page.describe()}")
             fields[0].value = value
-            page = browser.submit(page, form, form.button(self._words.submit))
+            page = browser.submit(page, form, form.button(self.words.submit))
 
     def let_in(self, auth_url: str) -> None:
         """Through the app's own page and back, wherever the gateway leads."""
-        browser = form_client_for(self._target)
+        browser = form_client_for(self.target)
         page = browser.get(auth_url)
         for _ in range(_MOST_STEPS):
-            form = next((one for one in page.forms() if one.button(self._words.allow)), None)
+            form = next((one for one in page.forms() if one.button(self.words.allow)), None)
             if form is None:
                 return
-            page = browser.submit(page, form, form.button(self._words.allow))
-        raise FormClientError(f"asked for {self._words.allow!r} more than {_MOST_STEPS} times")
+            page = browser.submit(page, form, form.button(self.words.allow))
+        raise FormClientError(f"asked for {self.words.allow!r} more than {_MOST_STEPS} times")
 
 
 def form_with(page: FetchedPage, button: str) -> Form:
@@ -103,6 +103,7 @@ class Planned:
     values: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
 class ToldPerson:
     """Tells whoever answers the gateway's dialogs what a person does there, as JSON.
 
@@ -111,8 +112,7 @@ class ToldPerson:
     `type`: what to type into a dialog that asks for a credential.
     """
 
-    def __init__(self, tell: Told) -> None:
-        self.tell = tell
+    tell: Told
 
     def decide(self, asked: GatewayOutcome, choice: Choice, *, remember: bool) -> Any:
         return self.tell(
@@ -155,27 +155,25 @@ class ToldPerson:
         )
 
 
+@dataclass(frozen=True)
 class BrowserConsentPerson:
     """The same at the page in a real browser; `page` is Playwright's."""
 
-    def __init__(self, page: Any, target: Target, words: Words) -> None:
-        self.page = page
-        self._target = target
-        self._words = words
+    page: Any
+    target: Target
+    words: Words
 
     def decide(self, asked: GatewayOutcome, choice: Choice, *, remember: bool) -> None:
-        check_address(asked.consent_url, hosts_of(self._target))
-        with page_errors(asked.consent_url):
-            self.page.goto(asked.consent_url)
+        go_to(self.page, asked.consent_url, self.target)
         self.press(choice, remember=remember)
 
     def press(self, choice: Choice, *, remember: bool) -> None:
         """On the page that is open."""
         with page_errors(self.page.url):
-            box = self.page.get_by_role("checkbox", name=self._words.remember)
+            box = self.page.get_by_role("checkbox", name=self.words.remember)
             if remember or box.count():
                 box.set_checked(remember)
-            button = self.page.get_by_role("button", name=self._words.button(choice), exact=True)
+            button = self.page.get_by_role("button", name=self.words.button(choice), exact=True)
             self._until_it_is_told(button.click)
 
     def _until_it_is_told(self, press: Callable[[], None]) -> None:
@@ -194,7 +192,7 @@ class BrowserConsentPerson:
         self.page.on("requestfinished", sent)
         try:
             press()
-            deadline = Deadline(self._target.settings.timeout)
+            deadline = Deadline(self.target.settings.timeout)
             while not gone and not deadline.passed:
                 self.page.wait_for_timeout(_SETTLING if told else _STEP)
                 if told:
@@ -223,3 +221,10 @@ def told_person_for(target: Target, table: GatewayConsentTable) -> ToldPerson:
 def page_errors(url: str) -> AbstractContextManager[None]:
     """What a browser says of a page, as an error of the page."""
     return in_words(neutralise(url, 80), FormClientError)
+
+
+def go_to(page: Any, url: str, target: Target) -> None:
+    """An address of the server under test: on loopback, or on its own host."""
+    check_address(url, hosts_of(target))
+    with page_errors(url):
+        page.goto(url)

@@ -10,9 +10,8 @@ from typing import Any
 
 from ...support.text import neutralise
 from ...target import Target
-from ..base.form_client import check_address
-from ..base.people import answering, hosts_of
-from .people import page_errors
+from ..base.people import answering
+from .people import go_to, page_errors
 
 MARK = "data-suite"
 """An attribute that no page has, unless a text of ours became an element."""
@@ -161,10 +160,7 @@ class RenderedPage:
         dialog.dismiss()
 
     def open(self, url: str) -> None:
-        """An address of the server under test: on loopback, or on its own host."""
-        check_address(url, hosts_of(self._target))
-        with page_errors(url):
-            self.page.goto(url)
+        go_to(self.page, url, self._target)
 
     def _evaluate(self, script: str) -> Any:
         with page_errors(self.page.url):

@@ -61,21 +61,32 @@ class Consents(ScenarioView):
 
     def second_tool(self, tool: SafeTool) -> SafeTool:
         """Another tool of the same app."""
-        for other in self.tools():
-            if other.app == tool.app and other.name != tool.name:
-                return other
-        raise self._lacking(
-            f"a second tool of {tool.app}",
-            [name for app, name in self._listed() if app == tool.app and name != tool.name],
-        )
+        return self._beside(tool, f"a second tool of {tool.app}", same_app=True)
 
     def other_app(self, tool: SafeTool) -> SafeTool:
         """A tool of another app; of the same name, if there is such a one."""
-        others = [one for one in self.tools() if one.app != tool.app]
-        for other in sorted(others, key=lambda one: one.tool != tool.tool):
-            return other
-        raise self._lacking(
-            "a tool of a second app", [name for app, name in self._listed() if app != tool.app]
+        return self._beside(tool, "a tool of a second app", same_app=False)
+
+    def _beside(self, tool: SafeTool, what: str, *, same_app: bool) -> SafeTool:
+        """A gateway need not have it: if it has, it has to be named."""
+
+        def fits(app: str, name: str) -> bool:
+            return (app == tool.app) is same_app and name != tool.name
+
+        found = [one for one in self.tools() if fits(one.app, one.name)]
+        if found:
+            return min(found, key=lambda one: one.tool != tool.tool)
+        named = [(split_tool_name(name), name) for name in self.driver.listing()]
+        listed = [(divided[0], name) for divided, name in named if divided is not None]
+        for app, name in listed:
+            if fits(app, name):
+                raise NotVerified(f"needs {what} that may be run, such as {name}: tools {TABLE}")
+        table = self.driver.table
+        if table.all_tools_named or (table.call.names_each_tool and listed):
+            raise NotApplicable(f"the gateway has no {what.removeprefix('a ')}")
+        raise NotVerified(
+            f"needs {what} that may be run: tools {TABLE}, or all-tools-named = true if there is "
+            "none"
         )
 
     def lists(self, tool: SafeTool) -> bool:
@@ -83,23 +94,6 @@ class Consents(ScenarioView):
         if not self.driver.table.call.names_each_tool:
             return True
         return self.driver.binding.call_params(tool, {})["name"] in self.driver.listing()
-
-    def _listed(self) -> list[tuple[str, str]]:
-        """App and name of the tools that the gateway lists, as far as their names tell."""
-        named = ((split_tool_name(name), name) for name in self.driver.listing())
-        return [(divided[0], name) for divided, name in named if divided is not None]
-
-    def _lacking(self, what: str, listed: list[str]) -> NotVerified | NotApplicable:
-        """A gateway need not have it: if it has, it has to be named."""
-        table = self.driver.table
-        if listed:
-            return NotVerified(f"needs {what} that may be run, such as {listed[0]}: tools {TABLE}")
-        if table.all_tools_named or (table.call.names_each_tool and self._listed()):
-            return NotApplicable(f"the gateway has no {what.removeprefix('a ')}")
-        return NotVerified(
-            f"needs {what} that may be run: tools {TABLE}, or all-tools-named = true if there is "
-            "none"
-        )
 
     # ---- clients
 
@@ -150,7 +144,7 @@ class Consents(ScenarioView):
         choice: Choice = Choice.TOOL,
         *,
         remember: bool = True,
-    ) -> GatewayOutcome:
+    ) -> None:
         """The positive twin: asked, allowed, served. If it fails, nothing here can be judged."""
         self.decided(client, tool, choice, remember=remember)
         answer = client.call(tool)
@@ -159,11 +153,10 @@ class Consents(ScenarioView):
                 f"{tool.name} was allowed and not served, so nothing follows: {answer.describe()}"
             )
         self.driver.served()
-        return answer
 
-    def is_served(self, answer: GatewayOutcome, tool: SafeTool | None) -> bool:
+    def is_served(self, answer: GatewayOutcome, tool: SafeTool) -> bool:
         """Consent was there: the tool ran, or the app is next to be asked."""
-        if tool is not None and tool.own_authorisation and answer.needs_authorization:
+        if tool.own_authorisation and answer.needs_authorization:
             return not (answer.probed and answer.executed)
         return answer.served
 
