@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -78,3 +79,10 @@ def answering(page: Any, milliseconds: float | None = None) -> None:
     """Fail if the page hangs: Playwright runs scripts without a deadline, so first wait for
     something with one."""
     page.locator("html").wait_for(state="attached", timeout=milliseconds)
+
+
+@cache
+def script_in(file: Path, name: str) -> str:
+    """One of the functions that look at a page from inside, in a file of JavaScript."""
+    text = file.read_text(encoding="utf-8")
+    return text.split(f"// ---- {name}\n", 1)[1].split("// ---- ", 1)[0].strip()

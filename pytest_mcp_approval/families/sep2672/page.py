@@ -19,7 +19,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,7 +29,7 @@ from ...config.settings import PREFIX, SettingsError
 from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError
-from ..base.people import answering, in_words
+from ..base.people import answering, in_words, script_in
 from .page_description import TABLE, PageDescription
 from .settings import settings_of
 
@@ -46,6 +46,7 @@ PATIENCE = 10.0
 _LONGEST_OUTCOME = 20_000
 _TEXTS = "(all, longest) => all.slice(0, 1).map(one => (one.innerText ?? '').slice(0, longest))"
 _KINDS = "all => all.slice(0, 9).map(one => `${one.localName}:${one.type ?? ''}`)"
+_script = partial(script_in, Path(__file__).with_name("page_scripts.js"))
 
 
 class PageError(DriverError):
@@ -323,13 +324,6 @@ class PageDriver:
         """What Playwright says, as one line about the page."""
         what = f"[sep2672.{TABLE}] {key}: {selector!r}" if selector else key
         return in_words(f"{what} on {neutralise(self.url, 100)}", PageError, 300)
-
-
-@cache
-def _script(name: str) -> str:
-    """One of the functions that look at a page, in JavaScript."""
-    text = Path(__file__).with_name("page_scripts.js").read_text(encoding="utf-8")
-    return text.split(f"// ---- {name}\n", 1)[1].split("// ---- ", 1)[0].strip()
 
 
 def driver_for(approval_page: ApprovalPage, target: Target) -> PageDriver:
