@@ -49,7 +49,7 @@ def _told(tokens):
             continue  # that it ran is another rule's matter
         own = outcome.answer.get("code")
         if own is None:
-            own = outcome.code
+            own = outcome.reason
         found[code] = (str(own), str(outcome.answer.get("message")))
     # What has expired may be evicted (section 5.5), and is unknown then.
     if found.get(TokenCode.EXPIRED) == found.get(TokenCode.INVALID):

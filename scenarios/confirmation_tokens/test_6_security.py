@@ -233,7 +233,7 @@ def test_unknown_and_malformed_get_one_answer(tokens, shape):
         outcome = tokens.redeem(issued.with_token(token))
         tokens.expect_not_run(outcome, sent=f"a token {shape}")
         message = _without(token, outcome.answer.get("message"))
-        answers.append((outcome.code, message, outcome))
+        answers.append((outcome.reason, message, outcome))
     (code, message, _), (other_code, other_message, malformed) = answers
     tokens.expect(
         code == other_code and message == other_message,

@@ -11,7 +11,7 @@ def _state(tokens, issued):
         raise NotVerified("needs introspection.status, the query that tells a token's state")
     outcome = tokens.driver.status(issued.token)
     # A server that has forgotten the token, or tells nothing about it, says so with a code.
-    return outcome.code or tokens.driver.binding.state(outcome.answer)
+    return outcome.reason or tokens.driver.binding.state(outcome.answer)
 
 
 def _spent(tokens, how):

@@ -101,22 +101,19 @@ class ConfirmationBinding:
             given = places.call_tool(self.target, how.removeprefix("tool:"), call)
             token = given.get("token") if isinstance(given, dict) else given
         else:
-            token = self._run(how, json.dumps(call)).strip()
+            try:
+                done = run_command(
+                    how,
+                    given=json.dumps(call).encode(),
+                    directory=self.target.settings.directory,
+                    seconds=max(30.0, self.target.settings.timeout),
+                ).check()
+            except CommandError as error:
+                raise DriverError(f"plant: {error}") from None
+            token = done.output.decode("utf-8", "replace").strip()
         if not isinstance(token, str) or not token:
             raise DriverError(f"plant: got {token!r}, expected the planted token")
         return token
-
-    def _run(self, command: str, given: str) -> str:
-        try:
-            done = run_command(
-                command,
-                given=given.encode(),
-                directory=self.target.settings.directory,
-                seconds=max(30.0, self.target.settings.timeout),
-            ).check()
-        except CommandError as error:
-            raise DriverError(f"plant: {error}") from None
-        return done.output.decode("utf-8", "replace")
 
     def variant(self, what: str, value: Any) -> Target | None:
         """The target started with one thing set otherwise; None if there is no way to say so."""

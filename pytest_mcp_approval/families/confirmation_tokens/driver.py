@@ -24,7 +24,6 @@ from ..base.driver import Driver, DriverError
 from . import vocabulary as words
 from .binding import ConfirmationBinding, binding_of
 from .outcome import ConfirmationAnswer, ConfirmationOutcome, Instant, is_limit
-from .settings import NamedOperation
 from .vocabulary import TokenType
 
 _WAITS = 3
@@ -69,12 +68,6 @@ class ConfirmationTokens(Driver):
         self.binding: ConfirmationBinding = binding_of(target)
         self.meets_limits = True
         """Whether a rate limit is waited out; a scenario about rate limits says no."""
-
-    def operation(self, name: str) -> NamedOperation:
-        for one in self.binding.table.operations:
-            if one.name == name:
-                return one
-        raise DriverError(f"no operation {name!r} is named in the settings")
 
     # ---- calls
 
@@ -166,17 +159,9 @@ class ConfirmationTokens(Driver):
             raise DriverError("the target's rate limit was reached, so the token was not judged")
         return outcome
 
-    def ask(
-        self,
-        operation: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        session: Session | None = None,
-        tool: str | None = None,
-    ) -> Reply:
+    def ask(self, operation: str, params: Mapping[str, Any]) -> Reply:
         """A first call, unobserved."""
-        call = self.binding.call_params(operation, self._safe(operation, params), tool=tool)
-        return self.patiently(call, session)
+        return self.patiently(self.binding.call_params(operation, params))
 
     def issue(
         self,
@@ -188,8 +173,8 @@ class ConfirmationTokens(Driver):
     ) -> IssuedToken:
         """A token for this call (with the safe parameters, if none are given)."""
         given = self._safe(operation, params)
-        reply = self.ask(operation, given, session=session, tool=tool)
-        return self.issued(operation, given, reply)
+        call = self.binding.call_params(operation, given, tool=tool)
+        return self.issued(operation, given, self.patiently(call, session))
 
     def issued(self, operation: str, params: Mapping[str, Any], reply: Reply) -> IssuedToken:
         """The token that a reply holds."""
@@ -248,7 +233,12 @@ class ConfirmationTokens(Driver):
     # ---- inside
 
     def _safe(self, operation: str, params: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        return self.operation(operation).params if params is None else params
+        if params is not None:
+            return params
+        for one in self.binding.table.operations:
+            if one.name == operation:
+                return one.params
+        raise DriverError(f"no operation {operation!r} is named in the settings")
 
     def _instant(self, value: Any) -> Instant | None:
         try:

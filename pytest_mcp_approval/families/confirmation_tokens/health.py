@@ -7,13 +7,10 @@ verdict.
 from __future__ import annotations
 
 from ...catalogue import NotVerified
-from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError, table_of
 from .driver import ConfirmationTokens
 from .settings import FAMILY
-
-_SHOWN = 300
 
 
 def honest_approval(target: Target) -> str:
@@ -27,10 +24,7 @@ def honest_approval(target: Target) -> str:
         raise NotVerified(f"needs a gated operation: name one in [{FAMILY}] operations")
     operation = usual[0]
     try:
-        issued = driver.issue(operation.name, operation.params)
-        outcome = driver.redeem(issued)
+        outcome = driver.redeem(driver.issue(operation.name, operation.params))
     except DriverError as error:
-        return neutralise(str(error), _SHOWN)
-    if outcome.served:
-        return ""
-    return neutralise(f"{operation.name} with its token: {outcome.describe()}", _SHOWN)
+        return str(error)
+    return "" if outcome.served else f"{operation.name} with its token: {outcome.describe()}"

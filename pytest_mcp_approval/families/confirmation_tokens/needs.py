@@ -20,18 +20,13 @@ CHECKS: dict[str, Check] = {
         f"a start with another tolerance: [{FAMILY}] variants.tolerance = "
         '"stdio:<command with {value}>"',
     ),
-    "audit": _told(
-        lambda binding: "audit" in binding.table.probes,
-        f"to see the audit log: [{FAMILY}] audit = {FORMS}",
-    ),
-    "log": _told(
-        lambda binding: "log" in binding.table.probes,
-        f"to see the log: [{FAMILY}] log = {FORMS}",
-    ),
-    "store": _told(
-        lambda binding: "store" in binding.table.probes,
-        f"to see the store: [{FAMILY}] store = {FORMS}",
-    ),
+    **{
+        name: _told(
+            lambda binding, name=name: name in binding.table.probes,  # type: ignore[misc]
+            f"to see the {what}: [{FAMILY}] {name} = {FORMS}",
+        )
+        for name, what in {"audit": "audit log", "log": "log", "store": "store"}.items()
+    },
     "introspection": _told(
         lambda binding: bool(binding.table.introspection),
         f'introspection: [{FAMILY}] introspection = {{operation = "introspect", ...}}',

@@ -59,12 +59,8 @@ class ConfirmationOutcome(ObservedOutcome):
         return self.answer.success
 
     @property
-    def code(self) -> str | None:
-        return self.answer.code
-
-    @property
     def reason(self) -> str | None:
-        return self.code
+        return self.answer.code
 
     @property
     def refused(self) -> bool:
@@ -78,7 +74,7 @@ class ConfirmationOutcome(ObservedOutcome):
     def said(self) -> str:
         if self.succeeded:
             return "success"
-        return neutralise(self.code, 60) if self.code else self.reply.describe()
+        return neutralise(self.reason, 60) if self.reason else self.reply.describe()
 
 
 def is_limit(reply: Reply, answer: ConfirmationAnswer) -> bool:

@@ -40,7 +40,6 @@ _OPTIONAL_VARIANTS = {
     "signed": "tokens that carry their payload are not offered",
 }
 """What a server need not have (sections 5.1 and 6.2)."""
-NAME_ANOTHER = f"name one in [{FAMILY}] operations"
 
 
 class Confirmations(ScenarioView):
@@ -73,10 +72,9 @@ class Confirmations(ScenarioView):
     @property
     def operation(self) -> NamedOperation:
         """The gated operation that most scenarios use: the first one with other parameters."""
-        found = sorted(self.usual_operations(), key=lambda one: not one.other_params)
-        if not found:
-            raise NotVerified(f"needs a gated operation: {NAME_ANOTHER}")
-        return found[0]
+        for one in sorted(self.usual_operations(), key=lambda one: not one.other_params):
+            return one
+        raise NotVerified(f"needs a gated operation: name one in [{FAMILY}] operations")
 
     def second_operation(self) -> NamedOperation:
         """Another one; with the same parameters, if there is one, so that only the name differs."""
@@ -313,6 +311,3 @@ def in_words(duration: datetime.timedelta) -> str:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-__all__ = ["Confirmations", "in_words"]

@@ -9,20 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ...config.reader import Place, SettingsError, Sources, read, setting
+from ...config.reader import Place, Sources, read, setting
 from ..base.probes import FORMS, is_probe
 from . import vocabulary as words
 from .outcome import SHAPES, TIMES
 from .vocabulary import Danger, TokenCode
-
-__all__ = [
-    "FAMILY",
-    "ConfirmationTokensTable",
-    "NamedOperation",
-    "SettingsError",
-    "Trigger",
-    "read_table",
-]
 
 FAMILY = "confirmation_tokens"
 

@@ -7,14 +7,11 @@ nothing. Knows no rule and no verdict.
 from __future__ import annotations
 
 from ...catalogue import NotVerified
-from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError
 from .driver import ExecutionTokens
 from .verifier_access import VerifierError
 from .vocabulary import FAMILY
-
-_SHOWN = 300
 
 
 def honest_approval(target: Target) -> str:
@@ -29,15 +26,14 @@ def honest_approval(target: Target) -> str:
         try:
             token = driver.token()
         except VerifierError as error:
-            return neutralise(str(error), _SHOWN)
+            return str(error)
         except DriverError as error:
             raise NotVerified(str(error)) from error
         try:
             answer = driver.execute(token)
         except DriverError as error:
-            return neutralise(f"{driver.table.tool}: {error}", _SHOWN)
-        if answer.accepted and answer.ran != ():
-            return ""
-        return neutralise(f"an honest token, {answer.describe()}", _SHOWN)
+            return f"{driver.table.tool}: {error}"
+        served = answer.accepted and answer.ran != ()
+        return "" if served else f"an honest token, {answer.describe()}"
     finally:
         driver.close()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...support.text import neutralise
+from ..base.decoder import values_in
 from .outcome import Preview, TwoStepOutcome
 
 
@@ -35,7 +36,7 @@ def _entries_differ(preview: Preview, entries: tuple[Any, ...]) -> str:
     shown = set(preview.ids)
     done = Counter[str]()
     for entry in entries:
-        named = shown & set(_texts(entry))
+        named = shown & _texts(entry)
         if len(named) == 1:
             done[named.pop()] += 1
         elif not named:
@@ -52,32 +53,15 @@ def _entries_differ(preview: Preview, entries: tuple[Any, ...]) -> str:
 
 def _flag_differs(arguments: Mapping[str, Any], entry: Any) -> str:
     """A flag that was shown in one way and carried out in another."""
-    for name, value in _members(entry):
+    for name, value in values_in(entry):
         given = arguments.get(name)
         if isinstance(value, bool) and isinstance(given, bool) and value is not given:
             return f"{name} {value}, prepared was {given}"
     return ""
 
 
-def _members(value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for name, one in value.items():
-            yield str(name), one
-            yield from _members(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _members(one)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _texts(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _texts(one)
+def _texts(entry: Any) -> set[str]:
+    return {value for _, value in values_in(entry) if isinstance(value, str)}
 
 
 def _listed(ids: list[str]) -> str:

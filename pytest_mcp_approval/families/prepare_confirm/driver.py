@@ -112,30 +112,21 @@ class PrepareConfirm(Driver):
     ) -> TwoStepOutcome:
         """Confirm what was shown; with another token, at another pair, with more arguments."""
         given = preview.token if token is NOT_GIVEN else token
-        return self.submit(
-            pair or preview.pair, self.confirm_params(pair or preview.pair, given, more), session
-        )
+        pair = pair or preview.pair
+        return self.submit(pair, self.confirm_params(pair, given, more), session)
 
     def submit(
         self, pair: Pair, params: Mapping[str, Any], session: Session | None = None
     ) -> TwoStepOutcome:
         """A tools/call with just these params, seen as a confirmation."""
-        return self.observe(
-            pair, lambda: (session or self.session).call("tools/call", dict(params))
-        )
+        call = (session or self.session).call
+        reply, runs, entries = self.watch(lambda: call("tools/call", dict(params)))
+        probed = self.effects is not None
+        return self.seen(pair, reply, entries=entries, runs=runs, probed=probed)
 
-    def seen(self, pair: Pair, reply: Reply) -> TwoStepOutcome:
-        """An answer alone, without a look at the effects."""
-        return self._noted(TwoStepOutcome(pair, TwoStepAnswer.of(reply), self.table))
-
-    def observe(self, pair: Pair, act: Callable[[], Reply]) -> TwoStepOutcome:
-        reply, runs, entries = self.watch(act)
-        answer, probed = TwoStepAnswer.of(reply), self.effects is not None
-        return self._noted(
-            TwoStepOutcome(pair, answer, self.table, entries, runs=runs, probed=probed)
-        )
-
-    def _noted(self, seen: TwoStepOutcome) -> TwoStepOutcome:
+    def seen(self, pair: Pair, reply: Reply, **observed: Any) -> TwoStepOutcome:
+        """An answer; alone, without a look at the effects, unless that was `observed`."""
+        seen = TwoStepOutcome(pair, TwoStepAnswer.of(reply), self.table, **observed)
         if seen.executed or seen.succeeded:
             _DISTURBED.add(self.target)
         return seen

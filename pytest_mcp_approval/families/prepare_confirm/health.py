@@ -14,8 +14,6 @@ from ..base.driver import DriverError
 from .driver import PrepareConfirm
 from .vocabulary import FAMILY
 
-_SHOWN = 300
-
 
 def honest_approval(target: Target) -> str:
     """Nothing if the tool ran, else one line: the step, and what came.
@@ -34,7 +32,7 @@ def honest_approval(target: Target) -> str:
     try:
         driver.make(pair.restore)
     except DriverError as error:
-        return neutralise(f"restore of {pair.name}: {error}", _SHOWN)
+        return f"restore of {pair.name}: {error}"
     driver.forget()
     try:
         outcome = driver.confirm(driver.prepare(pair))
@@ -48,4 +46,4 @@ def honest_approval(target: Target) -> str:
         )
     if not failed and not outcome.executed:
         failed = f"{pair.confirm}: {outcome.describe()}"
-    return neutralise(failed, _SHOWN)
+    return failed

@@ -7,8 +7,8 @@ to prepare AND to confirm. Knows no server.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ...config.reader import Place, Sources, read, setting
@@ -18,22 +18,10 @@ _IRREVERSIBLE = re.compile(r"delete|remove|destroy|purge|wipe|drop|erase|revoke"
 _REVERSIBLE = re.compile(r"close|archive|disable|suspend|deactivate|pause|hide|lock")
 
 
-PREPARED = {
-    "action": words.ACTION,
-    "operation": words.OPERATION,
-    "items": words.ITEMS,
-    "warnings": words.WARNINGS,
-    "token": words.TOKEN,
-    "expires": words.EXPIRES_AT,
-    "next_step": words.NEXT_STEP,
-}
-"""What the document calls the members of prepare's answer, by their names in the table."""
-CONFIRMED = {
-    "token_argument": words.TOKEN,
-    "success": words.SUCCESS,
-    "message": words.MESSAGE,
-}
-"""What it calls the argument of confirm and the members of its answer."""
+PREPARED = ("action", "operation", "items", "warnings", "token", "expires", "next_step")
+"""The members of prepare's answer, by their names in the table."""
+CONFIRMED = ("token_argument", "success", "message")
+"""The argument of confirm, and the members of its answer."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +105,11 @@ class PrepareConfirmTable:
     key_environment: str = ""
     back_end: Mapping[str, str] = setting({})
 
-    def own_names(self, members: Mapping[str, str]) -> list[str]:
+    def own_names(self, members: Iterable[str]) -> list[str]:
         """What the user says is not called as in the document."""
+        usual = {one.name: one.default for one in fields(self)}
         own = {name: getattr(self, name) for name in members}
-        return [f"{own[name]} for {usual}" for name, usual in members.items() if own[name] != usual]
+        return [f"{own[name]} for {usual[name]}" for name in own if own[name] != usual[name]]
 
     def named_pairs(self) -> dict[str, Pair]:
         """Those of the table, whose tools are called as in the document if nobody says more."""
@@ -178,11 +167,7 @@ def _complete(pair: Pair, safe_arguments: Mapping[str, Any]) -> Pair:
     if pair.arguments is None:
         pair = replace(pair, arguments=safe_arguments.get(pair.prepare))
     if pair.reversible is None:
-        pair = replace(pair, reversible=_guess_reversible(pair.name), guessed=True)
+        guess = True if _REVERSIBLE.search(pair.name) else None
+        guess = False if _IRREVERSIBLE.search(pair.name) else guess
+        pair = replace(pair, reversible=guess, guessed=True)
     return pair
-
-
-def _guess_reversible(name: str) -> bool | None:
-    if _IRREVERSIBLE.search(name):
-        return False
-    return True if _REVERSIBLE.search(name) else None
