@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         START,
         action="store_true",
         dest="mcp_approval",
-        help="judge the target that mcp-approval.toml, or [tool.mcp-approval], names",
+        help="check the server that mcp-approval.toml, or [tool.mcp-approval], names",
     )
     for option in OPTIONS:
         shown = argparse.SUPPRESS if option.hidden else option.help
@@ -43,10 +43,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", f"{MARKER}(*ids, needs=None): ties a scenario to the rules that it judges"
+        "markers", f"{MARKER}(*ids, needs=None): ties a scenario to the rules that it checks"
     )
     config.addinivalue_line(
-        "markers", f"{MAY_POISON}: sends what a careless server keeps, and fails of from then on"
+        "markers",
+        f"{MAY_POISON}: sends data that a careless server keeps, and then fails for everyone",
     )
     # Our own fixtures are found by their folders, because reading entry points is slow. A family
     # from another distribution registers its fixtures in the entry-point group pytest11.

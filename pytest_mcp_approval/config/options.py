@@ -100,7 +100,7 @@ class Settings:
     targets: tuple[str, ...] = _option(
         (),
         "target=SERVER",
-        "the server to judge: reference, http(s)://..., stdio:<command line>, "
+        "the server to check: reference, http(s)://..., stdio:<command line>, "
         "python:<module>:<factory>, or a verifier that is none (docs/options.md); repeatable",
         repr=False,
     )
@@ -189,9 +189,9 @@ class Settings:
     protocol: str = _option(
         "auto", "protocol=auto|REVISION", "the MCP revision to speak (default: auto)", hidden=True
     )
-    families: tuple[str, ...] = _option((), "family=FAMILY", "judge only this family; repeatable")
+    families: tuple[str, ...] = _option((), "family=FAMILY", "check only this family; repeatable")
     select: tuple[str, ...] = _option(
-        (), "select=PATTERN", "judge only rules like this, e.g. sep2672/4.8*; repeatable"
+        (), "select=PATTERN", "check only rules like this, e.g. sep2672/4.8*; repeatable"
     )
     baseline: Path | None = _option(
         None, "baseline=FILE", "known failures, which do not fail the run (docs/baseline.md)"
@@ -203,12 +203,12 @@ class Settings:
         (), "report=PATH", "write a report: .html, .json, .md, .sarif, .yaml or .svg; repeatable"
     )
     compare: Path | None = _option(
-        None, "compare=FILE", "tell what changed since the run of this .json report", hidden=True
+        None, "compare=FILE", "show what changed since the run of this .json report", hidden=True
     )
     findings: Path | None = _option(
         None,
         "findings=FOLDER|none",
-        "where findings are left (default: .mcp-approval/findings)",
+        "where findings are kept (default: .mcp-approval/findings)",
         hidden=True,
     )
     """Where findings go, for replays; None: nowhere."""

@@ -40,7 +40,7 @@ _REACHED = ("target", "effects", "page")
 
 def must_be_said(name: str, value: Any, *, with_headers: bool) -> bool:
     """Whether an option is not taken from a finding alone."""
-    values = value if isinstance(value, list) else [value]
+    values = _listed(value)
     if name in _HARMLESS and not all(_is_harmless(name, one) for one in values):
         return True
     if any(HIDDEN in str(one) for one in values):
@@ -54,7 +54,7 @@ def said_again(options: Mapping[str, Any], *, with_headers: bool) -> list[str]:
         word
         for name, value in options.items()
         if must_be_said(name, value, with_headers=with_headers)
-        for word in _words(name, value)
+        for word in words_of(name, value)
     ]
 
 
@@ -82,7 +82,7 @@ def options_of_finding(
         elif option in own and _listed(hide(own[option])) == _listed(value):
             found[option] = own[option] if not isinstance(value, list) else _listed(own[option])
         elif not another:  # else it belongs to the finding's own target
-            missing += _words(option, value)
+            missing += words_of(option, value)
     if missing:
         shown = " ".join(neutralise(shlex.quote(word), _LONGEST) for word in missing)
         raise SettingsError(
@@ -100,7 +100,8 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _words(option: str, value: Any) -> list[str]:
+def words_of(option: str, value: Any) -> list[str]:
+    """The option as it is written on the command line."""
     if option in _FLAGS:
         return [f"{PREFIX}{option}"]
     return [f"{PREFIX}{option}={one}" for one in _listed(value)]

@@ -15,8 +15,16 @@ Made = TypeVar("Made")
 FINDINGS = Path(".mcp-approval") / "findings"
 """Below pytest's root, unless the user says otherwise."""
 NONE = "none"
-ENDINGS = (".html", ".json", ".md", ".sarif", ".yaml", ".yml", ".svg")
-"""The endings of report files."""
+FORMATS = {
+    ".html": ("html", "render_html"),
+    ".json": ("json_file", "render_json"),
+    ".md": ("markdown", "render_markdown"),
+    ".sarif": ("sarif", "render_sarif"),
+    ".yaml": ("traceability", "render_traceability"),
+    ".yml": ("traceability", "render_traceability"),
+    ".svg": ("badge", "render_badge"),
+}
+"""By the ending of a report: the module of the package `report` that makes it, and its function."""
 
 
 def locate(values: dict[str, Any], place: Place, root: Path, directory: Path) -> None:
@@ -88,8 +96,8 @@ def read_own(
 def _report(value: str, place: Place, directory: Path) -> Path:
     """A file to write; its ending says what it is."""
     path = directory / value
-    if path.suffix.lower() not in ENDINGS:
-        known = ", ".join(ENDINGS)
+    if path.suffix.lower() not in FORMATS:
+        known = ", ".join(FORMATS)
         raise SettingsError(f"{place}: got {value!r}, expected a file that ends in one of {known}")
     if not path.parent.is_dir():
         raise SettingsError(f"{place}: there is no folder {str(Path(value).parent)!r}")

@@ -68,7 +68,7 @@ def _fair_limit(entries: Sequence[Exchange], budget: int) -> int:
 def _exchange(
     at: float, entry: Exchange, limit: int, secrets: Secrets, meaning: Meaning
 ) -> dict[str, Any]:
-    step: dict[str, Any] = {
+    step = {
         "kind": "exchange" if entry.outcome is not None else "overheard",
         "at": round(at, 4),
         "seconds": round(entry.seconds, 4),
@@ -78,19 +78,15 @@ def _exchange(
         "received": body(entry.received, limit, secrets),
     }
     if meaning.answered:
-        step["answered"] = meaning.answered
-        step["refused"] = meaning.refused
-    if entry.outcome is not None:
-        step["outcome"] = entry.outcome
-    if entry.detail:
-        step["detail"] = secrets.beginning(entry.detail, _KEPT_OF_A_DETAIL)
-    if entry.status is not None:
-        step["status"] = entry.status
-    if entry.request_headers:
-        step["requestHeaders"] = secrets.hide_all(entry.request_headers)
-    if entry.response_headers:
-        step["responseHeaders"] = secrets.hide_all(entry.response_headers)
-    return step
+        step |= {"answered": meaning.answered, "refused": meaning.refused}
+    optional = {
+        "outcome": entry.outcome,
+        "detail": secrets.beginning(entry.detail, _KEPT_OF_A_DETAIL),
+        "status": entry.status,
+        "requestHeaders": secrets.hide_all(entry.request_headers),
+        "responseHeaders": secrets.hide_all(entry.response_headers),
+    }
+    return step | {name: value for name, value in optional.items() if value}
 
 
 def body(excerpt: Excerpt, limit: int, secrets: Secrets) -> dict[str, Any]:

@@ -9,22 +9,13 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+from ..config.report_files import FORMATS
 from .model import Report
-
-FORMATS: dict[str, tuple[str, str, str]] = {
-    ".html": ("html", "render_html", "a page for people"),
-    ".json": ("json_file", "render_json", "for programs; its schema is report/schema.json"),
-    ".md": ("markdown", "render_markdown", "for a pull request"),
-    ".sarif": ("sarif", "render_sarif", "for code scanning"),
-    ".yaml": ("traceability", "render_traceability", "traceability of a SEP"),
-    ".yml": ("traceability", "render_traceability", "the same"),
-    ".svg": ("badge", "render_badge", "a badge"),
-}
-"""By ending: the module, its function, what it is. A module is loaded by those who want it."""
 
 
 def renderer(path: Path) -> Callable[[Report], str]:
-    module, function, _ = FORMATS[path.suffix.lower()]
+    """The function for that ending; its module is imported now."""
+    module, function = FORMATS[path.suffix.lower()]
     found: Callable[..., str] = getattr(
         import_module(f"pytest_mcp_approval.report.{module}"), function
     )

@@ -321,7 +321,7 @@ def _rule(
 
 
 def _findings(one: JudgedRule, found: Sequence[GroupedFinding], prefix: str) -> list[str]:
-    """The evidence of what is not in order: one example a cause. What could not be judged, or what
+    """The evidence of what is not in order: one example a cause. What could not be checked, or what
     the suite stumbled over, is told by its reason."""
     told = [(each.example, f"finding {each.number}", each.rows(_MOST_LABELS)) for each in found]
     if not told and one.verdict not in (Verdict.PASSED, Verdict.NOT_APPLICABLE):

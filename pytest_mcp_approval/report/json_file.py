@@ -110,14 +110,17 @@ def _finding(one: GroupedFinding) -> dict[str, Any]:
         "number": one.number,
         "rule": one.rule.id,
         "verdict": one.verdict,
-        "evidence": one.example.evidence and vars(one.example.evidence),
-        "why": one.example.why,
-        "again": one.example.again,
+        **_said(one.example),
         "example": one.example.scenario,
         "variants": [variant.scenario for variant in one.variants],
         "labels": one.labels,
         "alike": one.alike,
     }
+
+
+def _said(one: ScenarioResult) -> dict[str, Any]:
+    evidence = one.evidence and vars(one.evidence)
+    return {"why": one.why, "evidence": evidence, "again": one.again}
 
 
 def _scenario(one: ScenarioResult, conversation: Any) -> dict[str, Any]:
@@ -126,9 +129,7 @@ def _scenario(one: ScenarioResult, conversation: Any) -> dict[str, Any]:
         "rules": one.rules,
         "verdict": one.verdict,
         "seconds": round(one.seconds, 6),
-        "why": one.why,
-        "evidence": one.evidence and vars(one.evidence),
-        "again": one.again,
+        **_said(one),
         "command": one.command,
         "replay": one.replay or None,
         "files": one.files,

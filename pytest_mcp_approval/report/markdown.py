@@ -102,7 +102,7 @@ def _stumbled(report: Report) -> list[str]:
     for one in report.rules:
         if one.verdict is Verdict.HARNESS_ERROR:
             lines += [f"### {SHOWN[one.verdict].emoji} {_plain(one.rule.rule)}", ""]
-            lines += [f"{_code(one.rule.id)} · the suite itself stumbled", ""]
+            lines += [f"{_code(one.rule.id)} · the suite itself failed", ""]
             lines += [*_evidence(one.deciding[0]), ""]
     return lines
 
@@ -155,5 +155,5 @@ def _header(report: Report) -> list[str]:
     if not report.facts.header:
         return []
     rows = [f"| {_plain(name)} | {_cell(value)} |" for name, value in report.facts.header]
-    lead = ["<details><summary>What was judged</summary>", "", "| | |", "|---|---|"]
+    lead = ["<details><summary>What was checked</summary>", "", "| | |", "|---|---|"]
     return [*lead, *rows, "", "</details>", ""]

@@ -26,7 +26,8 @@ from .results import Evidence, ScenarioResult
 
 FORMAT = "mcp-approval-finding"
 VERSION = 1
-_KEPT = (Verdict.FAILED, Verdict.WARNING)
+KEPT = (Verdict.FAILED, Verdict.WARNING)
+"""The verdicts of which a file is left."""
 _SETTLED = (Verdict.PASSED, Verdict.NOT_APPLICABLE)
 """What shows that a finding is gone. A check that could not be made shows nothing."""
 
@@ -47,10 +48,6 @@ def file_name(rule: str, scenario: str) -> str:
     print_ = hashlib.sha256(scenario.encode()).hexdigest()[:6]
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", rule.partition("/")[2])[:60]
     return f"{slug}-{print_}.json"
-
-
-def leaves_file(verdict: Verdict) -> bool:
-    return verdict in _KEPT
 
 
 def write_findings(
@@ -79,7 +76,7 @@ def write_findings(
         if not found and folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
     except OSError as error:
-        return f"findings were not left in {folder}: {error.strerror or error}"
+        return f"findings were not written to {folder}: {error.strerror or error}"
     return None
 
 

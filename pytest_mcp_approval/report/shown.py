@@ -31,12 +31,12 @@ SHOWN: dict[Verdict, Shown] = {
     Verdict.KNOWN: Shown("k", "k", "📌", "broken, and the baseline says so", 4),
     Verdict.WARNING: Shown("!", "!", "⚠️", "a SHOULD is not met, or a reading just allows it", 3),
     Verdict.NOT_VERIFIED: Shown(
-        "○", "○", "⚪", "nothing could be judged; what to configure is said", 2
+        "○", "○", "⚪", "it could not be checked; the reason says what to configure", 2
     ),
     Verdict.NOT_APPLICABLE: Shown(
         "-", "\u2013", "\u2796", "the rule does not concern this server", 0
     ),
-    Verdict.HARNESS_ERROR: Shown("?", "?", "💥", "the suite itself stumbled", 6),
+    Verdict.HARNESS_ERROR: Shown("?", "?", "💥", "the suite itself failed", 6),
 }
 """In the order in which counts are told."""
 
@@ -70,17 +70,17 @@ def headline(counts: Counter[Verdict]) -> str:
     rules = f"{total} rule{'s' if total != 1 else ''}"
     judged = total - counts[Verdict.NOT_APPLICABLE]
     if not total:
-        return "Nothing was judged"
+        return "Nothing was checked"
     if counts[Verdict.FAILED]:
         return f"{counts[Verdict.FAILED]} of {rules} broken"
     if counts[Verdict.HARNESS_ERROR]:
-        return f"The suite stumbled over {counts[Verdict.HARNESS_ERROR]} of {rules}"
+        return f"The suite itself failed on {counts[Verdict.HARNESS_ERROR]} of {rules}"
     if counts[Verdict.NOT_VERIFIED] * 2 > judged:
-        return f"Nothing broken, but {counts[Verdict.NOT_VERIFIED]} of {rules} could not be judged"
+        return f"Nothing broken, but {counts[Verdict.NOT_VERIFIED]} of {rules} could not be checked"
     if counts[Verdict.KNOWN]:
         return f"Nothing newly broken; {counts[Verdict.KNOWN]} of {rules} known to be"
     if counts[Verdict.WARNING]:
         return f"No MUST is broken; {phrase(counts[Verdict.WARNING], Verdict.WARNING)}"
     if counts[Verdict.NOT_VERIFIED]:
-        return f"Nothing broken; {counts[Verdict.NOT_VERIFIED]} of {rules} could not be judged"
+        return f"Nothing broken; {counts[Verdict.NOT_VERIFIED]} of {rules} could not be checked"
     return f"All {rules} hold" if total > 1 else "The rule holds"

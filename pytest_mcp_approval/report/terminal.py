@@ -211,23 +211,21 @@ def _next(report: Report, told: Sequence[GroupedFinding], width: int) -> list[st
     """What helps most now."""
     failed = [one for one in told if one.verdict is Verdict.FAILED]
     if report.cascade:
-        return _wrapped(
-            "Next: ", "clear that one reason first (it is told above), run again.", width
-        )
+        return _wrapped("Next: ", "fix that one reason first (shown above), then run again.", width)
     if not failed:
         return []
     breaking = [str(one.number) for one in failed if breaks_the_server(one)]
     ran = [str(one.number) for one in failed if has_run(one.example)]
     first = max(failed, key=lambda one: (len(one.alike), -one.number))
     if breaking:
-        advice = f"mend finding {_listed(breaking)} first: after it the server fails for all."
+        advice = f"fix finding {_listed(breaking)} first: after it, the server fails for everyone."
     elif ran and len(ran) < len(failed):
-        advice = f"mend finding {_listed(ran)} first: what had to be refused ran."
+        advice = f"fix finding {_listed(ran)} first: something ran that had to be refused."
     elif first.alike:
         group = _listed([str(number) for number in sorted((first.number, *first.alike))])
         advice = f"findings {group} may well be one defect; start with {first.number}."
     else:
-        advice = f'mend finding {failed[0].number}, then run the line after its "again".'
+        advice = f'fix finding {failed[0].number}, then run the command after its "again".'
     baseline = "For known failures: --mcp-approval-write-baseline=known.toml"
     return _wrapped("Next: ", f"{advice} {baseline}", width)
 

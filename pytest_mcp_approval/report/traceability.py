@@ -68,7 +68,7 @@ def _found(one: JudgedRule) -> str:
 
 def _why_not(rule: Requirement) -> str:
     if rule.party != "server":
-        return f"binds the {rule.party}; this suite plays the {rule.party} and judges servers"
+        return f"binds the {rule.party}; this suite plays the {rule.party} and checks servers"
     return "no scenario covers it yet"
 
 

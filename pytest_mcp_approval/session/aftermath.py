@@ -91,7 +91,7 @@ class Aftermath:
         if target is None or phase.report.when != "call" or lost:
             return result
         if self._culprit:
-            return self._explained(result, phase, target)
+            return self._explained(result, phase)
         health = self._known.get(family_of(phase.item) or "")
         if health is None:
             return result
@@ -206,10 +206,8 @@ class Aftermath:
                 return True
         return False
 
-    def _explained(self, result: ScenarioResult, phase: Phase, target: Target) -> ScenarioResult:
+    def _explained(self, result: ScenarioResult, phase: Phase) -> ScenarioResult:
         """On a poisoned target, a check that is not verified names the one that poisoned it."""
-        if result.verdict is Verdict.PASSED and target.last_served:
-            return result
         if result.verdict is not Verdict.NOT_VERIFIED or result.why.startswith("needs "):
             return result
         return phase.not_verified(result, f"{result.why}; honest calls fail since {self._culprit}")
@@ -224,16 +222,14 @@ class Aftermath:
         """One line for each culprit, and what to do if the server stayed broken."""
         lines = []
         for told in self._told:
-            lines += [
-                "",
-                f"mcp-approval  after {told['after']} honest calls fail: {told['problem']}",
-            ]
-            lines.append(
-                f"{'':14}The server was restarted to go on with the other checks. Fix this first."
-                if told["healed"]
-                else f"{'':14}What is not verified after it may be so for that. Fix this first, or "
-                f"let the suite restart the server: {PREFIX}launch, or {PREFIX}reset"
-            )
+            advice = "The server was restarted to go on with the other checks. Fix this first."
+            if not told["healed"]:
+                advice = (
+                    "Checks not verified after it may have the same cause. Fix this first, or let "
+                    f"the suite restart the server: {PREFIX}launch, or {PREFIX}reset"
+                )
+            line = f"after {told['after']} honest calls fail: {told['problem']}"
+            lines += ["", f"mcp-approval  {line}", f"{'':14}{advice}"]
         return lines
 
     @property

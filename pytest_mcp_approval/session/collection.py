@@ -38,83 +38,57 @@ class ScenarioModule(pytest.Module):
 
 
 class ScenarioFolder(pytest.Collector):
-    """The scenarios of one family."""
+    """The parent of one family's scenarios: its fixtures are theirs."""
 
-    def __init__(
-        self,
-        *,
-        family: str,
-        ids: tuple[str, ...],
-        patterns: tuple[str, ...],
-        with_page: bool,
-        **keywords: Any,
-    ) -> None:
-        super().__init__(**keywords)
-        self.family = family
-        self.folder = registered(family).scenarios
-        self.ids = ids
-        self.patterns = patterns
-        self.with_page = with_page
-
-    def collect(self) -> Iterator[pytest.Module]:
-        for path in sorted(self.folder.glob("test_*.py")):
-            nodeid = f"{self.nodeid}/{path.name}"
-            if self._concerns(path) and self._is_named(nodeid):
-                yield ScenarioModule.from_parent(self, path=path, nodeid=nodeid, name=path.name)
-
-    def _is_named(self, nodeid: str) -> bool:
-        """Whether an id means this file, something in it, or the whole folder."""
-        return not self.ids or any(
-            one.partition("::")[0] == nodeid or _names(one, nodeid) for one in self.ids
-        )
-
-    def _concerns(self, path: Path) -> bool:
-        """Whether a file has scenarios of a wanted rule; reading is much quicker than importing."""
-        if path.name.startswith(ON_A_PAGE) and not self.with_page:
-            return False
-        if not self.patterns:
-            return True
-        return any(selected(one, self.patterns) for one in named_in(path, self.family))
+    def collect(self) -> Iterable[pytest.Item]:
+        return ()  # `collect_scenarios` does it
 
 
 def collect_scenarios(
     session: pytest.Session,
     families: Sequence[str],
-    ids: Iterable[str],
+    ids: Sequence[str],
     patterns: tuple[str, ...],
     *,
     with_page: bool = True,
 ) -> Iterator[pytest.Item]:
     """The scenarios of these families, or only those with these ids. Files are left out if no
     pattern matches, or if they need a page and the target has none."""
-    ids = tuple(ids)
     for family in families:
-        folder = ScenarioFolder.from_parent(
-            session,
-            family=family,
-            ids=ids,
-            patterns=patterns,
-            with_page=with_page,
-            name=f"{ROOT}/{family}",
-            nodeid=f"{ROOT}/{family}",
-        )
-        _offer_fixtures(session, folder)
-        for item in session.genitems(folder):
-            if not ids or any(_names(one, item.nodeid) for one in ids):
-                yield item
+        name = f"{ROOT}/{family}"
+        folder = ScenarioFolder.from_parent(session, name=name, nodeid=name)
+        _offer_fixtures(family, folder)
+        for path in sorted(registered(family).scenarios.glob("test_*.py")):
+            nodeid = f"{name}/{path.name}"
+            # An id means this file, something in it, or the whole folder.
+            wanted = not ids or any(
+                one.partition("::")[0] == nodeid or _names(one, nodeid) for one in ids
+            )
+            on_a_page = path.name.startswith(ON_A_PAGE)
+            if not wanted or (on_a_page and not with_page) or not _concerns(path, family, patterns):
+                continue
+            file = ScenarioModule.from_parent(folder, path=path, nodeid=nodeid, name=path.name)
+            for item in session.genitems(file):
+                if not ids or any(_names(one, item.nodeid) for one in ids):
+                    yield item
+
+
+def _concerns(path: Path, family: str, patterns: tuple[str, ...]) -> bool:
+    """Whether a file has scenarios of a wanted rule; reading is much quicker than importing."""
+    return not patterns or any(selected(one, patterns) for one in named_in(path, family))
 
 
 def _names(given: str, nodeid: str) -> bool:
     return nodeid == given or nodeid.startswith((f"{given}[", f"{given}::", f"{given}/"))
 
 
-def _offer_fixtures(session: pytest.Session, folder: ScenarioFolder) -> None:
+def _offer_fixtures(family: str, folder: ScenarioFolder) -> None:
     """Register a family's fixtures under plain names, for its scenarios only."""
     try:
-        module = registered(folder.family).part("fixtures")
+        module = registered(family).part("fixtures")
     except FamilyError as error:
         raise pytest.UsageError(str(error)) from error
-    manager = session._fixturemanager
+    manager = folder.session._fixturemanager
     try:
         manager.parsefactories(holder=module, node=folder)
     except TypeError:  # pytest before 9.1 has only the older way

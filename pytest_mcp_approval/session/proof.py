@@ -97,10 +97,10 @@ def proved_lines(results: Results, rules: Sequence[Requirement]) -> list[str]:
     told = [_more(count, why) for why, count in reasons[:_LISTED]]
     rest = sum(count for _, count in reasons[_LISTED:])
     if rest:
-        told.append(f"{rest} more for other reasons, above")
+        told.append(f"{rest} more not checked for other reasons, shown above")
     lines = [f"mcp-approval  {head}; {told[0]}", *(f"{'':14}{line}" for line in told[1:])]
     if len(open_rules) * 2 > len(concerned):
-        lines.append(f"{'':14}{PREFIX}require-verified fails a run for that")
+        lines.append(f"{'':14}{PREFIX}require-verified makes a run fail for that")
     return lines
 
 
@@ -108,11 +108,11 @@ def _reason(results: Results, rule: Requirement) -> str:
     """The first reason; the rule's other reasons are shown above."""
     for one in results.of(rule.id, Verdict.NOT_VERIFIED):
         return neutralise(one.why, _LONGEST)
-    return "nobody said why"
+    return "no reason was given"
 
 
 def _more(count: int, why: str) -> str:
     """Reasons that the user can do something about begin with "needs"."""
     if why.startswith("needs "):
         return f"{count} more need{'s' if count == 1 else ''} {why.removeprefix('needs ')}"
-    return f"{count} more not: {why}"
+    return f"{count} more not checked: {why}"

@@ -20,7 +20,7 @@ from ..report.comparison import Earlier, read_earlier
 from ..report.conversation import conversation_text
 from ..report.files import append_step_summary, write_reports
 from ..report.model import Report, RunFacts, make_report
-from ..report.replay import RecordedFinding, compare_finding, file_name, leaves_file, write_findings
+from ..report.replay import KEPT, RecordedFinding, compare_finding, file_name, write_findings
 from ..report.results import ScenarioResult
 from ..report.terminal import comparison_lines
 from ..support import recording
@@ -57,7 +57,7 @@ class RunRecord:
         item, secrets = phase.item, self.state.secrets
         command = f"{self.command} {shlex.quote(item.nodeid)}"
         again, file = command, ""
-        if self.settings.findings is not None and leaves_file(result.verdict):
+        if self.settings.findings is not None and result.verdict in KEPT:
             file = file_name(result.rules[0], item.nodeid)
             if self.replayed is None:
                 again = replay_command(self.state, file)

@@ -15,7 +15,7 @@ import pytest
 
 from ..config.files import file_options, settings_folder
 from ..config.options import OF_WHOLE_RUNS, OPTIONS, PREFIX, START, SettingsError
-from ..config.replay import options_of_finding, said_again
+from ..config.replay import options_of_finding, said_again, words_of
 from ..config.report_files import existing
 from ..config.settings import Settings
 from ..report.replay import RecordedFinding, read_finding
@@ -42,17 +42,9 @@ _OF_FINDINGS = {option.name for option in OPTIONS} - _NOT_REPEATED - _DRAWN - se
 def command_of(config: pytest.Config, given: Mapping[str, Any]) -> str:
     """pytest with our options of this run, except those that narrow it or are secret."""
     kept = [START] if config.getoption("mcp_approval") else []
-    for option in OPTIONS:
-        value = given[option.name]
-        if not value or option.name in _NOT_REPEATED:
-            continue
-        if option.name in _WITHHELD:
-            kept.append(f"{PREFIX}{option.name}={_WITHHELD[option.name]}")
-        elif option.flag:
-            kept.append(f"{PREFIX}{option.name}")
-        else:
-            values = value if isinstance(value, list) else [value]
-            kept += [f"{PREFIX}{option.name}={one}" for one in values]
+    for name in (option.name for option in OPTIONS if option.name not in _NOT_REPEATED):
+        if given[name]:
+            kept += words_of(name, _WITHHELD.get(name, given[name]))
     return shlex.join(["pytest", *kept])
 
 

@@ -53,7 +53,7 @@ _REPEATS = 2
 _OF_THE_CONNECTION = frozenset({"host", "mcp-session-id", "content-length"})
 """Request headers that belong to one connection or session."""
 
-_PROBE = "what shows the effects"
+_PROBE = "the effects probe"
 _ADVICE = {
     "http": "Is the server still running? Its log says what happened.",
     "stdio": "Run the command by hand: what it wrote last to standard error is in the line above.",
@@ -238,7 +238,9 @@ class TargetHealth:
             f"Exit code {TARGET_LOST}, or 1 if something failed.",
         ]
         if by_probe:
-            lines.append(f"Is what serves {PREFIX}effects still up? It shows whether tools ran.")
+            lines.append(
+                f"Is the program behind {PREFIX}effects still running? It shows which tools ran."
+            )
         elif str(Outcome.NO_ANSWER.value) in what:
             lines.append(
                 f"If it is only slow: {PREFIX}timeout=SECONDS (now {self.settings.timeout:g})."

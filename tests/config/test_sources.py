@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.config.options import OPTIONS, Settings
-from pytest_mcp_approval.config.report_files import ENDINGS
 from pytest_mcp_approval.config.settings import SettingsError, read_settings
-from pytest_mcp_approval.report.files import FORMATS
 
 
 @pytest.fixture
@@ -134,10 +132,6 @@ def test_a_table_on_the_command_line_adds_to_the_files_and_says_so(told):
 
 def test_a_list_on_the_command_line_takes_the_place_of_the_files(told):
     assert told('family = "sep2672"', family=["gateway_consent"]).families == ("gateway_consent",)
-
-
-def test_endings_of_reports_are_those_that_can_be_written():
-    assert list(ENDINGS) == list(FORMATS)
 
 
 def test_every_option_is_found_on_one_place_in_the_files():

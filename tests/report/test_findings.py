@@ -140,12 +140,12 @@ def test_what_ran_or_broke_the_server_is_to_be_mended_first():
     refused = check("a call", "error -32603 no, tool not run")
     ran = check("another call", "a result, tool run", rule=HASH)
     told = "\n".join(summary_lines(samples.report(refused, ran)))
-    assert "Next: mend finding 2 first: what had to be refused ran." in told
+    assert "Next: fix finding 2 first: something ran that had to be refused." in told
     expected = "an error, and honest people served as before"
     got = "error -32603 no; after this, honest calls fail: error -32603 x is not a function"
     breaking = check("7", got, rule="sep2672/4.4.2-persisted", expected=expected)
     told = "\n".join(summary_lines(samples.report(refused, ran, breaking)))
-    assert "Next: mend finding 1 first: after it the server fails for all." in told
+    assert "Next: fix finding 1 first: after it, the server fails for everyone." in told
 
 
 def test_warnings_are_grouped_by_what_came():
@@ -201,7 +201,7 @@ def test_pytest_does_not_tell_each_failed_check_again(suite, options, sections, 
     assert text.count("expected  -32001") == (told or failed + 1)
     lines = [line for line in run.stdout.lines if line.startswith("FAILED mcp-approval/")]
     assert len(lines) == failed
-    run.stdout.fnmatch_lines([f"*also*{failed - 1} more like it*", "Next: mend finding 1*"])
+    run.stdout.fnmatch_lines([f"*also*{failed - 1} more like it*", "Next: fix finding 1*"])
 
 
 def test_what_failed_otherwise_is_told_by_pytest_as_ever(suite):

@@ -19,8 +19,9 @@ import pytest_mcp_approval.report
 from pytest_mcp_approval.catalogue import Verdict, catalogue, families
 from pytest_mcp_approval.catalogue.requirements import covered
 from pytest_mcp_approval.config.registry import registered
+from pytest_mcp_approval.config.report_files import FORMATS
 from pytest_mcp_approval.report.badge import render_badge
-from pytest_mcp_approval.report.files import FORMATS, append_step_summary, write_reports
+from pytest_mcp_approval.report.files import append_step_summary, write_reports
 from pytest_mcp_approval.report.html import render_html
 from pytest_mcp_approval.report.json_file import render_json
 from pytest_mcp_approval.report.markdown import MOST_BYTES, render_markdown

@@ -84,20 +84,20 @@ def test_no_line_has_a_secret():
 @pytest.mark.parametrize(
     ("verdicts", "sentence"),
     [
-        ([], "Nothing was judged"),
+        ([], "Nothing was checked"),
         ([Verdict.PASSED], "The rule holds"),
         ([Verdict.PASSED] * 3, "All 3 rules hold"),
         ([Verdict.PASSED, Verdict.FAILED, Verdict.HARNESS_ERROR], "1 of 3 rules broken"),
-        ([Verdict.PASSED, Verdict.HARNESS_ERROR], "The suite stumbled over 1 of 2 rules"),
+        ([Verdict.PASSED, Verdict.HARNESS_ERROR], "The suite itself failed on 1 of 2 rules"),
         ([Verdict.PASSED, Verdict.WARNING], "No MUST is broken; 1 warning"),
         ([Verdict.PASSED, Verdict.KNOWN], "Nothing newly broken; 1 of 2 rules known to be"),
         (
             [Verdict.PASSED] * 2 + [Verdict.NOT_VERIFIED],
-            "Nothing broken; 1 of 3 rules could not be judged",
+            "Nothing broken; 1 of 3 rules could not be checked",
         ),
         (
             [Verdict.PASSED] + [Verdict.NOT_VERIFIED] * 2,
-            "Nothing broken, but 2 of 3 rules could not be judged",
+            "Nothing broken, but 2 of 3 rules could not be checked",
         ),
     ],
 )
