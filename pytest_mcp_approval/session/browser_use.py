@@ -94,7 +94,7 @@ class Browsing:
         recorder = item.stash.get(_RECORDER, None)
         if recorder is None or not report.failed or call.when == "teardown":
             return report
-        folder = self._folder()
+        folder = self.folder()
         if folder is None or self._kept >= MOST_KEPT:
             return report
         self._kept += 1
@@ -112,13 +112,14 @@ class Browsing:
 
     def forget(self, item: pytest.Item) -> None:
         """Remove what an earlier run kept of a test that has not failed now."""
-        folder = self._folder()
+        folder = self.folder()
         if folder is not None and KEPT_FILES not in item.stash and folder.is_dir():
             name = _name(item)
             for path in (*folder.glob(f"{name}*.png"), *folder.glob(f"{name}.zip")):
                 path.unlink(missing_ok=True)
 
-    def _folder(self) -> Path | None:
+    def folder(self) -> Path | None:
+        """Where evidence is kept; None if it is not."""
         findings = state_of(self.config).settings.findings
         return findings.parent / EVIDENCE.name if findings is not None else None
 
@@ -166,13 +167,16 @@ def recorded_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[
     item.stash[_USES] = True
     held.enter()
     with opened_page(browser) as page:
-        recorder = item.stash[_RECORDER] = Recorder(page.context)
+        recorder = None
+        if held.folder() is not None:
+            recorder = item.stash[_RECORDER] = Recorder(page.context)
         try:
             yield page
         finally:
             held.enter()
-            del item.stash[_RECORDER]
-            recorder.drop()
+            if recorder is not None:
+                del item.stash[_RECORDER]
+                recorder.drop()
             held.forget(item)
 
 

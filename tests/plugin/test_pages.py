@@ -78,6 +78,12 @@ def test_with_both_a_clients_rules_are_judged(suite, browser):
     result.stdout.fnmatch_lines(["* page     the server's own  (in *)", "*2 passed *checks in *"])
 
 
+def test_nothing_is_recorded_where_nothing_is_kept(suite, browser, monkeypatch):
+    monkeypatch.setattr("pytest_mcp_approval.session.browser_use.Recorder", None)
+    _, verdicts = heard(suite, "--mcp-approval-findings=none", plugins=[browser])
+    assert verdicts == {BOTH: {Verdict.PASSED}, CLIENT: {Verdict.PASSED}}
+
+
 def test_a_described_page_is_driven_as_described(suite, browser):
     """The defaults, spelt in another way; steps before the last are pressed."""
     entries = [
