@@ -177,7 +177,7 @@ def read_fields(kind: Any, given: Any, place: Place, *, table: str = "") -> dict
 
 def canonical(given: Mapping[str, Any], known: Iterable[str], place: Place) -> dict[str, Any]:
     """The same with every key in its current spelling; an unknown key is an error."""
-    names = list(known)
+    names = [str(name) for name in known]
     found: dict[str, Any] = {}
     for key, value in given.items():
         name = key if key in names else str(key).replace("_", "-")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ...support.deadline import now
-from ...target import Effects, EffectsProbe, EffectsWatch, Target
+from ...target import Effects, EffectsProbe, Target
 from ...wire import Reply, Session
 
 Given = TypeVar("Given")
@@ -37,6 +37,7 @@ class Driver:
 
     def __init__(self, target: Target) -> None:
         self.target = target
+        self.effects_watch = target.effects_watch
         self.forget()  # earlier users of the target may have done anything
 
     @property
@@ -50,10 +51,6 @@ class Driver:
             found = {str(entry.get("name")): entry for entry in self.session.list_tools()}
             self.target.remembered[_LISTING] = found
         return found
-
-    @property
-    def effects_watch(self) -> EffectsWatch:
-        return self.target.effects_watch
 
     @property
     def effects(self) -> EffectsProbe | None:

@@ -98,10 +98,7 @@ class AppDouble:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(
-            target=self._server.serve_forever,
-            kwargs={"poll_interval": 0.02},
-            name="app double",
-            daemon=True,
+            target=self._server.serve_forever, args=(0.02,), name="app double", daemon=True
         )
         self._thread.start()
 

@@ -53,10 +53,9 @@ class ClientConnection(Driver):
         self, place: Target, name: str, client_info: Any, alike: Session, watch: Driver | None
     ) -> None:
         """`watch` looks at the effects for all clients of one process; None: it has but this."""
-        self._effects_watch = (
-            EffectsWatch(self._own_probe) if watch is None else watch.effects_watch
-        )
         super().__init__(place)
+        self.effects_watch = EffectsWatch(self._own_probe) if watch is None else watch.effects_watch
+        self.forget()
         self.name = name
         self._client_info = client_info
         self._alike = alike
@@ -68,10 +67,6 @@ class ClientConnection(Driver):
             self.forget()
             self._own = self._open()
         return self._own
-
-    @property
-    def effects_watch(self) -> EffectsWatch:
-        return self._effects_watch
 
     def _own_probe(self) -> EffectsProbe | None:
         """Read by this very client: another conversation on its pipe would take its name away."""

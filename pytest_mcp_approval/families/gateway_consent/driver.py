@@ -56,10 +56,7 @@ class Client:
     def __init__(self, gateway: GatewayConsent, connection: ClientConnection) -> None:
         self.gateway = gateway
         self.connection = connection
-
-    @property
-    def name(self) -> str:
-        return self.connection.name
+        self.name = connection.name
 
     def call(
         self,

@@ -6,6 +6,7 @@ Knows no rule and no verdict.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 
 from ...catalogue import NotVerified
@@ -26,11 +27,8 @@ def honest_approval(target: Target) -> str:
     "" if it was served, else one line: at which step it failed and what came. `NotVerified` where
     no tool may be run.
     """
-    driver = GatewayConsent(target)
-    try:
+    with contextlib.closing(GatewayConsent(target)) as driver:
         return neutralise(_approve(driver), _LONGEST)
-    finally:
-        driver.close()
 
 
 def _approve(driver: GatewayConsent) -> str:

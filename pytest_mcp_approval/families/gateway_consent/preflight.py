@@ -16,7 +16,7 @@ from ..base.driver import DriverError
 from ..base.preflight import NotOffered, Preflight, check_named, in_one_line
 from .driver import GatewayConsent
 from .outcome import hint_of_codes
-from .settings import SafeTool, missing_tools
+from .settings import PAGE, SafeTool, missing_tools
 from .vocabulary import FAMILY, Kind
 
 
@@ -59,14 +59,11 @@ def _try(
     _say_tools(tools, found)
     came = f"{neutralise(answer.describe(), 120)}{hint_of_codes(answer)}"
     found.say("consent", f"{neutralise(tools[0].name, 60)}: {came}")
-    found.say("person", _person(driver))
+    person = driver.table.person
+    in_words = {PAGE: "at the consent page, by plain HTTP"}
+    found.say("person", in_words.get(person, neutralise(person, 100)))
     if driver.effects is not None and not any(name == "effects" for name, _ in found.lines):
         found.say("effects", neutralise(driver.effects.description, 70))
-
-
-def _person(driver: GatewayConsent) -> str:
-    person = driver.table.person
-    return neutralise(person, 100) if person != "page" else "at the consent page, by plain HTTP"
 
 
 def _say_tools(tools: list[SafeTool], found: Preflight) -> None:

@@ -76,10 +76,6 @@ def find(content: bytes, secrets: Mapping[str, str], place: str) -> list[FoundSe
     return hits
 
 
-class ScanError(DriverError):
-    """Something could not be looked at: what was not read is not clean."""
-
-
 def files_under(places: Iterable[str | Path]) -> list[Path]:
     """All files of these folders (or these files), no link followed."""
     found: list[Path] = []
@@ -87,12 +83,12 @@ def files_under(places: Iterable[str | Path]) -> list[Path]:
         inside = sorted(place.rglob("*")) if place.is_dir() else [place]
         found += [path for path in inside if path.is_file() and not path.is_symlink()]
     if len(found) > _MOST_FILES:
-        raise ScanError(f"got {len(found)} files to look at, expected {_MOST_FILES} at most")
+        raise DriverError(f"got {len(found)} files to look at, expected {_MOST_FILES} at most")
     return found
 
 
 def scan(places: Iterable[str | Path], secrets: Mapping[str, str]) -> list[FoundSecret]:
-    """Contents and names of all files there."""
+    """Contents and names of all files there. `DriverError`: what was not read is not clean."""
     hits: list[FoundSecret] = []
     for path in files_under(places):
         try:
@@ -101,11 +97,11 @@ def scan(places: Iterable[str | Path], secrets: Mapping[str, str]) -> list[Found
         except FileNotFoundError:  # gone meanwhile
             continue
         except OSError as error:
-            raise ScanError(
+            raise DriverError(
                 f"{neutralise(path.name, 60)} cannot be read: {error.strerror}"
             ) from None
         if len(content) > _LARGEST_FILE:
-            raise ScanError(f"{neutralise(path.name, 60)} has more than {_LARGEST_FILE} bytes")
+            raise DriverError(f"{neutralise(path.name, 60)} has more than {_LARGEST_FILE} bytes")
         hits += find(content, secrets, neutralise(path.name, 60))
         hits += find(str(path.name).encode("utf-8", "surrogateescape"), secrets, "a file's name")
     return hits

@@ -18,7 +18,6 @@ from ...target import Target
 from ..base.outcome import ObservedOutcome
 from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
 from .app_double import AppDouble
-from .callers import AS_NAMED
 from .driver import Client, GatewayConsent
 from .oauth_client import OAuthClient
 from .outcome import CREDENTIAL, GatewayOutcome, shown
@@ -35,12 +34,10 @@ class Consents(ScenarioView):
         self.driver = driver
         self.mark = secrets.token_hex(4)
         """In every name of a client: nobody had it before."""
+        self.tools = driver.tools
+        self.named = driver.client
 
     # ---- tools
-
-    def tools(self) -> list[SafeTool]:
-        """Those that may be run here."""
-        return self.driver.tools()
 
     @property
     def tool(self) -> SafeTool:
@@ -103,10 +100,6 @@ class Consents(ScenarioView):
     def client(self, name: str = "Client") -> Client:
         """A client whose name begins so, and that nobody knows yet."""
         return self.driver.client(self.fresh(name))
-
-    def named(self, name: str, client_info: Any = AS_NAMED) -> Client:
-        """A client of exactly this name; or that says `client_info` of itself."""
-        return self.driver.client(name, client_info)
 
     # ---- honest steps: what fails here makes the rest void
 

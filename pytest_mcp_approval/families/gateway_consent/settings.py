@@ -107,7 +107,9 @@ class GatewayConsentTable:
     person: str = setting(PAGE, parse=_person)
     call: Template = setting(Template)
     describe: Description | None = None
-    codes: Mapping[Refusal, tuple[Sign, ...]] = setting(SIGNS, parse=read_signs)
+    codes: Mapping[Refusal, tuple[Sign, ...]] = setting(
+        SIGNS, names=SIGNS, verbatim=True, each=read_signs
+    )
     code_at: tuple[str, ...] = setting((), filled=True)
     fields: Mapping[str, str] = setting(
         {}, names=dict.fromkeys(MEMBERS), verbatim=True, filled=True, expected="a place"
@@ -132,6 +134,7 @@ class GatewayConsentTable:
     oauth: OAuth | None = None
 
     def __post_init__(self) -> None:
+        _ = self.wording  # which says what is wrong with it
         if self.asks == IN_A_DIALOG and not self.person_is_told:
             raise ValueError(
                 "asks: a dialog needs somebody who answers it: person = "

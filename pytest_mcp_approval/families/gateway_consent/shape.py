@@ -100,6 +100,16 @@ class Wording:
     code_at: tuple[str, ...] = ()
     fields: Mapping[str, str] = setting({})
 
+    def __post_init__(self) -> None:
+        taken: dict[Sign, Refusal] = {}
+        for meaning, own in self.signs.items():
+            for sign in own:
+                if taken.setdefault(sign, meaning) is not meaning:
+                    raise ValueError(
+                        f"codes.{meaning}: {sign.code!r} is {taken[sign]} already; if the message "
+                        f"tells them apart: {{ code = {sign.code!r}, message = 'WORDS' }}"
+                    )
+
     def meaning(self, code: Any, message: str) -> Refusal | None:
         """A sign with words counts more than one without."""
         fitting = [
@@ -116,39 +126,18 @@ class Wording:
         return bool(self.code_at) or self.signs != SIGNS
 
 
-def read_signs(given: Any) -> dict[Refusal, tuple[Sign, ...]]:
-    """The table `codes`: for each meaning a code, a list of codes, or a code and words."""
-    if not isinstance(given, Mapping):
-        raise ValueError("expected a table")
-    signs = dict(SIGNS)
-    for name, value in given.items():
-        known = [one.value for one in Refusal]
-        if name not in known:
-            raise ValueError(f"got {name!r}, {expected(name, known)}")
-        values = value if isinstance(value, list) else [value]
-        signs[Refusal(name)] = tuple(_sign(name, one) for one in values)
-    taken: dict[Sign, Refusal] = {}
-    for meaning, own in signs.items():
-        for sign in own:
-            if taken.setdefault(sign, meaning) is not meaning:
-                raise ValueError(
-                    f"{meaning}: {sign.code!r} is {taken[sign]} already; if the message tells "
-                    f"them apart: {{ code = {sign.code!r}, message = 'WORDS' }}"
-                )
-    return signs
+def read_signs(given: Any) -> tuple[Sign, ...]:
+    """For one meaning in the table `codes`: a code, a list of codes, or a code and words."""
+    return tuple(map(_sign, given if isinstance(given, list) else [given]))
 
 
-def _sign(name: str, given: Any) -> Sign:
-    known = ("code", "message")
-    for key in given if isinstance(given, Mapping) else ():
-        if key not in known:
-            raise ValueError(f"{name}: got {key!r}, {expected(key, known)}")
+def _sign(given: Any) -> Sign:
     parts = given if isinstance(given, Mapping) else {"code": given}
+    for key in parts:
+        if key not in ("code", "message"):
+            raise ValueError(f"got {key!r}, {expected(key, ('code', 'message'))}")
     code, message = parts.get("code"), parts.get("message", "")
     right = isinstance(code, (str, int)) and not isinstance(code, bool)
     if not isinstance(message, str) or not (right or (code is None and message)):
-        raise ValueError(
-            f"{name}: got {given!r}, expected text, a whole number, or "
-            "{ code = CODE, message = 'WORDS' }"
-        )
+        raise ValueError("expected text, a whole number, or { code = CODE, message = 'WORDS' }")
     return Sign(code, message)

@@ -120,13 +120,17 @@ def test_any_refusal_that_leads_to_the_app_asks_for_its_authorisation():
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "a code that there is not": (
         {"codes": {"CONSENT_REQIRED": 1}},
-        r"codes: got 'CONSENT_REQIRED', did you mean 'CONSENT_REQUIRED'",
+        r"codes\]: got 'CONSENT_REQIRED', did you mean 'CONSENT_REQUIRED'",
     ),
     "one code for two meanings": (
         {"codes": {"CONSENT_REQUIRED": -1, "CONSENT_DENIED": -1}},
         r"CONSENT_DENIED: -1 is CONSENT_REQUIRED already; .* message = 'WORDS'",
     ),
     "a code that is none": ({"codes": {"CONSENT_REQUIRED": True}}, "got True, expected text"),
+    "a word that is none of a code's": (
+        {"codes": {"CONSENT_REQUIRED": {"code": 1, "mesage": "x"}}},
+        "codes] CONSENT_REQUIRED: got 'mesage', did you mean 'message'".replace("]", r"\]"),
+    ),
     "no code at all": ({"codes": {"CONSENT_REQUIRED": {}}}, "got {}, expected text"),
     "a place that there is not": (
         {"call": {"tool": "exec", "arguments": {"app": "{ap}"}}},
