@@ -11,14 +11,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..support.nearest import expected, nearest
+from ..support.nearest import nearest
 from .options import FILE, LAUNCH, OPTIONS, TABLE
-from .reader import Keys, Place, SettingsError, Sources, shown, wrong
+from .reader import Keys, Place, SettingsError, Sources, canonical, shown, wrong
 from .registry import families
 
 Tables = dict[str, Any]
 _TOP = [option.name for option in OPTIONS if len(option.place) == 1]
-_MOVED = {option.name: option for option in OPTIONS if len(option.place) > 1}
+_MOVED = {
+    option.name: option for option in OPTIONS if len(option.place) > 1 and option.name != LAUNCH
+}
 """Keys that were once at the top level, and are in a table now."""
 
 
@@ -38,14 +40,17 @@ def file_tables(folder: Path) -> tuple[Tables, Sources]:
     if not isinstance(found, dict):
         raise SettingsError(f"{place.table}: got {shown(found)}, expected a table")
     tables: Tables = {}
-    for name in families():
-        if name in found:
-            tables[name] = _table_at(found[name], (name,), place / name)
-    if LAUNCH in found:
-        tables[LAUNCH] = _table_at(found[LAUNCH], (LAUNCH,), place / LAUNCH)
-    for key, value in found.items():
-        if key not in tables:
-            _take(tables, key, value, place)
+    named = (LAUNCH, *families())
+    moved = {key: _MOVED[name] for key in found if (name := key.replace("_", "-")) in _MOVED}
+    others = {key: value for key, value in found.items() if key not in moved}
+    for name, value in canonical(others, (*sorted(_TOP), *named), place).items():
+        tables[name] = _table_at(value, (name,), place / name) if name in named else value
+    for key, option in moved.items():
+        written = str(Place(option.place, sources))
+        if value_at(tables, option.place) is not None:
+            raise SettingsError(f"{place.table}: got {key!r} twice, expected {written} alone")
+        sources.tell_old(f"{written} for {key}")
+        put_at(tables, option.place, found[key])
     return tables, sources
 
 
@@ -90,27 +95,6 @@ def put_at(tables: Tables, keys: Keys, value: Any) -> None:
 def _spelt(table: Tables, key: str) -> str:
     """The key as the table already spells it, if that is another spelling of the same key."""
     return next((one for one in table if one.replace("_", "-") == key.replace("_", "-")), key)
-
-
-def _take(tables: Tables, key: str, value: Any, place: Place) -> None:
-    """Take over one top-level key of a file."""
-    name = key.replace("_", "-")
-    if name in _MOVED:
-        keys = _MOVED[name].place
-        written = str(Place(keys, place.sources))
-        if value_at(tables, keys) is not None:
-            raise SettingsError(f"{place.table}: got {key!r} twice, expected {written} alone")
-        place.sources.tell_old(f"{written} for {key}")
-        put_at(tables, keys, value)
-    elif name in _TOP:
-        if name in tables:
-            raise SettingsError(f"{place.table}: got {name!r} twice, expected it once")
-        if name != key:
-            place.sources.tell_old(f"{place / name} for {key}")
-        tables[name] = value
-    else:
-        more = [LAUNCH, *families()] if isinstance(value, dict) else [LAUNCH]
-        raise SettingsError(f"{place.table}: got {key!r}, {expected(key, [*sorted(_TOP), *more])}")
 
 
 def _table_at(value: Any, keys: Keys, place: Place) -> Tables:

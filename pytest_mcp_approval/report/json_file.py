@@ -15,10 +15,9 @@ from typing import Any
 from ..catalogue import Verdict
 from .comparison import FORMAT, VERSION, Comparison
 from .findings import GroupedFinding
-from .keeping import by_interest, room_for
+from .keeping import by_interest, room_for, shared_conversations
 from .model import JudgedRule, Report
 from .results import ScenarioResult
-from .sharing import shared_conversations
 from .shown import SHOWN
 
 _FOR_EACH_CHECK = 5_500

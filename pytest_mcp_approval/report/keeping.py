@@ -1,9 +1,18 @@
-"""Which conversations a report keeps: the most telling first, until there is no more room.
+"""Which conversations a report keeps: the most useful first, until there is no more room.
 
-A report that nobody can open tells nothing. Knows no format.
+Too large a report cannot be opened. For the JSON report, whatever repeats in conversations is kept
+once, under its digest. Knows no file.
 """
 
 from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..catalogue import Verdict
 from .model import Report
@@ -12,6 +21,10 @@ from .results import ScenarioResult
 from .shown import SHOWN
 
 _MANY = 1_000
+_WORTH_SHARING = 100
+"""Characters: a reference takes some room, too."""
+_BODIES = ("sent", "received")
+_HEADERS = ("requestHeaders", "responseHeaders")
 
 
 def room_for(report: Report, for_each: int) -> int:
@@ -38,3 +51,70 @@ def by_interest(report: Report) -> list[ScenarioResult]:
 def rank(one: ScenarioResult) -> tuple[int, str]:
     """What is wrong before what is in order."""
     return -SHOWN[one.verdict].rank, one.scenario
+
+
+# ---- what repeats
+
+
+@dataclass
+class SharedConversations:
+    """Those that were kept, by scenario, and what they refer to, by digest."""
+
+    conversations: dict[str, Any] = field(default_factory=dict)
+    bodies: dict[str, dict[str, Any]] = field(default_factory=dict)
+    headers: dict[str, list[Any]] = field(default_factory=dict)
+
+
+def shared_conversations(scenarios: Iterable[ScenarioResult], room: int) -> SharedConversations:
+    """The conversations that fit into so many characters."""
+    kept = SharedConversations()
+    seen: Counter[str] = Counter()
+    for one in scenarios:
+        told = json.loads(one.conversation)
+        digests = [_digest(part) for _, _, part in _parts(told)]
+        # What is there already costs a reference only.
+        again = {digest: size for digest, size in digests if seen[digest]}
+        cost = len(one.conversation) - sum(again.values())
+        if cost <= room:
+            room -= cost
+            kept.conversations[one.scenario] = told
+            seen.update(digest for digest, _ in digests)
+    for told in kept.conversations.values():
+        _refer(told, seen, kept)
+    return kept
+
+
+def _refer(told: dict[str, Any], seen: Counter[str], kept: SharedConversations) -> None:
+    """Replaces what stands in several places, or twice in this one."""
+    for step, name, part in list(_parts(told)):
+        digest, size = _digest(part)
+        if seen[digest] < 2 or size < _WORTH_SHARING:
+            continue
+        if name in _HEADERS:
+            kept.headers[digest] = part
+            step[name] = {"ref": digest}
+        else:
+            kept.bodies[digest] = {key: part[key] for key in ("text", "base64") if key in part}
+            rest = {key: value for key, value in part.items() if key not in ("text", "base64")}
+            step[name] = {**rest, "ref": digest}
+
+
+def _parts(told: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    for step in told["steps"]:
+        for name in (*_BODIES, *_HEADERS):
+            if name in step:
+                yield step, name, step[name]
+
+
+def _digest(part: Any) -> tuple[str, int]:
+    """A name for what is kept of it, as it is shown: secrets are hidden already."""
+    if not isinstance(part, dict):
+        text = json.dumps(part)
+        data = text.encode()
+    elif "base64" in part:
+        text = part["base64"]
+        data = base64.b64decode(text)
+    else:
+        text = part["text"]
+        data = text.encode("utf-8", "surrogatepass")
+    return f"sha256:{hashlib.sha256(data).hexdigest()}", len(text)

@@ -51,7 +51,9 @@ def find_start(config: pytest.Config) -> Start | None:
     if not (config.getoption("mcp_approval") or given["target"] or replayed or named):
         _check_options(config, given)
         return None
-    on_the_line = named or any(_starts(word) for word in _words_of_the_user(config))
+    on_the_line = named or any(
+        word.partition("=")[0] in _STARTING for word in _words_of_the_user(config)
+    )
     source = config.args_source
     if not on_the_line and source is pytest.Config.ArgsSource.ARGS:
         # The flag is in addopts, for every run, but this run is about a path or a test.
@@ -85,10 +87,6 @@ def _words_of_the_user(config: pytest.Config) -> list[str]:
     except ValueError:  # pytest has already reported it
         added = []
     return [*map(str, config.invocation_params.args), *added]
-
-
-def _starts(word: str) -> bool:
-    return word.partition("=")[0] in _STARTING
 
 
 def _check_options(config: pytest.Config, given: dict[str, Any]) -> None:
