@@ -60,7 +60,7 @@ class TakesClientInfoFromArguments(_ReadsArguments):
         return (arguments.get("clientInfo") or {}).get("name")
 
 
-@mutant(kills=IDENTITY, because="with the header User-Agent")
+@mutant(kills=IDENTITY, because="by 'Other [0-9a-f]+'[^§]*tool run")
 class TakesTheUserAgent(ReferenceServer):
     """Goes by the header of the request, if there is one."""
 
