@@ -50,12 +50,12 @@ class ClientConnection(Driver):
     """One client's conversation, opened when it is first used and again after a restart."""
 
     def __init__(
-        self, place: Target, name: str, client_info: Any, alike: Session, watch: Driver | None
+        self, place: Target, name: str, client_info: Any, alike: Session, *, alone: bool
     ) -> None:
-        """`watch` looks at the effects for all clients of one process; None: it has but this."""
+        """`alone`: its process has no other client."""
         super().__init__(place)
-        self.effects_watch = EffectsWatch(self._own_probe) if watch is None else watch.effects_watch
-        self.forget()
+        if alone:
+            self.effects_watch = EffectsWatch(self._own_probe)
         self.name = name
         self._client_info = client_info
         self._alike = alike

@@ -191,11 +191,10 @@ class GatewayConsent(Driver):
         if client_info is AS_NAMED and name in self._clients:
             return self._clients[name]
         place = place_of_client(self.target, shared_state=self.table.shared_state)
-        own = place is not self.target
-        if own:
+        alone = place is not self.target
+        if alone:
             self._places.append(place)
-        watch = None if own else self
-        made = Client(self, ClientConnection(place, name, client_info, self.session, watch))
+        made = Client(self, ClientConnection(place, name, client_info, self.session, alone=alone))
         if client_info is AS_NAMED:
             self._clients[name] = made
         return made

@@ -19,9 +19,6 @@ from ..base.paths import value_at
 from .shape import Wording
 from .vocabulary import AUTH_URL, CONSENT_URL, FAMILY, MEMBERS, Refusal
 
-CREDENTIAL = "credential"
-"""The kind of a dialog that asks for a key and not for a decision."""
-
 
 def snake_case(name: str) -> str:
     return re.sub(r"[A-Z]", lambda letter: f"_{letter.group().lower()}", name)
@@ -94,16 +91,21 @@ class GatewayOutcome(ObservedOutcome):
         return self.reply.answered and not self.refused
 
     @property
+    def questions(self) -> list[Mapping[str, Any]]:
+        """The dialogs that asked for a decision and not for a key."""
+        return [one for one in self.dialogs if one.get("kind") != "credential"]
+
+    @property
     def needs_consent(self) -> bool:
         """The person was asked, by the answer or in a dialog, and has not decided."""
-        shown = any(one.get("kind") != CREDENTIAL for one in self.dialogs)
-        return self.code == Refusal.CONSENT_REQUIRED or (shown and not self.decision)
+        unanswered = bool(self.questions) and not self.decision
+        return self.code == Refusal.CONSENT_REQUIRED or unanswered
 
     @property
     def needs_authorization(self) -> bool:
         """The app is next to be asked. The document names no code for it: any refusal that leads
         to the app's authorisation says so."""
-        shown = any(one.get("kind") == CREDENTIAL for one in self.dialogs)
+        shown = len(self.questions) < len(self.dialogs)
         leads = self.code == Refusal.AUTHORIZATION_REQUIRED or bool(self.auth_url) or shown
         return self.refused and leads and not self.needs_consent
 

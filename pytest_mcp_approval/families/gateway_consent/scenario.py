@@ -20,7 +20,7 @@ from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
 from .app_double import AppDouble
 from .driver import Client, GatewayConsent
 from .oauth_client import OAuthClient
-from .outcome import CREDENTIAL, GatewayOutcome, shown
+from .outcome import GatewayOutcome, shown
 from .scanning import files_under
 from .settings import NO_TOOL, TABLE, SafeTool
 from .vocabulary import FAMILY, Choice, Kind, Refusal, split_tool_name, tool_name
@@ -230,8 +230,7 @@ class Consents(ScenarioView):
         """What was shown to the person, for a gateway whose dialogs a hook answers."""
         asked = self.asked(client, tool)
         if self.driver.asks_in_dialogs:
-            shown_now = [one for one in asked.dialogs if one.get("kind") != CREDENTIAL]
-            found: Any = shown_now[-1] if shown_now else None
+            found: Any = asked.questions[-1] if asked.questions else None
         else:
             found = self.driver.person.decide(asked, Choice.DENY, remember=False)
         if isinstance(found, Mapping) and isinstance(found.get("text"), str):
