@@ -194,7 +194,6 @@ class ConfirmationTokens(Driver):
     def redeem(
         self, issued: IssuedToken, *, session: Session | None = None, tool: str | None = None
     ) -> ConfirmationOutcome:
-        """The call of the token, with it."""
         return self.call(
             issued.operation, issued.params, issued.token, issued.kind, session=session, tool=tool
         )

@@ -47,8 +47,6 @@ class ConfirmationAnswer:
 
 @dataclass(frozen=True)
 class ConfirmationOutcome(ObservedOutcome):
-    """What came of a call."""
-
     thing = "operation"
 
     reply: Reply

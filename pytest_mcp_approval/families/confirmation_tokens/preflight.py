@@ -6,7 +6,7 @@ from ...config.settings import FILE
 from ...support.text import listed_shortly, neutralise
 from ...target import Target
 from ..base.driver import DriverError, table_of
-from ..base.preflight import NotOffered, Preflight, PreflightError, few, in_one_line
+from ..base.preflight import NotOffered, Preflight, PreflightError, check_named, in_one_line
 from .driver import ConfirmationTokens
 from .settings import FAMILY, ConfirmationTokensTable
 
@@ -27,7 +27,9 @@ def look(target: Target, found: Preflight) -> None:
             f"[{FAMILY}] operations: got none that is gated, expected one of danger 2 to 4"
         )
     if not table.hook and table.operation_at != "name":
-        _find_tool(driver, table.tool)
+        with in_one_line():
+            listed = sorted(driver.listing())
+        check_named(FAMILY, [table.tool] if table.tool not in listed else [], listed)
     try:
         issued = driver.issue(usual[0].name, usual[0].params)
     except DriverError as error:
@@ -43,16 +45,6 @@ def look(target: Target, found: Preflight) -> None:
             target.clock, lambda: driver.issue(usual[0].name, usual[0].params).expires_at
         )
     _say_rest(table, found)
-
-
-def _find_tool(driver: ConfirmationTokens, tool: str) -> None:
-    with in_one_line():
-        listed = sorted(driver.listing())
-    if tool not in listed:
-        names = few(listed, 12) or "none"
-        raise PreflightError(
-            f"[{FAMILY}] tool: got {tool!r}, expected one that the server lists: {names}"
-        )
 
 
 def _say_rest(table: ConfirmationTokensTable, found: Preflight) -> None:

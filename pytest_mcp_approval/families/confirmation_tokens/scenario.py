@@ -28,7 +28,7 @@ from ..base.scenario import ScenarioView, Warn, finding_of
 from . import vocabulary as words
 from .driver import ConfirmationTokens, IssuedToken
 from .outcome import ConfirmationOutcome
-from .settings import FAMILY, ConfirmationTokensTable, NamedOperation
+from .settings import FAMILY, NamedOperation
 from .vocabulary import Danger, TokenCode
 
 _SLOW_CLOCK = datetime.timedelta(seconds=2)
@@ -43,8 +43,6 @@ _OPTIONAL_VARIANTS = {
 
 
 class Confirmations(ScenarioView):
-    """One scenario's view of the target."""
-
     def __init__(
         self,
         driver: ConfirmationTokens,
@@ -55,14 +53,11 @@ class Confirmations(ScenarioView):
     ) -> None:
         super().__init__(driver.target, warn)
         self.driver = driver
+        self.table = driver.binding.table
         self.note = note
         """Notes a remark that changes no verdict."""
-        self.tolerance = driver.binding.table.tolerance if tolerance is None else tolerance
+        self.tolerance = self.table.tolerance if tolerance is None else tolerance
         """The declared one, in seconds; None if it is not."""
-
-    @property
-    def table(self) -> ConfirmationTokensTable:
-        return self.driver.binding.table
 
     # ---- operations
 
@@ -127,7 +122,6 @@ class Confirmations(ScenarioView):
         return outcome
 
     def two(self) -> tuple[IssuedToken, IssuedToken]:
-        """Two tokens for the same call."""
         first, second = self.issue(), self.issue()
         if first.token == second.token:
             raise NotApplicable("who asks again gets the same token, as long as it was not used")
@@ -275,7 +269,6 @@ class Confirmations(ScenarioView):
 
     @contextlib.contextmanager
     def another_client(self) -> Iterator[Session]:
-        """Another conversation with the same server."""
         if self.over_a_pipe:
             raise NotApplicable("a pipe has one client")
         with self.target.new_session("pytest-mcp-approval, second client") as session:

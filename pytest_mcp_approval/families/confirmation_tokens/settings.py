@@ -121,8 +121,6 @@ class Trigger:
 
 @dataclass(frozen=True)
 class ConfirmationTokensTable:
-    """The settings, checked."""
-
     tool: str = "mcp_aql"
     operation_at: str = setting("arguments.operation", filled=True)
     """Places in the params of tools/call, this one and the next four."""

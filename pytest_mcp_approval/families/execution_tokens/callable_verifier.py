@@ -23,8 +23,6 @@ from .verifier_access import ExecutionRequest, Verifier, VerifierError, at_once
 
 
 class CallableVerifier(Verifier):
-    """Calls it."""
-
     in_this_process = True
 
     def __init__(

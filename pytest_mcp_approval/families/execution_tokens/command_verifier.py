@@ -39,8 +39,6 @@ _TRIES = 6
 
 
 class CommandVerifier(Verifier):
-    """Runs the command."""
-
     quick = False
     samples = 3
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
 import pytest
 
 from ..base.scenario import check_preconditions
@@ -14,10 +11,7 @@ from .scenario import Executions
 
 
 @pytest.fixture
-def executions(
-    approval_execution: ExecutionTokens, request: pytest.FixtureRequest
-) -> Iterator[Executions]:
+def executions(approval_execution: ExecutionTokens, request: pytest.FixtureRequest) -> Executions:
     """A scenario's view of the target. What its rules need and the target lacks: not verified."""
     warn = check_preconditions(request.node, approval_execution.target, CHECKS)
-    with contextlib.ExitStack() as others:
-        yield Executions(approval_execution, warn, others.callback)
+    return Executions(approval_execution, warn, request.addfinalizer)

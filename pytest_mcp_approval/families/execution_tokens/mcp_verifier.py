@@ -19,8 +19,6 @@ from .vocabulary import FAMILY
 
 
 class McpVerifier(Verifier):
-    """The tools of a server."""
-
     binary = False
 
     def __init__(

@@ -12,8 +12,6 @@ SHOWN = 200
 
 @dataclass(frozen=True)
 class ExecutionOutcome(ObservedOutcome):
-    """What came of it."""
-
     accepted: bool
     """By its own word."""
     text: str

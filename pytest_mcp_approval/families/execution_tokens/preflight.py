@@ -11,7 +11,7 @@ import datetime
 from ...support.text import neutralise
 from ...target import EffectsError, Target, TargetError
 from ..base.driver import DriverError
-from ..base.preflight import NotOffered, Preflight, PreflightError, few, in_one_line
+from ..base.preflight import NotOffered, Preflight, PreflightError, check_named, in_one_line
 from .command_verifier import CommandVerifier
 from .driver import ExecutionTokens
 from .mcp_verifier import McpVerifier
@@ -41,13 +41,8 @@ def _find_tool(driver: ExecutionTokens, verifier: McpVerifier) -> None:
     tool = driver.table.tool
     if tool in listed:
         return
-    named = driver.target.settings.family_settings.get(FAMILY, {})
-    if "tool" in named:
-        shown = few(listed, 12) or "none"
-        raise PreflightError(
-            f"[{FAMILY}] tool: got {neutralise(tool, 60)!r}, expected one that the server lists: "
-            f"{shown}"
-        )
+    if "tool" in driver.target.settings.family_settings.get(FAMILY, {}):
+        check_named(FAMILY, [tool], listed)
     raise NotOffered(
         f"this server has no tool {tool!r} that executes on a token",
         f"If it has another name, say so: [{FAMILY}] tool = ... (docs/execution-tokens.md).",

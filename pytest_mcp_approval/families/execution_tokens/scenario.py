@@ -13,7 +13,6 @@ from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
 from .command_verifier import CommandVerifier
 from .driver import ExecutionTokens
 from .outcome import ExecutionOutcome
-from .settings import ExecutionTokensTable
 from .verifier_access import Verifier
 from .vocabulary import FAMILY
 
@@ -22,19 +21,11 @@ Given = TypeVar("Given")
 
 
 class Executions(ScenarioView):
-    """One scenario's view of the target."""
-
     def __init__(self, driver: ExecutionTokens, warn: Warn, close_later: CloseLater) -> None:
         super().__init__(driver.target, warn, close_later)
         self.driver = driver
-
-    @property
-    def table(self) -> ExecutionTokensTable:
-        return self.driver.table
-
-    @property
-    def verifier(self) -> Verifier:
-        return self.driver.verifier
+        self.table = driver.table
+        self.verifier = driver.verifier
 
     @property
     def other_content(self) -> bytes:

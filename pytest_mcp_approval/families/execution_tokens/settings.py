@@ -49,8 +49,6 @@ def _exit_codes(value: Any) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class ExecutionTokensTable:
-    """The settings of one target."""
-
     secret: str | None = setting(None, secret=True)
     secret_environment: str = setting(words.SECRET_VARIABLE, filled=True)
     secret_setting: str = setting("", filled=True)

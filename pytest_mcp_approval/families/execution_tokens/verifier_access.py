@@ -55,8 +55,6 @@ class VerifierError(DriverError):
 
 
 class Verifier(ABC):
-    """A verifier that can be asked."""
-
     quick: bool = True
     """Whether thousands of questions take seconds; else samples are taken."""
     samples: int | None = None

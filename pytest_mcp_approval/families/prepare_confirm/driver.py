@@ -40,7 +40,6 @@ class PrepareConfirm(Driver):
     # ---- what there is
 
     def listed(self) -> list[str]:
-        """The names of all tools."""
         return list(self.listing())
 
     def pairs(self) -> list[Pair]:

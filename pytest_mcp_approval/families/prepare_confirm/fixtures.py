@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
 import pytest
 
 from ..base.scenario import check_preconditions
@@ -14,9 +11,7 @@ from .scenario import TwoStep
 
 
 @pytest.fixture
-def two_step(
-    approval_two_step: PrepareConfirm, request: pytest.FixtureRequest
-) -> Iterator[TwoStep]:
+def two_step(approval_two_step: PrepareConfirm, request: pytest.FixtureRequest) -> TwoStep:
     """A scenario's view of the target. What its rules need and the target lacks: not verified."""
     target = approval_two_step.target
     warn = check_preconditions(request.node, target, CHECKS)
@@ -24,5 +19,4 @@ def two_step(
         target.clock.stops or not target.clock.movable
     ):
         approval_two_step.as_new()  # a run that waits for time to pass resets nothing meanwhile
-    with contextlib.ExitStack() as others:
-        yield TwoStep(approval_two_step, warn, others.callback)
+    return TwoStep(approval_two_step, warn, request.addfinalizer)

@@ -26,8 +26,6 @@ _SHOWN = 160
 
 @dataclass(frozen=True)
 class TwoStepAnswer:
-    """What a tools/call came to."""
-
     reply: Reply = field(repr=False)
     value: Mapping[str, Any] | None
     """The object that the tool answered with, if it did."""
@@ -52,7 +50,6 @@ class TwoStepAnswer:
         return value_at(self.value, path)
 
     def describe(self) -> str:
-        """One line for a report."""
         if self.value is not None and not self.is_error:
             return neutralise(_short(self.value), _SHOWN)
         if self.is_error and self.reply.error is None:
@@ -82,8 +79,6 @@ def _short(value: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a prepare tool showed."""
-
     pair: Pair
     arguments: Mapping[str, Any]
     answer: TwoStepAnswer

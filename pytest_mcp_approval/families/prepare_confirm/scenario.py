@@ -18,24 +18,19 @@ from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
 from .comparing import what_differs
 from .driver import NOT_GIVEN, PrepareConfirm
 from .outcome import Preview, TwoStepOutcome
-from .settings import Pair, PrepareConfirmTable, ToolCall
+from .settings import Pair, ToolCall
 from .vocabulary import FAMILY, TwoStepReason
 
 _SET = f"in [{FAMILY}]"
 
 
 class TwoStep(ScenarioView):
-    """One scenario's view of the target."""
-
     def __init__(self, driver: PrepareConfirm, warn: Warn, close_later: CloseLater) -> None:
         super().__init__(driver.target, warn, close_later)
         self.driver = driver
+        self.table = driver.table
         self._fresh: set[str] = set()
         """Pairs whose things are in place."""
-
-    @property
-    def table(self) -> PrepareConfirmTable:
-        return self.driver.table
 
     @property
     def session(self) -> Session:
@@ -256,7 +251,6 @@ class TwoStep(ScenarioView):
         return self.over(other, "a back end that can be broken: only the reference server's can")
 
     def in_zone(self, zone: str) -> TwoStep:
-        """The same server in another time zone."""
         other = self.target.with_environment({"TZ": zone})
         if other is None and self.table.zone_setting:
             other = self.target.variant(FAMILY, self.table.zone_setting, zone)

@@ -41,8 +41,6 @@ def _calls() -> Any:
 
 @dataclass(frozen=True)
 class Pair:
-    """A prepare tool and its confirm tool."""
-
     name: str = setting("", internal=True)
     prepare: str = setting("", expected="a tool's name")
     confirm: str = setting("", expected="a tool's name")
@@ -72,8 +70,6 @@ class Pair:
 
 @dataclass(frozen=True)
 class PrepareConfirmTable:
-    """The whole table."""
-
     pairs: Mapping[str, Pair] = setting({})
     action: str = words.ACTION
     operation: str = words.OPERATION

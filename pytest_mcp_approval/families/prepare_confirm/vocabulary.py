@@ -33,7 +33,14 @@ MESSAGE = "message"
 
 SEPARATOR = "|"
 """Between payload and signature of a token: the last one, for the payload may hold others."""
-PAYLOAD_MEMBERS = ("action", "data", "expires_at", "issued_at", "nonce")
+_PAYLOAD: dict[str, type | tuple[type, ...]] = {
+    "action": str,
+    "data": dict,
+    "expires_at": (int, float),
+    "issued_at": (int, float),
+    "nonce": str,
+}
+PAYLOAD_MEMBERS = tuple(_PAYLOAD)
 
 DEFAULT_EXPIRY_MINUTES = 5
 USED_KEPT_SECONDS = 3600
@@ -101,8 +108,7 @@ class Payload:
 
     def to_text(self) -> str:
         """Members in alphabetical order, nothing but ASCII, no blanks: the same text every time."""
-        members = {name: getattr(self, name) for name in PAYLOAD_MEMBERS}
-        return json.dumps(members, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return json.dumps(vars(self), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def split_token(token: str) -> tuple[str, str]:
@@ -124,13 +130,7 @@ def read_payload(text: str) -> Payload:
     missing = [name for name in PAYLOAD_MEMBERS if name not in members]
     if missing:
         raise ValueError(f"payload: got no {', '.join(missing)}")
-    for name, kinds in (
-        ("action", str),
-        ("data", dict),
-        ("expires_at", (int, float)),
-        ("issued_at", (int, float)),
-        ("nonce", str),
-    ):
+    for name, kinds in _PAYLOAD.items():
         value = members[name]
         if not isinstance(value, kinds) or isinstance(value, bool):
             raise ValueError(f"payload: {name} is {type(value).__name__}")

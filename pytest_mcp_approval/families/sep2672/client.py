@@ -12,25 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
+from ...wire import Reply
+from ..base.outcome import data_of
 from . import vocabulary as words
 from .vocabulary import AnnotationError, Reason, annotation_of
-
-
-class MethodAnswer(Protocol):
-    """What the transport gives back: a result, an error, or neither. A wire `Reply` is one."""
-
-    @property
-    def result(self) -> Any: ...
-
-    @property
-    def error(self) -> Any: ...
-
-    @property
-    def answered(self) -> bool: ...
-
-    def describe(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -81,7 +68,7 @@ class ApprovalClient:
 
     def __init__(
         self,
-        call: Callable[[str, dict[str, Any]], MethodAnswer],
+        call: Callable[[str, dict[str, Any]], Reply],
         *,
         show: Callable[[str], bool],
         sign: Callable[[dict[str, Any]], dict[str, Any]],
@@ -130,23 +117,20 @@ class ApprovalClient:
             "response": response,
         }
 
-    def _failure(self, answer: MethodAnswer, method: str) -> Refused | TransportFailure | None:
+    def _failure(self, answer: Reply, method: str) -> Refused | TransportFailure | None:
         if not answer.answered:
             return TransportFailure(f"{method}: {answer.describe()}")
         error = answer.error
         if error is None:
             return None
-        data = error.data
-        reason = data.get("reason") if isinstance(data, dict) else None
+        reason = data_of(answer).get("reason")
         # The reason decides: -32001 is also what SDKs use for time-outs.
         known = Reason(reason) if reason in set(Reason) else None
         return Refused(known, str(error.message), method)
 
 
 def _is_envelope(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("challengeId"), str)
-        and isinstance(value.get("displayText"), str)
-        and isinstance(value.get("requestOptions"), dict)
+    members = {"challengeId": str, "displayText": str, "requestOptions": dict}
+    return isinstance(value, dict) and all(
+        isinstance(value.get(name), kind) for name, kind in members.items()
     )

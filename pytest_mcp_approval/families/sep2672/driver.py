@@ -39,8 +39,6 @@ REGISTERED_ODDLY = "a registration other than an honest one was sent"
 
 @dataclass(frozen=True)
 class ListedTool:
-    """A tool as the target lists it."""
-
     name: str
     listing: Mapping[str, Any]
     annotation: Annotation | None

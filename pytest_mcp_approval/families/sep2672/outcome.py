@@ -17,8 +17,6 @@ def reason_in(reply: Reply) -> str | None:
 
 @dataclass(frozen=True)
 class ApprovalOutcome(ObservedOutcome):
-    """What came of a tools/call."""
-
     reply: Reply
 
     @property

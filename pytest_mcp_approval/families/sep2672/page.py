@@ -169,7 +169,6 @@ class PageDriver:
         return (self._visible(key) or "").strip()
 
     def text(self) -> str:
-        """All that can be read on the page."""
         with self._in_words("the page"):
             return self._text_at(self.page.locator("body")) or ""
 

@@ -160,7 +160,6 @@ class PageVisitor(ToolsView):
         return self.page.key(shape, **changes)
 
     def enrols(self, shape: str = "security-key", **changes: Any) -> Key:
-        """Enrol a passkey of this shape on the page."""
         key = self.holds(shape, **changes)
         if not self._is_open:
             self.opens()

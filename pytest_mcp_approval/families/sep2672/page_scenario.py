@@ -11,6 +11,7 @@ What is not as expected is a `Finding`, what cannot be judged `NotVerified`.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,8 +25,6 @@ from .vocabulary import Reason
 
 
 class Visit(PageVisitor):
-    """One scenario's view of the page."""
-
     # ---- a call
 
     def expect_run(self, done: PageOutcome, *, sent: str) -> None:
@@ -52,8 +51,8 @@ class Visit(PageVisitor):
 
     def expect_told_apart(self, said: str, other: str, *, sent: str, expected: str) -> None:
         """Two texts of the page's that a person would not take for the same."""
-        if not _told(said) or _told(said) == _told(other):
-            raise Finding(sent=sent, expected=expected, got=f"the page says {shown(said)}")
+        apart = _told(said) not in ("", _told(other))
+        self.expect(apart, sent=sent, expected=expected, got=f"the page says {shown(said)}")
 
     # ---- what a client owes
 
@@ -63,20 +62,18 @@ class Visit(PageVisitor):
         expected = f"the text itself, {len(wanted)} characters, all of it within reach"
         # A text area has no carriage returns, and no page keeps them apart from line feeds.
         text, content, rendered = map(_line_ends, (wanted, found.content, found.rendered))
-        if text not in (content, rendered):
-            raise Finding(sent=sent, expected=expected, got=_difference(text, content))
-        if found.cut:
-            raise Finding(sent=sent, expected=expected, got="text that is cut off at an edge")
-        if found.too_small:
-            raise Finding(sent=sent, expected=expected, got="text that nobody can see")
-        if rendered.rstrip("\n") == text.rstrip("\n"):
-            return
-        if rendered.split() != text.split():
-            raise Finding(sent=sent, expected=expected, got=_difference(text, rendered))
-        self.warn(
-            f"{sent}: the page holds the text, but the screen shows its white space otherwise "
-            "(white-space: pre-wrap keeps it)"
-        )
+        for holds, got in (
+            (text in (content, rendered), _difference(text, content)),
+            (not found.cut, "text that is cut off at an edge"),
+            (not found.too_small, "text that nobody can see"),
+            (rendered.split() == text.split(), _difference(text, rendered)),
+        ):
+            self.expect(holds, sent=sent, expected=expected, got=got)
+        if rendered.rstrip("\n") != text.rstrip("\n"):
+            self.warn(
+                f"{sent}: the page holds the text, but the screen shows its white space otherwise "
+                "(white-space: pre-wrap keeps it)"
+            )
 
     def expect_approval(self, *, sent: str) -> PageOutcome:
         """A call that went through before still does: what the page may not stumble over."""
@@ -93,27 +90,23 @@ class Visit(PageVisitor):
         if not isinstance(evidence, Mapping):
             raise Finding(sent=sent, expected=wanted, got=f"{shown(str(evidence))} under that key")
         for member in ("method", "challengeId"):
-            if evidence.get(member) != expected[member]:
-                got = f"{member} {shown(str(evidence.get(member)))}"
-                raise Finding(
-                    sent=sent, expected=f"{wanted} ({member} {expected[member]!r})", got=got
-                )
+            got, owed = evidence.get(member), expected[member]
+            self.expect(
+                got == owed,
+                sent=sent,
+                expected=f"{wanted} ({member} {owed!r})",
+                got=f"{member} {shown(str(got))}",
+            )
         wrong = sorted(_differences(expected["response"], evidence.get("response")))
-        if wrong:
-            raise Finding(sent=sent, expected=wanted, got=f"another {', '.join(wrong[:6])}")
+        self.expect(not wrong, sent=sent, expected=wanted, got=f"another {', '.join(wrong[:6])}")
 
     def expect_each_challenge_once(self, *, sent: str) -> None:
         """No challengeId went out on two calls."""
-        used: dict[str, int] = {}
-        for call in self.traffic.of("tools/call"):
-            evidence = call.meta.get(words.META_KEY)
-            if isinstance(evidence, Mapping):
-                name = str(evidence.get("challengeId"))
-                used[name] = used.get(name, 0) + 1
-        twice = {name: count for name, count in used.items() if count > 1}
-        if twice:
-            name, count = next(iter(twice.items()))
-            raise Finding(
+        evidence = [call.meta.get(words.META_KEY) for call in self.traffic.of("tools/call")]
+        used = Counter(str(one.get("challengeId")) for one in evidence if isinstance(one, Mapping))
+        for name, count in used.items():
+            self.expect(
+                count == 1,
                 sent=sent,
                 expected="each challengeId on one tools/call only",
                 got=f"challengeId {shown(name)} on {count} of them",
@@ -124,11 +117,10 @@ class Visit(PageVisitor):
         sent = f"a refusal for {reason}"
         expected = "words on the page that no other reason has"
         for other, text in told.items():
-            if _told(said) == _told(text):
-                got = f"{shown(said)}, as for {other}"
-                raise Finding(sent=sent, expected=expected, got=got)
-        if not _told(said):
-            raise Finding(sent=sent, expected=expected, got="nothing that a person could read")
+            got = f"{shown(said)}, as for {other}"
+            self.expect(_told(said) != _told(text), sent=sent, expected=expected, got=got)
+        got = "nothing that a person could read"
+        self.expect(bool(_told(said)), sent=sent, expected=expected, got=got)
         told[str(reason)] = said
 
 

@@ -48,8 +48,6 @@ _OF_THE_BODY = ("content-length", "content-type", "content-encoding", "transfer-
 
 @dataclass(eq=False)
 class PageRequest:
-    """A request of a page."""
-
     message: Message
     url: str
     request: Request = field(repr=False)
@@ -272,7 +270,6 @@ def _named(message: Message) -> str:
 
 
 def _told(message: Message) -> str:
-    """For the report."""
     return beginning(json.dumps(message), _LONGEST_TOLD)
 
 

@@ -12,7 +12,6 @@ from virtual_authenticator import Authenticator, Profile
 
 from ...catalogue import Finding, NotVerified
 from ...wire import Outcome, Reply
-from ..base.driver import DriverError
 from .driver import confirmed_enrolment
 from .scenario import Ceremony
 from .vocabulary import Reason
@@ -22,11 +21,8 @@ _FIRST_SERVER_STATUS = 500
 
 
 def begin(ceremony: Ceremony) -> dict[str, Any]:
-    """The creation options of a new enrolment."""
-    try:
+    with ceremony.honest_step():
         return ceremony.approval.begin_options()
-    except DriverError as error:
-        raise NotVerified(str(error)) from error
 
 
 def answer(
@@ -37,10 +33,8 @@ def answer(
 ) -> tuple[Authenticator, dict[str, Any]]:
     """What an authenticator says to the options (or to new ones); not sent yet."""
     given = begin(ceremony) if options is None else options
-    try:
+    with ceremony.honest_step():
         device, _, response = ceremony.approval.register(shape, given, **create)
-    except DriverError as error:
-        raise NotVerified(str(error)) from error
     return device, response
 
 

@@ -261,10 +261,7 @@ class Ceremony(ToolsView):
 
     def twin(self) -> Approval:
         """Another, independent instance of the target."""
-        other = self.target.twin()
-        if other is None:
-            raise NotVerified("needs a second instance of the target")
-        return Approval(other)
+        return Approval(self.need_target(self.target.twin(), "a second instance of the target"))
 
 
 def _refusal(reasons: Iterable[Reason | str]) -> str:

@@ -22,8 +22,6 @@ def _origin(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Sep2672Table:
-    """The settings, checked."""
-
     origin: str | None = setting(None, parse=_origin)
     """The page that users approve on; None: that of the page, else by rp.id."""
     server_id: str | None = None

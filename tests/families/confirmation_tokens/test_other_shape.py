@@ -188,7 +188,7 @@ MISTAKES = {
     "a tool that there is not": (
         'operation-at = "name"',
         'tool = "desk"',
-        "tool: got 'desk', expected one that the server lists: *",
+        "names tools that the server does not list: desk*",
     ),
 }
 

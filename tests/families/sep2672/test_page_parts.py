@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -109,9 +110,17 @@ def test_what_is_no_answer_is_none(body: bytes):
 # ---- texts
 
 
+def bare_visit() -> Visit:
+    """Without a page: for what is expected of texts alone."""
+    visit = Visit.__new__(Visit)
+    target: Any = SimpleNamespace()
+    visit.target = target
+    return visit
+
+
 def verbatim(text: str, shown: ShownText) -> list[str]:
     """What is warned of; a Finding if the text is another one."""
-    visit = Visit.__new__(Visit)
+    visit = bare_visit()
     warned: list[str] = []
     visit.warn = warned.append
     tool: Any = None
@@ -169,7 +178,7 @@ RESPONSE = {"id": "a", "type": "public-key", "response": {"signature": "b", "use
     ],
 )
 def test_evidence_is_compared_member_by_member(response: object, wrong: str):
-    visit = Visit.__new__(Visit)
+    visit = bare_visit()
     expected = {"method": "webauthn", "challengeId": "c", "response": RESPONSE}
     evidence = {**expected, "response": response}
     if not wrong:
@@ -181,7 +190,7 @@ def test_evidence_is_compared_member_by_member(response: object, wrong: str):
 
 
 def test_two_reasons_in_the_same_words_are_found_out_and_numbers_do_not_count():
-    visit = Visit.__new__(Visit)
+    visit = bare_visit()
     told = {"challenge_expired": "Refused at 12:30:01 (no. 4)"}
     text = "Refused at 12:30:02 (no. 5)"
     with pytest.raises(Finding) as error:
