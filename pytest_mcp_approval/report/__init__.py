@@ -1,1 +1,1 @@
-"""What a run found, for people and for programs. Looks only down: at verdicts and the catalogue."""
+"""What a run found, for people and for programs. Knows no pytest."""

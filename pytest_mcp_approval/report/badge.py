@@ -1,4 +1,4 @@
-"""The verdict as a small picture for a README: what was judged, and what came of it."""
+"""The verdict as a small picture for a README: what was checked, and the result."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ def _words(report: Report) -> str:
 
 
 def _width(text: str) -> int:
-    """About as wide as Verdana makes it; textLength takes care of the rest."""
+    """About as wide as Verdana makes it; textLength corrects the rest."""
     return round(sum(4.3 if c in _NARROW else 10.5 if c in _WIDE else 7.4 for c in text))

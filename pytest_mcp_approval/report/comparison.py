@@ -1,7 +1,7 @@
-"""Two runs beside each other: what got better, what got worse, what is new.
+"""Compares two runs: what got better, what got worse, what is new.
 
-Rules are compared by their ids, which never change. Knows no pytest; reads the JSON report of the
-earlier run, of which it believes nothing that it has not looked at.
+Rules are compared by their ids, which never change. The JSON report of the earlier run may come
+from somebody else, so it is checked. Knows no pytest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .shown import phrase
 FORMAT = "mcp-approval-report"
 VERSION = 2
 _READABLE = (1, VERSION)
-"""What is read of them is the same in both."""
+"""The parts that are read are the same in both versions."""
 
 _GOODNESS = {
     Verdict.PASSED: 5,
@@ -44,7 +44,7 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Change:
-    """A rule that is not what it was."""
+    """A rule with another verdict or count than before."""
 
     rule: str
     before: Verdict | None
@@ -67,7 +67,7 @@ class Comparison:
     better: list[Change] = field(default_factory=list)
     worse: list[Change] = field(default_factory=list)
     other: list[Change] = field(default_factory=list)
-    """Neither: a failure that is no longer looked at, a rule that is new or gone."""
+    """Neither: a failure that is no longer checked, a rule that is new or gone."""
     unchanged: int = 0
 
     @property
@@ -96,7 +96,7 @@ def _judged(rule: Mapping[str, Any]) -> tuple[Verdict, int]:
 
 
 def compare(earlier: Earlier, now: Mapping[str, tuple[Verdict, int]]) -> Comparison:
-    """What became of each rule that either run has judged."""
+    """What became of each rule that either run has checked."""
     found = Comparison(earlier)
     for rule in dict.fromkeys((*now, *earlier.rules)):
         before, failed_before = earlier.rules.get(rule, (None, 0))

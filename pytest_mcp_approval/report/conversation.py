@@ -1,7 +1,7 @@
 """A recorded conversation as plain JSON text: bounded, without secrets, ready to travel.
 
-Bytes stay what they were: text where they are UTF-8, base64 where not. What a step means is said by
-its family (`families.base.decoder`), in two short lines. Knows no family.
+Bytes are kept as text if they are UTF-8, else as base64. The family says in two short lines what a
+step means (`families.base.decoder`). Knows no family.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ..support.secrets import Secrets
 
 KEPT_OF_A_MESSAGE = 16 * 1024
 KEPT_IN_ALL = 128 * 1024
-"""Bytes of one scenario's messages, where something is wrong."""
+"""Bytes of one scenario's messages, if something is wrong."""
 KEPT_OF_A_PASS = 32 * 1024
-"""Bytes of one scenario's messages, where all is well."""
+"""Bytes of one scenario's messages, if it passed."""
 _KEPT_OF_A_DETAIL = 500
 _LOOKED = "looked"
 """What the effects probe notes when it was read."""
@@ -91,7 +91,7 @@ def _exchange(
 
 def body(excerpt: Excerpt, limit: int, secrets: Secrets) -> dict[str, Any]:
     """Some bytes: their number, and as many of them as are kept."""
-    # Hidden first: half a secret is not found any more.
+    # Hide secrets before cutting: half a secret would not be found.
     head = secrets.hide_bytes(excerpt.head, cut=not excerpt.complete)
     cut = len(head) > limit or not excerpt.complete
     head = head[:limit]
@@ -124,7 +124,7 @@ def _noted(at: float, note: Note, secrets: Secrets) -> dict[str, Any]:
 
 
 def _say_what_ran(steps: Iterable[dict[str, Any]]) -> None:
-    """Of each look at the effects: whether something ran since the one before."""
+    """Says for each reading of the effects whether something ran since the one before."""
     before: dict[str, Any] | None = None
     for step in steps:
         if step["kind"] != "effects" or step["what"] != _LOOKED:

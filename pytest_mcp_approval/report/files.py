@@ -1,4 +1,4 @@
-"""Which file is which report: the ending decides. Writes each whole, or says in a line why not."""
+"""Writes the report files, each whole or not at all; the ending of a file decides its format."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def write_reports(report: Report, paths: Iterable[Path]) -> tuple[list[Path], li
         except OSError as error:
             problems.append(f"{path}: not written: {error.strerror or error}")
         except Exception as error:
-            # One format that stumbles over something must not cost the user the others.
+            # An error in one format must not cost the user the others.
             problems.append(f"{path}: not written: {type(error).__name__}: {error}")
     return written, problems
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Nobody ever sees half of it, and what was there stays if it cannot be written."""
+    """Replaces the file at once; if that fails, the old one stays."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         draft.write_text(text, encoding="utf-8")
@@ -51,7 +51,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def append_step_summary(report: Report, environment: dict[str, str]) -> str | None:
-    """To the summary of a GitHub job, where there is one; a line if that cannot be."""
+    """Append to the summary of a GitHub job, if there is one; returns a line if that fails."""
     named = environment.get("GITHUB_STEP_SUMMARY")
     if not named:
         return None

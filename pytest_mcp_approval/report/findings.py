@@ -1,7 +1,7 @@
 """Failures by cause: those that share a rule, an expectation and an answer are one finding.
 
-A finding is told by its simplest example; the other checks that found it are its variants. What
-counts as the same answer is `normalising`'s to know. Knows no format.
+A finding is shown by its simplest example; the other checks that found it are its variants.
+`normalising` decides which answers count as the same. Knows no format.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .normalising import gist
 from .results import ScenarioResult
 
 FOUND = (Verdict.FAILED, Verdict.WARNING, Verdict.KNOWN)
-"""The verdicts that make a finding, in the order of telling."""
+"""The verdicts that make a finding, in the order in which they are shown."""
 _NOT_IN_ORDER = (Verdict.FAILED, Verdict.WARNING, Verdict.NOT_VERIFIED, Verdict.HARNESS_ERROR)
 _LONGEST_LABEL = 45
 _CASCADE_CHECKS = 10
 _CASCADE_RULES = 5
-"""Fewer are no cascade: a rule or two may well be broken in the same way."""
+"""Fewer are no cascade: one or two rules may be broken in the same way."""
 _LONGEST_REASON = 300
 _EXPECTED = re.compile(
     r"(?:a JSON-RPC error with code )?(?P<code>-3\d{4})"
@@ -45,7 +45,7 @@ class GroupedFinding:
     """One cause under one rule."""
 
     number: int
-    """As people name it; 1 is the first."""
+    """Its number in the report; 1 is the first."""
     rule: Requirement
     verdict: Verdict
     example: ScenarioResult
@@ -61,14 +61,14 @@ class GroupedFinding:
 
     @property
     def labels(self) -> list[str]:
-        """What is different about each variant, in a few words; the same words once."""
+        """What is different about each variant, in a few words, without repetitions."""
         texts = [_told(one) for one in self.checks]
         own = _own_words(texts)
         counts = Counter(_label(own[place], one) for place, one in enumerate(self.checks) if place)
         return [f"{text} ({n} times)" if n > 1 else text for text, n in counts.items()]
 
     def rows(self, most: int) -> list[tuple[str, str]]:
-        """What is said of all its checks, beside the evidence of one; so many variants by name."""
+        """What all its checks have in common, with the labels of at most so many variants."""
         rows = []
         if self.variants:
             labels = self.labels
@@ -141,7 +141,7 @@ def only_the_code(one: ScenarioResult) -> str:
 
 
 def breaks_the_server(one: GroupedFinding) -> bool:
-    """Whether honest people are not served any more after its example."""
+    """Whether honest calls fail after its example."""
     found = one.example.evidence
     return found is not None and "honest calls fail" in found.got
 
@@ -197,7 +197,7 @@ def _label(own: str, one: ScenarioResult) -> str:
 
 
 def cascade(scenarios: Sequence[ScenarioResult]) -> str:
-    """A line, if most of what is not in order has one and the same reason; else nothing."""
+    """A line, if most problems of a run have the same reason; else nothing."""
     wrong = [one for one in scenarios if one.verdict in _NOT_IN_ORDER]
     reasons: dict[str, list[ScenarioResult]] = {}
     for one in wrong:
@@ -220,6 +220,6 @@ def _reason(one: ScenarioResult) -> str:
 
 
 def _core(text: str) -> str:
-    """What the server said, whatever the suite had to say about it."""
+    """What the server said, without the suite's own words."""
     said = _SAID.search(text)
     return _EFFECT.sub("", said[0]) if said else text

@@ -1,5 +1,5 @@
-"""One self-contained HTML page: the verdict, every rule, the evidence, and what really went over
-the wire.
+"""One self-contained HTML page: the verdict, every rule, the evidence, and the bytes that went
+over the wire.
 
 No network: its policy forbids the browser to load anything, and to run any script but the one in
 it. The frame is page.html. Verdict, matrix, rules and findings stand in the page itself;
@@ -30,7 +30,7 @@ from .results import kind_of_file
 from .shown import SHOWN, WORST_FIRST, counted, phrase, slug
 
 _MOST_FINDINGS = 6
-"""Of one rule that stand in the page itself; all checks are in its list of scenarios."""
+"""Findings of one rule that are shown at once; its list of scenarios has all checks."""
 _MOST_LABELS = 40
 _OPEN_AT_FIRST = 3
 _MOST_BROKEN = 10
@@ -92,7 +92,7 @@ def render_html(report: Report, folder: Path | None = None) -> str:
 
 
 def _scripts(report: Report) -> list[Path]:
-    """What runs in the page: the suite's, with what each family knows of its messages."""
+    """The scripts of the page: the suite's, and those in which families explain their messages."""
     folder = Path(__file__).parent
     own = [registered(name).folder / "decoding.js" for name in report.families]
     found = [path for path in own if path.is_file()]
@@ -132,7 +132,7 @@ def _facts(report: Report) -> list[str]:
 
 
 def _broken(report: Report) -> list[str]:
-    """What a reader wants to know first: the findings, and what the suite stumbled over."""
+    """What a reader wants to know first: the findings, and what the suite itself failed on."""
     wrong: list[tuple[Verdict, Requirement, str, str]] = [
         (one.verdict, one.rule, f"{one.number}. ", _came(one))
         for one in report.findings
@@ -268,7 +268,7 @@ def _chips(report: Report) -> list[str]:
 
 
 def _rules(report: Report, prefix: str) -> list[str]:
-    """What is not in order first, whatever family it is of; then as the documents have them."""
+    """Problems of all families first; then the other rules in the order of their documents."""
     numbers = {one.rule.id: number for number, one in enumerate(report.rules)}
     fine = (Verdict.PASSED, Verdict.NOT_APPLICABLE)
     wrong = sorted(
@@ -321,8 +321,8 @@ def _rule(
 
 
 def _findings(one: JudgedRule, found: Sequence[GroupedFinding], prefix: str) -> list[str]:
-    """The evidence of what is not in order: one example a cause. What could not be checked, or what
-    the suite stumbled over, is told by its reason."""
+    """The evidence of each problem, one example for each cause. For checks that could not be made,
+    or on which the suite itself failed, the reason."""
     told = [(each.example, f"finding {each.number}", each.rows(_MOST_LABELS)) for each in found]
     if not told and one.verdict not in (Verdict.PASSED, Verdict.NOT_APPLICABLE):
         reasons = {gist(each.why): each for each in reversed(one.deciding)}

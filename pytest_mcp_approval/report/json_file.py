@@ -1,8 +1,8 @@
 """The report for programs: JSON in the form that `schema.json`, beside this file, describes.
 
 The form has a version of its own. Members may be added within a version; none is renamed, dropped
-or given another meaning. Conversations are there where something is not in order, as many as there
-is room for; what repeats in them stands once, under the digest of its text.
+or given another meaning. Conversations are kept for checks with a problem, as many as there is
+room for; whatever repeats in them is kept once, under the digest of its text.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _rule(one: JudgedRule) -> dict[str, Any]:
 
 
 def _is_told(one: ScenarioResult) -> bool:
-    """Whether its conversation is worth some room."""
+    """Whether its conversation is kept."""
     return one.verdict not in (Verdict.PASSED, Verdict.NOT_APPLICABLE)
 
 

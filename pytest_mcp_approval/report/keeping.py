@@ -28,13 +28,13 @@ _HEADERS = ("requestHeaders", "responseHeaders")
 
 
 def room_for(report: Report, for_each: int) -> int:
-    """How much all conversations may take: so much for each check, and no less for a few."""
+    """How much room all conversations may take; a small run has as much as a large one."""
     return for_each * max(_MANY, len(report.scenarios))
 
 
 def by_interest(report: Report) -> list[ScenarioResult]:
     """The checks that have a conversation: the example of each finding, one for each reason why
-    something was not judged, one for each rule, and then the rest."""
+    something was not checked, one for each rule, and then the rest."""
     first = [one.example.scenario for one in report.findings]
     reasons = {
         gist(one.why): one.scenario
@@ -49,7 +49,7 @@ def by_interest(report: Report) -> list[ScenarioResult]:
 
 
 def rank(one: ScenarioResult) -> tuple[int, str]:
-    """What is wrong before what is in order."""
+    """Problems before passed checks."""
     return -SHOWN[one.verdict].rank, one.scenario
 
 
@@ -72,7 +72,7 @@ def shared_conversations(scenarios: Iterable[ScenarioResult], room: int) -> Shar
     for one in scenarios:
         told = json.loads(one.conversation)
         digests = [_digest(part) for _, _, part in _parts(told)]
-        # What is there already costs a reference only.
+        # Anything already kept costs only a reference.
         again = {digest: size for digest, size in digests if seen[digest]}
         cost = len(one.conversation) - sum(again.values())
         if cost <= room:
@@ -85,7 +85,7 @@ def shared_conversations(scenarios: Iterable[ScenarioResult], room: int) -> Shar
 
 
 def _refer(told: dict[str, Any], seen: Counter[str], kept: SharedConversations) -> None:
-    """Replaces what stands in several places, or twice in this one."""
+    """Replaces parts that occur more than once."""
     for step, name, part in list(_parts(told)):
         digest, size = _digest(part)
         if seen[digest] < 2 or size < _WORTH_SHARING:

@@ -1,7 +1,7 @@
 """The report in Markdown: for a pull request, or the summary of a CI job.
 
-What is not in order comes first; everything that a target wrote stands in code, where neither
-Markdown nor HTML means anything.
+Problems come first. Everything that a target wrote is shown as code, where neither Markdown nor
+HTML has an effect.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def render_markdown(report: Report) -> str:
 
 
 def _code(text: str, limit: int = _MOST_CHARACTERS) -> str:
-    """Text as code that it cannot get out of, on one line."""
+    """Text as code on one line; nothing in it can end the code."""
     shown = " ".join(text.split())
     shown = shown if len(shown) <= limit else f"{shown[:limit]}… {len(shown) - limit} more"
     if not shown:
@@ -69,7 +69,7 @@ def _cell(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Our own words, in which a < or a * may stand."""
+    """Our own words, which may contain a < or a *."""
     return re.sub(r"([\\`*_<>\[\]|~])", r"\\\1", text)
 
 
@@ -97,7 +97,7 @@ def _finding(one: GroupedFinding) -> list[str]:
 
 
 def _stumbled(report: Report) -> list[str]:
-    """What the suite itself could not do is no finding."""
+    """Rules on which the suite itself failed; these are no findings."""
     lines: list[str] = []
     for one in report.rules:
         if one.verdict is Verdict.HARNESS_ERROR:

@@ -1,4 +1,4 @@
-"""One run as every reporter sees it: what was judged, what came of each rule, and how it was found.
+"""One run as every reporter sees it: what was checked, the verdict on each rule, and why.
 
 Made once at the end of a run. Knows no format and no file.
 """
@@ -37,7 +37,7 @@ class RunFacts:
     select: tuple[str, ...] = ()
     version: str = ""
     command: str = "pytest"
-    """What runs the same again."""
+    """The command for the same run."""
     directory: Path | None = None
     """Where the user started: files that were kept are named from here."""
 
@@ -61,7 +61,7 @@ class JudgedRule:
 
     @property
     def deciding(self) -> list[ScenarioResult]:
-        """The scenarios that made it what it is."""
+        """The scenarios that decided its verdict."""
         return [one for one in self.scenarios if one.verdict is self.verdict]
 
 
@@ -76,9 +76,9 @@ class Report:
     counts: Counter[Verdict] = field(default_factory=Counter)
     """Of rules, by verdict."""
     findings: tuple[GroupedFinding, ...] = ()
-    """What is wrong, one a cause."""
+    """One for each cause."""
     cascade: str = ""
-    """The one reason for most of what is not in order, if there is one."""
+    """The one reason for most problems, if there is one."""
 
     @property
     def headline(self) -> str:
@@ -109,19 +109,19 @@ class Report:
 
     @property
     def verified(self) -> tuple[int, int]:
-        """How many rules were judged, and of how many that concern this server."""
+        """How many rules were checked, and how many concern this server."""
         concerned = sum(self.counts.values()) - self.counts[Verdict.NOT_APPLICABLE]
         unknown = self.counts[Verdict.NOT_VERIFIED] + self.counts[Verdict.HARNESS_ERROR]
         return concerned - unknown, concerned
 
     @property
     def verdict(self) -> Verdict:
-        """What the run as a whole comes to."""
+        """The verdict on the whole run."""
         if self.counts[Verdict.FAILED]:
             return Verdict.FAILED
         found = worst(rule.verdict for rule in self.rules) or Verdict.NOT_VERIFIED
         mostly = self.counts[Verdict.NOT_VERIFIED] * 2 > sum(self.counts.values())
-        # A few rules that could not be looked at do not spoil a run; most of them do.
+        # A few rules that could not be checked do not change the verdict; most of them do.
         return Verdict.PASSED if found is Verdict.NOT_VERIFIED and not mostly else found
 
     @property
@@ -163,7 +163,7 @@ def make_report(
     by_rule: dict[str, list[ScenarioResult]] = {}
     kept: dict[str, ScenarioResult] = {}
     for one in results:
-        # A scenario that stumbles in its tear-down is told twice: the worse counts.
+        # A scenario that fails in its teardown is reported twice: the worse counts.
         before = kept.get(one.scenario)
         if before is None or worst((before.verdict, one.verdict)) is not before.verdict:
             kept[one.scenario] = one

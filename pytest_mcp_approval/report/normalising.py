@@ -1,6 +1,6 @@
-"""What an answer comes to, without what is another on every run or in every variant of a check.
+"""The gist of an answer: without anything that differs in every run or variant of a check.
 
-Two answers with the same gist are taken for the same answer: numbers, identifiers, instants and
+Two answers with the same gist count as the same answer: numbers, identifiers, instants and
 repetitions of what was sent do not count. The code, the reason and the effect (run or not run)
 always do. Knows no family and no report.
 """
@@ -12,7 +12,7 @@ from itertools import pairwise
 
 _GAP = "…"
 _GRADE = " (refused, but in other words)"
-"""What a scenario says beside an answer."""
+"""What a scenario adds to an answer."""
 _KEPT = re.compile(
     r"""(?x)
       \berror\ -?\d+                                  # the code of a JSON-RPC error
@@ -23,7 +23,7 @@ _KEPT = re.compile(
     | "(?:reason|code|error|status)"\s*:\s*(?:"[^"]{0,80}"|-?\d+)
     """
 )
-"""What always counts, numbers and all."""
+"""What always counts, including its numbers."""
 _REFUSAL = re.compile(
     r"error (?P<code>-?\d+)\b.*?\"reason\"\s*:\s*\"(?P<reason>[^\"]{1,80})\"[^}]{0,200}\}?"
 )
@@ -46,11 +46,11 @@ _LONGEST = 4_000
 
 
 def gist(text: str, sent: str = "") -> str:
-    """What `text` says, whatever numbers it says it with; `sent` is what it may repeat."""
+    """What `text` says, without its numbers and identifiers; `sent` is what it may repeat."""
     text = " ".join(text[:_LONGEST].split()).replace(_GRADE, "")
     refusal = _REFUSAL.search(text)
     if refusal:
-        # A reason says what the message says in other words, and a message varies.
+        # The reason is enough: the message says the same in varying words.
         before = _general(text[: refusal.start()], sent)
         after = _general(text[refusal.end() :], sent)
         return f"{before}error {refusal['code']} {refusal['reason']}{after}"

@@ -1,6 +1,6 @@
-"""Conversations as a page carries them: compressed in blocks, unpacked when looked at.
+"""Conversations in a page: compressed in blocks, unpacked when somebody opens one.
 
-A block is small enough to be unpacked in an instant, and large enough to compress well (deflate
+A block is small enough to be unpacked at once, and large enough to compress well (deflate
 looks back 32 KiB). Knows no HTML.
 """
 
@@ -35,7 +35,7 @@ def link_to(path: str, prefix: str) -> str:
 
 
 def packed_blocks(report: Report, prefix: str = "") -> dict[str, str]:
-    """All that the page's script needs, by the name of its block; `prefix` leads to the files."""
+    """What the page's script needs, by the name of its block; `prefix` leads to the files."""
     places: dict[str, tuple[str, int]] = {}
     blocks: dict[str, str] = {}
     held: list[str] = []

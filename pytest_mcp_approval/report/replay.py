@@ -1,7 +1,7 @@
-"""A finding as a small file, and what came of running it again.
+"""A finding as a small file, and the comparison when it is run again.
 
-The bytes of a ceremony cannot be sent twice: nonces are fresh, and what was signed once is spent.
-So a replay runs the scenario again, against the same target with the same options, and compares
+The bytes of a ceremony cannot be sent twice: nonces are fresh, and a signature counts only once. So
+a replay runs the scenario again, against the same target with the same options, and compares
 what it finds. The file keeps the conversation for somebody who wants to look. Values of headers and
 of the environment are not kept, only their names. Knows no pytest.
 """
@@ -56,10 +56,10 @@ def write_findings(
     options: Mapping[str, Any],
     withheld: Mapping[str, Iterable[str]],
 ) -> str | None:
-    """Write what this run found, and remove what it no longer finds; a line if that cannot be.
+    """Write what this run found, and remove what it no longer finds; returns a line if that fails.
 
-    Findings of scenarios that this run did not judge stay: those that did not run, and those that
-    could not be verified, stumbled, or fail as the baseline says.
+    Findings of other scenarios stay: those that did not run, could not be verified, ended with an
+    error of the suite, or are known failures.
     """
     settled = {one.scenario for one in report.scenarios if one.verdict in _SETTLED}
     found = {one.replay: one for one in report.scenarios if one.replay}

@@ -1,4 +1,4 @@
-"""The results of a run: what each scenario said, and what that makes of each rule.
+"""The results of a run: what each scenario said, and the verdict on each rule.
 
 Results travel from xdist's workers as plain JSON. Knows no terminal and no file.
 """
@@ -43,11 +43,11 @@ class ScenarioResult:
     why: str = ""
     evidence: Evidence | None = None
     minor: bool = False
-    """Not verified, in a part that the rule does not hang on."""
+    """Not verified, but not essential for the rule."""
     again: str = ""
-    """The command that runs this scenario alone, as short as there is one."""
+    """The shortest command that runs this scenario alone."""
     command: str = ""
-    """The same without any file that a run leaves: with the target, and the scenario's id."""
+    """The same without a file of an earlier run: with the target, and the scenario's id."""
     replay: str = ""
     """The name of the file that replays it, if it is a finding."""
     path: str = ""
@@ -92,8 +92,8 @@ class ScenarioResult:
         return self.scenario.partition("::")[2] or self.scenario
 
     def fit_to_show(self, secrets: Secrets) -> ScenarioResult:
-        """The same without secrets, on bounded lines that no terminal obeys; its conversation is
-        a matter of its own."""
+        """The same without secrets, on bounded lines without control characters; its
+        conversation is not changed."""
 
         def shown(text: str) -> str:
             lines = secrets.beginning(text, 8 * _LONGEST).splitlines()
@@ -129,11 +129,10 @@ class ScenarioResult:
 
 
 def verdict_over(results: Iterable[ScenarioResult]) -> Verdict | None:
-    """What the scenarios of one rule make of it: the worst decides; None if there is none.
+    """The verdict on a rule, by its scenarios: the worst decides; None if there is none.
 
-    What does not concern the target, or is a minor part, hides no pass and makes none. Anything
-    else that was not verified decides: a rule of which an essential check was not made has not
-    passed.
+    Checks that are minor, or do not apply, do not count. Any other check that was not verified
+    decides: a rule has not passed if an essential check was not made.
     """
     held = list(results)
     decided = worst(one.verdict for one in held if not one.minor)
@@ -143,7 +142,7 @@ def verdict_over(results: Iterable[ScenarioResult]) -> Verdict | None:
 
 
 def notes_over(results: Iterable[ScenarioResult]) -> list[str]:
-    """Of a rule that has passed: which of its checks were not made, and why."""
+    """Which checks of a rule that has passed were not made, and why."""
     held = list(results)
     if verdict_over(held) is not Verdict.PASSED:
         return []
@@ -184,7 +183,7 @@ class Results(list[ScenarioResult]):
     """All results of a run."""
 
     def verdict_of(self, rule: str) -> Verdict | None:
-        """What a rule's scenarios make of it; None if none ran."""
+        """The verdict on a rule; None if no scenario ran."""
         return verdict_over(one for one in self if rule in one.rules)
 
     def of(self, rule: str, verdict: Verdict) -> list[ScenarioResult]:

@@ -1,8 +1,8 @@
-"""The findings as SARIF 2.1.0, in the part of it that a code scanning upload takes.
+"""The findings as SARIF 2.1.0, as far as a code scanning upload reads it.
 
-A result stands where its scenario stands: the file from the user's root if it is below it, else the
-path that the scenario's id has. Fingerprints are made of ids that never change, so that an alert
-stays the same alert.
+The place of a result is that of its scenario: the file relative to the user's root if it is below
+it, else the path in the scenario's id. Fingerprints are made of ids that never change, so that an
+alert stays the same alert.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _message(text: str) -> dict[str, str]:
 
 
 def _stated(one: JudgedRule) -> dict[str, Any]:
-    """Where the catalogue has the rule."""
+    """The place of the rule in its catalogue."""
     family, wanted = one.rule.family, f'id = "{one.rule.name}"'
     text = (registered(family).scenarios / RULES).read_text(encoding="utf-8")
     found = (number for number, line in enumerate(text.splitlines(), 1) if line.strip() == wanted)
@@ -157,7 +157,7 @@ def _stated(one: JudgedRule) -> dict[str, Any]:
 
 
 def _notifications(report: Report) -> list[dict[str, Any]]:
-    """What went wrong with the suite itself is no result."""
+    """Errors of the suite itself; these are no results."""
     return [
         {"level": "error", "message": _message(f"{one.scenario}: {one.why}")}
         for one in report.scenarios

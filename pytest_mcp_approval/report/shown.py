@@ -14,7 +14,7 @@ class Shown:
     """One verdict, for people."""
 
     mark: str
-    """In the terminal, where one letter is all there is."""
+    """In the terminal: one character."""
     glyph: str
     """On a page."""
     emoji: str
@@ -22,7 +22,7 @@ class Shown:
     meaning: str
 
     rank: int = 0
-    """What several say of one rule: the highest decides."""
+    """If several scenarios of a rule differ, the highest decides."""
 
 
 SHOWN: dict[Verdict, Shown] = {
@@ -38,13 +38,13 @@ SHOWN: dict[Verdict, Shown] = {
     ),
     Verdict.HARNESS_ERROR: Shown("?", "?", "💥", "the suite itself failed", 6),
 }
-"""In the order in which counts are told."""
+"""In the order in which counts are shown."""
 
 WORST_FIRST = sorted(SHOWN, key=lambda verdict: -SHOWN[verdict].rank)
 
 
 def slug(verdict: Verdict | str) -> str:
-    """The verdict as a class or a file may be called."""
+    """The verdict as a class in CSS."""
     return str(verdict).replace(" ", "-")
 
 
@@ -54,7 +54,7 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
 
 
 def counted(counts: Counter[Verdict]) -> list[tuple[int, Verdict]]:
-    """The counts that are not zero, in the order of telling."""
+    """The counts that are not zero, in the order in which they are shown."""
     return [(counts[verdict], verdict) for verdict in SHOWN if counts[verdict]]
 
 
@@ -65,7 +65,7 @@ def phrase(count: int, verdict: Verdict) -> str:
 
 
 def headline(counts: Counter[Verdict]) -> str:
-    """What a run comes to, in one sentence."""
+    """The result of a run, in one sentence."""
     total = sum(counts.values())
     rules = f"{total} rule{'s' if total != 1 else ''}"
     judged = total - counts[Verdict.NOT_APPLICABLE]

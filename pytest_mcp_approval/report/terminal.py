@@ -1,6 +1,6 @@
 """The lines that a run prints: before the first verdict, for each finding, and at the end.
 
-Text that came from a target has been neutralised where it was taken in. Knows no files.
+Text from a target has been neutralised where it was read. Knows no files.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from .results import WORDS, evidence_rows
 from .shown import SHOWN, counted, phrase
 
 WIDTH = 100
-"""Columns, where nobody says how many there are."""
+"""Columns, if the width is not known."""
 _MOST_CHANGES = 20
 _MOST_NAMES = 4
 _MOST_FINDINGS = 30
 _LONGEST = 600
-"""Characters of one line of a finding; the reports have all of it."""
+"""Characters of one line of a finding; the report files have all of it."""
 _LABEL_LINES = 2
 _MOST_ALIKE = 4
-"""Findings of one kind that are told at some length; of more, the first only."""
+"""If more findings than this are alike, only the first is shown in detail."""
 _INDENT = " " * 3
 
 
 def header_lines(found: Sequence[tuple[str, str]]) -> list[str]:
-    """What is about to be judged, and what cannot be."""
+    """What is about to be checked, and what cannot be."""
     lines: list[str] = []
     for name, value in found:
         lead = "mcp-approval  " if not lines else " " * 14
@@ -40,7 +40,7 @@ def header_lines(found: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def summary_lines(report: Report, *, width: int = WIDTH, verbose: bool = False) -> list[str]:
-    """What is wrong, one finding a cause; what was not judged; a mark for each rule by section, and
+    """The findings, one for each cause; what was not checked; a mark for each rule by section, and
     the counts; what to do next."""
     lines = [""]
     if report.cascade:
@@ -57,7 +57,7 @@ def summary_lines(report: Report, *, width: int = WIDTH, verbose: bool = False) 
 
 
 def colour_of(line: str) -> dict[str, bool]:
-    """How a line of the summary is marked, where there are colours."""
+    """The colour of a line of the summary."""
     words = line.split(maxsplit=2)
     if len(words) > 1 and words[0].isdigit() and line[0] != " ":
         return {"FAIL": {"red": True}, "WARN": {"yellow": True}}.get(words[1], {})
@@ -108,7 +108,7 @@ def finding_lines(one: GroupedFinding, width: int = WIDTH, *, verbose: bool = Fa
             listed = f"{one.alike[0]} to {one.alike[-1]} ({len(one.alike)} of them)"
         plural = "s" if len(one.alike) > 1 else ""
         lines += _row("alike", f"finding{plural} {listed}: wrong in the same way", width)
-    # A command is copied: it stays on one line.
+    # On one line, because users copy it.
     return [*lines, f"{_INDENT}{again[0]:<9} {again[1]}"]
 
 
@@ -149,7 +149,7 @@ def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-# ---- what else there is to say
+# ---- other parts of the summary
 
 
 def _known(report: Report) -> list[str]:
@@ -180,7 +180,7 @@ def _not_verified(report: Report) -> list[str]:
     lines = []
     for why, rules in report.not_verified:
         shown = listed_shortly([one.rule.name for one in rules], _MOST_NAMES)
-        # Not wrapped: it names options and commands, which are copied.
+        # Not wrapped: users copy options and commands from it.
         lines += [f"not verified  {neutralise(why, _LONGEST)}", f"{'':14}{shown}"]
     return [*lines, ""] if lines else []
 
@@ -208,7 +208,7 @@ def _score(rules: Sequence[JudgedRule], family: str, width: int) -> list[str]:
 
 
 def _next(report: Report, told: Sequence[GroupedFinding], width: int) -> list[str]:
-    """What helps most now."""
+    """What to do first."""
     failed = [one for one in told if one.verdict is Verdict.FAILED]
     if report.cascade:
         return _wrapped("Next: ", "fix that one reason first (shown above), then run again.", width)

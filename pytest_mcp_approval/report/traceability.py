@@ -1,8 +1,8 @@
-"""Traceability as YAML, in the form that the MCP conformance repository asks of a SEP (SEP-2484):
+"""Traceability as YAML, in the form that the MCP conformance repository wants for a SEP (SEP-2484):
 every MUST and SHOULD, with the check that covers it, or with the reason why none does.
 
 Says what the suite covers, whatever this run selected; what this run found is in comments. The
-texts are ours, not the document's. MAY has no row, as that form wants it.
+texts are ours, not the document's. That form has no rows for MAY.
 """
 
 from __future__ import annotations
