@@ -16,7 +16,7 @@ from pytest_mcp_approval.browser.starting import started_browser
 
 __all__ = ["HINT", "find_browser", "must_run", "started_browser"]
 
-HINT = f"no browser here: {_finding.INSTALL_HINT}"
+HINT = f"no browser found: {_finding.INSTALL_HINT}"
 _MISSING = (_finding.INSTALL_HINT, _finding.PLAYWRIGHT_HINT, _finding.OPTION)
 
 

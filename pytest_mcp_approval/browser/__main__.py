@@ -1,4 +1,4 @@
-"""`python -m pytest_mcp_approval.browser find|install`: which browser there is; coming by one."""
+"""`python -m pytest_mcp_approval.browser find|install`: which browser there is; getting one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .installing import install
 
 USAGE = """usage: python -m pytest_mcp_approval.browser find|install
   find      print the path of the browser that tests would use
-  install   the same, after fetching one where there is none; what it does is said on stderr"""
+  install   the same, after fetching one if there is none; says on stderr what it does"""
 
 
 def main(arguments: Sequence[str]) -> int:

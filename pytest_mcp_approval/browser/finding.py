@@ -37,21 +37,21 @@ _DRIVER_SECONDS = 30.0
 
 
 def find_browser(named: str | None = None) -> str:
-    """The path of a browser; NoBrowserError says in one line how to come by one."""
+    """The path of a browser; NoBrowserError says in one line how to get one."""
     named = named or os.environ.get(VARIABLE)
     if named:
         found = _named(named)
         if found is None:
             raise NoBrowserError(
-                f"browser: got {named!r}, which is no program here, expected a path or a name on "
-                f"the PATH ({OPTION}, {VARIABLE})"
+                f"browser: got {named!r}, which is not a program here, expected a path or a name "
+                f"on the PATH ({OPTION}, {VARIABLE})"
             )
         return found
     for look in (_of_the_system, _of_playwright, _fetched):
         found = look()
         if found is not None:
             return found
-    raise NoBrowserError(f"no browser here: {INSTALL_HINT}, or name one with {OPTION}=/path/to/it")
+    raise NoBrowserError(f"no browser found: {INSTALL_HINT}, or name one with {OPTION}=/path/to/it")
 
 
 def engine_of(path: str) -> str:

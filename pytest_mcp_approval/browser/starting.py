@@ -49,7 +49,7 @@ def playwright_running() -> Iterator[Playwright]:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        raise NoBrowserError(f"no Playwright here: {PLAYWRIGHT_HINT}") from None
+        raise NoBrowserError(f"Playwright is not installed: {PLAYWRIGHT_HINT}") from None
     with sync_playwright() as playwright:
         yield playwright
 

@@ -1,9 +1,9 @@
 """libfaketime: moves the time of a process in any language that asks libc for it.
 
-It is found where it is installed, never brought along and never depended upon. The process is
-started with it (`environment`), and reads its time from a file on every look, so that it can be
-moved while it runs. Knows no server. A program that asks the kernel itself, such as one in Go, is
-out of its reach: who uses this clock looks whether it moves.
+It is used if it is installed, and is never a dependency. The process is started with it
+(`environment`) and reads its time from a file each time it asks, so that time can be moved while it
+runs. Knows no server. It cannot reach a program that asks the kernel itself, such as one in Go:
+whoever uses this clock checks that it moves.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class FaketimeClock(StoppedClock):
     def __init__(self, library: Path) -> None:
         super().__init__()
         if "FAKETIME" in os.environ:
-            raise ClockError("FAKETIME is set in the environment, and would win over the suite")
+            raise ClockError("FAKETIME is set in the environment, and would override the suite")
         self.library = library
         self._holder = TemporaryFolder("clock")
         self._file = Path(self._holder.name) / "time"

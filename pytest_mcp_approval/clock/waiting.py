@@ -46,7 +46,7 @@ class WaitClock(ClockControl):
             wait(seconds)
         if before is not None and self.now() >= before:
             late = (self.now() - instant).total_seconds()
-            raise ClockError(f"real time went past the instant that was meant, by {late:.1f} s")
+            raise ClockError(f"real time has passed the intended instant, by {late:.1f} s")
 
     def release(self) -> None:
         self._furthest = None

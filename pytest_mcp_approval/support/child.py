@@ -64,7 +64,7 @@ class Child:
         self._mark = mark[leftovers.MARK]
         self.exit_code: int | None = None
         """Below zero: the signal that ended it. None while it runs."""
-        guard.keep_processes(self._mark)  # before it starts: we may be killed right after
+        guard.keep("mark", self._mark)  # before it starts: we may be killed right after
         try:
             self._process = start(
                 command,
@@ -76,9 +76,9 @@ class Child:
                 env={**os.environ, **(environment or {}), **mark},
             )
         except CommandError:
-            guard.release_processes(self._mark)
+            guard.release("mark", self._mark)
             raise
-        guard.keep_group(self._process.pid)
+        guard.keep("group", str(self._process.pid))
         assert self._process.stdin is not None
         self._input = self._process.stdin.fileno()
         if not _WINDOWS:
@@ -145,10 +145,11 @@ class Child:
         # number still belongs to this group.
         signal_group(self._process, kill=True)
         if self._exited.wait(_KILLED_SECONDS):
-            guard.release_group(self._process.pid)  # once it is reaped, its number may be reused
+            # Once it is reaped, its number may be reused.
+            guard.release("group", str(self._process.pid))
             self._process.wait()
         leftovers.end_marked(self._mark)
-        guard.release_processes(self._mark)
+        guard.release("mark", self._mark)
         self._threads[0].join(_GENTLE_SECONDS)
         # Drop further output: it must not reach those who talk to the next child.
         self._on_line = self._on_too_long = lambda _: None
@@ -228,12 +229,9 @@ class Child:
                         (self._on_line if len(line) <= self._limit else self._on_too_long)(line)
                     discarded = 0
                 del buffer[:begin]
-                if len(buffer) > self._limit:
-                    if not discarded:
-                        self._on_too_long(bytes(buffer))
-                    discarded += len(buffer)
-                    buffer.clear()
-                elif discarded:
+                if len(buffer) > self._limit and not discarded:
+                    self._on_too_long(bytes(buffer))
+                if len(buffer) > self._limit or discarded:
                     discarded += len(buffer)
                     buffer.clear()
                 if discarded > self._limit * _DISCARDED_AT_MOST:

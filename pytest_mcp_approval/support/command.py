@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
-from typing import IO, Any
+from typing import Any
 
 from .text import last_lines, neutralise
 
@@ -105,7 +105,9 @@ def run_command(
             raise CommandError(f"{Path(words[0]).name} did not end within {seconds:g} s")
         if with_children:
             return Finished(code, said[0][:limit], said[1][-limit:])
-        return Finished(code, _first(output, limit), _last(errors, limit))
+        output.seek(0)
+        errors.seek(max(0, errors.seek(0, os.SEEK_END) - limit))
+        return Finished(code, output.read(limit), errors.read(limit))
 
 
 def words_of(command: str | Sequence[str]) -> list[str]:
@@ -149,13 +151,3 @@ def signal_group(process: subprocess.Popen[bytes], *, kill: bool = False) -> Non
             process.terminate()
         else:
             os.killpg(process.pid, signal.SIGKILL if kill else signal.SIGTERM)
-
-
-def _first(file: IO[bytes], limit: int) -> bytes:
-    file.seek(0)
-    return file.read(limit)
-
-
-def _last(file: IO[bytes], limit: int) -> bytes:
-    file.seek(max(0, file.seek(0, os.SEEK_END) - limit))
-    return file.read(limit)

@@ -225,13 +225,13 @@ def _resolve(address: Address, deadline: Deadline) -> _Resolved:
         thread.join(deadline.left())
     shown = neutralise(address.host)
     if not found:
-        raise ConnectFailedError(f"{shown} was not looked up within {deadline.in_words}")
+        raise ConnectFailedError(f"{shown} was not resolved within {deadline.in_words}")
     if isinstance(found[0], list):
         # localhost is this machine, whatever a resolver says (RFC 6761).
         here = is_loopback(address.host)
         return [one for one in found[0] if not here or is_loopback(one[4][0])]
     reason = found[0].strerror if isinstance(found[0], OSError) else "not a host name"
-    raise ConnectFailedError(f"no such host as {shown} ({reason})")
+    raise ConnectFailedError(f"no such host: {shown} ({reason})")
 
 
 def is_loopback(host: str) -> bool:

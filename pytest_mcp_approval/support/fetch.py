@@ -16,7 +16,7 @@ from urllib.parse import urljoin
 from .connection import Address, AddressError, ConnectFailedError, Connection, tls_context
 from .deadline import Deadline
 from .http1 import Headers, MalformedResponseError, ResponseReader, compose_request
-from .http_status import describe_status
+from .http_status import advice_for
 from .text import neutralise
 
 DEFAULT_LIMIT = 8 * 1024 * 1024
@@ -76,7 +76,8 @@ class Fetched:
 
     def describe(self) -> str:
         """The status, and what to do about it if that is known."""
-        return describe_status(self.status, self.header("retry-after"))
+        advice = advice_for(self.status, self.header("retry-after"))
+        return f"HTTP {self.status}: {advice}" if advice else f"HTTP {self.status}"
 
 
 def fetch(
@@ -186,8 +187,7 @@ def _answer(
             piece = connection.receive(deadline)
             body += reader.feed(piece)
             if not piece and not reader.end():
-                where = "in the middle of its answer" if reader.has_head else "without an answer"
-                raise ClosedError(f"it closed the connection {where}")
+                raise ClosedError(f"it closed the connection {reader.where_closed}")
             if not cut and max(len(body), reader.declared_length or 0) > limit:
                 raise TooLargeError(f"more than {limit} bytes")
             enough = cut and reader.has_head and len(body) >= limit

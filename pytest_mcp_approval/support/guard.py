@@ -106,23 +106,9 @@ _guard = _Guard()
 atexit.register(_guard.close)
 
 
-def keep_processes(mark: str) -> None:
-    """Guard all processes that will be started with this mark (see `leftovers`)."""
-    _guard.keep("mark", mark)
-
-
-def keep_group(number: int) -> None:
-    """Guard a process group, which is all that can be found without /proc."""
-    _guard.keep("group", str(number))
-
-
-def release_group(number: int) -> None:
-    _guard.release("group", str(number))
-
-
-def release_processes(mark: str) -> None:
-    """Stop guarding them: they have ended."""
-    _guard.release("mark", mark)
+keep, release = _guard.keep, _guard.release
+"""Kinds: "mark", all processes started with it (see `leftovers`); "group", a process group,
+which is all that can be found without /proc; "folder", a path."""
 
 
 class TemporaryFolder(tempfile.TemporaryDirectory[str]):

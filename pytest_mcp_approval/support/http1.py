@@ -65,6 +65,11 @@ class ResponseReader:
         """Whether bytes came after the end, so that the connection cannot be used again."""
         return self.done and bool(self._buffer)
 
+    @property
+    def where_closed(self) -> str:
+        """For messages, if the peer closed before the end."""
+        return "in the middle of its answer" if self.has_head else "without an answer"
+
     def feed(self, data: bytes) -> bytes:
         self._buffer += data
         next(self._reading, None)

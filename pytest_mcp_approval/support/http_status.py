@@ -21,8 +21,3 @@ def advice_for(status: int | None, retry_after: str = "") -> str:
     after = retry_after.strip()
     wait = f" (Retry-After: {first_line(after, 40)})" if after else ""
     return f"slow down: it limits how often it is asked{wait}; raise its limit for this run"
-
-
-def describe_status(status: int, retry_after: str = "") -> str:
-    advice = advice_for(status, retry_after)
-    return f"HTTP {status}: {advice}" if advice else f"HTTP {status}"

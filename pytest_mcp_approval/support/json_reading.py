@@ -54,11 +54,11 @@ def with_texts(tree: Any, change: Callable[[str], Any]) -> Any:
     return [with_texts(one, change) for one in tree] if isinstance(tree, (list, tuple)) else tree
 
 
-_BEYOND = "JSON with nesting or numbers beyond measure"
+_BEYOND = "JSON with excessive nesting or numbers"
 
 
 def refuse_constant(name: str) -> Any:
-    raise JsonError(f"not JSON ({name} is no JSON number)")
+    raise JsonError(f"not JSON ({name} is not a JSON number)")
 
 
 def members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -41,13 +41,17 @@ Happening = Exchange | Note
 class Recording:
     """The events of one test, each with the time at which it began."""
 
+    kept_in_run = 0
+    """Bytes that all tests of the run keep."""
+
     def __init__(self) -> None:
         self.began = now()
         self.left_out = 0
         self._first: list[tuple[float, Happening]] = []
         self._last: deque[tuple[float, Happening]] = deque()
         self._lock = threading.Lock()
-        self._room = _run.room_for_a_test()
+        left = max(0, MOST_OF_A_RUN - Recording.kept_in_run)
+        self._room = min(MOST_OF_A_TEST, max(LEAST_OF_A_TEST, left // _SHARE))
         self._cut = self._room
         """The size limit for each part: it shrinks, so that everything fits."""
         self._weight = 0
@@ -60,7 +64,7 @@ class Recording:
             self._keep(at, what)
             while self._weight > self._room and self._cut > _SMALLEST_CUT:
                 self._cut_all()
-            _run.kept += self._weight - before
+            Recording.kept_in_run += self._weight - before
 
     def _keep(self, at: float, what: Happening) -> None:
         self._weight += _weight(what)
@@ -101,23 +105,9 @@ def _weight(what: Happening) -> int:
     return what.weight if isinstance(what, Exchange) else 0
 
 
-class _Run:
-    """How much the tests of a run have kept, in total."""
-
-    def __init__(self) -> None:
-        self.kept = 0
-
-    def room_for_a_test(self) -> int:
-        left = max(0, MOST_OF_A_RUN - self.kept)
-        return min(MOST_OF_A_TEST, max(LEAST_OF_A_TEST, left // _SHARE))
-
-
-_run = _Run()
-
-
 def begin_run() -> None:
     """Start counting anew: what was kept before belongs to another run."""
-    _run.kept = 0
+    Recording.kept_in_run = 0
 
 
 _current: Recording | None = None

@@ -90,9 +90,6 @@ class Secrets:
         """How many characters beyond a cut must be searched, so that no value is cut in two."""
         self._hide_short = lru_cache(maxsize=_REMEMBERED)(self._hide)
 
-    def __bool__(self) -> bool:
-        return bool(self._heads)
-
     def hide(self, text: str, *, cut: bool = False) -> str:
         """The text without secrets. `cut`: the text went on, so its end may be part of a secret."""
         if not self._heads or len(text) < LEAST:

@@ -46,7 +46,7 @@ class Layer:
 
     def undo(self, pattern: re.Pattern[str]) -> Layer:
         """The same with the escapes of this pattern undone once."""
-        return Layer(pattern.sub(_replaced, self.text), self, pattern)
+        return Layer(pattern.sub(lambda escape: _meant(escape[0]), self.text), self, pattern)
 
     def original(self, start: int, end: int) -> tuple[int, int]:
         """Where the original has a (non-empty) part of this text."""
@@ -103,10 +103,6 @@ def layers(text: str) -> Iterator[Layer]:
         if whole.text not in seen:
             seen.add(whole.text)
             yield whole
-
-
-def _replaced(escape: re.Match[str]) -> str:
-    return _meant(escape[0])
 
 
 @lru_cache(maxsize=4096)

@@ -3,8 +3,8 @@
 from .effects import Effects as Effects
 from .effects import EffectsError as EffectsError
 from .effects import EffectsProbe as EffectsProbe
+from .effects import EffectsWatch as EffectsWatch
 from .effects import examine as examine
-from .effects_watch import EffectsWatch as EffectsWatch
 from .errors import TargetError as TargetError
 from .grammar import TargetSpec as TargetSpec
 from .grammar import check_launch as check_launch

@@ -1,8 +1,9 @@
-"""The effects probe: what shows, from outside, whether a gated tool ran.
+"""The effects: what shows, from outside, whether a gated tool ran.
 
-It is a URL that answers JSON, or a read-only tool, whose JSON may also come as text. The entries of
-a list are counted, a number is taken as a count, and with anything else only a change can be seen.
-Does not know what the tools do.
+The probe is a URL that answers JSON, or a read-only tool, whose JSON may also come as text. The
+entries of a list are counted, a number is taken as a count, and with anything else only a change
+can be seen. The watch looks before and after something is done, even if others are active too.
+Knows no family and not what the tools do.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from ..support.fetch import FetchError
 from ..support.json_reading import JsonError, read_json
@@ -23,6 +24,7 @@ from ..wire.beside import fetch_beside
 
 _LIMIT = 8 * 1024 * 1024
 _A_SECOND = 1.1
+Given = TypeVar("Given")
 
 
 class EffectsError(Exception):
@@ -128,7 +130,7 @@ def _item(item: Any) -> Any:
 def examine(probe: EffectsProbe) -> str:
     """Why this probe cannot tell whether a tool ran: it changes by itself; "" if it does not.
 
-    Whoever makes an honest approval checks that the probe changes with it.
+    That it does change with an honest approval is checked where one is made.
     """
     first = probe.look()
     if first.count is None:
@@ -136,3 +138,46 @@ def examine(probe: EffectsProbe) -> str:
     if probe.look().runs_since(first) != 0:
         return "it changed between two looks, while nothing ran"
     return ""
+
+
+class EffectsWatch:
+    """Looks at the effects through one probe, for all drivers of one target.
+
+    A look also serves as "before" for the next act, so that an act costs one more request and not
+    two. But only if nothing else in this process has acted since, on this target or another: twins,
+    replicas and clients with their own processes may all show the same effects.
+    """
+
+    _acts = 0
+    """How often anybody in this process has done something that may have effects."""
+
+    def __init__(self, probe: Callable[[], EffectsProbe | None]) -> None:
+        self._find_probe = probe
+        self._last: Effects | None = None
+        self._seen_after = -1
+        """The number of acts at the time of the last look."""
+
+    @property
+    def probe(self) -> EffectsProbe | None:
+        return self._find_probe()
+
+    def forget(self) -> None:
+        """Something was done that nobody watched: everybody must look again."""
+        EffectsWatch._acts += 1
+
+    def during(self, act: Callable[[], Given]) -> tuple[Given, tuple[Effects, Effects] | None]:
+        """What `act` returns, and the effects before and after it, if there is a probe."""
+        probe = self.probe
+        if probe is None:
+            return act(), None
+        before = self._last if self._seen_after == EffectsWatch._acts else None
+        if before is None:
+            before = probe.look()
+        try:
+            given = act()
+        finally:
+            EffectsWatch._acts += 1
+        acts = EffectsWatch._acts
+        after = probe.look()
+        self._last, self._seen_after = after, acts
+        return given, (before, after)

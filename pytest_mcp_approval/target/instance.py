@@ -21,6 +21,8 @@ from ..support.json_reading import with_texts
 from .errors import TargetError
 from .grammar import PORT, STATE, TargetSpec
 
+_WITH_PLACEHOLDERS = ("effects", "reset", "clock", "headers", "environment", "family_settings")
+"""The settings that may contain them."""
 _TRIES = 50
 _given_out: set[int] = set()
 
@@ -53,19 +55,10 @@ class Instance:
 
     def fill_settings(self, settings: Settings) -> Settings:
         """The settings as they are for this instance."""
-
-        def filled(text: str | None) -> str | None:
-            return None if text is None else self.fill(text)
-
-        return replace(
-            settings,
-            effects=filled(settings.effects),
-            reset=filled(settings.reset),
-            clock=self.fill(settings.clock),
-            headers={name: self.fill(value) for name, value in settings.headers.items()},
-            environment={name: self.fill(value) for name, value in settings.environment.items()},
-            family_settings=with_texts(settings.family_settings, self.fill),
-        )
+        filled = {
+            name: with_texts(getattr(settings, name), self.fill) for name in _WITH_PLACEHOLDERS
+        }
+        return replace(settings, **filled)
 
     def fill_spec(self, spec: TargetSpec) -> TargetSpec:
         """The target as it is for this instance; its text stays as the user wrote it."""

@@ -25,8 +25,7 @@ from ..wire import (
     Transport,
     open_session,
 )
-from .effects import EffectsProbe
-from .effects_watch import EffectsWatch
+from .effects import EffectsProbe, EffectsWatch
 from .errors import TargetError
 from .grammar import TargetSpec, parse_target
 

@@ -36,7 +36,7 @@ class VerifierTarget(Target):
         self.folder = Path(self._holder.name)
 
     def make_transport(self) -> Transport:
-        raise TargetError(f"a {self.spec.kind}: target speaks no MCP")
+        raise TargetError(f"a {self.spec.kind}: target does not speak MCP")
 
     def effects(self) -> None:
         """None: the driver itself sees what it runs."""
@@ -98,7 +98,7 @@ class CallableTarget(VerifierTarget):
         if self._callable is None:
             self._callable = load_factory(self.spec, self.settings)
             if not callable(self._callable):
-                raise TargetError(f"{self.spec.text}: got no callable")
+                raise TargetError(f"{self.spec.text}: not a callable")
         return self._callable
 
     def close(self) -> None:

@@ -124,11 +124,8 @@ class Answer:
     def _where(self) -> str:
         """Where a redirect points: the address that was meant, as a rule."""
         place = next((value for name, value in self._headers if name.lower() == "location"), "")
-        return (
-            f"redirected to {first_line(place)}"
-            if place and self._status in range(300, 400)
-            else ""
-        )
+        redirects = place and self._status in range(300, 400)
+        return f"redirected to {first_line(place)}" if redirects else ""
 
     def _too_large(self, size: str) -> str:
         return f"{size} bytes, at most {self._limit} are read"

@@ -17,7 +17,7 @@ class WireError(Exception):
 
 
 class BadAddressError(WireError):
-    """The URL or command cannot be meant."""
+    """The URL or command is not valid."""
 
 
 class UnreachableError(WireError):
@@ -33,19 +33,19 @@ class ApplicationFailedError(WireError):
 
 
 class NothingAnsweredError(WireError):
-    """There is somebody, who did not answer in time."""
+    """A server is there, but it did not answer in time."""
 
 
 class NotMcpError(WireError):
-    """There is an answer, and it is not one of an MCP server."""
+    """There is an answer, but it is not from an MCP server."""
 
 
 class RefusedError(WireError):
-    """A server refused the conversation, with a JSON-RPC error or by its status of HTTP."""
+    """A server refused the conversation, with a JSON-RPC error or an HTTP status."""
 
 
 class RevisionError(WireError):
-    """No protocol revision that both sides speak."""
+    """There is no protocol revision that both sides speak."""
 
 
 class ListingError(WireError):

@@ -225,7 +225,7 @@ class InProcessTransport(HttpLikeTransport):
                 call.wait(deadline)
         for call in calls:
             call.answer.cut(Outcome.CLOSED, "not started, or stopped")
-        return [self._finish(call) for call in calls]
+        return [self._finish(call.outgoing, call.answer, call.started) for call in calls]
 
     def close(self) -> None:
         thread, self._thread = self._thread, None
@@ -251,10 +251,6 @@ class InProcessTransport(HttpLikeTransport):
         body = self._answer_to(request)
         if body is not None:
             _Call(self, replace(meanwhile, body=body, request_id=None, method="")).begin()
-
-    def _finish(self, call: _Call) -> Reply:
-        assert call.answer.reply is not None
-        return self._conclude(call.outgoing, call.answer.reply, call.started, call.answer.received)
 
     # What follows runs in the loop's thread.
 

@@ -15,7 +15,7 @@ from pytest_mcp_approval.support.json_reading import JsonError, read_json
 
 RequestId = int | str
 Json = Any
-"""A value as `json.loads` gives it. `Any`, since nothing that a server says can be relied upon."""
+"""A value as `json.loads` gives it. `Any`, since nothing that a server says can be relied on."""
 
 METHOD_NOT_FOUND = -32601
 
@@ -147,7 +147,7 @@ def parse_message(raw: bytes) -> Message:
         raise NotAMessageError("JSON, but not JSON-RPC 2.0")
     if "method" in value:
         if not isinstance(value["method"], str):
-            raise NotAMessageError("a JSON-RPC message whose method is no string")
+            raise NotAMessageError("a JSON-RPC message whose method is not a string")
         return Message(
             MessageKind.REQUEST if "id" in value else MessageKind.NOTIFICATION, value, raw
         )

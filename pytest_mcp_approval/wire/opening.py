@@ -23,7 +23,7 @@ from pytest_mcp_approval.wire.errors import (
 )
 from pytest_mcp_approval.wire.messages import Json, Outgoing, notification_bytes, request_bytes
 from pytest_mcp_approval.wire.over_stdio import StdioTransport
-from pytest_mcp_approval.wire.reply import Outcome, Reply
+from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
 from pytest_mcp_approval.wire.session import DEFAULT_DEADLINE, Session, Terms
 from pytest_mcp_approval.wire.transport import Transport
 
@@ -42,8 +42,7 @@ def open_session(
     deadline: float = DEFAULT_DEADLINE,
     start_deadline: float | None = None,
 ) -> Session:
-    """Start the transport if need be and agree upon a revision: the newest, or the one that is
-    named.
+    """Start the transport if necessary and agree on a revision: the newest, or the named one.
 
     Raises a `WireError` whose text is one clear line. `start_deadline` is for all of it if that is
     more: the server may have to be started first.
@@ -129,34 +128,34 @@ class _Opener:
             return terms
 
     def _discover(self, revision: str, deadline: Deadline) -> Reply:
-        request_id = next(self.ids)
         envelope = {
             eras.PROTOCOL_VERSION_KEY: revision,
             eras.CLIENT_INFO_KEY: self.client_info,
             eras.CLIENT_CAPABILITIES_KEY: self.capabilities,
         }
-        body = request_bytes(request_id, "server/discover", {"_meta": envelope})
         headers = eras.sessionless_headers(revision, "server/discover", None)
-        return self.transport.exchange(
-            Outgoing(body, request_id, "server/discover", headers), deadline
-        )
+        return self._ask("server/discover", {"_meta": envelope}, headers, deadline)
+
+    def _ask(self, method: str, params: object, headers: Headers, deadline: Deadline) -> Reply:
+        request_id = next(self.ids)
+        body = request_bytes(request_id, method, params)
+        return self.transport.exchange(Outgoing(body, request_id, method, headers), deadline)
 
     def _initialize(self, revision: str) -> Terms:
-        request_id = next(self.ids)
         params = {
             "protocolVersion": revision,
             "capabilities": self.capabilities,
             "clientInfo": self.client_info,
         }
-        body = request_bytes(request_id, "initialize", params)
-        reply = self.transport.exchange(Outgoing(body, request_id, "initialize"), self.deadline)
+        reply = self._ask("initialize", params, (), self.deadline)
         if reply.outcome is not Outcome.RESULT:
             raise self._failure(reply)
         result = reply.result
         offered = result.get("protocolVersion") if isinstance(result, dict) else None
         if not isinstance(offered, str):
             raise NotMcpError(
-                f"no MCP server: initialize without a protocolVersion: {reply.describe()}", reply
+                f"not an MCP server: initialize without a protocolVersion: {reply.describe()}",
+                reply,
             )
         if offered not in eras.HANDSHAKE_REVISIONS:
             known = ", ".join(eras.HANDSHAKE_REVISIONS)
@@ -203,11 +202,11 @@ class _Opener:
                 why = f"{reply.describe()}{'; ' if reply.advice else ''}{reply.advice}"
                 return RefusedError(f"{place}: initialize was refused: {why}", reply)
             case Outcome.GARBAGE if reply.detail == "HTML":
-                return NotMcpError(f"{place}: no MCP server: answered HTML", reply)
+                return NotMcpError(f"{place}: not an MCP server: answered HTML", reply)
             case _ if reply.advice:
                 return RefusedError(f"{place}: {reply.describe()}", reply)
             case _:
-                return NotMcpError(f"{place}: no MCP server: {reply.describe()}", reply)
+                return NotMcpError(f"{place}: not an MCP server: {reply.describe()}", reply)
 
 
 def _read_discovery(reply: Reply, revision: str) -> Terms | None:

@@ -69,12 +69,7 @@ class _Exchange:
                 if self.reader.end():
                     self.answer.end()
                 else:
-                    what = (
-                        "in the middle of its answer"
-                        if self.reader.has_head
-                        else "without an answer"
-                    )
-                    self.answer.cut(Outcome.CLOSED, what)
+                    self.answer.cut(Outcome.CLOSED, self.reader.where_closed)
                 return
             body = self.reader.feed(data)
         except MalformedResponseError as problem:
@@ -94,7 +89,7 @@ class _Exchange:
             try:
                 self.take(self.connection.receive(deadline))
             except TimeoutError:
-                self.answer.cut(Outcome.NO_ANSWER, _silence(deadline))
+                self.answer.cut(Outcome.NO_ANSWER, f"nothing within {deadline.in_words}")
             except OSError as problem:
                 self.answer.cut(Outcome.CLOSED, problem.strerror or "broken")
             self.transport.answer_server(self, deadline)
@@ -105,11 +100,7 @@ class _Exchange:
             done_with = self.answer.reply is not None and self.answer.reply.answered
             self.transport.put_back(self.connection, self.reader, mid_stream=done_with)
             self.connection = None
-        return self.transport.conclude(self)
-
-
-def _silence(deadline: Deadline) -> str:
-    return f"nothing within {deadline.in_words}"
+        return self.transport._finish(self.outgoing, self.answer, self.started)
 
 
 class HttpTransport(HttpLikeTransport):
@@ -186,11 +177,6 @@ class HttpTransport(HttpLikeTransport):
         for one in surplus:
             one.connection.close()
 
-    def conclude(self, exchange: _Exchange) -> Reply:
-        assert exchange.answer.reply is not None
-        reply, received = exchange.answer.reply, exchange.answer.received
-        return self._conclude(exchange.outgoing, reply, exchange.started, received)
-
     def _prepare(self, outgoing: Outgoing) -> _Exchange:
         outgoing = self._with_headers(outgoing)
         payload = compose_request(
@@ -252,12 +238,10 @@ def last_byte_race(
     }
     # Ends early if a server answers before it has read all.
     wait_readable(list(waiting), min(_SETTLE_SECONDS, deadline.left()))
-    last_bytes = [(exchange.connection, exchange.payload[-1:]) for exchange in waiting.values()]
-    for connection, _ in last_bytes:
-        assert connection is not None
+    last_bytes = [(connection, one.payload[-1:]) for connection, one in waiting.items()]
+    for connection in waiting:
         connection.socket.setblocking(False)  # not between the bytes, where it would take time
     for connection, byte in last_bytes:
-        assert connection is not None
         with contextlib.suppress(OSError):
             connection.socket.send(byte)
     for connection in waiting:
@@ -276,7 +260,7 @@ def last_byte_race(
             if exchange.answer.reply is not None:
                 del waiting[connection]
     for exchange in waiting.values():
-        exchange.answer.cut(Outcome.NO_ANSWER, _silence(deadline))
+        exchange.answer.cut(Outcome.NO_ANSWER, f"nothing within {deadline.in_words}")
     return [exchange.conclude() for exchange in exchanges]
 
 

@@ -170,7 +170,7 @@ class StdioTransport(Transport):
             reply = replace(
                 one.stray or reply, detail=f"{one.stray.detail}; {why}" if one.stray else why
             )
-        # Nobody who hangs, or is in the middle of a line that does not end, leaves when asked to.
+        # A server that hangs, or is writing a line without an end, does not leave when asked to.
         self._silent = reply.outcome in (Outcome.NO_ANSWER, Outcome.TOO_LARGE)
         return self._conclude(one.outgoing, reply, one.started)
 
@@ -199,7 +199,7 @@ class StdioTransport(Transport):
                 taken = child.write(data, deadline)
             except OSError:
                 self._outbox.clear()
-                self._ended = True  # nobody reads any more; what was said before is still taken
+                self._ended = True  # nobody reads any more, but what was said before still counts
                 return False
             if taken < len(data):
                 # The rest goes out first next time, or the next message would begin in the middle
@@ -217,9 +217,8 @@ class StdioTransport(Transport):
         try:
             message = parse_message(line)
         except NotAMessageError as problem:
-            # A server that prints to its standard output is untidy, not lost: the answer may still
-            # come.
-            self._overheard(None, line, f"no message: {problem}")
+            # A server that prints to its standard output is untidy, but may still answer.
+            self._overheard(None, line, f"not a message: {problem}")
             self._stray(Reply(Outcome.GARBAGE, line, detail=str(problem)), alone=False)
             return
         match message.kind:
@@ -237,7 +236,7 @@ class StdioTransport(Transport):
                 self._overheard(message, line, "a notification")
 
     def _is_echo(self, message: Message, line: bytes) -> bool:
-        """Whether this is a request of ours that waits, word for word."""
+        """Whether this is one of our waiting requests, word for word."""
         key = message.id if type(message.id) in (int, str) else None
         with self._lock:
             one = self._waiting.get(key) if key is not None else None
@@ -258,8 +257,8 @@ class StdioTransport(Transport):
             self._stray(read_response(message, None), alone=True)
 
     def _stray(self, reply: Reply, *, alone: bool) -> None:
-        """Something came that is no answer. If but one request waits (`alone`), it is meant for
-        that one."""
+        """Something came that is not an answer. With `alone`, if only one request waits, it is
+        taken to be for that one."""
         with self._lock:
             waiting = list(self._waiting.values())
             for one in waiting:

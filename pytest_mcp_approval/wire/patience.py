@@ -1,4 +1,4 @@
-"""Patience with a server: what it left unanswered, and how long it may still be waited for.
+"""Patience with a server: what it left unanswered, and how much longer to wait for it.
 
 Every transport of this process asks the patience that is in force, if any, before an exchange, and
 tells it the end. So one check against a server that hangs loses its deadline once and not with
@@ -17,18 +17,18 @@ from pytest_mcp_approval.wire.messages import Outgoing
 from pytest_mcp_approval.wire.reply import Outcome, Reply
 
 _GRACE_SECONDS = 0.5
-"""What is waited, in all, for answers after a first silence in the same check."""
+"""How long to wait in total for answers after a first silence in the same check."""
 _LESS_SECONDS = 1.0
-"""What is waited for one answer where there was none several times before."""
+"""How long to wait for an answer if there was none several times before."""
 _SHORTEST_SECONDS = 0.05
 _HURRY = 0.25
-"""Of the timeout: who means to wait for less than that does not count on an answer."""
+"""Of the timeout: a caller that waits for less than that does not expect an answer."""
 _SILENCES = 3
-"""Unanswered requests of one kind, in as many checks, before less is waited for that kind."""
+"""Unanswered requests of one kind, in as many checks, before the wait for it is cut."""
 _BROKEN_OFF = (Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.UNREACHABLE, Outcome.TOO_LARGE)
-"""After these nothing more is to be expected of the conversation."""
+"""After these nothing more can be expected from the conversation."""
 _PROBE = "server/discover"
-"""An old server may ignore it or die of it, and is well all the same: `opening` sees to that."""
+"""An old server may ignore it or die of it and still be fine: `opening` takes care of that."""
 _LARGEST_SAMPLE = 64 * 1024
 NOT_ASKED = "not asked any more, after so much silence"
 
@@ -44,9 +44,9 @@ class Trouble:
     broken_off: bool
     """The conversation ended with it; otherwise something came that was no answer."""
     curtailed: bool
-    """It was waited for less than the caller had meant to."""
+    """The wait was shorter than the caller wanted."""
     abandoned: bool
-    """The caller gave up early of its own accord: nothing follows from the silence."""
+    """The caller itself gave up early: nothing follows from the silence."""
     line: str
     """What happened, safe to print."""
     not_now: bool
@@ -88,7 +88,7 @@ class Patience:
             seconds = min(seconds, _GRACE_SECONDS, spare)
         if self._silences.get(kind_of(outgoing), 0) >= _SILENCES:
             seconds = min(seconds, _LESS_SECONDS)
-        # What is as good as all of it is all of it: the caller's deadline is running already.
+        # Nearly all of it counts as all of it: the caller's deadline is already running.
         if seconds > 0.9 * left:
             return deadline
         self._curtailed = True
@@ -111,13 +111,13 @@ class Patience:
             if len(outgoing.body) <= _LARGEST_SAMPLE:
                 self.samples[kind] = outgoing.body
             return
-        # Where something came that is no answer, the answer may have been waited for all the same.
+        # Something that was not an answer may have come while we waited for one.
         silent = reply.outcome is Outcome.NO_ANSWER or reply.seconds > 0.8 * self.timeout
         if silent and not self._in_a_hurry:
             self._silent_seconds += reply.seconds
             if not self._curtailed:
                 self._silences[kind] = self._silences.get(kind, 0) + 1
-        # Without what was said: it is different each time, and one reason is to be one line.
+        # Without what the server said: it differs each time, and one reason must be one line.
         said = replace(reply, raw=b"", stray=None).describe()
         what = "the server ended the session (HTTP 404)" if ended else said
         line = f"{kind or 'a message'}: {what}"
@@ -143,7 +143,7 @@ def kind_of(outgoing: Outgoing) -> Kind:
 
 
 def _session_ended(outgoing: Outgoing, reply: Reply) -> bool:
-    """The specification's way to say that a session is no more; a client is to open a new one."""
+    """By the specification: the session is over, and the client must open a new one."""
     names = (name.lower() for name, _ in outgoing.headers)
     return reply.status == 404 and "mcp-session-id" in names
 

@@ -13,12 +13,12 @@ from pytest_mcp_approval.wire.messages import Json, Message, RequestId, to_json
 
 
 class Outcome(enum.Enum):
-    """The kinds of end that a request can meet. The value is how a report says it."""
+    """The ways in which a request can end. The value is how a report says it."""
 
     RESULT = "a result"
     ERROR = "an error"
     ACCEPTED = "accepted"
-    """A notification was taken; nothing more is due."""
+    """A notification was accepted; no answer is due."""
     NO_ANSWER = "no answer in time"
     CLOSED = "the connection was closed"
     UNREACHABLE = "not reachable"
@@ -79,7 +79,7 @@ def show_json(value: Json, limit: int = 160) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The end that one request met, with the very bytes that came back."""
+    """How one request ended, with the exact bytes that came back."""
 
     outcome: Outcome
     raw: bytes = b""
@@ -121,7 +121,7 @@ class Reply:
 
     @property
     def advice(self) -> str:
-        """What to do where a status of HTTP says "not you" or "not now"; empty otherwise."""
+        """What to do if the HTTP status says "not you" or "not now"; empty otherwise."""
         return http_status.advice_for(self.status, self.header("retry-after") or "")
 
     def header(self, name: str) -> str | None:
@@ -154,7 +154,7 @@ class Reply:
 
 
 def read_response(message: Message, request_id: RequestId | None) -> Reply:
-    """What a response means to who awaits one to `request_id`, or to nothing (None)."""
+    """What a response means if one to `request_id` is awaited, or none at all (None)."""
     if request_id is not None and message.answers(request_id):
         outcome = Outcome.ERROR if "error" in message.value else Outcome.RESULT
         return Reply(outcome, message.raw, message.value)

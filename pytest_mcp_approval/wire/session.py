@@ -34,7 +34,7 @@ ExtraHeaders = Mapping[str, str | None]
 
 @dataclass(slots=True)
 class Terms:
-    """What was agreed upon when the conversation was opened."""
+    """What was agreed when the conversation was opened."""
 
     revision: str
     session_id: str | None = None
@@ -141,7 +141,7 @@ class Session:
         return self.send(notification_bytes(method, params), None, method)
 
     def list_tools(self) -> list[dict[str, Json]]:
-        """All tools, page by page. Raises `ListingError` if the list does not end or is none."""
+        """All tools, page by page. Raises `ListingError` if it is not a list or does not end."""
         limit = Deadline(self.deadline)
         tools: list[dict[str, Json]] = []
         params: dict[str, Any] | None = None

@@ -16,6 +16,7 @@ from pytest_mcp_approval.support.exchanges import (
     Exchange,
     without_secrets,
 )
+from pytest_mcp_approval.wire.answer import Answer
 from pytest_mcp_approval.wire.errors import address_of
 from pytest_mcp_approval.wire.messages import Message, Outgoing, answer_to
 from pytest_mcp_approval.wire.patience import NOT_ASKED, allowed_by_patience, current_patience
@@ -39,8 +40,7 @@ class Transport(abc.ABC):
 
     @abc.abstractmethod
     def start(self, deadline: Deadline) -> None:
-        """Be ready to exchange; a second time does nothing. Raises a `WireError` if that cannot
-        be."""
+        """Be ready to exchange, or raise a `WireError`; a second time does nothing."""
 
     def exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
         """Send, and tell what came of it. Never raises for anything that the server does."""
@@ -114,10 +114,10 @@ class Transport(abc.ABC):
         return self._conclude(outgoing, Reply(Outcome.NO_ANSWER, detail=NOT_ASKED), now())
 
     def _answer_to(self, request: Message) -> bytes | None:
-        """What the server is told on a request of its own, which is recorded; None if it
-        cannot be answered."""
+        """The answer to a request from the server, which is recorded; None if it cannot be
+        answered."""
         answer = answer_to(request)
-        what = "a request of the server's"
+        what = "a request from the server"
         if answer is None:
             what += f", under the id {show_json(request.id, 40)}, which cannot be answered"
         self._overheard(request, request.raw, what, answer or b"")
@@ -126,7 +126,7 @@ class Transport(abc.ABC):
     def _overheard(
         self, message: Message | None, raw: bytes, detail: str, answer: bytes = b""
     ) -> None:
-        """Record what the server said of its own accord, and what it was told."""
+        """Record what the server said unasked, and what it was told."""
         method = message.method[:_KEPT_OF_A_METHOD] if message is not None else ""
         recording.add(Exchange(method, Excerpt.of(answer), Excerpt.of(raw), None, detail, now()))
 
@@ -142,6 +142,10 @@ class HttpLikeTransport(Transport):
 
     def end_session(self, outgoing: Outgoing, deadline: Deadline) -> None:
         self._exchange(replace(outgoing, http_method="DELETE", body=b"", request_id=None), deadline)
+
+    def _finish(self, outgoing: Outgoing, answer: Answer, started: float) -> Reply:
+        assert answer.reply is not None
+        return self._conclude(outgoing, answer.reply, started, answer.received)
 
     def _with_headers(self, outgoing: Outgoing) -> Outgoing:
         given = {name.lower() for name, _ in outgoing.headers}

@@ -19,6 +19,7 @@ import pytest
 from pytest_mcp_approval.browser import NoBrowserError, finding, installing, starting
 from pytest_mcp_approval.browser.__main__ import main
 from pytest_mcp_approval.browser.finding import engine_of, find_browser
+from pytest_mcp_approval.support.command import CommandError
 from pytest_mcp_approval.support.deadline import Deadline
 from tests.browsers import find_browser as own_browser
 
@@ -53,7 +54,7 @@ def test_without_any_one_line_says_what_to_do(bare):
     with pytest.raises(NoBrowserError) as caught:
         find_browser()
     assert str(caught.value) == (
-        "no browser here: python -m pytest_mcp_approval.browser install, or name one with "
+        "no browser found: python -m pytest_mcp_approval.browser install, or name one with "
         "--mcp-approval-browser=/path/to/it"
     )
 
@@ -78,14 +79,14 @@ def test_the_order(bare, monkeypatch):
 @pytest.mark.parametrize("named", ["no-such-name", "/no/such/path", "./no/such"])
 def test_what_is_named_has_to_be_there(bare, named):
     program(bare / "path", "chromium")
-    with pytest.raises(NoBrowserError, match=rf"got '{named}', which is no program here"):
+    with pytest.raises(NoBrowserError, match=rf"got '{named}', which is not a program here"):
         find_browser(named)
 
 
 def test_a_file_that_cannot_be_run_is_no_browser(bare):
     plain = bare / "plain"
     plain.write_text(WORKS)
-    with pytest.raises(NoBrowserError, match="which is no program here"):
+    with pytest.raises(NoBrowserError, match="which is not a program here"):
         find_browser(str(plain))
 
 
@@ -173,7 +174,7 @@ def test_nothing_is_found_and_said_on_the_error_stream(bare, capsys):
     assert main(["find"]) == 1
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err.startswith("no browser here: ")
+    assert told.err.startswith("no browser found: ")
     assert main([]) == 2
     assert main(["remove"]) == 2
 
@@ -269,7 +270,9 @@ def test_nothing_works(bare, monkeypatch, capsys):
     told = capsys.readouterr()
     assert "that did not work: no such command: /no/such/python" in told.err
     last = told.err.splitlines()[-1]
-    assert last.startswith("no browser could be had: install Chromium or Chrome by your system")
+    assert last.startswith(
+        "no browser could be installed: install Chromium or Chrome by your system"
+    )
 
 
 def test_a_named_browser_that_is_missing_is_not_replaced_by_another(bare, monkeypatch, capsys):
@@ -282,7 +285,7 @@ def test_a_step_that_hangs_is_ended_with_all_that_it_started(bare):
     sleep = shutil.which("sleep", path=os.defpath)
     child = bare / "child"
     hanging = program(bare, "hanging", f"#!/bin/sh\n{sleep} 600 &\necho $! > {child}\nwait\n")
-    with pytest.raises(installing._StepError, match=r"hanging did not end within 5 s"):
+    with pytest.raises(CommandError, match=r"hanging did not end within 5 s"):
         installing._run([str(hanging)], 5.0)
     number, deadline = int(child.read_text()), Deadline(60)
     while _runs(number):

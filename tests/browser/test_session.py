@@ -188,7 +188,7 @@ def test_without_a_browser_one_line_has_the_command(pytester, inner, monkeypatch
             pass
         """
     )
-    line = "no browser here: python -m pytest_mcp_approval.browser install, or name one with *"
+    line = "no browser found: python -m pytest_mcp_approval.browser install, or name one with *"
     result = inner("-rs", *ONE_RULE, str(path))
     result.stdout.fnmatch_lines([f"not verified  {line}", "*4.8-11-counter*", f"SKIPPED*{line}"])
     assert result.ret == 0
@@ -198,7 +198,7 @@ def test_a_browser_that_is_named_wrongly_is_told(pytester, inner):
     pytester.makepyfile("def test_it(approval_page): pass")
     result = inner("-rs", "--mcp-approval-browser=/no/such/browser")
     result.assert_outcomes(skipped=1)
-    result.stdout.fnmatch_lines(["*browser: got '/no/such/browser', which is no program here*"])
+    result.stdout.fnmatch_lines(["*browser: got '/no/such/browser', which is not a program here*"])
 
 
 def test_a_browser_that_is_left_out_is_said_to_be_so(pytester, inner):

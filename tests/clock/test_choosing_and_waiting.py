@@ -92,7 +92,7 @@ def test_it_says_how_long_it_would_take():
 def test_it_says_when_it_came_too_late():
     clock = WaitClock(10.0)
     past = clock.now() - datetime.timedelta(seconds=3)
-    with pytest.raises(ClockError, match=r"went past the instant that was meant, by \d+\.\d s"):
+    with pytest.raises(ClockError, match=r"has passed the intended instant, by \d+\.\d s"):
         clock.move_to(past, before=past + datetime.timedelta(seconds=1))
 
 

@@ -21,7 +21,7 @@ UNREADABLE = [
     ("http", "not UTF-8", "no JSON-RPC: not UTF-8"),
     ("stdio", "html", "no JSON-RPC: HTML"),
     ("http", "html", "no JSON-RPC: HTML"),
-    ("http", "deep", "no JSON-RPC: JSON with nesting or numbers beyond measure"),
+    ("http", "deep", "no JSON-RPC: JSON with excessive nesting or numbers"),
     ("http", "redirect", "HTTP 307 without JSON-RPC: redirected to http://127.0.0.1:"),
     ("stdio", "gigabyte", "too large: more than 8388608 bytes in one line"),
     ("http", "gigabyte", "too large: more than 8388608 bytes, at most 8388608 are read"),
@@ -99,7 +99,10 @@ def test_a_success_without_the_deed_is_no_success(hostile: HostileServers) -> No
     ("habit", "words"),
     [
         ("endless pages", "the tools cannot be listed: tools/list: no end after 101 pages"),
-        ("deep", "the tools cannot be listed: tools/list: no JSON-RPC: JSON with nesting"),
+        (
+            "deep",
+            "the tools cannot be listed: tools/list: no JSON-RPC: JSON with excessive nesting",
+        ),
         ("many tools", "got 'place_trade', which the server does not list"),  # of sixty thousand
     ],
 )
@@ -167,5 +170,5 @@ def test_effects_that_become_unreadable(hostile: HostileServers, kind: str) -> N
         visit = hostile.visit(kind, effects=False, options=[option])
     visit.expect_told()
     assert len(looks) > 8
-    assert "JSON with nesting or numbers beyond measure" in visit.text
+    assert "JSON with excessive nesting or numbers" in visit.text
     assert set(visit.shape) <= {".", "n"}

@@ -54,7 +54,7 @@ def test_a_browser_that_is_named_and_not_there_stops_the_run(suite, tmp_path):
     result, verdicts = heard(suite, f"--mcp-approval-browser={missing}")
     assert verdicts == {}
     assert result.ret == 10
-    line = f"browser: got '{missing}', which is no program here, expected a path or a name"
+    line = f"browser: got '{missing}', which is not a program here, expected a path or a name"
     result.stdout.fnmatch_lines([f"mcp-approval  {line}*"])
 
 
@@ -66,7 +66,7 @@ def test_without_a_browser_they_are_not_verified_with_what_to_do(suite, tmp_path
     assert verdicts[CLIENT] == {Verdict.NOT_VERIFIED}
     assert verdicts[BOTH] == {Verdict.PASSED, Verdict.NOT_VERIFIED}
     assert result.ret == 0
-    line = "no browser here: python -m pytest_mcp_approval.browser install, or name one with "
+    line = "no browser found: python -m pytest_mcp_approval.browser install, or name one with "
     result.stdout.fnmatch_lines([f"* page     the server's own; {line}*"])
     result.stdout.fnmatch_lines([f"not verified  {line}*"])
 

@@ -74,11 +74,14 @@ def test_nobody_is_there(suite):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (http(b"<html><body>hello</body></html>", b"text/html"), "no MCP server: answered HTML"),
-        (http(b"not json at all"), "no MCP server"),
+        (
+            http(b"<html><body>hello</body></html>", b"text/html"),
+            "not an MCP server: answered HTML",
+        ),
+        (http(b"not json at all"), "not an MCP server"),
         (http(b'{"jsonrpc":"2.0","id":987654,"result":{}}'), "an answer under another id"),
         (http(b"", status=b"500 Internal Server Error"), "HTTP 500"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{", "no MCP server"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{", "not an MCP server"),
         (None, "nothing within 2 s"),
     ],
     ids=["html", "garbage", "another-id", "500", "cut-short", "silence"],
@@ -230,7 +233,7 @@ def test_a_clock_that_does_not_move_is_not_trusted(suite):
     ("answer", "words"),
     [
         (http(b"no such page", status=b"404 Not Found"), "HTTP 404: no such page"),
-        (http(b"[" * 100_000), "JSON with nesting or numbers beyond measure"),
+        (http(b"[" * 100_000), "JSON with excessive nesting or numbers"),
         (http(b"", status=b"401 No"), "give it with --mcp-approval-header="),
         (http(b"<html>"), "not JSON"),
     ],

@@ -86,7 +86,7 @@ def test_a_misspelt_table_of_pyproject(suite, table):
 def test_a_command_that_repeats_what_it_reads_is_no_server(suite):
     result = suite.run(*QUICK, target="stdio:cat")
     assert result.ret == 10
-    assert "no MCP server" in line_about(result, "repeats what it reads")
+    assert "not an MCP server" in line_about(result, "repeats what it reads")
 
 
 def test_known_names_are_left_alone(suite):

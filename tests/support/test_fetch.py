@@ -194,7 +194,7 @@ def test_a_name_that_is_not_looked_up_in_time(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(socket, "getaddrinfo", never)
     try:
-        with told(NotConnectedError, "slow.example was not looked up within 0.4 s"):
+        with told(NotConnectedError, "slow.example was not resolved within 0.4 s"):
             fetch("http://slow.example/", seconds=SECONDS)
     finally:
         listening.close()

@@ -113,7 +113,7 @@ def answer(body: bytes) -> Behaviour:
         pytest.param(
             answer(b'{"jsonrpc":"2.0","id":7,"result":NaN}'),
             Outcome.GARBAGE,
-            "no JSON-RPC: not JSON (NaN is no JSON number): ",
+            "no JSON-RPC: not JSON (NaN is not a JSON number): ",
             id="NaN",
         ),
         pytest.param(
@@ -143,13 +143,13 @@ def answer(body: bytes) -> Behaviour:
         pytest.param(
             answer(b"[" * 200_000),
             Outcome.GARBAGE,
-            "no JSON-RPC: JSON with nesting or numbers beyond measure: ",
+            "no JSON-RPC: JSON with excessive nesting or numbers: ",
             id="nesting",
         ),
         pytest.param(
             answer(b'{"jsonrpc":"2.0","id":7,"result":' + b"9" * 5000 + b"}"),
             Outcome.GARBAGE,
-            "no JSON-RPC: JSON with nesting or numbers beyond measure: ",
+            "no JSON-RPC: JSON with excessive nesting or numbers: ",
             id="digits",
         ),
         pytest.param(

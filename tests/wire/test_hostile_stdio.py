@@ -315,7 +315,7 @@ def test_a_slow_starter_that_chose_the_new_era_is_asked_again() -> None:
         pytest.param(
             program("print('Usage: ...', flush=True); wait()"),
             NotMcpError,
-            "no MCP server: no JSON-RPC: not JSON: Usage: ...",
+            "not an MCP server: no JSON-RPC: not JSON: Usage: ...",
             5,
             id="prints",
         ),

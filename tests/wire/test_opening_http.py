@@ -36,7 +36,7 @@ def test_nobody_there() -> None:
 def test_a_host_that_does_not_exist() -> None:
     with (
         HttpTransport("http://nowhere.invalid/mcp") as transport,
-        pytest.raises(UnreachableError, match=r"no such host as nowhere\.invalid"),
+        pytest.raises(UnreachableError, match=r"no such host: nowhere\.invalid"),
     ):
         open_session(transport, deadline=1)
 
@@ -85,13 +85,13 @@ AGREED = b'"result":{"protocolVersion":"2025-11-25","capabilities":[],"serverInf
         pytest.param(
             says(http(b"<html>", kind="text/html")),
             NotMcpError,
-            "no MCP server: answered HTML",
+            "not an MCP server: answered HTML",
             id="html",
         ),
         pytest.param(
             says(http(b"", "404 Not Found")),
             NotMcpError,
-            "no MCP server: HTTP 404 without JSON-RPC",
+            "not an MCP server: HTTP 404 without JSON-RPC",
             id="404",
         ),
         pytest.param(

@@ -60,7 +60,7 @@ def test_what_the_grammar_refuses(text: str):
 def test_neither_speaks_mcp(tmp_path):
     target = driver_of("command:true", tmp_path).target
     try:
-        with pytest.raises(TargetError, match="speaks no MCP"):
+        with pytest.raises(TargetError, match="does not speak MCP"):
             target.session()
     finally:
         target.close()
