@@ -48,9 +48,9 @@ def _compact(value: Any) -> str:
 def report_json(report: Report) -> dict[str, Any]:
     facts = report.facts
     kept = shared_conversations(
-        (one for one in by_interest(report) if _is_told(one)), room_for(report, _FOR_EACH_CHECK)
+        (one for one in by_interest(report) if is_told(one)), room_for(report, _FOR_EACH_CHECK)
     )
-    told = sum(1 for one in report.scenarios if one.conversation and _is_told(one))
+    told = sum(1 for one in report.scenarios if one.conversation and is_told(one))
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -99,7 +99,7 @@ def _rule(one: JudgedRule) -> dict[str, Any]:
     }
 
 
-def _is_told(one: ScenarioResult) -> bool:
+def is_told(one: ScenarioResult) -> bool:
     """Whether its conversation is kept."""
     return one.verdict not in (Verdict.PASSED, Verdict.NOT_APPLICABLE)
 

@@ -19,6 +19,7 @@ from ..catalogue import Verdict
 from ..report.comparison import Earlier, read_earlier
 from ..report.conversation import conversation_text
 from ..report.files import append_step_summary, write_reports
+from ..report.json_file import is_told
 from ..report.model import Report, RunFacts, make_report
 from ..report.replay import KEPT, RecordedFinding, compare_finding, file_name, write_findings
 from ..report.results import ScenarioResult
@@ -49,6 +50,8 @@ class RunRecord:
         recording.begin_run()
         self.started = datetime.datetime.now(datetime.UTC)
         self._began = now()
+        self._tells_all = any(path.suffix.lower() == ".html" for path in self.settings.reports)
+        """Only the HTML page shows what was said in checks that are in order."""
         self.lines: list[tuple[str, bool]] = []
         """Lines for the terminal, each with whether it is bad news."""
 
@@ -63,9 +66,10 @@ class RunRecord:
                 again = replay_command(self.state, file)
         taken, text = phase.record, ""
         if taken is not None:
-            passed = result.verdict is Verdict.PASSED
-            family = phase.rules[0].family
-            text = conversation_text(taken, secrets, passed=passed, family=family)
+            if self._tells_all or is_told(result):
+                passed = result.verdict is Verdict.PASSED
+                family = phase.rules[0].family
+                text = conversation_text(taken, secrets, passed=passed, family=family)
             phase.drop_record()
         place, line = _location(item)
         complete = replace(

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.inner_runs import plugin_options
+from tests.inner_runs import Verdicts, plugin_options
 
 METHOD = "--mcp-approval-select=sep2672/4.8-03-method"
 COUNTER = "--mcp-approval-select=sep2672/4.8-11-counter"
@@ -26,6 +26,18 @@ def test_a_run_leaves_every_report_that_it_was_asked_for(suite):
     assert told["run"]["header"][0]["name"] == "target"
     assert "sep2672/4.8-03-method" in (suite.path / "found.html").read_text()
     assert not (suite.path / ".mcp-approval").exists()
+
+
+@pytest.mark.parametrize(("report", "wanted"), [("found.HTML", True), ("found.json", False)])
+def test_what_was_said_in_a_check_that_passed_is_kept_for_the_page_only(suite, report, wanted):
+    heard = Verdicts()
+    suite.pytester.inline_run(
+        *("-p", "no:cacheprovider", *plugin_options(), METHOD),
+        *("--mcp-approval-target=reference", f"--mcp-approval-report={report}"),
+        plugins=[heard],
+    )
+    assert {one["verdict"] for one in heard.found} == {"passed"}
+    assert {bool(one["conversation"]) for one in heard.found} == {wanted}
 
 
 def test_a_file_may_name_several_reports(suite):
