@@ -28,6 +28,7 @@ from .ending import Ending
 from .failure_text import FailureText, tell_failure
 from .judging import blank_result, downgrade_should, judge, tell_pytest
 from .phase import NOTES, Phase, Step, recorded
+from .progress import Progress
 from .proof import NOTHING_PROVED, Proof
 from .recording import RunRecord
 from .running_again import check_withheld, recall_replay
@@ -64,6 +65,8 @@ class RunHooks:
         self.known = KnownFailures(state.settings, state.results, state.notes["owed"])
         self.proof = Proof(state)
         self.record = RunRecord(state, replayed)
+        self.progress = Progress(state.config, state.notes["checks"])
+        state.config.pluginmanager.register(self.progress, "mcp-approval-progress")
         self.by_cause = FailuresByCause(state.config)
         state.config.pluginmanager.register(self.by_cause, "mcp-approval-failures-by-cause")
         self.ending = Ending()
@@ -74,6 +77,7 @@ class RunHooks:
             self.aftermath.reconsider,
             self.known.recognise,
             self.proof.note_approval,
+            self.progress.note_checks,
             self.record.complete,
             tell_pytest,
         )
@@ -184,6 +188,8 @@ class RunHooks:
                 report.longrepr = FailureText(report.longrepr, result.headline)
         for name, value in getattr(report, NOTES, {}).items():
             self.state.notes[name].append(value)
+        if found is not None:
+            self.progress.hear(result)
 
     # ---- at the end
 
