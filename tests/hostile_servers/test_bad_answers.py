@@ -34,7 +34,7 @@ def test_what_cannot_be_read_is_no_verdict(
 ) -> None:
     # On standard output the answer may still come after what is none, so that it is waited for.
     waits = kind == "stdio" and habit in ("not UTF-8", "html")
-    timeout = 2 if waits else 20
+    timeout = 5 if waits else 20
     visit = hostile.visit(kind, timeout=timeout, in_checks=True, times=1, do=habit, at="challenge")
     visit.expect_told()
     assert visit.shape == "..n..."

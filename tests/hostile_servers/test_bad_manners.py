@@ -22,7 +22,7 @@ def test_a_flood_of_errors_is_read_and_forgotten(hostile: HostileServers) -> Non
 
 def test_one_that_ignores_every_request_to_leave(hostile: HostileServers) -> None:
     """It ignores SIGTERM and the end of its input, and hangs: it is ended all the same."""
-    visit = hostile.visit("stdio", timeout=2, at="finish", in_checks=True, times=1, do="deaf")
+    visit = hostile.visit("stdio", timeout=5, at="finish", in_checks=True, times=1, do="deaf")
     visit.expect_told()
     assert visit.shape.count("n") == 1
     assert set(visit.shape) == {".", "n"}

@@ -74,7 +74,7 @@ def test_a_server_that_is_started_again_by_others_is_found_again(
 @pytest.mark.parametrize("point", ["opening", "challenge", "call, after its effect"])
 def test_a_server_that_stays_dead_is_given_up(hostile: HostileServers, point: str) -> None:
     plan, before = POINTS[point]
-    visit = hostile.visit("http", *TOUR, MANY, timeout=1, **plan)
+    visit = hostile.visit("http", *TOUR, MANY, **plan)
     visit.expect_told()
     assert visit.shape == "." * before + "n" * (len(visit.verdicts) - before)
     assert visit.last_word.startswith("the target is gone: http://127.0.0.1:")
@@ -152,7 +152,6 @@ def test_under_xdist_each_worker_gives_it_up(hostile: HostileServers) -> None:
         *TOUR,
         MANY,
         first=2,
-        timeout=1,
         options=["-n", "2"],
         apart=True,
         at="challenge",

@@ -112,7 +112,7 @@ class Visitor:
         self.texts: dict[str, str] = {}
         self.secrets: dict[str, str] = {}
 
-    def visit(self, kind: str, *more: str, apart: bool = False, **plan: Any) -> pytest.RunResult:
+    def visit(self, kind: str, *more: str, **plan: Any) -> pytest.RunResult:
         talks = "-s" not in more
         self.pytester.makepyfile(test_own=OWN_TEST.replace("{talks}", str(talks)))
         secrets = planted(" ".join([target_of(kind, "stdio:env "), *options(), *more]))
@@ -127,11 +127,7 @@ class Visitor:
             given += ["-p", "no:cacheprovider", *plugin_options()]
             given += [f"mcp-approval/sep2672/{one}" for one in TOUR]
             given += ["test_own.py"]
-            run = (
-                self.pytester.runpytest_subprocess(*given, timeout=110)
-                if apart
-                else self.pytester.runpytest_inprocess(*given)
-            )
+            run = self.pytester.runpytest_inprocess(*given)
         self.texts = dict(self._left(run))
         return run
 
@@ -161,10 +157,14 @@ class Visitor:
             for piece in pieces(spelling, secret, WORTH)
         }
         sizes = sorted({len(piece) for piece in known})
+        shortest = sizes[0]
+        beginnings = {piece[:shortest] for piece in known}
         found = set()
         for name, text in self.texts.items():
-            for size in sizes:
-                for at in range(len(text) - size + 1):
+            for at in range(len(text) - shortest + 1):
+                if text[at : at + shortest] not in beginnings:
+                    continue
+                for size in sizes:
                     if text[at : at + size] in known:
                         around = text[max(0, at - 60) : at + size + 60]
                         found.add((name, known[text[at : at + size]], around))
@@ -209,9 +209,7 @@ def test_a_command_that_repeats_secrets_in_errors(visitor: Visitor, more: list[s
 
 def test_a_server_that_repeats_secrets_in_results_and_headers(visitor: Visitor) -> None:
     """With workers, which send what they found to another process."""
-    run = visitor.visit(
-        "http", "-n", "2", apart=True, at="tools/call", do="repeat and run", first=3
-    )
+    run = visitor.visit("http", "-n", "2", at="tools/call", do="repeat and run", first=3)
     visitor.expect_nothing()
     assert run.ret == 1
     assert "<hidden>" in visitor.texts["all.json"]

@@ -160,9 +160,8 @@ def test_waiting_on_a_server_that_nobody_resets(suite):
 
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_waiting_in_a_process_of_its_own_and_with_workers(suite, workers):
-    result = suite.run_apart(
-        *OPTIONS, SHORT, "--mcp-approval-clock=wait:8", *EXPIRY, "-n", workers, target=URL
-    )
+    run = suite.run if int(workers) else suite.run_apart
+    result = run(*OPTIONS, SHORT, "--mcp-approval-clock=wait:8", *EXPIRY, "-n", workers, target=URL)
     assert result.ret == 0, result.stdout.str()
     # Six scenarios: two would take too long, and a very busy machine may be late for one.
     assert result.parseoutcomes()["passed"] in (3, 4)

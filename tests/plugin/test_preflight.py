@@ -140,7 +140,7 @@ def test_a_command_that_is_not_there(suite):
 def test_a_factory_that_gives_no_server(suite, text, name, words):
     if text is not None:
         suite.pytester.makepyfile(missing_server=text)
-    result = suite.run_apart(target=f"python:missing_server:{name}")
+    result = suite.run(target=f"python:missing_server:{name}")
     assert result.ret == PREFLIGHT_FAILED
     assert words in said(result)
 
@@ -214,7 +214,7 @@ def test_a_clock_that_does_not_move_is_not_trusted(suite):
             return build(clock=FileSystemClock()).asgi_app()
         """
     )
-    result = suite.run_apart(
+    result = suite.run(
         "--mcp-approval-origin=http://localhost",
         "--mcp-approval-tool=wipe_cache={}",
         "--mcp-approval-effects=tool:list_effects",

@@ -203,16 +203,6 @@ def test_workers_lose_and_double_nothing(suite, monkeypatch):
         return [COUNTER, f"--mcp-approval-report={name}", f"--mcp-approval-report={name}.html"]
 
     alone = told("alone.json", suite.run(*options("alone.json"), target=BROKEN))
-    both = suite.pytester.runpytest_subprocess(
-        *plugin_options(),
-        "-p",
-        "no:cacheprovider",
-        "-n",
-        "2",
-        f"--mcp-approval-target={BROKEN}",
-        "--mcp-approval-family=sep2672",
-        *options("two.json"),
-        timeout=100,
-    )
+    both = suite.run(*options("two.json"), "-n", "2", target=BROKEN)
     assert told("two.json", both) == alone
     assert alone[2]["checks"]["failed"] > 1

@@ -88,6 +88,7 @@ def test_its_faults_are_found_too(pytester: pytest.Pytester, shape: str, fault: 
     table, flags = SHAPES[shape]
     result, found = judge(
         pytester,
+        "-x",  # the first scenario that tells is enough
         f"--mcp-approval-select={FAULTS[fault]}",
         table=table,
         flags=f"{flags} --{fault}",

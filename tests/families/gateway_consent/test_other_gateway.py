@@ -57,7 +57,7 @@ def test_snake_case_is_a_warning_and_what_is_missing_is_told(pytester: pytest.Py
 
 def test_its_faults_are_found_too(pytester: pytest.Pytester):
     result, found = judge(
-        pytester, "--mcp-approval-select=caller-isolation", flags="--keyed-by-app"
+        pytester, "-x", "--mcp-approval-select=caller-isolation", flags="--keyed-by-app"
     )
     assert result.ret == 1
     assert verdicts_of(found, Verdict.FAILED) == {"caller-isolation"}
