@@ -7,6 +7,7 @@ own; pytest runs in ours.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from pytest_mcp_approval.clock.faketime import find_library
 from tests.examples.judging import Judged, copy_of, run_pytest
 from tests.examples.mcp1_environment import EXAMPLE, environment
 
+Judge = Callable[..., Judged]
 FAMILY = "prepare_confirm"
 RULES = {rule.name for rule in catalogue(FAMILY) if rule.party == "server"}
 # Opaque tokens, and a back end that nobody can break: this cannot be judged here.
@@ -43,11 +45,17 @@ def folder(tmp_path: Path) -> Path:
     return copy_of(EXAMPLE, tmp_path)
 
 
-def judge(folder: Path, *arguments: str) -> Judged:
+@pytest.fixture
+def judge(pytester: pytest.Pytester, folder: Path) -> Judge:
     """What `python` means there is the environment with mcp 1.x."""
-    judged = run_pytest(folder, "--mcp-approval-timeout=30", *arguments, commands=environment())
-    named = {rule.removeprefix(f"{FAMILY}/"): said for rule, said in judged.verdicts.items()}
-    return replace(judged, verdicts=named)
+
+    def run(*arguments: str) -> Judged:
+        words = ("-q", "--mcp-approval-timeout=30", *arguments)
+        judged = run_pytest(pytester, folder, *words, commands=environment())
+        named = {rule.removeprefix(f"{FAMILY}/"): said for rule, said in judged.verdicts.items()}
+        return replace(judged, verdicts=named)
+
+    return run
 
 
 def test_the_parts_are_the_whole():
@@ -55,10 +63,10 @@ def test_the_parts_are_the_whole():
 
 
 @pytest.mark.parametrize("part", JUDGED)
-def test_a_server_on_mcp_1_is_judged_and_passes(folder: Path, part: str):
+def test_a_server_on_mcp_1_is_judged_and_passes(judge: Judge, part: str):
     wanted = set(PARTS[part])
     select = [f"--mcp-approval-select={FAMILY}/{rule}" for rule in wanted]
-    judged = judge(folder, *select, "-k", ONLY.get(part, ""))
+    judged = judge(*select, "-k", ONLY.get(part, ""))
     assert judged.code == 0, judged.text
     for verdict in ("failed", "warning", "harness error", "known"):
         # Scenarios of two rules tell of both.
@@ -77,7 +85,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("rule", BROKEN)
-def test_a_broken_copy_is_found_out(folder: Path, rule: str):
+def test_a_broken_copy_is_found_out(folder: Path, judge: Judge, rule: str):
     """One line of confirmation.py is another one, and just that rule tells."""
     healthy, broken = BROKEN[rule]
     source = (folder / "confirmation.py").read_text()
@@ -90,6 +98,6 @@ def test_a_broken_copy_is_found_out(folder: Path, rule: str):
         assert server.count(stamps) == 1
         (folder / "server.py").write_text(server.replace(stamps, "name not in shelf"))
     # The first scenario that tells is enough.
-    judged = judge(folder, f"--mcp-approval-select={FAMILY}/{rule}", "-k", "not restart", "-x")
+    judged = judge(f"--mcp-approval-select={FAMILY}/{rule}", "-k", "not restart", "-x")
     assert judged.code == 1, judged.text
     assert rule in judged.rules("failed"), judged.text

@@ -7,13 +7,9 @@ worth something.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,11 +17,10 @@ import pytest
 
 from tests import fewer_cases
 from tests.browsers import HINT, find_browser
+from tests.examples.judging import copy_of, run_pytest
 from tests.examples.node_packages import EXAMPLE, node_modules
-from tests.inner_runs import WHOLE, plugin_options
-
-RUN_SECONDS = 110
-BROWSER = "--mcp-approval-browser"
+from tests.inner_browser import shared_browser
+from tests.inner_runs import WHOLE
 
 # The rules in parts that take about as long, so that cores share them, and how many pass in each.
 # Not applicable: 4.4-method-not-found (binds servers without the capability). Not verified:
@@ -61,51 +56,23 @@ class Judgement:
 def example(tmp_path: Path) -> Path:
     """A copy of the example, with its packages."""
     packages = node_modules()
-    copy = tmp_path / "node-server"
-    shutil.copytree(EXAMPLE, copy, ignore=shutil.ignore_patterns("node_modules"))
+    copy = copy_of(EXAMPLE, tmp_path)
     (copy / "node_modules").symlink_to(packages, target_is_directory=True)
     return copy
 
 
 @pytest.fixture
-def judge(example: Path) -> Iterator[object]:
-    """Runs the suite in the example's folder; what is still there at the end is stopped."""
-    started: list[subprocess.Popen[str]] = []
+def judge(pytester: pytest.Pytester, example: Path) -> Callable[..., Judgement]:
+    """Runs the suite in the example's folder; without a browser, unless one is given."""
 
-    def run(*arguments: str, rules: tuple[str, ...]) -> Judgement:
+    def run(*arguments: str, rules: tuple[str, ...], browser: object = None) -> Judgement:
         selected = [f"--mcp-approval-select=sep2672/{rule}" for rule in rules]
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        process = subprocess.Popen(
-            [
-                *command,
-                *plugin_options(),
-                "--mcp-approval",
-                f"{BROWSER}=none",
-                *arguments,
-                *selected,
-            ],
-            cwd=example,
-            env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        started.append(process)
-        output, _ = process.communicate(timeout=RUN_SECONDS)
-        return Judgement(process.returncode, output)
+        without = [] if browser else ["--mcp-approval-browser=none"]
+        plugins = [browser] if browser else []
+        judged = run_pytest(pytester, example, *without, *arguments, *selected, plugins=plugins)
+        return Judgement(judged.code, judged.text)
 
-    yield run
-    for process in started:
-        if process.poll() is None:
-            # Asked to end, the suite stops the server that it started, which is in a group of its
-            # own.
-            process.terminate()
-            try:
-                process.communicate(timeout=10)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.communicate(timeout=10)
+    return run
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -173,18 +140,19 @@ ON_THE_PAGE = {"ceremonies": 8, "client": 8, "review": 2}
 
 
 @pytest.fixture
-def browser() -> str:
-    found = find_browser()
-    if found is None:
+def browser() -> object:
+    if find_browser() is None:
         pytest.skip(HINT)
-    return f"{BROWSER}={found}"
+    return shared_browser()
 
 
 @pytest.mark.parametrize("part", ON_THE_PAGE)
 def test_its_page_keeps_every_rule_in_a_browser(example, judge, browser, part):
     shutil.copy(fewer_cases.__file__, example)
     fewer = ("-p", "fewer_cases", f"--cases-of-each={9 if WHOLE else 1}")
-    judgement = judge(browser, f"mcp-approval/sep2672/test_browser_{part}.py", *fewer, rules=())
+    judgement = judge(
+        f"mcp-approval/sep2672/test_browser_{part}.py", *fewer, rules=(), browser=browser
+    )
     assert judgement.exit_code == 0, judgement.output
     assert re.search(r" page     http://localhost:\d+/  [(]in .+[)]", judgement.output)
     assert judgement.count("passed") == ON_THE_PAGE[part], judgement.output
@@ -198,7 +166,7 @@ def test_a_broken_page_is_found_out(example, judge, browser):
     assert source.count(line) == 1, f"app.js has changed: expected {line!r} once"
     shorter = line.replace("displayText", "displayText.slice(0, 80)")
     script.write_text(source.replace(line, shorter), encoding="utf-8")
-    judgement = judge(browser, "-x", rules=("4.4.3-client-verbatim",))
+    judgement = judge("-x", rules=("4.4.3-client-verbatim",), browser=browser)
     assert judgement.exit_code == 1, judgement.output
     assert "1  FAIL  sep2672/4.4.3-client-verbatim " in judgement.output
     assert "80 characters, without what follows" in judgement.output
@@ -207,10 +175,10 @@ def test_a_broken_page_is_found_out(example, judge, browser):
 
 def test_a_wrong_description_is_told_in_one_line(judge, browser):
     judgement = judge(
-        browser,
         "--mcp-approval-set=sep2672.page.enrol=role=button[name='Enrol']",
         "mcp-approval/sep2672/test_browser_ceremonies.py",
         rules=("8.3.2-counter-zero",),
+        browser=browser,
     )
     assert re.search(
         r"sep2672.page. enrol: got nothing for \"role=button.name='Enrol'.\" on "

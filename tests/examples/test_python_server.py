@@ -1,4 +1,4 @@
-"""examples/python-server, judged as a user would: by pytest in that folder, started apart.
+"""examples/python-server, judged as a user would: by pytest in that folder.
 
 In pytest's own process by most rules, and over its other ways by those that may differ there; then
 copies with one line broken, which have to be found out. `pytest --mcp-approval` there runs it all.
@@ -7,7 +7,7 @@ copies with one line broken, which have to be found out. `pytest --mcp-approval`
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from tests.examples.judging import Judged, copy_of, run_pytest
 EXAMPLE = Path(__file__).parents[2] / "examples" / "python-server"
 RULES = [rule for rule in catalogue("sep2672") if rule.party == "server"]
 IN_PROCESS = "--mcp-approval-target=python:server:factory"
+Judge = Callable[..., Judged]
 STDIO = "--mcp-approval-target=stdio:python server.py --stdio --database {state}/approvals.db"
 
 
@@ -29,11 +30,15 @@ def folder(tmp_path: Path) -> Path:
     return copy_of(EXAMPLE, tmp_path)
 
 
-def judge(folder: Path, *arguments: str, select: tuple[str, ...] = ()) -> Judged:
-    # A busy machine is slow to start things, which is not what is judged here.
-    words = ["--mcp-approval-timeout=60", *arguments]
-    words += [f"--mcp-approval-select={one}" for one in select]
-    return run_pytest(folder, *words, commands=Path(sys.executable).parent)
+@pytest.fixture
+def judge(pytester: pytest.Pytester, folder: Path) -> Judge:
+    def run(*arguments: str, select: tuple[str, ...]) -> Judged:
+        # A busy machine is slow to start things, which is not what is judged here.
+        words = ["-q", "--mcp-approval-timeout=60", *arguments]
+        words += [f"--mcp-approval-select={one}" for one in select]
+        return run_pytest(pytester, folder, *words, commands=Path(sys.executable).parent)
+
+    return run
 
 
 def owed(select: tuple[str, ...]) -> set[str]:
@@ -57,22 +62,22 @@ PARTS = {
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_in_process(folder: Path, part: str):
+def test_in_process(judge: Judge, part: str):
     """With freezegun for a clock."""
-    assert_all_pass(judge(folder, IN_PROCESS, select=PARTS[part]), PARTS[part])
+    assert_all_pass(judge(IN_PROCESS, select=PARTS[part]), PARTS[part])
 
 
-def test_the_files_target_is_launched(folder: Path):
+def test_the_files_target_is_launched(judge: Judge):
     """As mcp-approval.toml says: over HTTP, with a serverId that the suite knows."""
     select = ("4.6-hash*", "4.6-server-id-unique", "4.8-06*")
     # Without libfaketime nobody can move the clock of another process.
     timed = {"sep2672/4.8-06-challenge-unexpired"} if find_library() is None else set()
-    assert_all_pass(judge(folder, select=select), select, but=timed)
+    assert_all_pass(judge(select=select), select, but=timed)
 
 
-def test_over_stdio(folder: Path):
+def test_over_stdio(judge: Judge):
     select = ("4.3*", "4.8-03*")
-    assert_all_pass(judge(folder, STDIO, "--mcp-approval-clock=none", select=select), select)
+    assert_all_pass(judge(STDIO, "--mcp-approval-clock=none", select=select), select)
 
 
 @dataclass(frozen=True)
@@ -108,12 +113,12 @@ BREAKS = {
 
 
 @pytest.mark.parametrize("name", BREAKS)
-def test_a_broken_line_is_found_out(folder: Path, name: str):
+def test_a_broken_line_is_found_out(folder: Path, judge: Judge, name: str):
     broken = BREAKS[name]
     path = folder / broken.file
     text = path.read_text(encoding="utf-8")
     assert text.count(broken.line) == 1, "the example has changed: break another line"
     path.write_text(text.replace(broken.line, broken.instead), encoding="utf-8")
-    judged = judge(folder, IN_PROCESS, "-x", select=(broken.rule,))
+    judged = judge(IN_PROCESS, "-x", select=(broken.rule,))
     assert judged.code == 1, judged.text
     assert judged.rules("failed") == {broken.rule}
