@@ -1,11 +1,12 @@
 """Strict JSON: what comes in, what does not, by which code and under which id."""
 
+import io
 import json
 
 import pytest
 
 from pytest_mcp_approval.reference_server.server import door
-from pytest_mcp_approval.reference_server.server.door_stdio import Lines
+from pytest_mcp_approval.reference_server.server.stdio import read_line
 
 
 def request(arguments: str, id: str = "7") -> bytes:
@@ -108,18 +109,12 @@ def test_what_comes_in_is_what_json_says(body):
     assert door.check(body) == json.loads(body)
 
 
-@pytest.mark.parametrize("size", [1, 3, 1000])
-def test_lines_are_cut_wherever_the_bytes_were(size):
-    data = b"first\n\nsecond \xff\nrest"
-    cutter, lines = Lines(), []
-    for start in range(0, len(data), size):
-        lines += cutter.feed(data[start : start + size])
-    assert lines == [b"first", b"", b"second \xff"]
+def test_lines_are_cut_and_half_a_line_is_none():
+    file = io.BytesIO(b"first\n\nsecond \xff\nrest")
+    assert [read_line(file) for _ in range(4)] == [b"first\n", b"\n", b"second \xff\n", b""]
 
 
 def test_a_line_too_long_is_counted_but_not_kept(monkeypatch):
     monkeypatch.setattr(door, "MAXIMUM_BYTES", 5)
-    cutter = Lines()
-    assert cutter.feed(b"12345\n123") == [b"12345"]
-    assert cutter.feed(b"456") == []
-    assert cutter.feed(b"7\nok\n") == [None, b"ok"]
+    file = io.BytesIO(b"12345\n1234567\nok\n123456")
+    assert [read_line(file) for _ in range(5)] == [b"12345\n", None, b"ok\n", None, b""]

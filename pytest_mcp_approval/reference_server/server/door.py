@@ -11,7 +11,7 @@ What is refused, and by which code:
             which RFC 8785 cannot write and so nobody can sign
 
 The answer carries the request's id wherever the id itself can be read. Knows JSON and the envelope
-of JSON-RPC; no transport (`door_http`, `door_stdio`), and of methods only that params may have
+of JSON-RPC; no transport (`door_http`, `stdio`), and of methods only that params may have
 arguments.
 """
 

@@ -21,7 +21,7 @@ class HttpDoor:
     """`app` behind the door. Any ASGI application will do; the path is that of its MCP endpoint."""
 
     def __init__(
-        self, app: Any, path: str = "/mcp", session_ended: Callable[[str], None] | None = None
+        self, app: Any, path: str = "/mcp", session_ended: Callable[[str], None] = lambda _: None
     ) -> None:
         self.app = app
         self.path = path
@@ -57,15 +57,12 @@ class HttpDoor:
         session = Request(scope).headers.get("mcp-session-id", "")
 
         async def watch(message: Any) -> None:
-            if message["type"] == "http.response.start" and message["status"] < 300:
-                await self._tell_end(session)
+            is_over = message["type"] == "http.response.start" and message["status"] < 300
+            if is_over and session:
+                await anyio.to_thread.run_sync(self._session_ended, session)
             await send(message)
 
         await self.app(scope, receive, watch)
-
-    async def _tell_end(self, session: str) -> None:
-        if self._session_ended is not None and session:
-            await anyio.to_thread.run_sync(self._session_ended, session)
 
 
 async def _read(request: Request) -> bytes:

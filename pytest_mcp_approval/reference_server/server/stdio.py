@@ -1,21 +1,32 @@
 """Runs an MCP server on standard input and output, behind the door. Knows no approval.
 
-While it serves, descriptor 1 is standard error's, so that a stray print cannot harm the wire.
+`StdioDoor.lines` and `StdioDoor.output` stand in for the two text files that the SDK's stdio
+transport reads and writes: what the door refuses is answered there. Input is read by a thread of
+its own, so that its end and a signal both end the server at once. While it serves, descriptor 1 is
+standard error's, so that a stray print cannot harm the wire.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
+import threading
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, BinaryIO
 
+import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from .door_stdio import StdioDoor
+from . import door
+
+_CHUNK = 65536
+_LINES_AHEAD = 16
+_LAST_ANSWERS = 5.0
 
 
 def run(server: Server[Any]) -> None:
@@ -41,3 +52,102 @@ async def _serve(server: Server[Any], door: StdioDoor) -> None:
     with suppress(asyncio.CancelledError):
         async with stdio_server(*files) as (read_stream, write_stream):
             await server.run(read_stream, write_stream, server.create_initialization_options())
+
+
+class Output:
+    """Whole lines to a descriptor, one at a time, whoever writes them."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lock = threading.Lock()
+        self._owed: set[str] = set()
+        self._all_answered = asyncio.Event()
+
+    def owe(self, message: dict[str, Any]) -> None:
+        """A request went in: its answer is to come out."""
+        if "id" in message and "method" in message:
+            self._owed.add(json.dumps(message["id"]))
+
+    async def all_answered(self, seconds: float) -> None:
+        """Wait for the answers that are owed, but not for ever."""
+        while self._owed:
+            self._all_answered.clear()
+            with anyio.move_on_after(seconds) as scope:
+                await self._all_answered.wait()
+            if scope.cancelled_caught:
+                return
+
+    async def write(self, text: str) -> None:
+        data = text.encode("utf-8")
+        await anyio.to_thread.run_sync(self._write, data)
+        message = json.loads(text)
+        if "method" not in message:
+            self._owed.discard(json.dumps(message.get("id")))
+            self._all_answered.set()
+
+    async def flush(self) -> None:
+        """Nothing is held back."""
+
+    def _write(self, data: bytes) -> None:
+        with self._lock:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+
+
+def read_line(file: BinaryIO) -> bytes | None:
+    """The next line; None for one that is too long, nothing at the end of input."""
+    line = file.readline(door.MAXIMUM_BYTES + 1)
+    if line.endswith(b"\n"):
+        return line
+    if len(line) <= door.MAXIMUM_BYTES:
+        return b""  # half a line is none
+    while line and not line.endswith(b"\n"):
+        line = file.readline(_CHUNK)
+    return None
+
+
+class StdioDoor:
+    """Both directions of stdio, from within a running event loop."""
+
+    def __init__(self, read_descriptor: int, write_descriptor: int) -> None:
+        self._descriptor = read_descriptor
+        self.output = Output(write_descriptor)
+
+    async def lines(self) -> AsyncIterator[str]:
+        """The messages that may come in, one a line; the others are answered here."""
+        async for line in self._read():
+            if line is not None and not line.strip():
+                continue
+            try:
+                if line is None:
+                    raise door.TooLargeRefusal
+                self.output.owe(door.check(line.removesuffix(b"\n")))
+            except door.DoorRefusal as refusal:
+                await self.output.write(refusal.to_bytes().decode("ascii") + "\n")
+            else:
+                yield line.decode("utf-8")
+        # The SDK drops what it is still working on when input ends: let it finish first.
+        await self.output.all_answered(_LAST_ANSWERS)
+
+    async def _read(self) -> AsyncIterator[bytes | None]:
+        loop = asyncio.get_running_loop()
+        read: asyncio.Queue[bytes | None] = asyncio.Queue()
+        room = threading.Semaphore(_LINES_AHEAD)
+
+        def reader() -> None:
+            # RuntimeError: the loop has ended first.
+            with suppress(RuntimeError), open(self._descriptor, "rb", closefd=False) as file:
+                line: bytes | None = None
+                while line != b"":
+                    room.acquire()
+                    try:
+                        line = read_line(file)
+                    except OSError:
+                        line = b""
+                    loop.call_soon_threadsafe(read.put_nowait, line)
+
+        # A daemon: a read that never returns must not keep the process.
+        threading.Thread(target=reader, name="stdin", daemon=True).start()
+        while (line := await read.get()) != b"":
+            yield line
+            room.release()
