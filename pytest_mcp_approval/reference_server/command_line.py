@@ -13,11 +13,12 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import missing_extra
 from .extensions import FAMILIES, extension_class, options_of
+from .server.serving import ServedApplication, ServingError
 from .server.settings import ExtensionSettingError
 
 if TYPE_CHECKING:
@@ -30,36 +31,6 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 class UsageError(ValueError):
     """An option that cannot be followed."""
-
-
-@dataclass(frozen=True)
-class ListeningAddress:
-    """Where to listen."""
-
-    host: str
-    port: int
-
-    @classmethod
-    def parse(cls, text: str) -> ListeningAddress:
-        host, separator, port = text.rpartition(":")
-        if not separator or not port.isdigit() or int(port) > 65535:
-            raise UsageError(f"--http: got {text!r}, expected HOST:PORT, such as localhost:8000")
-        return cls(host.strip("[]"), int(port))
-
-    @property
-    def is_wildcard(self) -> bool:
-        return self.host in _WILDCARDS
-
-    def url(self, port: int) -> str:
-        return _url("localhost" if self.is_wildcard else self.host, port) + "/mcp"
-
-    def page(self, port: int) -> str:
-        """Where the page is opened: by name, since browsers have no passkeys for numbers."""
-        return _url("localhost" if self.host in (*_WILDCARDS, *_LOOPBACK) else self.host, port)
-
-
-def _url(host: str, port: int) -> str:
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -142,8 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser().parse_args(arguments)
         if options.stdio:
             return _serve_stdio(options)
-        return _serve_http(options, ListeningAddress.parse(options.http or "localhost:8000"))
-    except UsageError as error:
+        return _serve_http(options, *_address(options.http or "localhost:8000"))
+    except (UsageError, ServingError) as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
     except ModuleNotFoundError as error:
         print(f"{PROGRAM}: {missing_extra(error)}", file=sys.stderr)
@@ -251,54 +222,54 @@ def store_url(name: str) -> str | None:
 
 
 def _serve_stdio(options: argparse.Namespace) -> int:
-    server = _build(options)
-    try:
+    with closing(_build(options)) as server:
         server.run_stdio()
-    finally:
-        server.close()
     return 0
 
 
-def _serve_http(options: argparse.Namespace, address: ListeningAddress) -> int:
-    from .server.serving import ServedApplication, ServingError
+def _address(text: str) -> tuple[str, int]:
+    host, separator, port = text.rpartition(":")
+    if not separator or not port.isdigit() or int(port) > 65535:
+        raise UsageError(f"--http: got {text!r}, expected HOST:PORT, such as localhost:8000")
+    return host.strip("[]"), int(port)
 
-    with _listen(address) as listener:
+
+def _url(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _serve_http(options: argparse.Namespace, host: str, port: int) -> int:
+    with _listen(host, port) as listener, closing(_build(options)) as server:
         port = listener.getsockname()[1]
-        server = _build(options)
-        try:
-            for extension in server.extensions:
-                extension.served_at(f"http://localhost:{port}")
-            origins = [origin for one in server.extensions for origin in one.page_origins()]
-            own = [] if address.is_wildcard else [address.host]
-            app = server.asgi_app(
-                allowed_hosts=[*options.allowed_host, *own],
-                allowed_origins=origins,
-                json_response=options.json_response,
-            )
-            ended = threading.Event()
-            for name in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(name, lambda *_: ended.set())
-            served = ServedApplication(
-                app, listener, log_level="warning", timeout_graceful_shutdown=3
-            )
-            print(f"ready: {address.url(port)}")
-            if address.page(port) in origins:  # elsewhere no passkey could be enrolled
-                print(f"page: {address.page(port)}/")
-            sys.stdout.flush()
-            while served.is_alive() and not ended.wait(1):
-                pass  # not in one wait, which Windows would not let Ctrl-C end
-            served.stop()
-        except ServingError as error:
-            raise UsageError(f"--http: {error}") from None
-        finally:
-            server.close()
+        for extension in server.extensions:
+            extension.served_at(_url("localhost", port))
+        origins = [origin for one in server.extensions for origin in one.page_origins()]
+        own = [] if host in _WILDCARDS else [host]
+        app = server.asgi_app(
+            allowed_hosts=[*options.allowed_host, *own],
+            allowed_origins=origins,
+            json_response=options.json_response,
+        )
+        ended = threading.Event()
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, lambda *_: ended.set())
+        served = ServedApplication(app, listener, log_level="warning", timeout_graceful_shutdown=3)
+        print(f"ready: {_url('localhost' if host in _WILDCARDS else host, port)}/mcp")
+        # By name: browsers have no passkeys for numbers.
+        page = _url("localhost" if host in (*_WILDCARDS, *_LOOPBACK) else host, port)
+        if page in origins:  # elsewhere no passkey could be enrolled
+            print(f"page: {page}/")
+        sys.stdout.flush()
+        while served.is_alive() and not ended.wait(1):
+            pass  # not in one wait, which Windows would not let Ctrl-C end
+        served.stop()
     return 0
 
 
-def _listen(address: ListeningAddress) -> socket.socket:
+def _listen(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(
-            address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
         # localhost may mean ::1 or 127.0.0.1: clients try both, IPv4 is there everywhere.
         family, *_, where = min(found, key=lambda one: one[0] != socket.AF_INET)
@@ -306,6 +277,4 @@ def _listen(address: ListeningAddress) -> socket.socket:
         return socket.create_server(where, family=family, backlog=512, dualstack_ipv6=both)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "no host name"
-        raise UsageError(
-            f"--http: cannot listen on {address.host}:{address.port}: {reason}"
-        ) from None
+        raise UsageError(f"--http: cannot listen on {host}:{port}: {reason}") from None

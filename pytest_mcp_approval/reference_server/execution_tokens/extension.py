@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ...families.execution_tokens import vocabulary as words
-from ...support.json_reading import JsonError
 from ..server.answers import InvalidParamsError, object_arguments, tool_result
 from ..server.extension import Caller, Extension, ExtensionParts
 from .demonstration import LISTINGS, SUITE_SETTINGS, demonstrated
@@ -71,7 +70,6 @@ class ExecutionExtension(Extension):
     # ---- the arbiter
 
     def approve(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """A token for just this content."""
         hosts = arguments.get("allowed_hosts", [])
         if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
             raise InvalidParamsError("allowed_hosts: expected a list of texts")
@@ -102,12 +100,7 @@ class ExecutionExtension(Extension):
 
     def read_token(self, given: Any) -> Any:
         """An object, or its JSON text."""
-        if not isinstance(given, str):
-            return given
-        try:
-            return read_json(given.encode())
-        except JsonError as error:
-            raise ExecutionRefusal(words.ExecutionReason.MALFORMED, f"token: {error}") from None
+        return read_json(given.encode()) if isinstance(given, str) else given
 
 
 def _text(arguments: Mapping[str, Any], name: str) -> str:

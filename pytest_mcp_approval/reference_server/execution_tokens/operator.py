@@ -36,13 +36,10 @@ class Arbiter:
         allowed_hosts: Iterable[str],
         *,
         ttl: datetime.timedelta = DEFAULT_TTL,
-        more: Mapping[str, Any] | None = None,
     ) -> Token:
-        """A token for just this content; `more` are further members of its scope."""
         if not datetime.timedelta(0) < ttl <= LONGEST_TTL:
             raise ValueError(f"ttl: got {ttl}, expected up to {LONGEST_TTL}")
         scope = {
-            **(more or {}),
             words.ACTION_TYPE: action_type,
             words.ALLOWED_HOSTS: list(allowed_hosts),
             words.CONTENT_HASH: hashlib.sha256(content).hexdigest(),

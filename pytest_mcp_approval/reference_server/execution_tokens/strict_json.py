@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ...families.execution_tokens.vocabulary import ExecutionReason
 from ...support.json_reading import JsonError, members_once, read_float, refuse_constant
 from ...support.json_reading import read_json as read_any_json
+from .refusals import ExecutionRefusal
 
 MAXIMUM_BYTES = 1_000_000
 MAXIMUM_DEPTH = 32
@@ -20,10 +22,13 @@ MAXIMUM_NUMBER = 400
 
 
 def read_json(text: bytes) -> Any:
-    """The value of a JSON text; `JsonError` says what is wrong with it."""
-    if len(text) > MAXIMUM_BYTES:
-        raise JsonError(f"got {len(text)} bytes, expected at most {MAXIMUM_BYTES}")
-    return read_any_json(text, deepest=MAXIMUM_DEPTH, decoder=_DECODER)
+    """The value of a JSON text; `ExecutionRefusal` says what is wrong with it."""
+    try:
+        if len(text) > MAXIMUM_BYTES:
+            raise JsonError(f"got {len(text)} bytes, expected at most {MAXIMUM_BYTES}")
+        return read_any_json(text, deepest=MAXIMUM_DEPTH, decoder=_DECODER)
+    except JsonError as error:
+        raise ExecutionRefusal(ExecutionReason.MALFORMED, f"token: {error}") from None
 
 
 def _float(text: str) -> float:

@@ -11,7 +11,6 @@ from pytest_mcp_approval.reference_server.execution_tokens.refusals import Execu
 from pytest_mcp_approval.reference_server.execution_tokens.settings import read_secret
 from pytest_mcp_approval.reference_server.execution_tokens.store import FolderNonceLog
 from pytest_mcp_approval.reference_server.execution_tokens.strict_json import read_json
-from pytest_mcp_approval.support.json_reading import JsonError
 
 seen: set[str] = set()
 
@@ -25,7 +24,7 @@ def verify(token: bytes, content: bytes, action: str, host: str | None, *, nonce
     )
     try:
         data = read_json(token)
-    except JsonError:
+    except ExecutionRefusal:
         return False
     verifier.verify(data, Request(content, action, host))
     return True
@@ -49,6 +48,6 @@ def forgetful(token: bytes, content: bytes, action: str, host: str | None) -> bo
         TokenVerifier(read_secret(os.environ), Log(), clock).verify(
             read_json(token), Request(content, action, host)
         )
-    except (ExecutionRefusal, JsonError):
+    except ExecutionRefusal:
         return False
     return True

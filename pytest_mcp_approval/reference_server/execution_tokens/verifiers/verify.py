@@ -20,13 +20,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pytest_mcp_approval.families.execution_tokens.vocabulary import ExecutionReason
 from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
 from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
 from pytest_mcp_approval.reference_server.execution_tokens.settings import SecretError, read_secret
 from pytest_mcp_approval.reference_server.execution_tokens.store import FolderNonceLog
 from pytest_mcp_approval.reference_server.execution_tokens.strict_json import read_json
-from pytest_mcp_approval.support.json_reading import JsonError
 
 
 class VerifierUsageError(ValueError):
@@ -53,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(2, accepted=False, error=str(error))
     verifier = TokenVerifier(secret, nonces, lambda: datetime.datetime.now(datetime.UTC))
     try:
-        found = verifier.verify(_json(token), Request(content, options.action, options.host))
+        found = verifier.verify(read_json(token), Request(content, options.action, options.host))
     except ExecutionRefusal as refusal:
         return _say(1, accepted=False, reason=str(refusal.reason), message=str(refusal))
     if command:
@@ -72,13 +70,6 @@ def _parse(given: Sequence[str]) -> argparse.Namespace:
 
 def _read(name: str) -> bytes:
     return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-
-
-def _json(text: bytes) -> Any:
-    try:
-        return read_json(text)
-    except JsonError as error:
-        raise ExecutionRefusal(ExecutionReason.MALFORMED, f"token: {error}") from None
 
 
 def _say(code: int, **members: Any) -> int:
