@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import socket
 import sys
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -43,18 +44,13 @@ ExtensionSettings = Mapping[str, Mapping[str, Any]]
 """By family; see `reference_server.extensions`."""
 
 
-def trial_settings() -> ExtensionSettings:
+def _trial_settings() -> ExtensionSettings:
     """Settings that the extensions need and nobody has given: secrets, made for one server."""
     given = {name: extension.trial_settings() for name, extension in default_extensions().items()}
     return {name: own for name, own in given.items() if own}
 
 
-def instance_settings() -> ExtensionSettings:
-    """Settings that are made anew for each server that is started."""
-    return {name: one.instance_settings() for name, one in default_extensions().items()}
-
-
-def known_settings(given: ExtensionSettings) -> ExtensionSettings:
+def _known_settings(given: ExtensionSettings) -> ExtensionSettings:
     """The families' tables for the suite, with the secrets that the extensions were given."""
     return {
         name: {
@@ -69,14 +65,31 @@ def _with(known: ExtensionSettings, more: ExtensionSettings) -> ExtensionSetting
     return {name: {**own, **more.get(name, {})} for name, own in known.items()}
 
 
-class ReferenceTarget(Target):
+class _OfReference(Target):
+    """What both kinds share: another one is made of the same parts."""
+
+    can_restart = True
+    default_effects = EFFECTS
+    known_arguments = SAFE_ARGUMENTS
+    _extension_settings: ExtensionSettings
+
+    @abstractmethod
+    def _another(self, **changes: Any) -> Target:
+        """Of this kind, made of the same but for what is named."""
+
+    def twin(self) -> Target | None:
+        return self._another()
+
+    def variant(self, family: str, setting: str, value: Any) -> Target | None:
+        own = {**self._extension_settings.get(family, {}), setting: value}
+        return self._another(extension_settings={**self._extension_settings, family: own})
+
+
+class ReferenceTarget(_OfReference):
     """In this process, called directly or over HTTP on loopback. `build` may create a broken
     one."""
 
     can_reset = True
-    can_restart = True
-    default_effects = EFFECTS
-    known_arguments = SAFE_ARGUMENTS
 
     def __init__(
         self,
@@ -90,13 +103,17 @@ class ReferenceTarget(Target):
         """The state is shared with `sibling`."""
         super().__init__(spec, settings)
         self._extension_settings = (
-            trial_settings() if extension_settings is None else extension_settings
+            _trial_settings() if extension_settings is None else extension_settings
         )
-        self.known_settings = known_settings(self._extension_settings)
+        self.known_settings = _known_settings(self._extension_settings)
         self._build = build
         self._sibling = sibling
-        self._holder: TemporaryFolder | None = None
         self._backing: Backing | None = None
+        self._folder: TemporaryFolder | None = None
+        self._store_url: str | None = sibling._store_url if sibling else None
+        if spec.store == "sqlite" and sibling is None:
+            self._folder = TemporaryFolder()
+            self._store_url = f"sqlite:///{Path(self._folder.name) / 'store.db'}"
         self._moved: SettableClock = sibling._moved if sibling else SettableClock()
         self.clock = (
             sibling.clock if sibling else self.choose_clock(lambda: InjectedClock(self._moved))
@@ -141,17 +158,8 @@ class ReferenceTarget(Target):
         if self.spec.store == "memory" and self._sibling is not None:
             return self._sibling.backing()
         if self._backing is None:
-            self._backing = Backing(self._store_url())
+            self._backing = Backing(self._store_url)
         return self._backing
-
-    def _store_url(self) -> str | None:
-        if self.spec.store == "memory":
-            return None
-        if self._sibling is not None:
-            return self._sibling._store_url()
-        if self._holder is None:
-            self._holder = TemporaryFolder()
-        return f"sqlite:///{Path(self._holder.name) / 'store.db'}"
 
     @property
     def has_page(self) -> bool:
@@ -188,16 +196,9 @@ class ReferenceTarget(Target):
             self._backing.close()
             self._backing = None
 
-    def variant(self, family: str, setting: str, value: Any) -> Target | None:
-        own = {**self._extension_settings.get(family, {}), setting: value}
-        return self._another(extension_settings={**self._extension_settings, family: own})
-
-    def _another(self, **changes: Any) -> ReferenceTarget:
-        changes.setdefault("extension_settings", self._extension_settings)
+    def _another(self, **changes: Any) -> Target:
+        changes = {"extension_settings": self._extension_settings, **changes}
         return ReferenceTarget(self.spec, self.settings, build=self._build, **changes)
-
-    def twin(self) -> Target | None:
-        return self._another()
 
     def replica(self) -> Target | None:
         return self._another(sibling=self)
@@ -214,16 +215,12 @@ class ReferenceTarget(Target):
     def close(self) -> None:
         super().close()
         self._close_backing()
-        if self._holder is not None:
-            self._holder.cleanup()
-            self._holder = None
+        if self._folder is not None:
+            self._folder.cleanup()
 
 
-class ReferenceStdioTarget(StdioTarget):
+class ReferenceStdioTarget(_OfReference, StdioTarget):
     """In its own process; its clock reads a file."""
-
-    default_effects = EFFECTS
-    known_arguments = SAFE_ARGUMENTS
 
     def __init__(
         self,
@@ -237,16 +234,17 @@ class ReferenceStdioTarget(StdioTarget):
         self._own = Path(self._holder.name)
         self._shared: Path = sibling._shared if sibling else self._own
         super().__init__(spec, settings, replica_of=sibling)
-        inherited = sibling._extension_settings if sibling else trial_settings()
-        self._extension_settings: ExtensionSettings = (
-            inherited if extension_settings is None else extension_settings
+        self._extension_settings = (
+            _trial_settings() if extension_settings is None else extension_settings
         )
         # Given to the server, so that the suite knows it; a sibling over the same store shares it.
         self._instance_settings: ExtensionSettings = (
-            sibling._instance_settings if sibling else instance_settings()
+            sibling._instance_settings
+            if sibling
+            else {name: one.instance_settings() for name, one in default_extensions().items()}
         )
         self.known_settings = _with(
-            known_settings(self._extension_settings),
+            _known_settings(self._extension_settings),
             {
                 name: {key.replace("_", "-"): value for key, value in own.items()}
                 for name, own in self._instance_settings.items()
@@ -284,27 +282,16 @@ class ReferenceStdioTarget(StdioTarget):
         for kept in self._shared.glob("store.db*"):
             kept.unlink()
 
-    def twin(self) -> Target | None:
-        return ReferenceStdioTarget(
-            self.spec, self.settings, extension_settings=self._extension_settings
-        )
-
-    def variant(self, family: str, setting: str, value: Any) -> Target | None:
-        own = {**self._extension_settings.get(family, {}), setting: value}
-        return ReferenceStdioTarget(
-            self.spec, self.settings, extension_settings={**self._extension_settings, family: own}
-        )
+    def _another(self, **changes: Any) -> Target:
+        same = {"settings": self.settings, "extension_settings": self._extension_settings}
+        return ReferenceStdioTarget(self.spec, **{**same, **changes})
 
     def with_environment(self, variables: Mapping[str, str]) -> Target | None:
-        settings = replace(self.settings, environment={**self.settings.environment, **variables})
-        return ReferenceStdioTarget(
-            self.spec, settings, extension_settings=self._extension_settings
-        )
+        environment = {**self.settings.environment, **variables}
+        return self._another(settings=replace(self.settings, environment=environment))
 
     def replica(self) -> Target | None:
-        if self.spec.store == "memory":
-            return None
-        return ReferenceStdioTarget(self.spec, self.settings, sibling=self)
+        return None if self.spec.store == "memory" else self._another(sibling=self)
 
     def close(self) -> None:
         super().close()
