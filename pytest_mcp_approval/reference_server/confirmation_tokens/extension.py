@@ -42,8 +42,6 @@ TRIGGERS = {
 
 
 class ConfirmationExtension(Extension):
-    """See the module."""
-
     family: ClassVar[str] = "confirmation_tokens"
     suite_settings: ClassVar[Mapping[str, Any]] = SUITE_SETTINGS
     gate_class: ClassVar[type[ConfirmationGate]] = ConfirmationGate

@@ -26,11 +26,10 @@ from typing import Any, ClassVar
 
 from ...families.confirmation_tokens import vocabulary as words
 from ...families.confirmation_tokens.vocabulary import Event, TokenCode, TokenType
-from ..server.clock import Clock, SystemClock
-from ..server.times import whole_milliseconds
+from ..server.clock import Clock, SystemClock, whole_milliseconds
 from .ledger import INVALID_MESSAGE, TokenLedger
 from .minting import SignedTokens, StoredTokens
-from .records import AdapterOperation, RedemptionAttempt, TokenRecord, TokenState
+from .records import AdapterOperation, OperationCall, RedemptionAttempt, TokenRecord, TokenState
 from .refusals import TokenRefusal
 from .settings import ConfirmationSettings
 from .store import TokenStore
@@ -41,8 +40,6 @@ TTL_MEMBER = "confirmation_ttl_seconds"
 
 
 class ConfirmationGate(TokenLedger):
-    """See the module."""
-
     checks: ClassVar[tuple[str, ...]] = (
         "check_exists",
         "check_not_revoked",
@@ -103,22 +100,19 @@ class ConfirmationGate(TokenLedger):
         operation = self.operations.get(name)
         if operation is None:
             raise TokenRefusal(UNKNOWN_OPERATION, "There is no such operation here")
+        call = OperationCall(operation, params, user, session)
         if operation.gated:
-            self.confirm(operation, params, user, session)
+            self.confirm(call)
         if operation.quota is not None:
-            self.pass_quota(operation, params, user, session)
+            self.pass_quota(call, operation.quota)
         return self.execute(operation, params)
 
-    def confirm(
-        self, operation: AdapterOperation, params: Mapping[str, Any], user: str, session: str
-    ) -> None:
+    def confirm(self, call: OperationCall) -> None:
         """Section 1.3: without a token one is issued and nothing runs; with one it is redeemed."""
-        token = params.get(words.CONFIRMATION_MEMBER)
+        token = call.params.get(words.CONFIRMATION_MEMBER)
         if token is None:
-            raise self.require_confirmation(operation, params, user, session)
-        self.redeem(
-            RedemptionAttempt(token, TokenType.CONFIRMATION, operation, params, user, session)
-        )
+            raise self.require_confirmation(call)
+        self.redeem(RedemptionAttempt(**vars(call), token=token, type=TokenType.CONFIRMATION))
 
     def execute(self, operation: AdapterOperation, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """The token is used up by now, whatever becomes of the operation (section 5.2)."""
@@ -127,24 +121,21 @@ class ConfirmationGate(TokenLedger):
 
     # ---- section 3: issue
 
-    def require_confirmation(
-        self, operation: AdapterOperation, params: Mapping[str, Any], user: str, session: str
-    ) -> TokenRefusal:
-        record = self.issue(TokenType.CONFIRMATION, operation, params, user, session)
+    def require_confirmation(self, call: OperationCall) -> TokenRefusal:
+        record = self.issue(TokenType.CONFIRMATION, call)
         return TokenRefusal(
             words.CONFIRMATION_REQUIRED,
             "This operation requires confirmation",
-            **self.required_details(operation, params, record),
+            **self.required_details(call, record),
         )
 
-    def required_details(
-        self, operation: AdapterOperation, params: Mapping[str, Any], record: TokenRecord
-    ) -> dict[str, Any]:
+    def required_details(self, call: OperationCall, record: TokenRecord) -> dict[str, Any]:
+        operation = call.operation
         details: dict[str, Any] = {
             "operation": operation.name,
             "danger_level": operation.danger.word,
             "reasons": list(operation.reasons),
-            "confirmation_message": operation.describe(params),
+            "confirmation_message": operation.describe(call.params),
             "confirmation_token": record.id,
             "expires_at": self.instant(record.expires_at),
         }
@@ -152,15 +143,9 @@ class ConfirmationGate(TokenLedger):
             details["max_uses"] = record.max_uses
         return details
 
-    def issue(
-        self,
-        kind: TokenType,
-        operation: AdapterOperation,
-        params: Mapping[str, Any],
-        user: str,
-        session: str,
-    ) -> TokenRecord:
-        self.limited(self.store.take, "issue", user, self.settings.issue_limit)
+    def issue(self, kind: TokenType, call: OperationCall) -> TokenRecord:
+        self.limited(self.store.take, "issue", call.user, self.settings.issue_limit)
+        operation, session = call.operation, call.session
         now = whole_milliseconds(self.clock.now())
         scoped = kind is TokenType.CONFIRMATION and operation.max_uses > 1 and session != ""
         record = self.mint.issue(
@@ -168,18 +153,18 @@ class ConfirmationGate(TokenLedger):
                 id="",
                 type=kind,
                 operation=operation.name,
-                params_hash=self.hash_of(operation, params),
+                params_hash=self.hash_of(operation, call.params),
                 adapter_name=self.adapter_name,
-                user=user,
+                user=call.user,
                 issued_at=now,
-                expires_at=now + datetime.timedelta(seconds=self.lifetime(kind, operation, params)),
+                expires_at=now + datetime.timedelta(seconds=self.lifetime(kind, call)),
                 session_id=session,
                 session_scoped=scoped,
                 max_uses=operation.max_uses if scoped else 1,
                 danger_level=operation.danger.word,
             )
         )
-        self.audit(Event.ISSUED, record.id, operation.name, user, session)
+        self.audit(Event.ISSUED, record.id, operation.name, call.user, session)
         return record
 
     def hash_of(self, operation: AdapterOperation, params: Mapping[str, Any]) -> str:
@@ -188,13 +173,11 @@ class ConfirmationGate(TokenLedger):
         except words.ParamsNotCanonicalError as error:
             raise TokenRefusal(INVALID_PARAMS, "The params have no canonical form") from error
 
-    def lifetime(
-        self, kind: TokenType, operation: AdapterOperation, params: Mapping[str, Any]
-    ) -> float:
+    def lifetime(self, kind: TokenType, call: OperationCall) -> float:
         """Section 5.1: the default of the level, what a client asks for, and never too long."""
-        name = words.QUOTA_LIFE if kind is TokenType.QUOTA else operation.danger.word
+        name = words.QUOTA_LIFE if kind is TokenType.QUOTA else call.operation.danger.word
         seconds = self.settings.ttl_seconds[name]
-        asked = params.get(TTL_MEMBER)
+        asked = call.params.get(TTL_MEMBER)
         if isinstance(asked, (int, float)) and not isinstance(asked, bool) and asked >= 1:
             seconds = asked
         return min(seconds, self.maximum(name))
@@ -302,30 +285,25 @@ class ConfirmationGate(TokenLedger):
 
     # ---- quota pauses
 
-    def pass_quota(
-        self, operation: AdapterOperation, params: Mapping[str, Any], user: str, session: str
-    ) -> None:
+    def pass_quota(self, call: OperationCall, quota: int) -> None:
         """After so many runs a pause, which a quota token ends for this very call."""
-        assert operation.quota is not None
-        key = f"{self.adapter_name}/{operation.name}/{user}"
-        token = params.get(words.QUOTA_MEMBER)
+        key = f"{self.adapter_name}/{call.operation.name}/{call.user}"
+        token = call.params.get(words.QUOTA_MEMBER)
         if token is not None:
-            self.redeem(RedemptionAttempt(token, TokenType.QUOTA, operation, params, user, session))
+            self.redeem(RedemptionAttempt(**vars(call), token=token, type=TokenType.QUOTA))
             self.store.clear_runs(key)
-        if not self.store.count_run(key, operation.quota):
-            raise self.pause(operation, params, user, session)
+        if not self.store.count_run(key, quota):
+            raise self.pause(call)
 
-    def pause(
-        self, operation: AdapterOperation, params: Mapping[str, Any], user: str, session: str
-    ) -> TokenRefusal:
-        record = self.issue(TokenType.QUOTA, operation, params, user, session)
+    def pause(self, call: OperationCall) -> TokenRefusal:
+        operation, record = call.operation, self.issue(TokenType.QUOTA, call)
         return TokenRefusal(
             words.QUOTA_PAUSED,
             "The quota is used up: confirm to go on",
             operation=operation.name,
             quota_metric=operation.quota_metric,
             reasons=[f"{operation.quota} {operation.quota_metric} since the last confirmation"],
-            confirmation_message=operation.describe(params),
+            confirmation_message=operation.describe(call.params),
             continue_token=record.id,
             expires_at=self.instant(record.expires_at),
         )

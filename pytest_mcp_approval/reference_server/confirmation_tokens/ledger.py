@@ -11,8 +11,7 @@ from typing import Any
 
 from ...families.confirmation_tokens import vocabulary as words
 from ...families.confirmation_tokens.vocabulary import Event, TokenCode
-from ..server.clock import Clock
-from ..server.times import iso_8601
+from ..server.clock import Clock, iso_8601
 from .minting import SignedTokens, StoredTokens
 from .records import AuditEntry, TokenRecord, TokenState
 from .refusals import TokenRefusal

@@ -121,13 +121,19 @@ class SigningKey:
 
 
 @dataclass(frozen=True)
-class RedemptionAttempt:
-    """One attempt to redeem a token."""
+class OperationCall:
+    """One call of an operation, and whose it is."""
 
-    token: Any
-    """As it came: it need not even be text."""
-    type: TokenType
     operation: AdapterOperation
     params: Mapping[str, Any]
     user: str
     session: str
+
+
+@dataclass(frozen=True)
+class RedemptionAttempt(OperationCall):
+    """One attempt to redeem a token for a call."""
+
+    token: Any
+    """As it came: it need not even be text."""
+    type: TokenType

@@ -36,8 +36,6 @@ class RateLimit:
 
 @dataclass(frozen=True)
 class ConfirmationSettings:
-    """The settings, checked."""
-
     clock_skew_tolerance_seconds: float = words.DEFAULT_TOLERANCE
     ttl_seconds: Mapping[str, float] = field(default_factory=lambda: dict(words.DEFAULT_TTL))
     token_style: str = "stored"

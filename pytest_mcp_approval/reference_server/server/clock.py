@@ -1,4 +1,4 @@
-"""The clocks of the reference server: what time it is, and nothing else.
+"""The clocks of the reference server: what time it is, and how instants are kept and written.
 
 Knows no expiry and no specification. A gate takes its clock as an argument, so a test moves time
 by moving the clock.
@@ -82,3 +82,14 @@ def _aware(instant: datetime.datetime) -> datetime.datetime:
     if instant.tzinfo is None:
         raise ValueError(f"instant: got {instant} without a time zone, expected one with it")
     return instant.astimezone(datetime.UTC)
+
+
+def whole_milliseconds(instant: datetime.datetime) -> datetime.datetime:
+    """What is written is what is kept, so that "at expiresAt" means the same instant to the client
+    who reads it and to the server who compares it."""
+    return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
+
+
+def iso_8601(instant: datetime.datetime) -> str:
+    written = instant.astimezone(datetime.UTC).isoformat(timespec="milliseconds")
+    return written.replace("+00:00", "Z")

@@ -11,6 +11,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.extension import C
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.ledger import INVALID_MESSAGE
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
+    OperationCall,
     RedemptionAttempt,
     TokenRecord,
 )
@@ -46,15 +47,13 @@ class EvictsAtOnce(ConfirmationGate):
 class ShowsTheSameTokenAgain(ConfirmationGate):
     """Who asks again before the token was used gets the same token."""
 
-    def require_confirmation(
-        self, operation: Any, params: Mapping[str, Any], user: str, session: str
-    ) -> TokenRefusal:
+    def require_confirmation(self, call: OperationCall) -> TokenRefusal:
         asked = self.__dict__.setdefault("asked", {})
-        key = (self.hash_of(operation, params), user)
+        key = (self.hash_of(call.operation, call.params), call.user)
         told = asked.get(key)
         kept = self.store.get(told.details["confirmation_token"]) if told else None
         if told is None or kept is None or kept.state.name != "ACTIVE":
-            told = asked[key] = super().require_confirmation(operation, params, user, session)
+            told = asked[key] = super().require_confirmation(call)
         return told
 
 

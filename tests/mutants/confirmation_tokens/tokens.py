@@ -17,6 +17,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.gate import Confir
 from pytest_mcp_approval.reference_server.confirmation_tokens.minting import StoredTokens
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     AdapterOperation,
+    OperationCall,
     RedemptionAttempt,
     TokenRecord,
 )
@@ -31,23 +32,19 @@ from tests.mutants.confirmation_tokens.parts import broken
 class RunsFirstAndAsksAfterwards(ConfirmationGate):
     """Does what it is asked, and then asks whether it should."""
 
-    def confirm(
-        self, operation: AdapterOperation, params: Mapping[str, Any], user: str, session: str
-    ) -> None:
-        if words.CONFIRMATION_MEMBER not in params:
-            self.execute(operation, params)
-        super().confirm(operation, params, user, session)
+    def confirm(self, call: OperationCall) -> None:
+        if words.CONFIRMATION_MEMBER not in call.params:
+            self.execute(call.operation, call.params)
+        super().confirm(call)
 
 
 @broken(kills="1.3-flow", because=r"\(forbidden\) without a token[^§]*operation run")
 class LetsTheForbiddenPass(ConfirmationGate):
     """Knows the levels up to 3, and takes any other for safe."""
 
-    def confirm(
-        self, operation: AdapterOperation, params: Mapping[str, Any], user: str, session: str
-    ) -> None:
-        if operation.danger <= words.Danger.DANGEROUS:
-            super().confirm(operation, params, user, session)
+    def confirm(self, call: OperationCall) -> None:
+        if call.operation.danger <= words.Danger.DANGEROUS:
+            super().confirm(call)
 
 
 # ---- section 2
@@ -298,9 +295,7 @@ class OtherDangerWords(ConfirmationGate):
 class UnixTime(ConfirmationGate):
     """Writes instants as seconds since 1970."""
 
-    def required_details(
-        self, operation: AdapterOperation, params: Mapping[str, Any], record: TokenRecord
-    ) -> dict[str, Any]:
+    def required_details(self, call: OperationCall, record: TokenRecord) -> dict[str, Any]:
         assert record.expires_at is not None
-        details = super().required_details(operation, params, record)
+        details = super().required_details(call, record)
         return {**details, "expires_at": int(record.expires_at.timestamp())}

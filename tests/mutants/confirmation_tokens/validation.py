@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
@@ -11,7 +10,7 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenCod
 from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
-    AdapterOperation,
+    OperationCall,
     RedemptionAttempt,
     TokenRecord,
     TokenState,
@@ -178,20 +177,16 @@ class OneCodeForAll(ConfirmationGate):
 class OneLifeForAll(ConfirmationGate):
     """Five minutes for every level."""
 
-    def lifetime(
-        self, kind: words.TokenType, operation: AdapterOperation, params: Mapping[str, Any]
-    ) -> float:
-        return min(300, super().lifetime(kind, operation, params) * 5)
+    def lifetime(self, kind: words.TokenType, call: OperationCall) -> float:
+        return min(300, super().lifetime(kind, call) * 5)
 
 
 @broken(kills="5.1-default-ttl", because=r"\(quota\), for a token[^§]*60 s ahead")
 class ShortPauses(ConfirmationGate):
     """A minute for quota tokens."""
 
-    def lifetime(
-        self, kind: words.TokenType, operation: AdapterOperation, params: Mapping[str, Any]
-    ) -> float:
-        own = super().lifetime(kind, operation, params)
+    def lifetime(self, kind: words.TokenType, call: OperationCall) -> float:
+        own = super().lifetime(kind, call)
         return 60 if kind is words.TokenType.QUOTA else own
 
 
@@ -212,11 +207,9 @@ class NoCapOnWhatIsConfigured(ConfirmationExtension):
             return float("inf")
 
     class gate_class(ConfirmationGate):  # noqa: N801
-        def lifetime(
-            self, kind: words.TokenType, operation: AdapterOperation, params: Mapping[str, Any]
-        ) -> float:
-            capped = super().lifetime(kind, operation, params)
-            own = self.settings.ttl_seconds.get(operation.danger.word, 0)
+        def lifetime(self, kind: words.TokenType, call: OperationCall) -> float:
+            capped = super().lifetime(kind, call)
+            own = self.settings.ttl_seconds.get(call.operation.danger.word, 0)
             return max(capped, own)
 
 
@@ -224,11 +217,9 @@ class NoCapOnWhatIsConfigured(ConfirmationExtension):
 class ForbiddenLivesLong(ConfirmationGate):
     """Ten minutes for what is forbidden."""
 
-    def lifetime(
-        self, kind: words.TokenType, operation: AdapterOperation, params: Mapping[str, Any]
-    ) -> float:
-        own = super().lifetime(kind, operation, params)
-        return 600 if operation.danger is words.Danger.FORBIDDEN else own
+    def lifetime(self, kind: words.TokenType, call: OperationCall) -> float:
+        own = super().lifetime(kind, call)
+        return 600 if call.operation.danger is words.Danger.FORBIDDEN else own
 
 
 @broken(kills="5.1-no-expiry-refused", because="without expiry[^§]*operation run")
