@@ -13,16 +13,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .assembly import build, default_extensions
-    from .sep2672.gate import ApprovalGate
-    from .sep2672.high_level import VerifiedApproval, http_app, run_stdio
-    from .sep2672.records import ApprovedCall, GatedTool
-    from .sep2672.refusals import ApprovalRefusal
-    from .sep2672.relying_party import RelyingParty, VerificationError
-    from .sep2672.store import ApprovalStore
-    from .server.answers import InvalidParamsError
-    from .server.clock import Clock, FileClock, SettableClock, SystemClock
-    from .server.mcp_server import ReferenceServer
+    from .assembly import build as build
+    from .assembly import default_extensions as default_extensions
+    from .sep2672.gate import ApprovalGate as ApprovalGate
+    from .sep2672.high_level import VerifiedApproval as VerifiedApproval
+    from .sep2672.high_level import http_app as http_app
+    from .sep2672.high_level import run_stdio as run_stdio
+    from .sep2672.records import ApprovedCall as ApprovedCall
+    from .sep2672.records import GatedTool as GatedTool
+    from .sep2672.refusals import ApprovalRefusal as ApprovalRefusal
+    from .sep2672.relying_party import RelyingParty as RelyingParty
+    from .sep2672.relying_party import VerificationError as VerificationError
+    from .sep2672.store import ApprovalStore as ApprovalStore
+    from .server.answers import InvalidParamsError as InvalidParamsError
+    from .server.clock import Clock as Clock
+    from .server.clock import FileClock as FileClock
+    from .server.clock import SettableClock as SettableClock
+    from .server.clock import SystemClock as SystemClock
+    from .server.mcp_server import ReferenceServer as ReferenceServer
 
 _HOMES = {
     "assembly": ("build", "default_extensions"),
@@ -37,26 +45,7 @@ _HOMES = {
     "server.mcp_server": ("ReferenceServer",),
 }
 
-__all__ = [
-    "ApprovalGate",
-    "ApprovalRefusal",
-    "ApprovalStore",
-    "ApprovedCall",
-    "Clock",
-    "FileClock",
-    "GatedTool",
-    "InvalidParamsError",
-    "ReferenceServer",
-    "RelyingParty",
-    "SettableClock",
-    "SystemClock",
-    "VerificationError",
-    "VerifiedApproval",
-    "build",
-    "default_extensions",
-    "http_app",
-    "run_stdio",
-]
+__all__ = sorted(name for names in _HOMES.values() for name in names)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:

@@ -25,8 +25,6 @@ class NonceLog(Protocol):
 
 @dataclass(frozen=True)
 class SpentNonce:
-    """As it is kept."""
-
     nonce: str
     expires_at: datetime.datetime
     spent_at: datetime.datetime

@@ -24,27 +24,9 @@ class BackEnd:
         self.store = store
         self.effects = effects
 
-    def close_project(self, project_id: str, version: int, force: bool) -> bool:
-        told = {"project_id": project_id, "force": force}
-        return self.change(self.store.close_project, "close_project", project_id, version, told)
-
-    def delete_project(self, project_id: str, version: int, force: bool) -> bool:
-        told = {"project_id": project_id, "force": force}
-        return self.change(self.store.delete_project, "delete_project", project_id, version, told)
-
-    def delete_user(self, username: str, version: int) -> bool:
-        told = {"username": username}
-        return self.change(self.store.delete_user, "delete_user", username, version, told)
-
-    def change(
-        self,
-        change: Callable[[str, int], bool],
-        name: str,
-        subject: str,
-        version: int,
-        told: dict[str, Any],
-    ) -> bool:
-        """Whether it was done: it is written down then."""
+    def change(self, name: str, subject: str, version: int, told: dict[str, Any]) -> bool:
+        """Do the change of that name in the store; whether it was done: it is written down then."""
+        change: Callable[[str, int], bool] = getattr(self.store, name)
         done = change(subject, version)
         if done:
             self.effects.record(name, told)

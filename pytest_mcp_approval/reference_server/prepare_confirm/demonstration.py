@@ -55,13 +55,10 @@ def _created(*projects: dict[str, Any]) -> dict[str, Any]:
 
 
 _TWO = ["proj-1", "proj-2"]
-_USER = {"username": "john.doe", "name": "John Doe", "email": "john.doe@example.org"}
-_SSO_USER = {
-    "username": "jane.roe",
-    "name": "Jane Roe",
-    "email": "jane.roe@example.org",
-    "is_sso": True,
-}
+_USER, _SSO_USER = (
+    {name: getattr(user, name) for name in ("username", "name", "email", "is_sso")}
+    for user in USERS
+)
 
 SUITE_SETTINGS: dict[str, Any] = {
     "payload": True,

@@ -6,17 +6,24 @@ and results; the rules are the gate's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from ...families.prepare_confirm import vocabulary as words
-from ..server.answers import InvalidParamsError, object_arguments, tool_listing, tool_result
+from ..server.answers import (
+    InvalidParamsError,
+    invalid,
+    object_arguments,
+    tool_listing,
+    tool_result,
+)
 from ..server.extension import Caller, Extension, ExtensionParts
 from .back_end import BACK_ENDS
 from .demonstration import SUITE_SETTINGS
 from .gate import PreparationGate
 from .operations import MOST_IDS, OPERATIONS, TwoStepOperation, identifier, project_ids, truth
-from .records import ACTIVE, Project, User
+from .records import ACTIVE, Project, User, item_of
 from .settings import PreparationSettings, read_settings
 from .store import PreparationStore
 
@@ -43,14 +50,6 @@ class PrepareConfirmExtension(Extension):
             for operation in OPERATIONS
             for prefix in (words.PREPARE, words.CONFIRM)
         }
-        self._others: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-            "reopen_projects": self.reopen_projects,
-            "create_projects": self.create_projects,
-            "create_user": self.create_user,
-            "list_projects": self.list_projects,
-            "list_confirmations": self.list_confirmations,
-            "count_held_tokens": self.count_held_tokens,
-        }
         self._listings = [
             *(self.listing(prefix, operation) for prefix, operation in self._pairs.values()),
             *_OTHERS,
@@ -63,7 +62,6 @@ class PrepareConfirmExtension(Extension):
         return PreparationStore(url, self.clock.now())
 
     def listing(self, prefix: str, operation: TwoStepOperation) -> dict[str, Any]:
-        """The entry of one tool of a pair."""
         if prefix == words.PREPARE:
             return tool_listing(
                 prefix + operation.name,
@@ -91,7 +89,8 @@ class PrepareConfirmExtension(Extension):
             prefix, operation = self._pairs[name]
             act = self.gate.prepare if prefix == words.PREPARE else self.gate.confirm
             return self.result(act(operation, given, caller.user))
-        return self.result(self._others[name](given))
+        # Any other that is listed is a method of the same name.
+        return self.result(getattr(self, name)(given))
 
     def result(self, answer: dict[str, Any]) -> dict[str, Any]:
         return tool_result(answer)
@@ -105,14 +104,10 @@ class PrepareConfirmExtension(Extension):
         """What makes closing reversible."""
         found = self.store.projects(project_ids(arguments))
         closed = [one for one in found.values() if one.status != ACTIVE]
-        self.store.put_projects(
-            Project(one.project_id, one.name, ACTIVE, one.artworks, one.unfinished)
-            for one in closed
-        )
+        self.store.put_projects(replace(one, status=ACTIVE) for one in closed)
         return {"success": True, "reopened": [one.project_id for one in closed]}
 
     def create_projects(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Puts projects in place, new or changed."""
         given = arguments.get("projects")
         if not isinstance(given, list) or not 0 < len(given) <= MOST_IDS:
             raise InvalidParamsError(f"projects: expected a list of 1 to {MOST_IDS}")
@@ -129,7 +124,6 @@ class PrepareConfirmExtension(Extension):
         return {"success": True, "created": len(projects)}
 
     def create_user(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Puts a user in place, new or changed."""
         user = User(
             username=identifier(arguments.get("username"), "username"),
             name=identifier(arguments.get("name"), "name"),
@@ -140,27 +134,25 @@ class PrepareConfirmExtension(Extension):
         return {"success": True, "created": 1}
 
     def list_projects(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        return {"projects": [one.to_item() for one in self.store.projects().values()]}
+        return {"projects": [item_of(one) for one in self.store.projects().values()]}
 
     def list_confirmations(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        """The audit: every attempt, oldest first, as far as it is kept."""
         return {"attempts": [one.to_json() for one in self.store.attempts()]}
 
     def count_held_tokens(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        """How many tokens this server remembers anything of."""
         return {"held": self.store.spent_count()}
 
 
 def _member(value: Any, name: str) -> Any:
     if not isinstance(value, Mapping):
-        raise InvalidParamsError(f"projects: got {ascii(value)[:40]}, expected objects")
+        invalid("projects", value, "objects")
     return value.get(name)
 
 
 def _count(value: Mapping[str, Any], name: str) -> int:
     count = value.get(name, 0)
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= 10**6:
-        raise InvalidParamsError(f"{name}: got {ascii(count)[:40]}, expected a whole number")
+        invalid(name, count, "a whole number")
     return count
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..server.answers import InvalidParamsError
+from ..server.answers import InvalidParamsError, invalid
 from .back_end import BackEnd
-from .records import ACTIVE, Project
+from .records import ACTIVE, Project, item_of
 from .refusals import BackEndError, NothingToPrepareError
 from .store import PreparationStore
 
@@ -148,7 +148,7 @@ class _OnProjects(TwoStepOperation):
             "force": force,
             "versions": [found[one].version for one in ids],
         }
-        items = [found[one].to_item() for one in ids]
+        items = [item_of(found[one]) for one in ids]
         return OperationDraft(items, self.warnings(list(found.values()), force), data)
 
     @abstractmethod
@@ -158,16 +158,15 @@ class _OnProjects(TwoStepOperation):
     @abstractmethod
     def warnings(self, projects: Sequence[Project], force: bool) -> list[str]: ...
 
-    @abstractmethod
-    def change(self, back_end: BackEnd) -> Callable[[str, int, bool], bool]: ...
-
     def execute(
         self, data: Mapping[str, Any], store: PreparationStore, back_end: BackEnd
     ) -> OperationOutcome:
-        change, force = self.change(back_end), data["force"]
+        force = data["force"]
         return do_each(
             list(zip(data["project_ids"], data["versions"], strict=True)),
-            lambda one, version: change(one, version, force),
+            lambda one, version: back_end.change(
+                f"{self.verb}_project", one, version, {"project_id": one, "force": force}
+            ),
             lambda one: bool(store.projects([one])),
         )
 
@@ -203,9 +202,6 @@ class CloseProjects(_OnProjects):
             lines.append("Closing asks for artworks that are complete or approved")
         return [*lines, "It can be reversed: reopen_projects opens them again"]
 
-    def change(self, back_end: BackEnd) -> Callable[[str, int, bool], bool]:
-        return back_end.close_project
-
 
 class DeleteProjects(_OnProjects):
     """Irreversible."""
@@ -232,9 +228,6 @@ class DeleteProjects(_OnProjects):
             lines.append("Deleting asks for projects without artworks")
         return [*lines, "All data that belong to them are lost"]
 
-    def change(self, back_end: BackEnd) -> Callable[[str, int, bool], bool]:
-        return back_end.delete_project
-
 
 class DeleteUser(TwoStepOperation):
     """Irreversible; says so when somebody else vouches for the user's sign-in."""
@@ -260,7 +253,7 @@ class DeleteUser(TwoStepOperation):
         if user.is_sso:
             warnings.append("This is an SSO user: signing in elsewhere may be affected too")
         return OperationDraft(
-            [user.to_item()], warnings, {"username": username, "version": user.version}
+            [item_of(user)], warnings, {"username": username, "version": user.version}
         )
 
     def execute(
@@ -268,7 +261,7 @@ class DeleteUser(TwoStepOperation):
     ) -> OperationOutcome:
         return do_each(
             [(data["username"], data["version"])],
-            back_end.delete_user,
+            lambda one, version: back_end.change("delete_user", one, version, {"username": one}),
             lambda one: store.user(one) is not None,
         )
 
@@ -296,16 +289,14 @@ def project_ids(arguments: Mapping[str, Any]) -> list[str]:
 
 def identifier(value: Any, name: str) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_ID:
-        raise InvalidParamsError(
-            f"{name}: got {ascii(value)[:40]}, expected text of 1 to {_LONGEST_ID} characters"
-        )
+        invalid(name, value, f"text of 1 to {_LONGEST_ID} characters")
     return value
 
 
 def truth(arguments: Mapping[str, Any], name: str) -> bool:
     value = arguments.get(name, False)
     if not isinstance(value, bool):
-        raise InvalidParamsError(f"{name}: got {ascii(value)[:40]}, expected true or false")
+        invalid(name, value, "true or false")
     return value
 
 

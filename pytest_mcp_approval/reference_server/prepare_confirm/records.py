@@ -15,7 +15,8 @@ def fresh_version() -> int:
     return secrets.randbits(52)
 
 
-def _item(record: Any) -> dict[str, Any]:
+def item_of(record: Project | User) -> dict[str, Any]:
+    """As a preview lists it."""
     members = asdict(record)
     del members["version"]
     return members
@@ -33,10 +34,6 @@ class Project:
     """Artworks that are neither complete nor approved."""
     version: int = 1
 
-    def to_item(self) -> dict[str, Any]:
-        """As a preview lists it."""
-        return _item(self)
-
 
 @dataclass(frozen=True)
 class User:
@@ -48,9 +45,6 @@ class User:
     enabled: bool = True
     is_sso: bool = False
     version: int = 1
-
-    def to_item(self) -> dict[str, Any]:
-        return _item(self)
 
 
 @dataclass(frozen=True)

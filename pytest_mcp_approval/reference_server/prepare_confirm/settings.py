@@ -20,8 +20,6 @@ _SHORTEST_KEY = 16
 
 @dataclass(frozen=True)
 class PreparationSettings:
-    """Checked."""
-
     expiry_minutes: float = DEFAULT_EXPIRY_MINUTES
     expiry_minutes_of: Mapping[str, float] = field(default_factory=dict)
     """By operation, where it differs."""

@@ -54,7 +54,6 @@ class PreparationStore(RecordStore):
                 self._users.put(USERS)
 
     def reset_at(self, now: datetime.datetime) -> None:
-        """As if newly made at that instant."""
         self._now = now
         self.reset()
 

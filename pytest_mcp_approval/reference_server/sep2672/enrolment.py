@@ -11,8 +11,7 @@ import secrets
 from typing import Any
 
 from ...families.sep2672.vocabulary import Reason, base64url_decode, base64url_encode
-from ..server.clock import Clock
-from ..server.times import iso_8601, whole_milliseconds
+from ..server.clock import Clock, iso_8601, whole_milliseconds
 from .records import CredentialRecord, EnrolmentRecord
 from .refusals import ApprovalRefusal
 from .relying_party import Registration, RelyingParty, VerificationError, parse_client_data

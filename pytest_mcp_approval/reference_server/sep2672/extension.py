@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...families.sep2672 import vocabulary as words
 from ..server.answers import tool_result
+from ..server.clock import iso_8601
 from ..server.extension import Caller, Extension, ExtensionParts, Method
-from ..server.times import iso_8601
 from .demonstration import DEMONSTRATION_TOOLS, RESTART_SERVICE, Tool
 from .gate import ApprovalGate
 from .pages.routes import page_routes
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 
 class Sep2672Extension(Extension):
-    """See the module."""
-
     family: ClassVar[str] = "sep2672"
     suite_settings: ClassVar[Mapping[str, Any]] = {"origin": "http://localhost"}
     gate_class: ClassVar[type[ApprovalGate]] = ApprovalGate

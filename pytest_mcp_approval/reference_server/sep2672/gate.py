@@ -32,8 +32,7 @@ from typing import Any, ClassVar, TypeVar
 from ...families.sep2672 import vocabulary as words
 from ...families.sep2672.vocabulary import AuthenticatorClass, Reason
 from ..server.answers import InvalidParamsError
-from ..server.clock import Clock, SystemClock
-from ..server.times import iso_8601, whole_milliseconds
+from ..server.clock import Clock, SystemClock, iso_8601, whole_milliseconds
 from ..server.visible_text import visible
 from .enrolment import RETENTION, Enrolment
 from .records import (
@@ -45,7 +44,7 @@ from .records import (
     GatedTool,
 )
 from .refusals import ApprovalRefusal
-from .relying_party import RelyingParty, VerificationError
+from .relying_party import RelyingParty, VerificationError, kind_of
 from .store import ApprovalStore
 
 Result = TypeVar("Result")
@@ -120,7 +119,7 @@ class ApprovalGate(Enrolment):
         if method == words.ENROLL_BEGIN:
             return self.begin_enrolment(user)  # params, if present, are ignored
         if not isinstance(params, Mapping):
-            raise InvalidParamsError(f"params: got {_kind(params)}, expected an object")
+            raise InvalidParamsError(f"params: got {kind_of(params)}, expected an object")
         if method == words.ENROLL_FINISH:
             return self.finish_enrolment(user, _member(params, "response", Mapping, "an object"))
         if method == words.CHALLENGE_CREATE:
@@ -132,7 +131,6 @@ class ApprovalGate(Enrolment):
     # ---- section 4.4.3: approval/challenge/create
 
     def create_challenge(self, user: str, tool: str, arguments: Any) -> dict[str, Any]:
-        """The envelope of a challenge for one call."""
         gated = self.gated_tool(tool)
         try:
             canonical = words.canonical_arguments(arguments)
@@ -249,13 +247,13 @@ class ApprovalGate(Enrolment):
         if not isinstance(attempt.evidence, Mapping):
             raise ApprovalRefusal(
                 Reason.MISSING_EVIDENCE,
-                f"evidence: got {_kind(attempt.evidence)}, expected an object",
+                f"evidence: got {kind_of(attempt.evidence)}, expected an object",
             )
         for name, kind in (("method", str), ("challengeId", str), ("response", Mapping)):
             if not isinstance(attempt.evidence.get(name), kind):
                 raise ApprovalRefusal(
                     Reason.MISSING_EVIDENCE,
-                    f"evidence.{name}: got {_kind(attempt.evidence.get(name))}, "
+                    f"evidence.{name}: got {kind_of(attempt.evidence.get(name))}, "
                     f"expected {'text' if kind is str else 'an object'}",
                 )
 
@@ -395,9 +393,5 @@ class ApprovalGate(Enrolment):
 def _member(params: Mapping[str, Any], name: str, kind: type[Any], expected: str) -> Any:
     value = params.get(name)
     if not isinstance(value, kind):
-        raise InvalidParamsError(f"{name}: got {_kind(value)}, expected {expected}")
+        raise InvalidParamsError(f"{name}: got {kind_of(value)}, expected {expected}")
     return value
-
-
-def _kind(value: Any) -> str:
-    return "nothing" if value is None else f"a value of type {type(value).__name__}"

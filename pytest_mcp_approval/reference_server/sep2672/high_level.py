@@ -26,12 +26,11 @@ import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding
 from mcp.server.mcpserver import MCPServer
-from mcp.shared.exceptions import MCPError
 
 from ...families.sep2672 import vocabulary as words
 from ..server.answers import ErrorAnswer
 from ..server.door_http import HttpDoor
-from ..server.mcp_server import AnyParams
+from ..server.mcp_server import AnyParams, mcp_error
 from .gate import ApprovalGate
 from .records import Describe, GatedTool
 
@@ -137,8 +136,7 @@ async def _in_thread(work: Callable[[], Result]) -> Result:
     try:
         return await anyio.to_thread.run_sync(work)
     except ErrorAnswer as refusal:
-        error = refusal.to_error()
-        raise MCPError(error["code"], error["message"], error.get("data")) from refusal
+        raise mcp_error(refusal) from refusal
 
 
 def http_app(server: MCPServer[Any], *, path: str = "/mcp", **options: Any) -> HttpDoor:

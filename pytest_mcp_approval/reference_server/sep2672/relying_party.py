@@ -51,8 +51,6 @@ class VerificationError(ValueError):
 
 @dataclass(frozen=True)
 class Registration:
-    """A verified registration."""
-
     credential_id: bytes
     public_key: bytes
     counter: int
@@ -158,12 +156,12 @@ class RelyingParty:
     def check_envelope(self, response: Any) -> Mapping[str, Any]:
         """The members that every PublicKeyCredentialJSON has; gives back its `response`."""
         if not isinstance(response, Mapping):
-            raise VerificationError(f"response: got {_kind(response)}, expected an object")
+            raise VerificationError(f"response: got {kind_of(response)}, expected an object")
         if response.get("type") != "public-key":
             raise VerificationError("type: got another value, expected 'public-key'")
         inner = response.get("response")
         if not isinstance(inner, Mapping):
-            raise VerificationError(f"response.response: got {_kind(inner)}, expected an object")
+            raise VerificationError(f"response.response: got {kind_of(inner)}, expected an object")
         return inner
 
     def check_type(self, client_data: Mapping[str, Any], expected: str) -> None:
@@ -180,7 +178,7 @@ class RelyingParty:
     def check_origin(self, client_data: Mapping[str, Any]) -> None:
         claimed = client_data.get("origin")
         if claimed not in self.origins:
-            shown = repr(claimed)[:80] if isinstance(claimed, str) else _kind(claimed)
+            shown = repr(claimed)[:80] if isinstance(claimed, str) else kind_of(claimed)
             raise VerificationError(
                 f"client data's origin: got {shown}, expected {' or '.join(self.origins)}"
             )
@@ -305,7 +303,7 @@ def parse_client_data(encoded: bytes) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         raise VerificationError("clientDataJSON: got no JSON in UTF-8") from None
     if not isinstance(client_data, dict):
-        raise VerificationError(f"clientDataJSON: got {_kind(client_data)}, expected an object")
+        raise VerificationError(f"clientDataJSON: got {kind_of(client_data)}, expected an object")
     return client_data
 
 
@@ -330,5 +328,5 @@ def _sha256(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
     return "nothing" if value is None else f"a value of type {type(value).__name__}"

@@ -13,8 +13,6 @@ _LONGEST_SECONDS = 86400
 
 @dataclass(frozen=True)
 class ApprovalSettings:
-    """Checked."""
-
     rp_id: str = option(
         "localhost", "--rp-id", "the relying party's id (default: localhost)", metavar="ID"
     )

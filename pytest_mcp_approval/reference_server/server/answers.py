@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 INVALID_PARAMS = -32602
 
@@ -25,6 +25,11 @@ class InvalidParamsError(ErrorAnswer, ValueError):
         return {"code": INVALID_PARAMS, "message": str(self)}
 
 
+def invalid(name: str, value: Any, expected: str) -> NoReturn:
+    """Refuse the value of an argument."""
+    raise InvalidParamsError(f"{name}: got {ascii(value)[:40]}, expected {expected}")
+
+
 def tool_listing(
     name: str,
     title: str,
@@ -34,7 +39,6 @@ def tool_listing(
     *,
     read_only: bool = False,
 ) -> dict[str, Any]:
-    """The entry of a tool in tools/list."""
     return {
         "name": name,
         "title": title,

@@ -54,6 +54,11 @@ class AnyParams(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
+def mcp_error(refusal: ErrorAnswer) -> MCPError:
+    error = refusal.to_error()
+    return MCPError(error["code"], error["message"], error.get("data"))
+
+
 class ReferenceServer:
     """An MCP server whose tools are its extensions'."""
 
@@ -81,7 +86,6 @@ class ReferenceServer:
                 self.mcp.add_request_handler(method, AnyParams, self._handler(extension, answer))
 
     def extension(self, family: str) -> Any:
-        """The extension of that family."""
         return next(one for one in self.extensions if one.family == family)
 
     def reset(self) -> None:
@@ -163,8 +167,7 @@ class ReferenceServer:
             except ErrorAnswer as refusal:
                 return extension.refuse(refusal)
         except ErrorAnswer as refusal:
-            error = refusal.to_error()
-            raise MCPError(error["code"], error["message"], error.get("data")) from refusal
+            raise mcp_error(refusal) from refusal
         except MCPError:
             raise
         except Exception as error:

@@ -133,12 +133,15 @@ class MemoryTable(RecordTable[Record]):
             keys = [key for key, record in self.records.items() if _holds(where, record)]
             return [self._changed(key, values) for key in keys]
 
+    def _holds(self, key: Any, where: Where) -> bool:
+        return key in self.records and _holds(where, self.records[key])
+
     def change(self, key: Any, where: Where = ANY, **values: Any) -> bool:
         with self._lock:
-            if key not in self.records or not _holds(where, self.records[key]):
-                return False
-            self._changed(key, values)
-            return True
+            meant = self._holds(key, where)
+            if meant:
+                self._changed(key, values)
+            return meant
 
     def _changed(self, key: Any, values: Mapping[str, Any]) -> Record:
         record: Any = self.records[key]
@@ -152,10 +155,10 @@ class MemoryTable(RecordTable[Record]):
 
     def remove(self, key: Any, where: Where = ANY) -> bool:
         with self._lock:
-            if key not in self.records or not _holds(where, self.records[key]):
-                return False
-            del self.records[key]
-            return True
+            meant = self._holds(key, where)
+            if meant:
+                del self.records[key]
+            return meant
 
 
 def _holds(where: Where, record: Any) -> bool:
