@@ -2,8 +2,9 @@
 
     pytester.inline_run(..., plugins=[shared_browser()])
 
-An inner run drops the modules that it was first to load, and Playwright cannot be loaded twice in a
-process, so it is loaded here first. The browser is closed when the process ends.
+An inner run drops the modules that it was first to load, and `pytester` those that came in during a
+test. Playwright cannot be loaded twice in a process (its errors would not be caught any more), so
+it is loaded with this module. The browser is closed when the process ends.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
+with contextlib.suppress(ImportError):
+    import playwright.sync_api  # noqa: F401
+
+
 class SharedBrowser:
     """A plugin for an inner run that gives it the shared browser instead of its own."""
 
     def __init__(self) -> None:
-        import playwright.sync_api  # noqa: F401
-
         from pytest_mcp_approval.browser.starting import started_browser
 
         stack = contextlib.ExitStack()
