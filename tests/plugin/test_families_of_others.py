@@ -106,7 +106,7 @@ def test_rules_that_cannot_be_read_are_told_with_their_file(
     rules.write_text(RULES.replace("MUST", "OUGHT"))
     register(("lent", "lent_family"))
     said = line_of(suite.run(QUICK), 4)
-    assert f"{rules}: requirement 1: level: got 'OUGHT', expected one of MUST" in said
+    assert f"{rules} requirement[0].level: got 'OUGHT', expected one of MUST" in said
 
 
 def test_a_run_of_other_families_does_not_touch_it(suite, register: Register):
