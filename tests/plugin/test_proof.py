@@ -191,7 +191,7 @@ def test_effects_that_go_down_on_the_way_are_the_culprit(own, journal):
     result = own.run(METHOD, TOOL, effects, "--mcp-approval-clock=none", target=target)
     assert result.ret in (10, 11), result.stdout.str()
     text = result.stdout.str()
-    assert "Is what serves --mcp-approval-effects still up?" in text
+    assert "Is the program behind --mcp-approval-effects still running?" in text
     assert "by hand" not in text
 
 
