@@ -124,11 +124,13 @@ class Progress:
             self._written = self._now()
 
     def _line(self, family: str) -> str:
+        """The most important first, and all within 80 columns."""
         part, whole = self._of(family)
+        rules = len(self._noted[0])
         bad = f"{len(self._failed)} failed" if self._failed else "none failed"
         return (
-            f"mcp-approval  {family}: {part} of {whole} rule{'' if whole == 1 else 's'} checked; "
-            f"in all {len(self._done)} of {len(self._noted[0])}, {bad}"
+            f"mcp-approval  {len(self._done)} of {rules} rule{'' if rules == 1 else 's'} checked, "
+            f"{bad}; {family} {part} of {whole}"
         )
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -13,7 +13,7 @@ from pytest_mcp_approval.session.progress import BETWEEN_LINES, Progress
 from tests.inner_runs import plugin_options
 
 METHOD = "--mcp-approval-select=sep2672/4.8-03-method"
-DONE = "mcp-approval  sep2672: 1 of 1 rule checked; in all 1 of 1, none failed"
+DONE = "mcp-approval  1 of 1 rule checked, none failed; sep2672 1 of 1"
 RULES = {"a/one": 1, "a/two": 2, "b/three": 1}
 
 
@@ -67,9 +67,9 @@ def test_a_plain_line_comes_when_a_family_is_done_and_now_and_then():
     progress.hear(ended("a/two", "3"))
     progress.hear(ended("b/three", "4"))
     assert terminal.lines == [
-        "mcp-approval  a: 1 of 2 rules checked; in all 1 of 3, 1 failed",
-        "mcp-approval  a: 2 of 2 rules checked; in all 2 of 3, 1 failed",
-        "mcp-approval  b: 1 of 1 rule checked; in all 3 of 3, 1 failed",
+        "mcp-approval  1 of 3 rules checked, 1 failed; a 1 of 2",
+        "mcp-approval  2 of 3 rules checked, 1 failed; a 2 of 2",
+        "mcp-approval  3 of 3 rules checked, 1 failed; b 1 of 1",
     ]
 
 
@@ -80,9 +80,9 @@ def test_on_a_terminal_one_line_is_kept_up_to_date():
     progress.hear(ended("a/two", "2"))  # too soon after the last one
     clock.seconds = 1.0
     progress.hear(ended("a/two", "3"))
-    assert [line.partition(";")[0] for line in terminal.lines] == [
-        "mcp-approval  a: 1 of 2 rules checked",
-        "mcp-approval  a: 2 of 2 rules checked",
+    assert terminal.lines == [
+        "mcp-approval  1 of 3 rules checked, none failed; a 1 of 2",
+        "mcp-approval  2 of 3 rules checked, none failed; a 2 of 2",
     ]
 
 
