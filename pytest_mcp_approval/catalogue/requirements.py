@@ -34,6 +34,12 @@ def _id(value: Any) -> str:
     return value
 
 
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("expected text")
+    return value
+
+
 @dataclass(frozen=True, kw_only=True)
 class Requirement:
     """One rule of one specification, as its file has it."""
@@ -42,12 +48,12 @@ class Requirement:
     """In the catalogue the full id, for example `sep2672/4.8-11-counter`."""
     level: str = setting(choices=("MUST", "SHOULD", "MAY"))
     party: str = setting("server", choices=("server", "client"))
-    rule: str = setting("", filled=True)
+    rule: str = setting("", parse=_text)
     """What the rule asks for, in one line; by default the same as `watch`."""
-    watch: str = setting(filled=True)
+    watch: str = setting(parse=_text)
     """What a scenario does and sees."""
     needs: tuple[str, ...] = setting(())
-    fault: str = setting(filled=True)
+    fault: str = setting(parse=_text)
     family: str = setting("", internal=True)
     document: str = setting("", internal=True)
 
@@ -75,8 +81,8 @@ class Requirement:
 class Catalogue:
     """All rules of one family, and how the suite reads its document if that is unclear."""
 
-    family: str = setting(filled=True)
-    document: str = setting(filled=True)
+    family: str = setting(parse=_text)
+    document: str = setting(parse=_text)
     readings: tuple[str, ...] = setting(())
     requirement: tuple[Requirement, ...] = setting(expected="[[requirement]] tables")
 
@@ -117,6 +123,8 @@ def read_catalogue(family: str, path: Path) -> Catalogue:
         raise FamilyError(f"{path}: no TOML: {error}") from None
     except SettingsError as error:
         raise FamilyError(str(error)) from None
+    if not found.requirement:
+        raise FamilyError(f"{path} requirement: got [], expected [[requirement]] tables")
     if found.family != family:
         raise FamilyError(f"{path} family: got {found.family!r}, expected {family!r}")
     names = Counter(one.id for one in found.requirement)

@@ -9,7 +9,6 @@ is, and when an entry is stale, is defined in `catalogue.baseline_file`.
 from __future__ import annotations
 
 import datetime
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -149,4 +148,7 @@ class KnownFailures:
 
 def _shown(settings: Settings, path: Path) -> str:
     """The file's path as seen from where the user started pytest."""
-    return os.path.relpath(path, settings.directory)
+    try:
+        return str(path.relative_to(settings.directory))
+    except ValueError:
+        return str(path)

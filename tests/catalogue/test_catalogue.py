@@ -118,6 +118,7 @@ def test_a_small_file_is_read(tmp_path: Path):
         ('document = "A small page"', "document = 7", " document: got 7, expected text"),
         ("document", "documents", ": got 'documents', did you mean 'document'?"),
         (WHOLE[WHOLE.index("[[") :], "", ": got no 'requirement', expected [[requirement]]"),
+        (WHOLE[WHOLE.index("[[") :], "requirement = []", " requirement: got [], expected [[req"),
         (WHOLE[WHOLE.index("[[") :], "requirement = 7", " requirement: got 7, expected [[req"),
         ('id = "1-first"', "", " requirement[0]: got no 'id', expected"),
         ('id = "1-first"', 'id = "a/b"', " requirement[0].id: got 'a/b', expected an id"),
@@ -126,6 +127,8 @@ def test_a_small_file_is_read(tmp_path: Path):
         ('"client"', '"guest"', " requirement[1].party: got 'guest', expected one of server,"),
         ('fault = "it does not"', "", " requirement[0]: got no 'fault', expected"),
         ('fault = "it does not"', 'fault = ""', " requirement[0].fault: got '', expected text"),
+        ('fault = "it does not"', 'fault = "  "', " requirement[0].fault: got '  ', expected text"),
+        ('document = "A small page"', 'document = " "', " document: got ' ', expected text"),
         ('needs = ["clock"]', "needs = 7", " requirement[1].needs: got 7, expected text"),
         ('needs = ["clock"]', "needs = {}", " requirement[1].needs: got {}, expected a list"),
         (
