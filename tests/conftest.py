@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -20,6 +21,20 @@ os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 # Otherwise hundreds of processes and inner runs would each compile the same files.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+def pytest_configure() -> None:
+    """After an inner run pytester empties `sys.modules` and fills it again. A server's thread that
+    imports in between loads a module a second time, and both copies are broken."""
+    from _pytest.pytester import SysModulesSnapshot
+
+    def restore(snapshot: SysModulesSnapshot) -> None:
+        saved: dict[str, ModuleType] = vars(snapshot)["_SysModulesSnapshot__saved"]
+        for name in set(sys.modules) - set(saved):
+            del sys.modules[name]
+        sys.modules.update(saved)
+
+    setattr(SysModulesSnapshot, "restore", restore)  # noqa: B010 mypy allows no other way
 
 
 def pytest_collection_finish() -> None:
