@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 from _pytest.pytester import SysModulesSnapshot
@@ -20,11 +21,14 @@ def test_a_thread_can_import_while_an_inner_run_ends():
                 return
 
     thread = threading.Thread(target=imports)
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
     thread.start()
     try:
-        for _ in range(2_000):
+        for _ in range(1_000):
             SysModulesSnapshot().restore()
     finally:
         done.set()
         thread.join(30)
+        sys.setswitchinterval(usual)
     assert problems == []
