@@ -1,7 +1,7 @@
 """Confirmation tokens, section 5.4: tokens that serve a session more than once."""
 
 from pytest_mcp_approval.catalogue import NotApplicable, requirement
-from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenCode
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import MAXIMUM_TTL, TokenCode
 
 
 def _scoped(tokens):
@@ -65,7 +65,7 @@ def test_a_session_token_serves_no_other_session(tokens):
         )
 
 
-@requirement("confirmation_tokens/5.4-session-scope", needs=["clock"])
+@requirement("confirmation_tokens/5.4-session-expiry")
 def test_a_session_token_expires_like_any_other(tokens):
     """With uses left, and its session open."""
     operation = _scoped(tokens)
@@ -79,3 +79,41 @@ def test_a_session_token_expires_like_any_other(tokens):
             tokens.redeem(issued, session=session),
             sent=f"a session token with uses left, {late} after it expired",
         )
+
+
+@requirement("confirmation_tokens/5.4-session-expiry")
+def test_a_use_does_not_renew_a_session_token(tokens):
+    """Used at the last moment, it is over at the same instant as if it had not been."""
+    operation = _scoped(tokens)
+    if operation.max_uses == 2:
+        raise NotApplicable("with max-uses 2 no use is left after two")
+    with tokens.own_session() as session:
+        issued = tokens.issue(operation, session=session)
+        tokens.expect_run(
+            tokens.redeem(issued, session=session), sent="a session token, for the first time"
+        )
+        early = tokens.move_inside(issued, issued.expires_at)
+        tokens.expect_run(
+            tokens.redeem(issued, session=session),
+            sent=f"a session token, for the second time, {early} before it expires",
+        )
+        late = tokens.move_beyond(issued)
+        tokens.expect_expired(
+            tokens.redeem(issued, session=session),
+            sent=f"a session token that was used before its end, {late} after it expired",
+        )
+
+
+@requirement("confirmation_tokens/5.4-session-expiry", needs=[])
+def test_a_session_token_ends_as_early_as_any_other(tokens):
+    """Section 5.1 has one maximum for a level, whatever the token's scope."""
+    operation = _scoped(tokens)
+    with tokens.own_session() as session:
+        seconds = tokens.lifetime(tokens.issue(operation, session=session))
+    most = MAXIMUM_TTL[operation.danger.word]
+    tokens.expect(
+        seconds <= most + tokens.slack,
+        sent=f"{operation.name} ({operation.danger.word}), for a session token",
+        expected=f"expires_at at most {most} s ahead",
+        got=f"{seconds:.0f} s ahead",
+    )

@@ -126,6 +126,56 @@ def test_tokens_cannot_be_put_together(tokens):
     )
 
 
+def _spellings(key):
+    """A key as text, and as what it may be written in."""
+    raw = key.encode()
+    coded = {base64.b64encode(raw), base64.urlsafe_b64encode(raw)}
+    hexadecimal = raw.hex()
+    return {key, hexadecimal, hexadecimal.upper(), *(one.decode().rstrip("=") for one in coded)}
+
+
+def _answers(tokens):
+    """What a client can get to see of the key's work: every kind of answer, by what was sent."""
+    driver = tokens.driver
+    yield "tools/list", driver.session.call("tools/list")
+    issued = tokens.issue()
+    yield "a call without a token", driver.ask(issued.operation, issued.params)
+    attempts = {
+        "a token for other parameters": issued.with_params(tokens.changed()),
+        "a changed token": issued.with_token(issued.token[:-1] + _neighbour(issued.token[-1])),
+        "half a token": issued.with_token(issued.token[: len(issued.token) // 2]),
+        "an unknown token": issued.with_token(CONFIRMATION_PREFIX + secrets.token_hex(24)),
+        "a token": issued,
+        "a used token": issued,
+    }
+    for sent, attempt in attempts.items():
+        yield sent, tokens.redeem(attempt).reply
+    if tokens.table.introspection:
+        fresh = tokens.issue()
+        if tokens.table.introspection["status"]:
+            yield "introspection of a token", driver.status(fresh.token).reply
+        yield "a revocation", driver.revoke(fresh.token).reply
+
+
+@requirement("confirmation_tokens/6.2-key-hidden")
+def test_no_answer_holds_the_signing_key(tokens):
+    """The target is started with a key of ours, and asked everything that a client can ask."""
+    if not tokens.driver.binding.can_vary("key") and tokens.driver.binding.can_vary("signed"):
+        raise NotVerified("needs a start with a signing key of the suite's: variants.key")
+    key = secrets.token_urlsafe(33)
+    with tokens.variant("key", key) as other:
+        other.honest()
+        for sent, reply in _answers(other):
+            said = reply.raw.decode("utf-8", "replace")
+            found = [one for one in _spellings(key) if one in said]
+            other.expect(
+                not found,
+                sent=sent,
+                expected="an answer without the signing key",
+                got="an answer that holds the key that tokens are signed with",
+            )
+
+
 # ---- section 6.3: what a token gives away
 
 

@@ -1,8 +1,9 @@
-"""Confirmation tokens, section 7.3: what can be asked about a token is answered truly."""
+"""Confirmation tokens, sections 2.3 and 7.3: what can be asked about a token is answered truly."""
 
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenType
 from pytest_mcp_approval.wire.reply import show_json
 
 
@@ -53,3 +54,83 @@ def test_asking_changes_nothing(tokens):
         got=f"{show_json(once)}, then {show_json(twice)}",
     )
     tokens.expect_run(tokens.redeem(issued), sent="a token that was asked about")
+
+
+# ---- section 2.3: the payload, as far as it is shown
+
+
+def _members(value):
+    """Every member of an answer by its name, at whatever depth."""
+    found = {}
+    for name, one in value.items() if isinstance(value, dict) else ():
+        found.update(_members(one))
+        found[name] = one
+    return found
+
+
+def _payload(tokens, issued):
+    if not tokens.table.introspection["status"]:
+        raise NotVerified("needs introspection.status, the query that tells a token's state")
+    return _members(tokens.driver.status(issued.token).answer.body)
+
+
+def _is_instant(tokens, value, instant, within):
+    try:
+        told = tokens.driver.binding.instant(value).at
+    except ValueError:
+        return False
+    return abs((told - instant).total_seconds()) <= within
+
+
+@requirement("confirmation_tokens/2.3-payload")
+@pytest.mark.parametrize("kind", list(TokenType), ids=str)
+def test_what_is_shown_of_a_token_is_true(tokens, kind):
+    """Its type, its call and its instants, under the names that the document has for them."""
+    if kind is TokenType.QUOTA:
+        operation = tokens.with_("quota")
+        with tokens.honest_step("the operation with a quota did not pause"):
+            issued = tokens.driver.paused(operation.name, operation.params)
+    else:
+        issued = tokens.issue()
+    now, shown = tokens.target.clock.now(), _payload(tokens, issued)
+    checks = {
+        "type": lambda value: value == kind,
+        "operation": lambda value: value == issued.operation,
+        "adapter_name": lambda value: isinstance(value, str) and bool(value.strip()),
+        "issued_at": lambda value: _is_instant(tokens, value, now, tokens.slack),
+        "expires_at": lambda value: _is_instant(tokens, value, issued.expires_at, 1),
+        "consumed": lambda value: value is False,
+    }
+    if not shown.keys() & checks.keys():
+        raise NotVerified("introspection shows nothing of the payload", minor=True)
+    for name in checks.keys() & shown.keys():
+        tokens.expect(
+            checks[name](shown[name]),
+            sent=f"introspection of a fresh token ({kind})",
+            expected=f"{name} that is true of it",
+            got=f"{name} {show_json(shown[name])}",
+        )
+
+
+@requirement("confirmation_tokens/2.3-payload")
+def test_a_use_changes_the_use_alone(tokens):
+    """Consumed becomes true; what the token was issued for stays as it was."""
+    issued = tokens.issue()
+    before = _payload(tokens, issued)
+    tokens.need_served(tokens.redeem(issued))
+    after = _payload(tokens, issued)
+    if "consumed" in before and "consumed" in after:
+        tokens.expect(
+            after["consumed"] is True,
+            sent="introspection of a token that was used",
+            expected="consumed true",
+            got=f"consumed {show_json(after['consumed'])}",
+        )
+    for name in ("type", "operation", "params_hash", "adapter_name", "issued_at", "expires_at"):
+        if name in before and name in after:
+            tokens.expect(
+                before[name] == after[name],
+                sent="introspection of a token, before and after its use",
+                expected=f"the same {name}",
+                got=f"{show_json(before[name])}, then {show_json(after[name])}",
+            )

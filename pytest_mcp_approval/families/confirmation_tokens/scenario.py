@@ -38,6 +38,7 @@ _START = 60.0
 _OPTIONAL_VARIANTS = {
     "ttl": "lifetimes cannot be configured",
     "signed": "tokens that carry their payload are not offered",
+    "key": "tokens that are signed are not offered",
 }
 """What a server need not have (sections 5.1 and 6.2)."""
 

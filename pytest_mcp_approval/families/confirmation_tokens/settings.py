@@ -62,6 +62,7 @@ VARIANTS = {
     "ttl": "ttl_seconds",
     "store": "store_access",
     "signed": "token_style",
+    "key": "signing_key",
 }
 """What can be set otherwise at another start of the target, and how the reference server calls
 it."""

@@ -78,7 +78,7 @@ class ConfirmationGate(TokenLedger):
         return StoredTokens(self.store)
 
     def signed_tokens(self) -> SignedTokens:
-        return SignedTokens(self.store, self.adapter_name)
+        return SignedTokens(self.store, self.adapter_name, self.settings.signing_key)
 
     def fingerprint(self) -> str:
         """Of what tokens were issued under: another one at a later start revokes them (5.3)."""

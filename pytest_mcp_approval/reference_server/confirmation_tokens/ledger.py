@@ -88,6 +88,7 @@ class TokenLedger:
             "adapter_name": record.adapter_name,
             "issued_at": self.instant(record.issued_at),
             "expires_at": self.instant(record.expires_at),
+            "consumed": record.state is TokenState.USED,
             "use_count": record.use_count,
             "max_uses": record.max_uses,
         }

@@ -53,10 +53,10 @@ class SignedTokens:
     The store learns of a token when it is used or revoked. Each serves once.
     """
 
-    def __init__(self, store: TokenStore, adapter_name: str) -> None:
+    def __init__(self, store: TokenStore, adapter_name: str, key: str = "") -> None:
         self.store = store
         self.adapter_name = adapter_name
-        self._key = store.signing_key()
+        self._key = key.encode() or store.signing_key()
 
     def issue(self, record: TokenRecord) -> TokenRecord:
         assert record.expires_at is not None

@@ -23,6 +23,7 @@ from ..server.settings import (
 logger = logging.getLogger(__name__)
 
 STYLES = ("stored", "signed")
+SHORTEST_KEY = 16
 _LIMITS = ("issue_limit", "failure_limit", "revocation_limit")
 
 
@@ -39,6 +40,8 @@ class ConfirmationSettings:
     clock_skew_tolerance_seconds: float = words.DEFAULT_TOLERANCE
     ttl_seconds: Mapping[str, float] = field(default_factory=lambda: dict(words.DEFAULT_TTL))
     token_style: str = "stored"
+    signing_key: str = field(default="", repr=False)
+    """Of signed tokens; without one the store makes a random one. Who gives it wants them."""
     store_access: bool = False
     """Adds tools that show the store and plant records in it: for judging, never for use."""
     issue_limit: RateLimit = RateLimit(300)
@@ -56,16 +59,27 @@ class SettingsReader:
         check_names(table, known)
         tolerance = self.tolerance(table.get(words.TOLERANCE_SETTING, words.DEFAULT_TOLERANCE))
         warnings = self.warnings(tolerance)
+        key = self.key(table.get("signing_key", ""))
+        style = table.get("token_style", "signed" if key else "stored")
         for warning in warnings:
             logger.warning(warning)
         return ConfirmationSettings(
             clock_skew_tolerance_seconds=tolerance,
             ttl_seconds=self.ttl(table.get("ttl_seconds", {})),
-            token_style=one_of("token_style", table.get("token_style", "stored"), STYLES),
+            token_style=one_of("token_style", style, STYLES),
+            signing_key=key,
             store_access=truth("store_access", table.get("store_access", False)),
             **{name: self.limit(name, table) for name in _LIMITS},
             warnings=warnings,
         )
+
+    def key(self, value: Any) -> str:
+        """Nothing of a bad one is shown: it may be the key of another server."""
+        if not isinstance(value, str) or (value and len(value.encode()) < SHORTEST_KEY):
+            raise ExtensionSettingError(
+                f"signing_key: expected a text of at least {SHORTEST_KEY} bytes"
+            )
+        return value
 
     def tolerance(self, value: Any) -> float:
         """Section 5.1: 0 to 300 seconds, and 0 is 0."""

@@ -52,7 +52,7 @@ PARTS = {
     "storage and security": (
         ("5.5*", "6*", "7*"),
         "5.5-capacity 5.5-purge 6.1-replay 6.2-tamper 6.3-no-internals 6.3-no-parameter-values "
-        "6.3-one-answer-for-unknown 6.4-audit 6.5-rate-limit",
+        "6.3-one-answer-for-unknown 6.4-audit 6.5-rate-limit 7.2-server-side-state",
     ),
 }
 

@@ -14,6 +14,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.extension import C
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     AdapterOperation,
+    OperationCall,
     RedemptionAttempt,
     TokenRecord,
     TokenState,
@@ -158,6 +159,34 @@ class LogoutLeavesTokens(ConfirmationExtension):
         return 0
 
 
+@broken(kills="7.2-revocation", because="of a quota token[^§]*TOKEN_INVALID")
+class RevokesConfirmationsOnly(ConfirmationGate):
+    """Knows how to revoke one kind of token."""
+
+    def revoke_record(self, record: TokenRecord) -> bool:
+        return record.type is words.TokenType.CONFIRMATION and super().revoke_record(record)
+
+
+@broken(kills="7.2-revocation", because="a session token that was revoked[^§]*operation run")
+class RevocationTakesOneUse(ConfirmationGate):
+    """Revokes a token by counting it as used once, whatever its uses."""
+
+    def revoke_record(self, record: TokenRecord) -> bool:
+        return self.store.use(record.id)
+
+
+@broken(kills="7.2-revocation", because="revocation of a confirmation token[^§]*BAD_REQUEST")
+class NoRevocation(ConfirmationExtension):
+    """Has no query that revokes."""
+
+    def introspect(
+        self, gate: ConfirmationGate, params: Mapping[str, Any], user: str, session: str
+    ) -> dict[str, Any]:
+        if params.get("query") == words.REVOKE_QUERY:
+            raise TokenRefusal("BAD_REQUEST", "There is no such query here")
+        return super().introspect(gate, params, user, session)
+
+
 # ---- section 5.4
 
 
@@ -202,13 +231,35 @@ class AnySessionWillDo(ConfirmationGate):
         pass
 
 
-@broken(kills="5.4-session-scope", because="with uses left[^§]*operation run")
+@broken(kills="5.4-session-expiry", because="with uses left[^§]*operation run")
 class SessionTokensNeverExpire(ConfirmationGate):
     """Takes the session's life for that of its tokens."""
 
     def check_not_expired(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if not record.session_scoped:
             super().check_not_expired(record, attempt)
+
+
+@broken(kills="5.4-session-expiry", because="used before its end[^§]*operation run")
+class EachUseBeginsAnew(TokenStore):
+    """Gives a session token its whole life again with each use."""
+
+    def use(self, token_id: str) -> bool:
+        used = super().use(token_id)
+        record = self._tokens.get(token_id)
+        if used and record is not None and record.session_scoped and record.expires_at is not None:
+            life = record.expires_at - record.issued_at
+            self._tokens.change(token_id, {}, expires_at=record.expires_at + life)
+        return used
+
+
+@broken(kills="5.4-session-expiry", because="for a session token[^§]*[0-9]{4,} s ahead")
+class SessionTokensLiveForADay(ConfirmationGate):
+    """Takes a session for a day's work, and gives its tokens as long."""
+
+    def lifetime(self, kind: words.TokenType, call: OperationCall) -> float:
+        usual = super().lifetime(kind, call)
+        return 86_400 if call.operation.max_uses > 1 and call.session else usual
 
 
 @broken(kills="5.4-session-scope", because="for other parameters, after its first use[^§]*run")

@@ -50,5 +50,9 @@ def _gate(part: type) -> type[ConfirmationGate]:
     return type(
         "Gate",
         (ConfirmationGate,),
-        {"signed_tokens": lambda gate: part(gate.store, gate.adapter_name)},
+        {
+            "signed_tokens": lambda gate: part(
+                gate.store, gate.adapter_name, gate.settings.signing_key
+            )
+        },
     )

@@ -71,6 +71,31 @@ class LooksUpTheBeginning(ConfirmationGate):
         return None
 
 
+def key_of(gate: ConfirmationGate) -> bytes:
+    return gate.settings.signing_key.encode()
+
+
+@broken(kills="6.2-key-hidden", because="a changed token[^§]*holds the key")
+class ExplainsWithTheKey(ConfirmationGate):
+    """Tells whoever brings a bad token how it should have been signed."""
+
+    def check_exists(self, record: TokenRecord | None, attempt: RedemptionAttempt) -> None:
+        try:
+            super().check_exists(record, attempt)
+        except TokenRefusal as refusal:
+            refusal.details["expected"] = f"HMAC-SHA256 with {key_of(self).hex()}"
+            raise
+
+
+@broken(kills="6.2-key-hidden", because="introspection of a token[^§]*holds the key")
+class StatusShowsTheKey(ConfirmationGate):
+    """Shows its whole configuration to whoever asks about a token."""
+
+    def status(self, token: Any, *, user: str) -> dict[str, Any]:
+        settings = {"secret": base64.urlsafe_b64encode(key_of(self)).decode()}
+        return {**super().status(token, user=user), "settings": settings}
+
+
 # ---- section 6.3
 
 
@@ -233,7 +258,54 @@ class LimitsForEver(ConfirmationGate):
             raise
 
 
-# ---- section 7.3
+# ---- section 7.2
+
+
+@broken(kills="7.2-server-side-state", because="characters [0-9, ]+ of the identifier go with")
+class CarriesItsPayload(ConfirmationGate):
+    """Issues tokens that carry their lifetime and scope, signed."""
+
+    def stored_tokens(self) -> Any:
+        return self.signed_tokens()
+
+
+@broken(kills="7.2-server-side-state", because=r"identifiers of \[[0-9]+\] and of \[[0-9]+\]")
+class CarriesTheOperation(StoredTokens):
+    """Appends the operation's name, so that nobody has to look it up."""
+
+    def issue(self, record: TokenRecord) -> TokenRecord:
+        token = secrets.token_urlsafe(24) + record.operation
+        issued = replace(record, id=record.type.prefix + token)
+        self.store.add(issued)
+        return issued
+
+
+# ---- sections 2.3 and 7.3
+
+
+@broken(kills="2.3-payload", because="type that is true of it[^§]*type .?confirmation")
+class AlwaysAConfirmation(ConfirmationGate):
+    """Says of every token that it is one for a confirmation."""
+
+    def status(self, token: Any, *, user: str) -> dict[str, Any]:
+        return {**super().status(token, user=user), "type": "confirmation"}
+
+
+@broken(kills="2.3-payload", because="consumed true[^§]*consumed false")
+class NeverConsumed(ConfirmationGate):
+    """Does not write down that a token was used up where others read it."""
+
+    def status(self, token: Any, *, user: str) -> dict[str, Any]:
+        return {**super().status(token, user=user), "consumed": False}
+
+
+@broken(kills="2.3-payload", because="expires_at that is true of it")
+class TellsAnotherEnd(ConfirmationGate):
+    """Shows an end that the client was not told of."""
+
+    def status(self, token: Any, *, user: str) -> dict[str, Any]:
+        shown = super().status(token, user=user)
+        return {**shown, "expires_at": shown["issued_at"]}
 
 
 @broken(kills="7.3-status", because="one that is used[^§]*two different states[^§]*active")

@@ -26,6 +26,14 @@ def test_the_default_is_30_seconds():
     assert SettingsReader().read({}).clock_skew_tolerance_seconds == 30
 
 
+def test_who_gives_a_signing_key_gets_signed_tokens_and_the_key_is_not_shown():
+    key = "a-key-of-twenty-bytes"
+    read = SettingsReader().read({"signing_key": key})
+    assert (read.token_style, read.signing_key) == ("signed", key)
+    assert key not in repr(read)
+    assert SettingsReader().read({}).token_style == "stored"
+
+
 BAD: list[tuple[dict[str, Any], str]] = [
     ({TOLERANCE: -1}, "got -1, expected seconds from 0 to 300"),
     ({TOLERANCE: 301}, "got 301"),
@@ -41,6 +49,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"ttl_seconds": {"safe": 5}}, "expected seconds by"),
     ({"ttl_seconds": 5}, "expected seconds by"),
     ({"token_style": "jwt"}, "expected stored or signed"),
+    ({"signing_key": "short"}, "signing_key: expected a text of at least 16 bytes"),
+    ({"signing_key": 7}, "signing_key: expected a text"),
     ({"store_access": "yes"}, "expected true or false"),
     ({"issue_limit": 0}, "expected a number of at least 1"),
     ({"colour": "red"}, "colour: got an unknown setting"),
