@@ -13,6 +13,6 @@ from .scenario import TwoPersonScenario
 
 @pytest.fixture
 def two_person(approval_two_person: TwoPerson, request: pytest.FixtureRequest) -> TwoPersonScenario:
-    """A scenario's view of the target. What its rules need and the target lacks: not verified."""
+    """A scenario's view of the target; "not verified" if it lacks what the rules need."""
     warn = check_preconditions(request.node, approval_two_person.target, CHECKS)
     return TwoPersonScenario(approval_two_person, warn)

@@ -1,4 +1,4 @@
-"""The binding: how a target says what the document says, by the user's table.
+"""The binding: how a target expresses what the document says, by the user's table.
 
 For what a table cannot say there is a hook, `hook = "module:Class"`: a subclass of
 `ConfirmationBinding` that replaces one or more of its methods.
@@ -75,7 +75,7 @@ class ConfirmationBinding:
         return read_instant(value, self.table.times)
 
     def state(self, answer: ConfirmationAnswer) -> Any:
-        """What introspection says of a token's state, in the target's own words."""
+        """What introspection says about a token's state, in the target's own words."""
         return value_at(answer.body, self.table.introspection["state_at"])
 
     def params_hash(self, answer: ConfirmationAnswer) -> Any:
@@ -90,11 +90,11 @@ class ConfirmationBinding:
         return places.text(self.target, self.table.probes["log"])
 
     def store_text(self) -> str:
-        """What the store holds, as text in which a token is found or not."""
+        """The content of the store, as text to search for tokens."""
         return places.text(self.target, self.table.probes["store"])
 
     def plant(self, operation: str, params: Mapping[str, Any]) -> str:
-        """Put a record without expiry into the store, for this call; gives its token."""
+        """Put a record without expiry into the store, for this call; returns its token."""
         how = self.table.plant
         call = {"operation": operation, "params": dict(params)}
         if how.startswith("tool:"):
@@ -116,7 +116,7 @@ class ConfirmationBinding:
         return token
 
     def variant(self, what: str, value: Any) -> Target | None:
-        """The target started with one thing set otherwise; None if there is no way to say so."""
+        """The target, started with one setting changed; None if that cannot be configured."""
         text = self.table.variants.get(what)
         if text is None:
             # The reference server has a lifetime for each level, and names its styles.
@@ -144,7 +144,7 @@ class ConfirmationBinding:
 
 
 def binding_of(target: Target) -> ConfirmationBinding:
-    """The binding of a target; `SettingsError` for what is wrong with its table."""
+    """The binding of a target; `SettingsError` if its table is wrong."""
     table = read_table(table_of(target, FAMILY), target.settings.sources)
     place, directory = f"[{FAMILY}] hook", target.settings.directory
     return hook_class(place, table.hook, directory, ConfirmationBinding)(target, table)

@@ -25,7 +25,7 @@ def _asked(message: DecodedMessage, operation: object) -> str:
 
 
 def _token_in(tree: object) -> str:
-    """The kind stands in front of a token: more of it is shown, to tell it from others."""
+    """A token begins with its kind, so more of it is shown to tell it from others."""
     found = next((value for _, value in values_in(tree) if words.is_token(value)), "")
     prefix = next((one for one in words.PREFIXES if found.startswith(one)), "")
     return f"{prefix}{short(found.removeprefix(prefix))}" if found else ""

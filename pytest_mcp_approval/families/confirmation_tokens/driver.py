@@ -4,9 +4,9 @@
     assert tokens.redeem(issued).executed
     assert tokens.redeem(issued).refused_because("TOKEN_ALREADY_USED")
 
-Where things stand on the wire is the binding's. Knows no verdicts: it does what it is told and says
-what came. What a server refuses is an outcome; only what the driver itself needs and does not get
-is a `DriverError`.
+The binding knows where things are on the wire. Knows no verdicts: it does what it is told and
+reports what came back. A refusal is an outcome; a `DriverError` means that the driver did not get
+what it needs itself.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class ConfirmationTokens(Driver):
     def patiently(self, params: Mapping[str, Any], session: Session | None = None) -> Reply:
         """The same; a rate limit is waited out, by the target's clock if that can be moved.
 
-        Not for calls with a token: while one waits, the token grows old.
+        Not for calls with a token: the token would age during the wait.
         """
         for attempt in range(_WAITS):
             reply = self.send(params, session)
@@ -110,8 +110,8 @@ class ConfirmationTokens(Driver):
     def begin_afresh(self) -> None:
         """Before a scenario: on a target that keeps everything, let rate limits recover.
 
-        After many calls its clock goes on from where the scenarios so far had left it, and never
-        back from there: the time before is full of their calls.
+        After many calls its clock continues from where earlier scenarios left it, and never goes
+        back: the time before is full of their calls.
         """
         target, clock, remembered = self.target, self.target.clock, self.target.remembered
         keeps = not (target.can_reset or target.settings.reset)
@@ -125,7 +125,7 @@ class ConfirmationTokens(Driver):
             remembered[_CALLS] = 0
 
     def end(self) -> None:
-        """After a scenario: remember how late it has become."""
+        """After a scenario: remember the time that it has reached."""
         now, remembered = self.target.clock.now(), self.target.remembered
         remembered[_LATEST] = max(now, remembered.get(_LATEST, now))
 
@@ -137,7 +137,7 @@ class ConfirmationTokens(Driver):
         )
 
     def seen(self, reply: Reply) -> ConfirmationOutcome:
-        """An answer alone, without a look at the effects."""
+        """An answer alone; the effects are not looked at."""
         return ConfirmationOutcome(reply, self.binding.read(reply))
 
     def call(

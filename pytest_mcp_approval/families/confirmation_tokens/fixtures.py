@@ -16,7 +16,7 @@ from .scenario import Confirmations
 def tokens(
     approval_tokens: ConfirmationTokens, request: pytest.FixtureRequest
 ) -> Iterator[Confirmations]:
-    """A scenario's view of the target. What its rules need and the target lacks: not verified."""
+    """A scenario's view of the target; "not verified" if it lacks what the rules need."""
     item = request.node
     warn = check_preconditions(item, approval_tokens.target, CHECKS)
 

@@ -14,9 +14,9 @@ from .settings import FAMILY
 
 
 def honest_approval(target: Target) -> str:
-    """Nothing if the operation ran, else one line: the step, and what came.
+    """An empty text if the operation ran, else one line: the step, and what came back.
 
-    `NotVerified` where no operation that needs confirmation is named.
+    `NotVerified` if no operation that needs confirmation is named.
     """
     driver = ConfirmationTokens(target) if table_of(target, FAMILY) else None
     usual = [one for one in driver.binding.table.operations if one.usual] if driver else []

@@ -1,7 +1,7 @@
 """What a target answers, found where the binding says: success, code, details, token, instants.
 
 Three shapes occur: structured content, JSON in a text, and the data of an error. Knows no rule and
-no verdict; what is not there is None.
+no verdict; anything missing is None.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class ConfirmationAnswer:
 
     success: bool
     code: str | None = None
-    """The document's own word, where the binding knows what the target calls it; the target's own
-    where that can mean several things."""
+    """The document's own word, if the binding can translate the target's; the target's word if that
+    can mean several things."""
     body: Any = None
-    """The whole object that was looked into."""
+    """The whole object that was read."""
     found: Mapping[str, Any] = field(default_factory=dict)
-    """What stands at the places that the binding names; what is absent is missing here."""
+    """The values at the places that the binding names; absent ones are left out."""
     meanings: frozenset[str] = frozenset()
-    """All of the document's codes that it can mean, where the target has one for several."""
+    """All of the document's codes that it can mean, if the target has one for several."""
 
     def means(self, *codes: str) -> bool:
         """Whether it can mean one of these codes."""
@@ -76,15 +76,15 @@ class ConfirmationOutcome(ObservedOutcome):
 
 
 def is_limit(reply: Reply, answer: ConfirmationAnswer) -> bool:
-    """Whether this is a rate limit. Where its code means other things too, a limit shows by HTTP
-    429 or by the time to wait."""
+    """Whether this is a rate limit. If its code has other meanings too, HTTP 429 or a time to wait
+    shows it."""
     if reply.status == _TOO_MANY_REQUESTS or answer.code == RATE_LIMITED:
         return True
     return answer.means(RATE_LIMITED) and answer.get("retry_after") is not None
 
 
 def body_of(reply: Reply, shape: str) -> Any:
-    """The object that an answer is written in; None if there is none of this shape."""
+    """The object that holds an answer; None if there is none of this shape."""
     if shape == "error":
         return reply.error.raw if reply.error is not None else None
     found: Any = None
@@ -121,7 +121,7 @@ class Instant:
 
     at: datetime.datetime
     exact: datetime.timedelta
-    """How far from it the instant that the target keeps may be: what was written may be rounded."""
+    """How far the target's own instant may be from it: the written one may be rounded."""
     zoned: bool = True
 
 
@@ -130,7 +130,7 @@ _SECOND = datetime.timedelta(seconds=1)
 
 
 def read_instant(value: Any, times: str) -> Instant:
-    """An instant in the way that the binding names; `ValueError` for anything else."""
+    """An instant in the notation that the binding names; `ValueError` for anything else."""
     if times == "iso":
         if not isinstance(value, str):
             raise ValueError(f"got {value!r}, expected ISO 8601 text")

@@ -1,4 +1,4 @@
-"""Before the first verdict: is the table good, and does an honest confirmation work?"""
+"""Before the first verdict: is the table right, and does an honest confirmation work?"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What the scenarios of confirmation tokens are written with: honest calls, and expectations.
 
-What is not as expected is a `Finding`, what cannot be judged `NotVerified`.
+Raises a `Finding` for anything unexpected, and `NotVerified` for what cannot be checked.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .settings import FAMILY, NamedOperation
 from .vocabulary import Danger, TokenCode
 
 _SLOW_CLOCK = datetime.timedelta(seconds=2)
-"""How long before an instant a clock that cannot stand still has to be asked."""
+"""How long before an instant to ask, if the clock cannot be stopped."""
 _START = 60.0
-"""Seconds that another start of the target gets."""
+"""Seconds allowed for another start of the target."""
 _OPTIONAL_VARIANTS = {
     "ttl": "lifetimes cannot be configured",
     "signed": "tokens that carry their payload are not offered",
@@ -58,7 +58,7 @@ class Confirmations(ScenarioView):
         self.note = note
         """Notes a remark that changes no verdict."""
         self.tolerance = self.table.tolerance if tolerance is None else tolerance
-        """The declared one, in seconds; None if it is not."""
+        """The declared one, in seconds; None if none is declared."""
 
     # ---- operations
 
@@ -87,14 +87,14 @@ class Confirmations(ScenarioView):
         raise NotApplicable(f"no operation of level {level.word} is named ([{FAMILY}] operations)")
 
     def with_(self, kind: str) -> NamedOperation:
-        """The first operation for which this is said: quota, crashes, slow."""
+        """The first operation with this flag: quota, crashes, slow."""
         for one in self.table.operations:
             if getattr(one, kind):
                 return one
         raise NotApplicable(f"no operation with {kind} = true is named ([{FAMILY}] operations)")
 
     def changed(self, operation: NamedOperation | None = None) -> Mapping[str, Any]:
-        """Other parameters of an operation, that the user has named."""
+        """Other parameters of an operation, as named by the user."""
         chosen = operation or self.operation
         if not chosen.params and not chosen.other_params:
             raise NotApplicable(f"{chosen.name} has no parameters, as far as the table says")
@@ -102,7 +102,7 @@ class Confirmations(ScenarioView):
             raise NotVerified(f"needs other-params of {chosen.name} in [{FAMILY}] operations")
         return {**chosen.params, **chosen.other_params[0]}
 
-    # ---- honest steps: what fails here makes the rest void
+    # ---- honest steps: if one fails, nothing else can be judged
 
     def issue(
         self,
@@ -125,11 +125,11 @@ class Confirmations(ScenarioView):
     def two(self) -> tuple[IssuedToken, IssuedToken]:
         first, second = self.issue(), self.issue()
         if first.token == second.token:
-            raise NotApplicable("who asks again gets the same token, as long as it was not used")
+            raise NotApplicable("asking again returns the same token until it is used")
         return first, second
 
     def used(self) -> IssuedToken:
-        """A token that has served."""
+        """A token that was already used, with success."""
         issued = self.issue()
         outcome = self.driver.redeem(issued)
         if not outcome.executed:
@@ -153,8 +153,8 @@ class Confirmations(ScenarioView):
             raise finding_of(outcome, sent=sent, expected=expected, grade=grade, remark=remark)
 
     def expect_expired(self, outcome: ConfirmationOutcome, *codes: TokenCode, sent: str) -> None:
-        """Refused as expired. A server may evict tokens when they expire (section 5.5): then they
-        are unknown to it, which section 4.1 calls otherwise."""
+        """Refused as expired. A server may evict tokens when they expire (section 5.5): then it no
+        longer knows them, for which section 4.1 has another code."""
         if outcome.answer.means(TokenCode.EXPIRED, *codes):
             self.expect_refusal(outcome, TokenCode.EXPIRED, *codes, sent=sent)
             return
@@ -168,13 +168,13 @@ class Confirmations(ScenarioView):
     # ---- time
 
     def last_instant(self, issued: IssuedToken) -> datetime.datetime:
-        """Expiry and tolerance; where none is declared, the 30 seconds that are fair."""
+        """Expiry plus tolerance; if none is declared, the 30 seconds that are allowed."""
         known = words.DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
         return issued.expires_at + datetime.timedelta(seconds=known)
 
     def margin(self, issued: IssuedToken) -> datetime.timedelta:
-        """How near an instant can be judged: as exactly as the target writes it, and as the clock
-        can be put."""
+        """How close to an instant can be judged: as exactly as the target writes it and the clock
+        can be set."""
         assert issued.expiry is not None
         return issued.expiry.exact if self.clock.stops else max(_SLOW_CLOCK, issued.expiry.exact)
 
@@ -183,13 +183,13 @@ class Confirmations(ScenarioView):
         self.driver.forget()  # while a clock really waits, others may have used the target
 
     def move_inside(self, issued: IssuedToken, limit: datetime.datetime) -> str:
-        """Just before the limit; how much, in words."""
+        """Move to just before the limit; returns how long before, in words."""
         margin = self.margin(issued)
         self.move_to(limit - margin, before=limit)
         return in_words(margin)
 
     def move_beyond(self, issued: IssuedToken, limit: datetime.datetime | None = None) -> str:
-        """Just beyond the limit, or beyond expiry and tolerance; how much, in words."""
+        """Move to just beyond the limit (expiry plus tolerance); returns how far, in words."""
         margin = self.margin(issued)
         self.move_to((limit or self.last_instant(issued)) + margin)
         return in_words(margin)
@@ -207,8 +207,8 @@ class Confirmations(ScenarioView):
 
     @contextlib.contextmanager
     def variant(self, what: str, value: Any) -> Iterator[Confirmations]:
-        """The target started with one thing set otherwise. What it thinks of the value shows when
-        it is spoken to."""
+        """The target, started with one setting changed. Whether it accepts the value shows at the
+        first request."""
         other = self.driver.binding.variant(what, value)
         if other is None and what in _OPTIONAL_VARIANTS:
             raise NotApplicable(
@@ -216,7 +216,7 @@ class Confirmations(ScenarioView):
             )
         if other is None:
             raise NotVerified(f"needs another start of the target: [{FAMILY}] variants.{what}")
-        # Many of them are started while others run: time enough that none seems to hang.
+        # Many are started while others run: allow enough time, so that none seems to hang.
         other.settings = replace(other.settings, timeout=max(_START, other.settings.timeout))
         try:
             tolerance = float(value) if what == "tolerance" and _is_number(value) else None
@@ -277,8 +277,7 @@ class Confirmations(ScenarioView):
 
     @contextlib.contextmanager
     def own_session(self) -> Iterator[Session]:
-        """An MCP session that ends afterwards, in the era that has sessions; on a pipe, the one
-        that there is."""
+        """An MCP session that ends afterwards, if the era has sessions; on a pipe, the only one."""
         if self.over_a_pipe:
             yield self.driver.session
             return

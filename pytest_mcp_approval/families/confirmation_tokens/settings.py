@@ -1,5 +1,5 @@
-"""The table [confirmation_tokens] of the user's settings: what can be said, and what it means when
-nothing is said. Does not know a target: `binding` speaks to one by what stands here.
+"""The table [confirmation_tokens] of the user's settings: its keys and their defaults. Knows no
+target: `binding` uses these settings to talk to one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FIELDS = {
     "current_time": "error.details.current_time",
     "retry_after": "error.details.retry_after_seconds",
 }
-"""Places in an answer, as section 3.3 and 4.2 have them."""
+"""Places in an answer, as in sections 3.3 and 4.2."""
 SHOWN_IN = {
     "3.3": (
         *("success", "code", "message", "token", "expires_at", "operation", "danger_level"),
@@ -64,8 +64,7 @@ VARIANTS = {
     "signed": "token_style",
     "key": "signing_key",
 }
-"""What can be set otherwise at another start of the target, and how the reference server calls
-it."""
+"""What can be changed at another start of the target, and the reference server's name for it."""
 LOOKS = ("audit", "log", "store")
 
 
@@ -90,7 +89,7 @@ class NamedOperation:
     danger: Danger = setting(parse=Danger.read, expected="0 (safe) to 4 (forbidden)")
     params: Mapping[str, Any] = setting({})
     other_params: tuple[Mapping[str, Any], ...] = setting(())
-    """Changes of the params that make another call of it: just as safe, and not the same."""
+    """Changes to the params that make it a different call, just as safe."""
     metadata: Mapping[str, Any] = setting({})
     """Members that may be added and do not matter: a request id, a timestamp."""
     max_uses: int = setting(1, least=1)
@@ -139,7 +138,7 @@ class ConfirmationTokensTable:
     tolerance: float | None = setting(
         None, key=words.TOLERANCE_SETTING.replace("_", "-"), parse=words.read_tolerance
     )
-    """None: not declared, so that up to 30 seconds are fair."""
+    """None: not declared; then up to 30 seconds are accepted."""
     ttl: Mapping[str, float] = setting(
         words.DEFAULT_TTL, names=words.DEFAULT_TTL, above=0, expected="seconds"
     )
@@ -158,7 +157,7 @@ class ConfirmationTokensTable:
 
     @cached_property
     def probes(self) -> dict[str, str]:
-        """Where more is to be seen, as far as the user says."""
+        """Where more can be seen, as named by the user."""
         return {name: place for name in LOOKS if (place := getattr(self, name))}
 
     @cached_property
@@ -171,7 +170,7 @@ class ConfirmationTokensTable:
         return {own: tuple(codes) for own, codes in meanings.items()}
 
     def own_shape(self, section: str) -> list[str]:
-        """What the user says is not as the document writes it in this section."""
+        """Where the user's settings differ from this section of the document."""
         told = [
             f"{name} at {self.fields[name]}, not {FIELDS[name]}"
             for name in SHOWN_IN[section]

@@ -23,7 +23,7 @@ QUOTA_PREFIX = "quota_continue_"
 PREFIXES = (CONFIRMATION_PREFIX, QUOTA_PREFIX)
 
 TOKEN = re.compile(r"(?:conf|quota_continue)_[A-Za-z0-9_-]{1,64}")
-"""Section 2.2; the whole token is of 8 to 80 characters besides."""
+"""Section 2.2; the whole token also has 8 to 80 characters."""
 SHORTEST, LONGEST = 8, 80
 
 MINIMUM_HASH_BITS = 256
@@ -105,14 +105,14 @@ TOLERANCE_SETTING = "clock_skew_tolerance_seconds"
 DEFAULT_TOLERANCE = 30
 MAXIMUM_TOLERANCE = 300
 WARNED_TOLERANCE = 60
-"""Above it a warning belongs into the log (section 5.1)."""
+"""Above this, a warning belongs in the log (section 5.1)."""
 
 PURGE_WITHIN = 3600
 CAPACITY = 1000
 
 
 class Event(StrEnum):
-    """What the audit log tells of (section 6.4)."""
+    """What the audit log records (section 6.4)."""
 
     ISSUED = "TOKEN_ISSUED"
     VALIDATED = "TOKEN_VALIDATED"
@@ -150,7 +150,7 @@ class ParamsNotCanonicalError(ValueError):
 def params_hash(operation: str, params: Mapping[str, Any], critical: Iterable[str]) -> str:
     """SHA-256 over the operation and its critical parameters, canonically written (section 3.2).
 
-    Canonical is RFC 8785: the order of members, at any depth, does not show. A member that is
+    Canonical means RFC 8785: the order of members does not matter, at any depth. A member that is
     absent stays absent.
     """
     bound = {name: params[name] for name in critical if name in params}

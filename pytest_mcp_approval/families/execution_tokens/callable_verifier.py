@@ -1,7 +1,7 @@
 """A verifier that is a callable in this process: `verify(token, content, action, host)`.
 
-It says yes by what is true, and no by what is not or by an exception. If it takes `secret` (bytes)
-or `nonce_log` (a folder) it gets them; the secret is in the environment, too.
+A true result means yes; a false one or an exception means no. If it takes `secret` (bytes) or
+`nonce_log` (a folder), it gets them; the secret is also in the environment.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class CallableVerifier(Verifier):
         of_the_run = target.remembered.setdefault("secret", secrets.token_hex(32))
         self.secret: str | None = secret or table.secret or of_the_run
         self._nonce_log = nonce_log or Path(tempfile.mkdtemp(dir=target.folder))
-        # A scenario begins with a verifier that has seen nothing, if it keeps what it saw in
-        # memory; what it keeps in its folder is new anyway.
+        # Each scenario begins with a verifier that has seen nothing: it may keep nonces in memory.
+        # Its folder is new anyway.
         self._fresh = False
 
     def ask(self, request: ExecutionRequest) -> ExecutionOutcome:
@@ -52,7 +52,7 @@ class CallableVerifier(Verifier):
             return at_once(times, self.target.settings.timeout, lambda: self._call(request))
 
     def another(self) -> Verifier | None:
-        """Its module once more, as another process would have it."""
+        """Its module, imported once more, as another process would do."""
         made = CallableVerifier(
             self.target, self.table, secret=self.secret, nonce_log=self._nonce_log
         )
@@ -72,8 +72,8 @@ class CallableVerifier(Verifier):
 
     @contextlib.contextmanager
     def _environment(self) -> Iterator[None]:
-        """The secret where commands find it, too. A module that reads it when it is imported reads
-        the right one."""
+        """The secret in the environment, as for commands, so that a module that reads it on import
+        gets the right one."""
         name = self.table.secret_environment
         before = os.environ.get(name)
         _set(name, self.secret)

@@ -2,9 +2,9 @@
 
 Its words are a template: `{token}` and `{content}` are files, `{nonce_log}` a folder, `{action}`
 and `{host}` texts, and `{runner}` a command that takes the content on its standard input, so that
-what is executed shows. Where nothing is said of a host, `{host}` and the option before it are left
-out. A command without any of these gets the options that the shipped verifiers have. The secret is
-in a variable of its environment.
+the suite sees what is executed. Without a host, `{host}` and the option before it are left out. A
+command without any of these gets the options of the shipped verifiers. The secret is in an
+environment variable.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class CommandVerifier(Verifier):
         self.target = target
         self.table = table
         self.folder = Path(tempfile.mkdtemp(dir=target.folder))
-        """For files of the caller's, too."""
+        """Also for the caller's files."""
         self.secret: str | None = secret or table.secret or secrets.token_hex(32)
         self._zone = zone
         self._number = 0
@@ -76,13 +76,13 @@ class CommandVerifier(Verifier):
             return list(threads.map(self.ask, requests))
 
     def ask_together(self, request: ExecutionRequest, times: int) -> list[ExecutionOutcome]:
-        """As many processes, over the same files and the same log of nonces."""
+        """In this many processes, with the same files and the same nonce log."""
         place = self._place_for(request)
         answers = at_once(times, self._seconds, lambda: self._run(request, place, look=False))
         return seen_in_first(answers, self._ran(place))
 
     def ask_dying(self, request: ExecutionRequest) -> ExecutionOutcome:
-        """Killed without a word as soon as the content has been executed."""
+        """The verifier is killed as soon as the content has been executed."""
         return self._run(request, self._place_for(request, killing=True))
 
     def ask_about(
@@ -91,7 +91,7 @@ class CommandVerifier(Verifier):
         content: Path,
         while_it_runs: Callable[[threading.Event], None],
     ) -> ExecutionOutcome:
-        """With a content file of the caller's, which is tampered with meanwhile, until told."""
+        """With the caller's own content file, which is tampered with until the answer comes."""
         place = self._place_for(request)
         done = threading.Event()
         tampering = threading.Thread(target=while_it_runs, args=(done,), daemon=True)
@@ -105,11 +105,11 @@ class CommandVerifier(Verifier):
     # ---- others
 
     def another(self) -> Verifier | None:
-        """Every question is another process anyway."""
+        """Every question starts a new process anyway."""
         return self
 
     def restart(self, *, kill: bool = False) -> None:
-        """Every question is to a new process; how the last one ended is `ask_dying`'s matter."""
+        """Every question starts a new process; for one that is killed see `ask_dying`."""
         del kill
 
     def with_secret(self, secret: str | None) -> Verifier | None:
@@ -185,8 +185,8 @@ class CommandVerifier(Verifier):
     def _run_once(
         self, request: ExecutionRequest, place: Path, content: Path | None
     ) -> tuple[ExecutionOutcome, bool]:
-        """And whether libfaketime may have failed in it: some versions do so at times in what a
-        shell starts, whose parent has just ended. That says nothing about the verifier."""
+        """Also says whether libfaketime may have failed: some versions sometimes do, in a process
+        whose parent shell has just ended. That says nothing about the verifier."""
         try:
             done = run_command(
                 self._words(request, place, content),
@@ -211,7 +211,7 @@ class CommandVerifier(Verifier):
             accepted=code in codes and says_yes,
             text=f"exit code {code} {said.strip()}".strip(),
             reason=reason,
-            # As a shell would: what cannot be started says so by a code of its own.
+            # As in a shell: if something cannot be started, the exit code says so.
             started=code in codes or code == 1 or reason is not None,
         )
 

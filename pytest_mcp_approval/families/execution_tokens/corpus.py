@@ -27,7 +27,7 @@ WITHOUT_NUMBERS = [name for name in NAMED if "number" not in name]
 
 
 def generated(count: int, seed: int = 6) -> dict[str, dict[str, Any]]:
-    """Further scopes, mixed of everything above."""
+    """More scopes, mixed from everything above."""
     chance = random.Random(seed)
     return {
         f"generated scope {number}": {

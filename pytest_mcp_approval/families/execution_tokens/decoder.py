@@ -1,4 +1,5 @@
-"""What the messages of execution tokens mean: what is to be executed on which token, and what came.
+"""What the messages of execution tokens mean: what is to be executed with which token, and the
+answer.
 
 A token is known by its members, under the names of the document, or as the text of such an object.
 """
@@ -26,7 +27,7 @@ def decode(message: DecodedMessage) -> Meaning | None:
 
 
 def _token_in(tree: Any) -> Mapping[str, Any] | None:
-    """Signed or not: what has an id or a nonce beside a scope was meant for one."""
+    """Signed or not: anything with a scope and an id or a nonce was meant as a token."""
     for _, value in values_in(tree):
         if isinstance(value, Mapping) and words.SCOPE in value:
             named = words.TOKEN_ID in value or words.NONCE in value

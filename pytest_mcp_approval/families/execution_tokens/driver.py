@@ -4,7 +4,7 @@
     assert approval_execution.execute(token).accepted
     assert approval_execution.execute(token).refused
 
-Knows no verdicts: it asks and says what came.
+Knows no verdicts: it asks and reports what came back.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ExecutionTokens:
             table_of(target, FAMILY), target.settings.sources, is_server=target.speaks_mcp
         )
         self.verifier: Verifier = verifier or self._open()
-        # A command and a callable are told the suite's secret, unless the user has one for them.
+        # A command and a callable get the suite's secret, unless the user configured one.
         self.secret: str | None = getattr(self.verifier, "secret", self.table.secret)
         if self.secret is None and target.speaks_mcp:
             variable = self.table.secret_environment
@@ -50,7 +50,7 @@ class ExecutionTokens:
         return McpVerifier(self.target, self.table)
 
     def over(self, verifier: Verifier, secret: str | None = None) -> ExecutionTokens:
-        """The same by way of another port, with another secret if one is given."""
+        """The same with another verifier, and another secret if one is given."""
         other = ExecutionTokens(getattr(verifier, "target", self.target), verifier)
         other.secret = self.secret if secret is None else secret
         return other
@@ -88,8 +88,8 @@ class ExecutionTokens:
         signing: Signing = canonical,
         **changes: Any,
     ) -> dict[str, Any]:
-        """A good token, by the arbiter where the secret is not known. `scope` are further members
-        of its scope; other words replace members before it is signed, None leaves one out."""
+        """A good token; from the arbiter if the secret is not known. `scope` has further members of
+        its scope; other keywords replace members before signing (None leaves one out)."""
         content = self.content if content is None else content
         action = self.table.action if action is None else action
         hosts = [self.table.host] if hosts is None else hosts
@@ -111,7 +111,7 @@ class ExecutionTokens:
         )
 
     def signed(self, token: Mapping[str, Any]) -> dict[str, Any]:
-        """The same token, signed over what it says now."""
+        """The same token, signed again as it is now."""
         return signed(token, self.known_secret(), self.table.names)
 
     def known_secret(self) -> str:

@@ -12,6 +12,6 @@ from .scenario import Executions
 
 @pytest.fixture
 def executions(approval_execution: ExecutionTokens, request: pytest.FixtureRequest) -> Executions:
-    """A scenario's view of the target. What its rules need and the target lacks: not verified."""
+    """A scenario's view of the target; "not verified" if it lacks what the rules need."""
     warn = check_preconditions(request.node, approval_execution.target, CHECKS)
     return Executions(approval_execution, warn, request.addfinalizer)

@@ -1,7 +1,7 @@
 """One whole honest approval: a fresh token, and its content executed. Says where it failed.
 
-Executes only what is safe: a server the user's contents, a command or a callable contents that do
-nothing. Knows no rule and no verdict.
+Executes only what is safe: on a server the user's contents, with a command or a callable contents
+that do nothing. Knows no rule and no verdict.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from .vocabulary import FAMILY
 
 
 def honest_approval(target: Target) -> str:
-    """Nothing if the content was executed, else one line: the step, and what came.
+    """An empty text if the content was executed, else one line: the step, and what came back.
 
-    `NotVerified` where nothing may be executed, or where nobody can make a token.
+    `NotVerified` if nothing may be executed, or if nobody can make a token.
     """
     driver = ExecutionTokens(target)
     try:

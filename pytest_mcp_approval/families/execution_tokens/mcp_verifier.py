@@ -1,4 +1,4 @@
-"""A verifier behind MCP tools: one that executes on a token, and maybe one that approves."""
+"""A verifier behind MCP tools: one tool executes on a token, another may approve."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class McpVerifier(Verifier):
         return list(self._watch.listing())
 
     def takes(self, name: str) -> bool:
-        """By the tool's schema, if that lists what there is."""
+        """By the tool's schema, if it lists the arguments."""
         entry = self._watch.listing().get(self.table.tool, {})
         properties = value_at(entry, "inputSchema.properties")
         if isinstance(properties, dict) and properties:
@@ -75,7 +75,7 @@ class McpVerifier(Verifier):
         return self._answer(reply, self._ran(runs))
 
     def ask_each(self, requests: Sequence[ExecutionRequest]) -> list[ExecutionOutcome]:
-        """One look at the effects serves for all: that many must have run as were accepted."""
+        """The effects are read once for all: as many must have run as were accepted."""
         replies, runs = self._watch.runs_during(
             lambda: [self.session.call("tools/call", self.params(one)) for one in requests]
         )
@@ -85,7 +85,7 @@ class McpVerifier(Verifier):
         answers = [self._answer(reply, ()) for reply in replies]
         answers = [replace(one, ran=(None,) if one.accepted else ()) for one in answers]
         more = len(ran) - sum(one.accepted for one in answers)
-        if more and answers:  # somebody said one thing and did another: nobody can tell who
+        if more and answers:  # one did not do what it said: nobody can tell which
             answers[-1] = replace(
                 answers[-1], ran=(None,) * max(0, len(answers[-1].ran or ()) + more)
             )
@@ -99,7 +99,7 @@ class McpVerifier(Verifier):
     def _ran(self, runs: int | None) -> tuple[bytes | None, ...] | None:
         if self._watch.effects is None:
             return None
-        # Something changed that cannot be counted: once, at least.
+        # Something changed that cannot be counted: at least one run.
         return (None,) * (1 if runs is None else runs)
 
     def _answer(self, reply: Reply, ran: tuple[bytes | None, ...] | None) -> ExecutionOutcome:
@@ -149,9 +149,9 @@ class McpVerifier(Verifier):
 
     def restart(self, *, kill: bool = False) -> None:
         if not self.target.can_restart:
-            raise VerifierError("it cannot be restarted: start it by the suite")
+            raise VerifierError("it cannot be restarted: let the suite start it")
         if kill and not self.target.kill():
-            raise VerifierError("it is no process of the suite's, so it cannot be killed")
+            raise VerifierError("the suite did not start its process, so it cannot kill it")
         self.target.restart()
         self._watch.forget()
 

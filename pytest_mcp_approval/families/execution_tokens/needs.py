@@ -1,4 +1,4 @@
-"""What rules of execution tokens need of a target beyond what every family may need."""
+"""What rules of execution tokens need from a target, beyond what all families need."""
 
 from __future__ import annotations
 

@@ -13,13 +13,13 @@ SHOWN = 200
 @dataclass(frozen=True)
 class ExecutionOutcome(ObservedOutcome):
     accepted: bool
-    """By its own word."""
+    """As its answer says."""
     text: str
     """The answer in one line, not to be trusted."""
     reason: str | None = None
-    """Its word for why not, where it has one."""
+    """Its reason for a refusal, if it gives one."""
     ran: tuple[bytes | None, ...] | None = None
-    """What was executed meanwhile, its bytes where they show; None: there is no seeing."""
+    """What was executed meanwhile, with its bytes if they show; None if nothing shows."""
     started: bool = True
     """Whether it got as far as looking at the token."""
 
@@ -33,12 +33,12 @@ class ExecutionOutcome(ObservedOutcome):
 
     @property
     def executed(self) -> bool:
-        """By what shows, or by its word: whoever accepts means to execute."""
+        """By what was seen, else by its answer: a verifier that accepts means to execute."""
         return super().executed or self.accepted
 
     @property
     def refused(self) -> bool:
-        """In whatever words: the document has none."""
+        """In any words: the document prescribes none."""
         return not self.executed
 
     @property

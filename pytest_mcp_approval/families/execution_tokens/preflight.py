@@ -1,7 +1,7 @@
 """Before the first verdict: is there a verifier of execution tokens, and does honest use work?
 
-On a server only what the user named is executed; a command and a callable are handed contents that
-do nothing.
+On a server only what the user named is executed; a command and a callable get contents that do
+nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .token_making import written
 from .vocabulary import EXPIRES_AT, FAMILY
 
 WITHOUT_MCP = True
-"""A verifier that is no server can be judged."""
+"""This family can also be checked without an MCP server."""
 _HOUR = datetime.timedelta(hours=1)
 
 
@@ -55,7 +55,7 @@ def _look(driver: ExecutionTokens, found: Preflight) -> None:
         found.missing.append(f"contents that are safe to execute ([{FAMILY}] contents)")
         return
     if driver.secret is None:
-        found.say("secret", f"not known: tokens are the arbiter's ([{FAMILY}] secret)")
+        found.say("secret", f"not known: tokens come from the arbiter ([{FAMILY}] secret)")
     try:
         answer = driver.execute(driver.token())
     except (DriverError, EffectsError) as error:
@@ -72,7 +72,7 @@ def _look(driver: ExecutionTokens, found: Preflight) -> None:
     else:
         found.say("execute", f"an honest token was refused: {answer.describe()}")
     if isinstance(driver.verifier, CommandVerifier) and not driver.verifier.shows_runs:
-        found.say("executed", "not seen: a yes is taken at its word ({runner} in the command)")
+        found.say("executed", "not seen: answers are believed ({runner} in the command shows it)")
     start = driver.now()
     found.check_clock(target.clock, lambda: _expiry(driver, start, honest=answer.accepted))
 
@@ -80,12 +80,12 @@ def _look(driver: ExecutionTokens, found: Preflight) -> None:
 def _expiry(
     driver: ExecutionTokens, start: datetime.datetime, *, honest: bool
 ) -> datetime.datetime:
-    """The end of a token that is issued now. Where nobody issues any: an instant that moves with
-    the verifier's clock, as far as what it takes for expired tells."""
+    """When a token that is issued now expires. If nobody issues any: an instant that moves with the
+    verifier's clock, found by what it treats as expired."""
     token = driver.verifier.approve(driver.content, driver.table.action, [driver.table.host], 300)
     if token is not None:
         return datetime.datetime.fromisoformat(str(token.get(driver.table.names[EXPIRES_AT])))
     past, soon = written(start - _HOUR), written(start + _HOUR / 2)
     if not honest or driver.execute(driver.token(expires_at=past)).accepted:
-        raise DriverError("what it takes for expired does not tell")
+        raise DriverError("what it treats as expired does not show its time")
     return start if driver.execute(driver.token(expires_at=soon)).accepted else start + _HOUR

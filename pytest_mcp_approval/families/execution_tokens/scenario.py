@@ -1,6 +1,6 @@
 """What the scenarios are written with: good tokens, faulty ones, and what to expect of both.
 
-What is not as expected is a `Finding`, what cannot be judged `NotVerified`.
+Raises a `Finding` for anything unexpected, and `NotVerified` for what cannot be checked.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Executions(ScenarioView):
         self._safely(self.driver.known_secret)
 
     def need_argument(self, name: str) -> None:
-        """Whoever is not told of a host or an action cannot refuse another one."""
+        """A verifier that is not told the host or the action cannot refuse another one."""
         if not self._safely(lambda: self.verifier.takes(name)):
             raise NotVerified(
                 f"needs a way to tell the {name}: {{{name}}} in the command line, or "
@@ -49,7 +49,7 @@ class Executions(ScenarioView):
         return self._safely(lambda: self.driver.token(**more))
 
     def changed(self, token: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
-        """With other members, and the signature that it had. None leaves one out."""
+        """With other members, but the old signature. None leaves one out."""
         names = self.table.names
         changed = {**token, **{names[name]: value for name, value in changes.items()}}
         return {name: value for name, value in changed.items() if value is not None}
@@ -87,7 +87,7 @@ class Executions(ScenarioView):
             raise finding_of(answer, sent=sent, expected=expected, grade=grade)
 
     def expect_refused(self, answer: ExecutionOutcome, *, sent: str) -> None:
-        """Refused, in whatever words: the document has none. Nothing ran."""
+        """Refused, in any words (the document prescribes none), and nothing ran."""
         if not answer.refused:
             expected = "refused, content not run"
             raise finding_of(answer, sent=sent, expected=expected, grade=Grade.RAN)
@@ -95,7 +95,7 @@ class Executions(ScenarioView):
     def expect_all_refused(
         self, tokens: Mapping[str, Token], *, sent: str = "a token", **more: Any
     ) -> None:
-        """Each of these; its name says what is wrong with it."""
+        """Each of these tokens is refused; its name says what is wrong with it."""
         self._expect_each(self.expect_refused, tokens, f"{sent} with ", more)
 
     def expect_all_accepted(self, tokens: Mapping[str, Token], *, sent: str, **more: Any) -> None:
@@ -115,7 +115,7 @@ class Executions(ScenarioView):
                     expect(answer, sent=f"{sent}{name}")
 
     def still_serves(self, token: Token, *, after: str) -> None:
-        """The very same token is still good: a warning if not, for the document does not say so."""
+        """The same token is still good. A warning if not, since the document does not say so."""
         answer = self.execute(token)
         if not answer.accepted:
             self.warn(f"the honest token, after {after}: {answer.describe()}; expected accepted")
@@ -141,7 +141,7 @@ class Executions(ScenarioView):
 
     @property
     def command(self) -> CommandVerifier:
-        """The port of a command; rules about files and processes concern no other."""
+        """The verifier, if it is a command; rules about files and processes apply to no other."""
         if not isinstance(self.verifier, CommandVerifier):
             raise NotApplicable("the content comes with the call: there is no file to change")
         if not self.verifier.shows_runs:

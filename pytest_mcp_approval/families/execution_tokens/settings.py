@@ -1,4 +1,4 @@
-"""What the user says of a verifier: the table [execution_tokens]. Knows not how one is asked."""
+"""What the user says about a verifier: the table [execution_tokens]. Cannot ask one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MEMBERS = (
     words.CONTENT_HASH,
 )
 CONTENTS = ["echo approved\n", "echo something else\n"]
-"""For verifiers that are no servers: what they run is ours, and only looks."""
+"""For verifiers that are not servers: they run our contents, which change nothing."""
 
 
 def _contents(value: Any) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ class ExecutionTokensTable:
         return Names(self.members)
 
     def read_answer(self, value: Any) -> tuple[bool, str | None]:
-        """Whether an answer does not say no, and its word for why."""
+        """Whether an answer is not a refusal, and its reason."""
         reason = value_at(value, self.reason)
         yes = value_at(value, self.accepted) in (True, None)
         return yes, None if reason is None else str(reason)

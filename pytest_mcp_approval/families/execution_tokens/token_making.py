@@ -17,12 +17,12 @@ from typing import Any
 from . import vocabulary as words
 
 ENDLESS = datetime.timedelta(minutes=30)
-"""How long a token lives that is not meant to expire."""
+"""The lifetime of a token that is not meant to expire."""
 
 _TEXTS = (words.TOKEN_ID, words.NONCE, words.EXPIRES_AT)
 
 Signing = Callable[[Mapping[str, Any], "Names"], bytes]
-"""What is signed of a token's members; faulty ones are in `FAULTY_SIGNING`."""
+"""Makes the bytes to sign from a token's members; faulty ways are in `FAULTY_SIGNING`."""
 
 
 class Names:
@@ -35,13 +35,13 @@ class Names:
         return self._own.get(name, name)
 
     def renamed(self, *names: str) -> list[str]:
-        """Which of these have another name here, and which."""
+        """Those of these names that differ here, with the name used instead."""
         return [f"{self[name]} for {name}" for name in names if self[name] != name]
 
 
 def canonical(token: Mapping[str, Any], names: Names, **writing: Any) -> bytes:
-    """The canonical string: the separators are those of the published vector, no line ends it.
-    `writing` is for `json.dumps`, to write the scope in another way."""
+    """The canonical string: separators as in the published vector, no line end. `writing` is for
+    `json.dumps`, to write the scope in another way."""
     usual = {"sort_keys": True, "separators": (", ", ": "), "allow_nan": False}
     parts = [
         *(str(token.get(names[name], "")) for name in _TEXTS),
@@ -68,8 +68,8 @@ def make_token(
     changes: Mapping[str, Any] | None = None,
     signing: Signing = canonical,
 ) -> dict[str, Any]:
-    """A signed token; `more_scope` are further members of its scope, and `changes` replaces members
-    before it is signed (None leaves one out)."""
+    """A signed token; `more_scope` has further members of its scope, and `changes` replaces members
+    before signing (None leaves one out)."""
     token: dict[str, Any] = {
         names[words.TOKEN_ID]: str(uuid.uuid4()),
         names[words.NONCE]: str(uuid.uuid4()),
@@ -90,7 +90,7 @@ def make_token(
 def signed(
     token: Mapping[str, Any], secret: str, names: Names, signing: Signing = canonical
 ) -> dict[str, Any]:
-    """The same token with a signature over what it says now."""
+    """The same token, signed again as it is now."""
     bare = {name: value for name, value in token.items() if name != names[words.SIGNATURE]}
     bare.setdefault(names[words.SCOPE], {})
     signature = sign(secret, signing(bare, names))
@@ -98,7 +98,7 @@ def signed(
 
 
 def written(instant: datetime.datetime) -> str:
-    """RFC 3339 in UTC with +00:00, as the published vector has it."""
+    """RFC 3339 in UTC with +00:00, as in the published vector."""
     return instant.astimezone(datetime.UTC).isoformat(timespec="seconds")
 
 

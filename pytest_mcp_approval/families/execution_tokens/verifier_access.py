@@ -1,6 +1,6 @@
-"""How a verifier is asked, whatever it is: one question, many at once, and what else it can do.
+"""How to ask a verifier of any kind: one question, many at once, and what else it can do.
 
-Says what came; whether that is right it does not know.
+Reports what came back; does not know whether that is right.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from .outcome import ExecutionOutcome
 
 @dataclass(frozen=True)
 class ExecutionRequest:
-    """A token as its JSON text, and what is to be done on it."""
+    """A token as JSON text, and what to do with it."""
 
     token: bytes = field(repr=False)
     content: bytes
     action: str
     host: str | None = None
-    """A URL or a host; None: nothing is said of one."""
+    """A URL or a host; None: none is named."""
 
 
 def at_once(
     times: int, seconds: float, ask: Callable[[], ExecutionOutcome]
 ) -> list[ExecutionOutcome]:
-    """What as many threads are told that ask at the same moment."""
+    """The answers that this many threads get when they ask at the same moment."""
     start = threading.Barrier(times, timeout=seconds)
 
     def wait_and_ask(_: int) -> ExecutionOutcome:
@@ -44,7 +44,7 @@ def at_once(
 def seen_in_first(
     answers: Sequence[ExecutionOutcome], ran: tuple[bytes | None, ...] | None
 ) -> list[ExecutionOutcome]:
-    """Who ran what cannot be told apart: it is noted in the first of the answers."""
+    """Nobody can tell which question ran what: it is noted in the first of the answers."""
     first, *others = answers
     unseen = None if ran is None else ()
     return [replace(first, ran=ran), *(replace(one, ran=unseen) for one in others)]
@@ -56,53 +56,53 @@ class VerifierError(DriverError):
 
 class Verifier(ABC):
     quick: bool = True
-    """Whether thousands of questions take seconds; else samples are taken."""
+    """Whether thousands of questions take only seconds; if not, samples are taken."""
     samples: int | None = None
-    """How many of many like questions are asked; None: all of them."""
+    """How many of a set of similar questions are asked; None: all of them."""
     binary: bool = True
     """Whether content can be any bytes."""
     in_this_process: bool = False
-    """Whether there is no process of its own, to be killed or put in another time zone."""
+    """Whether it has no process of its own that could be killed or started in another time zone."""
 
     def takes(self, name: str) -> bool:  # noqa: ARG002
-        """Whether an action or a host can be told to it, as far as that shows."""
+        """Whether it can be told an action or a host, as far as is known."""
         return True
 
     @abstractmethod
     def ask(self, request: ExecutionRequest) -> ExecutionOutcome: ...
 
     def ask_each(self, requests: Sequence[ExecutionRequest]) -> list[ExecutionOutcome]:
-        """One after the other, or a few at a time where that is no matter."""
+        """One after the other, or a few at a time if that makes no difference."""
         return [self.ask(request) for request in requests]
 
     @abstractmethod
     def ask_together(self, request: ExecutionRequest, times: int) -> list[ExecutionOutcome]:
-        """The same question by many at the same moment; what ran is in the first answer."""
+        """The same question, many times at the same moment; what ran is in the first answer."""
 
     @abstractmethod
     def another(self) -> Verifier | None:
-        """Another process, or another conversation, over the same memory of spent nonces."""
+        """Another process, or another conversation, with the same record of used nonces."""
 
     @abstractmethod
     def restart(self, *, kill: bool = False) -> None:
-        """Ended and started again; `kill`: without any warning. What it keeps on disk is kept."""
+        """End it and start it again; `kill`: without any warning. Its files stay."""
 
     def approve(
         self, content: bytes, action: str, hosts: list[str], seconds: float
     ) -> dict[str, Any] | None:
-        """A token from the arbiter that the target brings; None if it brings none."""
+        """A token from the target's own arbiter; None if it has none."""
         del content, action, hosts, seconds
         return None
 
     @abstractmethod
     def with_secret(self, secret: str | None) -> Verifier | None:
-        """The same verifier with another secret (None: without any); None where that cannot be
-        said. Whether it starts shows when it is asked."""
+        """The same verifier with another secret (None: without any); None if that cannot be
+        configured. Whether it starts is seen when it is asked."""
 
     def in_zone(self, zone: str) -> Verifier | None:
         """The same verifier in another time zone."""
         del zone
         return None
 
-    def close(self) -> None:  # noqa: B027  # most have nothing to leave
-        """The end: leave nothing behind."""
+    def close(self) -> None:  # noqa: B027  # most have nothing to close
+        """Close it, leaving nothing behind."""

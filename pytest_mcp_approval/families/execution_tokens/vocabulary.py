@@ -1,6 +1,6 @@
 """The names and figures of ADR-006, and of the command line that its verifiers share.
 
-Data without behaviour: neither how a token is made nor how it is verified is known here.
+Data without behaviour: does not know how a token is made or verified.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ALLOWED_HOSTS = "allowed_hosts"
 CONTENT_HASH = "content_hash"
 HASH_PREFIX = "sha256:"
 
-# The tools of a server, where it follows the names of the reference server.
+# The tools of a server, if it uses the reference server's names.
 APPROVE_TOOL = "approve_action"
 EXECUTE_TOOL = "execute_action"
 

@@ -1,4 +1,4 @@
-"""Apps of the suite's own, on loopback: what a gateway really sends to an app is seen first-hand.
+"""The suite's own apps, on loopback, which see what a gateway really sends to an app.
 
 One listener plays an app for each way in. It knows every secret, because it made them, and notes
 every request as it came. Standard library only; shares no code with the reference gateway. Knows no
@@ -42,14 +42,14 @@ class AppRequest:
 
     method: str
     app: str
-    """The first part of the path, which says whose request it is."""
+    """The first part of the path, which names the app."""
     path: str
     headers: tuple[tuple[str, str], ...] = field(repr=False)
     query: tuple[tuple[str, str], ...] = field(repr=False)
     body: str = field(repr=False)
     at: datetime
     stale: bool = False
-    """Whether it brought a token whose time was over."""
+    """Whether it carried an expired token."""
 
     def header(self, name: str) -> str:
         return next((value for own, value in self.headers if own.lower() == name.lower()), "")
@@ -65,22 +65,22 @@ class AppRequest:
         return {PROFILE_NAMES.get(name, name): value for name, value in pairs}
 
     def places_of(self, secret: str) -> list[str]:
-        """Where in it a secret stands."""
+        """Which of its parts contain a secret."""
         found = [f"header {name}" for name, value in self.headers if secret in value]
         found += [f"query {name}" for name, value in self.query if secret in value]
         return found + (["body"] if secret in self.body else [])
 
 
 class AppDouble:
-    """Starts to listen when it is made."""
+    """Listens from its creation on."""
 
     def __init__(self) -> None:
         self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
-        """The gateway's time, by which tokens end."""
+        """The gateway's time, by which tokens expire."""
         self._lock = threading.RLock()
         self._seen: list[AppRequest] = []
         self._tokens: dict[str, tuple[str, datetime]] = {}
-        """The app and the end of each."""
+        """The app and the expiry of each."""
         self._refresh: dict[str, str] = {}
         self._codes: dict[str, str] = {}
         """The challenge of each."""
@@ -120,12 +120,12 @@ class AppDouble:
         return secret
 
     def secrets(self) -> dict[str, str]:
-        """What each secret is, by the secret: those typed in, and the tokens given out."""
+        """What each secret is, by the secret: those typed in, and the tokens issued."""
         with self._lock:
             return dict(self._secrets)
 
     def seen(self, app: str = "", path: str = "") -> list[AppRequest]:
-        """The requests so far: of one app, of paths that begin so."""
+        """The requests so far: of one app, with paths that begin like this."""
         with self._lock:
             return [
                 one
@@ -141,7 +141,7 @@ class AppDouble:
     # ---- descriptors
 
     def descriptors(self) -> list[dict[str, Any]]:
-        """The apps, as a gateway is told of them."""
+        """The apps, as described to a gateway."""
         bearer = _key(location="header", name="Authorization", prefix="Bearer")
         cookie = _auth(
             AuthType.COOKIE,
@@ -169,7 +169,7 @@ class AppDouble:
             self._app("cookie-elsewhere", cookie, host="127.0.0.1"),
             self._app("cookie-moved", cookie, path="/moved"),
             self._app("key-moved", bearer, path="/moved"),
-            # Reaches this machine, by an address that is none of loopback's.
+            # Reaches this machine by an address that is not loopback.
             self._app("key-far", bearer, host="0.0.0.0"),
         ]
 
@@ -193,7 +193,7 @@ class AppDouble:
             "tools": [
                 {
                     "name": name,
-                    "description": f"Does nothing but to be called ({name}).",
+                    "description": f"Does nothing ({name}).",
                     "parameters": {},
                     "execution": {"method": "POST", "path": f"{path}/{name}"},
                 }
@@ -237,7 +237,7 @@ class AppDouble:
         return 200, {}, {"done": tool}
 
     def _known(self, seen: AppRequest) -> bool:
-        """Whether the request has its app's credential, and in time."""
+        """Whether the request has its app's credential, not expired."""
         if seen.app == "key-plain":
             return seen.header("x-suite-key") == self.key
         if seen.app == "key-query":
@@ -311,7 +311,7 @@ def _key(**settings: str) -> dict[str, Any]:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Reads one request whole, and writes the double's answer."""
+    """Reads one whole request, and writes the double's answer."""
 
     double: AppDouble
     timeout = _SECONDS
@@ -343,4 +343,4 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = _serve  # noqa: N815  # as the library calls them
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is logged: credentials may stand in an address."""
+        """Nothing is logged: an address may contain credentials."""

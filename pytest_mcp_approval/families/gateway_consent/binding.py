@@ -55,7 +55,7 @@ class GatewayBinding:
     def described(
         self, tool: SafeTool, listing: Mapping[str, Mapping[str, Any]], call: Calls
     ) -> tuple[str, Mapping[str, Any]] | None:
-        """What the gateway says elsewhere that the tool does and takes; None: it does not say."""
+        """What the gateway says elsewhere about the tool and its arguments; None if nothing."""
         own = self.table.describe
         if own is not None:
             told = object_in(call(own.params(tool.name, tool.app, tool.tool, {})).result)

@@ -1,7 +1,7 @@
-"""MCP clients of any name, or of none: one conversation each, at the same time.
+"""MCP clients with any name or none: one conversation each, at the same time.
 
-Where a pipe carries one client only (stdio before 2026-07-28), each client has a process of its own
-over the same state. Knows no consent.
+If a pipe carries only one client (stdio before 2026-07-28), each client has its own process over
+the same state. Knows no consent.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TOOL = "tool:"
 
 
 class OddSession(Session):
-    """Says of its client just what it is told to, or nothing."""
+    """Says about its client exactly what it is told to, or nothing."""
 
     client_info: Any = LEFT_OUT
 
@@ -69,7 +69,7 @@ class ClientConnection(Driver):
         return self._own
 
     def _own_probe(self) -> EffectsProbe | None:
-        """Read by this very client: another conversation on its pipe would take its name away."""
+        """Read by this client itself: another conversation on its pipe would replace its name."""
         named = self.target.settings.effects or self.target.default_effects or ""
         if named.startswith(_TOOL) and self.target.effects() is not None:
             return EffectsProbe.of_tool(named[len(_TOOL) :], lambda: self.session)
@@ -87,7 +87,7 @@ class ClientConnection(Driver):
             client_info={},
             client_capabilities={},
             deadline=self.target.settings.timeout,
-            ids=itertools.count(2),  # the handshake had the first
+            ids=itertools.count(2),  # the handshake used the first
         )
         session.client_info = self._client_info
         if session.era is Era.HANDSHAKE:
@@ -97,7 +97,7 @@ class ClientConnection(Driver):
 
 def place_of_client(target: Target, *, shared_state: bool) -> Target:
     """Where one more client connects: the target, or a process of its own over the same state if a
-    connection belongs to the client that opened it. That process is to be closed."""
+    connection belongs to the client that opened it. The caller closes that process."""
     several = isinstance(target.transport, (HttpTransport, InProcessTransport))
     if several or target.session().era is not Era.HANDSHAKE:
         return target

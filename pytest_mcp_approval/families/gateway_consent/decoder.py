@@ -39,6 +39,6 @@ def _answered(message: DecodedMessage) -> tuple[str, bool]:
 
 
 def _place(url: object) -> str:
-    """The page of the question, by the end of its path: the id of what is asked."""
+    """The page with the question, by the end of its path, which is the question's id."""
     path = urlsplit(url).path if isinstance(url, str) else ""
     return f" on page {short(path.rstrip('/').rpartition('/')[2])}" if path else ""

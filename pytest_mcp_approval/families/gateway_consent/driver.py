@@ -6,7 +6,7 @@
     assert cursor.call("com.example.calendar:listEvents").executed
     assert windsurf.call("com.example.calendar:listEvents").needs_consent
 
-Knows no verdicts: it does what it is told and says what came.
+Knows no verdicts: it does what it is told and reports what came back.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Client:
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str | None] | None = None,
     ) -> GatewayOutcome:
-        """A tools/call; without arguments, with those that are named as safe. `beside` is put next
-        to what the gateway itself takes, where it has all tools behind one."""
+        """A tools/call; by default with the arguments named as safe. `beside` is added to the
+        gateway's own arguments, if it has all tools behind one."""
         safe, arguments = self.gateway.named(tool, arguments)
         params = self.gateway.binding.call_params(safe, arguments)
         if beside is not None:
@@ -83,7 +83,7 @@ class Client:
         return replace(answer, again=lambda: self.call(tool, arguments))
 
     def at_once(self, tool: SafeTool, count: int) -> tuple[list[GatewayOutcome], int | None]:
-        """As many calls at the same time, and how often a tool ran meanwhile."""
+        """This many calls at the same time, and how often a tool ran meanwhile."""
         call = ("tools/call", self.gateway.binding.call_params(tool, tool.arguments))
         return self._attended(
             tool, tool.arguments, lambda: list(race(self.connection.session, [call] * count))
@@ -92,7 +92,7 @@ class Client:
     def _attended(
         self, tool: SafeTool, arguments: Any, send: Callable[[], list[Reply]]
     ) -> tuple[list[GatewayOutcome], int | None]:
-        """With a person at the dialogs that come up meanwhile, if the gateway asks in this way."""
+        """With a person who answers the dialogs that come up, if the gateway asks in dialogs."""
         gateway, planned = self.gateway, Planned()
         if gateway.asks_in_dialogs:
             planned = gateway.planned.pop((self.name, tool.app, tool.tool), planned)
@@ -127,12 +127,12 @@ class GatewayConsent(Driver):
         self._clients: dict[str, Client] = {}
         self._places: list[Target] = []
         self.stand_in: ConsentPerson | None = None
-        """Who decides in place of the one that the table names: a person at a real browser."""
+        """Who decides instead of the person in the table: one at a real browser."""
 
     # ---- what there is
 
     def tools(self) -> list[SafeTool]:
-        """Those that may be run, first the ones that run on consent alone."""
+        """The tools that may be run, first those that need consent alone."""
         return safe_tools(self.table, list(self.listing()), self.target.settings.tools)
 
     def named(self, tool: SafeTool | str, arguments: Any) -> tuple[SafeTool, Any]:
@@ -143,15 +143,15 @@ class GatewayConsent(Driver):
         return tool, tool.arguments if arguments is None else arguments
 
     def described(self, tool: SafeTool) -> tuple[str, Mapping[str, Any]] | None:
-        """What the gateway says elsewhere that a tool does and takes; None: it does not say."""
+        """What the gateway says elsewhere about a tool and its arguments; None if nothing."""
         return self.binding.described(
             tool, self.listing(), lambda params: self.session.call("tools/call", params)
         )
 
-    # ---- what the gateway tells of itself
+    # ---- what the gateway says about itself
 
     def status(self) -> dict[str, Any]:
-        """What the placeholders of the table stand for; empty where nobody tells."""
+        """The values for the table's placeholders; empty without a status tool."""
         key = f"{FAMILY} status"
         if not self.table.status:
             return {}
@@ -165,7 +165,7 @@ class GatewayConsent(Driver):
         return read_table(filled(self._given, self.status()), self.target.settings.sources)
 
     def export(self) -> Any:
-        """The stored consents, as the gateway gives them out."""
+        """The stored consents, as the gateway exports them."""
         named = self.facts().export
         if not named:
             raise DriverError(f"there is no export: export = 'tool:NAME' or a URL in [{FAMILY}]")
@@ -177,7 +177,7 @@ class GatewayConsent(Driver):
             if isinstance(found, str):
                 raise DriverError(f"{named}: no JSON: {neutralise(found, 80)}")
             return found
-        # A gateway may have said it: every address on the way is checked.
+        # The address may come from the gateway: every redirect is checked.
         page = form_client_for(self.target).get(named)
         try:
             return read_json(page.body)
@@ -187,7 +187,7 @@ class GatewayConsent(Driver):
     # ---- clients
 
     def client(self, name: str, client_info: Any = AS_NAMED) -> Client:
-        """The client of that name; `client_info` is what it says of itself in place of a name."""
+        """The client of that name; `client_info` is what it says about itself instead."""
         if client_info is AS_NAMED and name in self._clients:
             return self._clients[name]
         place = place_of_client(self.target, shared_state=self.table.shared_state)
@@ -200,14 +200,14 @@ class GatewayConsent(Driver):
         return made
 
     def restart(self) -> None:
-        """The gateway and every process of it; clients connect again when they call."""
+        """Restart the gateway and all its processes; clients reconnect when they call."""
         for place in [*self._places, self.target]:
             place.restart()
         self.forget()
         _ = self.session  # so that it runs again before anybody looks at its effects
 
     def said_elsewhere(self) -> bytes:
-        """What processes that clients have for themselves wrote to their standard error."""
+        """What the clients' own processes wrote to standard error."""
         return b"\n".join(
             place.transport.stderr_tail
             for place in self._places
@@ -215,7 +215,7 @@ class GatewayConsent(Driver):
         )
 
     def close(self) -> None:
-        """What clients have of their own; the target stays."""
+        """Close what the clients opened; the target stays open."""
         self._clients.clear()
         while self._places:
             self._places.pop().close()
@@ -233,17 +233,17 @@ class GatewayConsent(Driver):
         return told_person_for(self.target, self.table)
 
     def decide_at(self, page: Any) -> None:
-        """From now on in a real browser; `page` is Playwright's."""
+        """From now on the person is at a real browser; `page` is Playwright's."""
         self.stand_in = BrowserConsentPerson(page, self.target, self.table.page)
 
     @property
     def person_at_pages(self) -> PagePerson:
-        """For dialogs and the pages of apps, which no hook stands in for."""
+        """For dialogs and the pages of apps, which no hook replaces."""
         return PagePerson(self.target, self.table.page)
 
     @property
     def asks_in_dialogs(self) -> bool:
-        """Whether a call waits for the person, and nothing is told of a question."""
+        """Whether a call waits for the person, and its answer mentions no question."""
         return self.table.asks == IN_A_DIALOG
 
     def decide(
@@ -251,8 +251,8 @@ class GatewayConsent(Driver):
     ) -> None:
         """Answer the question: "tool" (Authorize Tool), "all" (Authorize All Tools) or "deny".
 
-        A dialog is answered while a call waits: with the next call, or, where the decision is to
-        be remembered, with one that is made for it.
+        A dialog is answered while a call waits: during the next call, or, if the decision is to be
+        remembered, during one made for it.
         """
         choice = Choice(choice)
         kept = ", and the decision is remembered" if remember else ", for now"
@@ -265,7 +265,7 @@ class GatewayConsent(Driver):
             raise DriverError(f"no dialog came up to answer for {asked.name}")
 
     def type_in(self, needed: GatewayOutcome, values: Sequence[str]) -> None:
-        """Give the app what it wants: on its page, or in a dialog of the gateway's."""
+        """Type in what the app needs: on its page, or in a dialog of the gateway."""
         if needed.auth_url.startswith(("http://", "https://")):
             if values:
                 self.person_at_pages.type_in(needed.auth_url, values)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def consents(
     approval_gateway: GatewayConsent, request: pytest.FixtureRequest
 ) -> Iterator[Consents]:
-    """A scenario's view of the gateway. What its rules need and the target lacks: not verified."""
+    """A scenario's view of the gateway; "not verified" if it lacks what the rules need."""
     why = not_concerned(rules_of(request.node), approval_gateway.table)
     if why:
         raise NotApplicable(why)
@@ -35,11 +35,11 @@ def consents(
 
 @pytest.fixture
 def rendered_page(consents: Consents, request: pytest.FixtureRequest) -> RenderedPage:
-    """A real browser, for what a person sees. None there: not verified. A gateway that asks in
-    dialogs has no page: that is found out before there has to be a browser."""
+    """A real browser, for what a person sees; "not verified" without one. A gateway that asks in
+    dialogs has no page: that is checked before a browser is needed."""
     if any(rule.name.startswith("dialog-") for rule in rules_of(request.node)):
         consents.need_page()
     page: ApprovalPage = request.getfixturevalue("approval_page")
     if "approval_browser" not in request.node.fixturenames:
-        request.node.fixturenames.append("approval_browser")  # so that it is known to have one
+        request.node.fixturenames.append("approval_browser")  # marks the test as one with a browser
     return RenderedPage(page.page, consents.target)

@@ -22,9 +22,9 @@ _LONGEST = 300
 
 
 def honest_approval(target: Target) -> str:
-    """Allow a tool for one call, to a client that nobody knows, and call it.
+    """Allow a new client one call of a tool, and make the call.
 
-    "" if it was served, else one line: at which step it failed and what came. `NotVerified` where
+    "" if it was served, else one line: the step that failed, and what came back. `NotVerified` if
     no tool may be run.
     """
     with contextlib.closing(GatewayConsent(target)) as driver:
@@ -46,7 +46,7 @@ def _approve(driver: GatewayConsent) -> str:
     if asked.executed:
         return f"a first call of {tool.name}: asked, and ran without an answer"
     try:
-        # For one call: nothing is left behind in what the gateway keeps.
+        # For one call only, so that the gateway stores nothing.
         driver.decide(asked, Choice.TOOL, remember=False)
     except DriverError as error:
         return f"the decision on {tool.name}: {error}"

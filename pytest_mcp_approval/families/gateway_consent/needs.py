@@ -1,5 +1,5 @@
-"""What rules of gateway consent need of a target beyond what every family may need, and which of
-them do not concern a gateway."""
+"""What rules of gateway consent need from a target, beyond what all families need, and which of
+them do not apply to a gateway."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WAYS: dict[str, tuple[AuthType, ...]] = {
 
 
 def not_concerned(rules: Iterable[Requirement], table: GatewayConsentTable) -> str:
-    """Why none of the rules concerns this gateway; "" if one does."""
+    """Why none of the rules applies to this gateway; "" if one does."""
     ways = [_WAYS.get(rule.name) for rule in rules]
     if not ways or any(way is None or table.has(*way) for way in ways):
         return ""
@@ -46,7 +46,7 @@ CHECKS: dict[str, Check] = {
     ),
     "oauth": _has(lambda table: table.oauth, "an app's authorisation server: oauth"),
     "apps": _has(
-        # Without a way to authorise, most of what apps are for does not concern it.
+        # Without a way to authorise, most rules about apps do not apply.
         lambda table: table.takes_apps or table.auth == (),
         "a gateway that the suite starts and can give apps to: "
         "descriptors-environment = 'VARIABLE'",

@@ -25,14 +25,14 @@ from .vocabulary import AAI_TOOLS, PROFILE_NAMES, RFC_NAMES
 
 @dataclass(frozen=True)
 class AuthorisationAnswer:
-    """What an authorisation request came to, up to where the browser would be sent back."""
+    """What came of an authorisation request, up to the redirect back."""
 
     asked: Mapping[str, str]
     verifier: str = field(repr=False)
     page: FetchedPage
     """The app's question, or what it answered instead."""
     back: str = ""
-    """Where the browser is sent with the answer; "" where it is not."""
+    """Where the browser is sent with the answer; "" if it is not."""
 
     @property
     def answer(self) -> dict[str, str]:
@@ -52,7 +52,7 @@ class AuthorisationAnswer:
 
 @dataclass(frozen=True)
 class TokenAnswer:
-    """What the token end point said."""
+    """What the token endpoint said."""
 
     status: int
     members: Mapping[str, Any] = field(repr=False)
@@ -89,7 +89,7 @@ class OAuthClient:
     words: Words
     spelling: str = "camel"
 
-    # ---- the authorisation end point
+    # ---- the authorisation endpoint
 
     def parameters(self, verifier: str, **changes: str | None) -> dict[str, str]:
         """An honest request with changes; None leaves a parameter out."""
@@ -126,7 +126,7 @@ class OAuthClient:
         return AuthorisationAnswer(asked, verifier, page, self._within(browser, after).location)
 
     def _within(self, browser: FormClient, page: FetchedPage) -> FetchedPage:
-        """Redirects from page to page of the app itself."""
+        """Follow redirects between pages of the app itself."""
         own = urlsplit(self.oauth.authorize).netloc
         back = tuple(filter(None, (self.oauth.redirect, self.oauth.other_redirect)))
         for _ in range(5):
@@ -136,7 +136,7 @@ class OAuthClient:
             page = browser.get(there, follow=False)
         return page
 
-    # ---- the token end point
+    # ---- the token endpoint
 
     def redeem(self, way: AuthorisationAnswer, **changes: str | None) -> TokenAnswer:
         """Exchange the code; None leaves a parameter out."""
@@ -168,7 +168,7 @@ class OAuthClient:
     # ---- what a token opens
 
     def opens(self, access: str) -> bool:
-        """Whether the app takes this token now."""
+        """Whether the app accepts this token now."""
         headers = {"Authorization": f"Bearer {access}", "Content-Type": "application/json"}
         page = form_client_for(self.target).fetch(
             "POST", self.oauth.resource, "{}", headers, follow=False

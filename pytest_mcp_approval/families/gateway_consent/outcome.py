@@ -1,8 +1,8 @@
 """What a gateway answered to a call: the tool's result, or why the tool was not run.
 
-The document writes the code of a refusal where JSON-RPC wants a whole number; both that and
-`error.data.code` are read, and what the user's table says beyond that (`shape.Wording`). Members
-may be in camelCase, as the document has them, or in snake_case. Knows no verdicts.
+The document writes a refusal's code as a word, where JSON-RPC wants a whole number; that and
+`error.data.code` are read, and what the user's table adds (`shape.Wording`). Members may be in
+camelCase, as in the document, or in snake_case. Knows no verdicts.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ class GatewayOutcome(ObservedOutcome):
     """One call, and what came of it."""
 
     caller: str
-    """As the suite calls this client; what it sent may be nothing."""
+    """The suite's name for this client, which may have sent none."""
     name: str
     arguments: Any
     reply: Reply
     code: str = ""
-    """The word of the refusal; "" where there is none."""
+    """The code of the refusal; "" if there is none."""
     told_in: str = ""
-    """Where the code stands: error.code, error.data or a tool error."""
+    """Where the code was: error.code, error.data or a tool error."""
     members: Mapping[str, Any] = field(default_factory=dict)
     """Under the document's names."""
     snake: tuple[str, ...] = ()
     """Members that came in snake_case."""
     sent_code: Any = None
-    """What stands where the code is, where that is not the document's word."""
+    """The code as sent, if it was not the document's word."""
     app: str = ""
     tool: str = ""
-    """Which tool of which app was called, where a gateway's question does not say so."""
+    """Which tool of which app was called, if the gateway's question does not say so."""
     dialogs: tuple[Mapping[str, Any], ...] = ()
-    """Shown while the call waited, for a gateway that asks in this way."""
+    """Shown while the call waited, if the gateway asks in dialogs."""
     decision: str = ""
-    """What a person answered there; "" where a dialog was closed without an answer."""
+    """What a person answered there; "" if a dialog was closed without an answer."""
     again: Callable[[], GatewayOutcome] | None = field(default=None, repr=False, compare=False)
     """The same call once more."""
 
@@ -82,8 +82,8 @@ class GatewayOutcome(ObservedOutcome):
 
     @property
     def refused(self) -> bool:
-        """The answer is no result of the tool: a JSON-RPC error, a tool error, or what the user's
-        table calls a refusal."""
+        """The answer is not a result of the tool: a JSON-RPC error, a tool error, or what the
+        user's table calls a refusal."""
         return self.reply.error is not None or errs(self.reply) or bool(self.code)
 
     @property
@@ -103,8 +103,8 @@ class GatewayOutcome(ObservedOutcome):
 
     @property
     def needs_authorization(self) -> bool:
-        """The app is next to be asked. The document names no code for it: any refusal that leads
-        to the app's authorisation says so."""
+        """The app's authorisation comes next. The document names no code for that: any refusal that
+        leads to the authorisation counts."""
         shown = len(self.questions) < len(self.dialogs)
         leads = self.code == Refusal.AUTHORIZATION_REQUIRED or bool(self.auth_url) or shown
         return self.refused and leads and not self.needs_consent
@@ -154,7 +154,7 @@ class _Told(NamedTuple):
 
 
 def _told(reply: Reply, wording: Wording) -> tuple[_Told, str]:
-    """The first code that means something, and what; or else the first code."""
+    """The first code with a known meaning, and its meaning; else the first code."""
     places = list(_places(reply, wording))
     for told in places:
         meaning = wording.meaning(told.code, told.message)
@@ -164,7 +164,7 @@ def _told(reply: Reply, wording: Wording) -> tuple[_Told, str]:
 
 
 def _places(reply: Reply, wording: Wording) -> Iterator[_Told]:
-    """Wherever a refusal may say what it is."""
+    """The places where a refusal may say what it is."""
     error, result = reply.error, reply.result
     objects = _objects(result)
     message = error.message if error is not None else " ".join(texts_in(result))[:10_000]
@@ -180,7 +180,7 @@ def _places(reply: Reply, wording: Wording) -> Iterator[_Told]:
         yield _Told(raw.get("code"), "error.code", data, message)
         yield _Told(data.get("code"), "error.data", data, message)
         return
-    # A result that talks of consent is a result, unless the user's table says otherwise.
+    # A result that mentions consent is a result, unless the user's table says otherwise.
     if not errs(reply) and not wording.own:
         return
     place = "a tool error" if errs(reply) else "a result"
@@ -220,9 +220,9 @@ def hint_of_codes(answer: GatewayOutcome) -> str:
     """What to say in the table, if a refusal that is not understood is the gateway's question."""
     if answer.code or not answer.refused or answer.executed:
         return ""
-    return f"; if it asks a person so: codes.{Refusal.CONSENT_REQUIRED} in [{FAMILY}]"
+    return f"; if that is how it asks a person: codes.{Refusal.CONSENT_REQUIRED} in [{FAMILY}]"
 
 
 def shown(text: str, limit: int = 60) -> str:
-    """A name of any sort, in quotes and safe to print."""
+    """Any name, in quotes and safe to print."""
     return f"'{neutralise(text, limit)}'"

@@ -3,8 +3,9 @@
 
 // ---- visible text
 () => {
-  // Text that can be seen: in a box of some size, on the page and not beside it, in a size that is there for reading
-  // and a colour that is not its background's; of one that is cut off at an edge, the words before the edge.
+  // Text that can be seen: in a box that is not empty, on the page and not beside it, large enough
+  // to read, and not in its background's colour. If text is cut off at an edge, the words before
+  // the edge.
   const parts = [];
   const stuck = value => value === 'hidden' || value === 'clip';
   const scrolls = value => value === 'auto' || value === 'scroll';
@@ -12,7 +13,7 @@
   const beyond = (inner, edge) =>
     (edge.down && (inner.bottom > edge.bottom + 2 || inner.top < edge.top - 2))
     || (edge.across && (inner.right > edge.right + 2 || inner.left < edge.left - 2));
-  // The boxes that cut a text off, where no scrolling leads.
+  // The boxes that cut a text off, out of reach of scrolling.
   const cutting = (from, place) => {
     const found = [];
     for (let one = from; one && one !== document.body; one = one.parentElement) {
@@ -26,7 +27,7 @@
     }
     return found;
   };
-  // Red, green, blue, opacity; null for a colour that is written otherwise.
+  // Red, green, blue, opacity; null for a colour in another notation.
   const colour = text => {
     const found = /^rgba?\(([^)]*)\)$/.exec(text);
     if (!found) return null;
@@ -42,7 +43,7 @@
     });
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   };
-  // Whether a text has the colour of what is behind it; where that cannot be told, it has not.
+  // Whether a text has the colour of what is behind it; false if that cannot be told.
   const faded = box => {
     const layers = [];
     let opacity = 1;
@@ -91,7 +92,7 @@
 
 // ---- backwards
 () => {
-  // Words of plain letters whose letters do not stand from left to right.
+  // Words of plain letters whose letters do not run from left to right.
   const found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
@@ -117,7 +118,7 @@
 
 // ---- injected
 ([mark, flag]) => {
-  // What of our own marks became an element, and whether a script of ours ran.
+  // Which of our own marks became elements, and whether a script of ours ran.
   const marked = [...document.querySelectorAll(`[${mark}]`)];
   const found = marked.map(one => `an element ${one.tagName}`);
   if (window[flag] !== undefined) found.push('a script that ran');

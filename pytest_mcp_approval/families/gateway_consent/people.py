@@ -1,7 +1,7 @@
-"""Who decides: a person at the gateway's pages, or whoever the user says decides for them.
+"""Who decides: a person at the gateway's pages, or a stand-in that the user names.
 
-At a page without script by plain HTTP, which is quick; at the page in a real browser; or by a
-command, URL or Python function of the user's, for gateways that ask in dialogs. Knows no verdicts.
+By plain HTTP on pages without scripts, which is quick; in a real browser; or by the user's command,
+URL or Python function, for gateways that ask in dialogs. Knows no verdicts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .vocabulary import APP_ID, FAMILY, TOOL, Choice
 
 _MOST_STEPS = 5
 _STEP, _SETTLING = 10.0, 300.0
-"""Milliseconds between two looks, and for a page that may yet go elsewhere."""
+"""Milliseconds between two looks, and for a page that may still navigate."""
 
 
 class ConsentPerson(Protocol):
@@ -57,7 +57,7 @@ class PagePerson:
             raise FormClientError(f"the decision was not taken: {done.describe()}")
 
     def type_in(self, auth_url: str, values: Sequence[str]) -> None:
-        """Each value into the one field of a dialog."""
+        """Type each value into the one field of its dialog."""
         browser = form_client_for(self.target)
         page = browser.get(auth_url)
         for value in values:
@@ -69,7 +69,7 @@ class PagePerson:
             page = browser.submit(page, form, form.button(self.words.submit))
 
     def let_in(self, auth_url: str) -> None:
-        """Through the app's own page and back, wherever the gateway leads."""
+        """Go through the app's own page and back, wherever the gateway leads."""
         browser = form_client_for(self.target)
         page = browser.get(auth_url)
         for _ in range(_MOST_STEPS):
@@ -86,12 +86,12 @@ def form_with(page: FetchedPage, button: str) -> Form:
             return form
     raise FormClientError(
         f"{neutralise(page.url, 60)}: {page.describe()} without a button {button!r}; if it is "
-        "called otherwise, say so in [gateway_consent.page]"
+        "named differently, say so in [gateway_consent.page]"
     )
 
 
 LEAVE = "leave"
-"""For a dialog: it is closed, and nothing is answered."""
+"""For a dialog: it is closed without an answer."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class ToldPerson:
-    """Tells whoever answers the gateway's dialogs what a person does there, as JSON.
+    """Tells the user's hook what a person does at the gateway's dialogs, as JSON.
 
     `decide`: answer the question that was asked. For a gateway that asks while the call waits:
     `attend`: what to do with a dialog of the next call, and `report`: which dialogs came up.
@@ -177,7 +177,7 @@ class BrowserConsentPerson:
             self._until_it_is_told(button.click)
 
     def _until_it_is_told(self, press: Callable[[], None]) -> None:
-        """The page goes elsewhere, or a script of its tells the gateway and stays."""
+        """Wait until the page navigates, or its script tells the gateway."""
         gone: list[Any] = []
         told: list[Any] = []
 
@@ -219,12 +219,12 @@ def told_person_for(target: Target, table: GatewayConsentTable) -> ToldPerson:
 
 
 def page_errors(url: str) -> AbstractContextManager[None]:
-    """What a browser says of a page, as an error of the page."""
+    """Turns a browser's error into one about the page."""
     return in_words(neutralise(url, 80), FormClientError)
 
 
 def go_to(page: Any, url: str, target: Target) -> None:
-    """An address of the server under test: on loopback, or on its own host."""
+    """Go to an address of the server under test: on loopback, or on its own host."""
     check_address(url, hosts_of(target))
     with page_errors(url):
         page.goto(url)

@@ -1,7 +1,7 @@
 """Before the first verdict: is this a gateway, and is its person there to decide?
 
-Nothing is run: a tool that may be run is called once by a client that nobody knows, which a gateway
-answers with a question. Without such a tool, or a table, nothing is called at all.
+Nothing is run: an unknown client calls one of the tools that may be run, which a gateway answers
+with a question. Without such a tool, or a table, nothing is called at all.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def look(target: Target, found: Preflight) -> None:
             f"or {PREFIX}tool 'APP:TOOL=JSON'",
         )
     try:
-        # Tools that stand in the table are said to be a gateway's: then it has to be judged.
+        # If the table names tools, the user says that this is a gateway: then it is checked.
         named = FAMILY in target.settings.families or bool(driver.table.tools)
         _try(driver, tools, found, asked_for=named)
     finally:
@@ -53,7 +53,7 @@ def _try(
         return
     if not answer.needs_consent and not asked_for:
         raise NotOffered(
-            f"no gateway: a first call of {neutralise(tools[0].name, 60)} brought no "
+            f"not a gateway: a first call of {neutralise(tools[0].name, 60)} brought no "
             f"CONSENT_REQUIRED but {neutralise(answer.describe(), 100)}{hint_of_codes(answer)}"
         )
     _say_tools(tools, found)

@@ -1,4 +1,4 @@
-"""What tests of one's own use of this family. Loaded with the plugin: nothing heavy is imported."""
+"""Fixtures of this family for users' own tests. Loaded with the plugin: imports nothing heavy."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a person sees of a page, in a real browser: what is visible, in which order, what is in
-reach, and whether a text became more than text.
+"""What a person sees of a page, in a real browser: what is visible, in which order, what can be
+reached, and whether text became markup.
 
 Knows Playwright's page and no consent.
 """
@@ -47,7 +47,7 @@ class RenderedPage:
             return self.page.evaluate(_script(name), given)
 
     def text(self) -> str:
-        """All that can be seen, with single blanks."""
+        """Everything visible, with single blanks."""
         return " ".join(str(self._evaluate("visible text")).split())
 
     def shows(self, text: str) -> bool:
@@ -58,7 +58,7 @@ class RenderedPage:
         return found
 
     def injected(self) -> list[str]:
-        """What of a text became more than text."""
+        """What a text became besides text."""
         found: list[str] = self._evaluate("injected", [MARK, FLAG])
         strange = [f"a request to {neutralise(url, 60)}" for url in self.requested if FLAG in url]
         return found + [f"a {kind} box" for kind in self.popped_up] + strange

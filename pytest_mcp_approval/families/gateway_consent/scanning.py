@@ -1,7 +1,7 @@
-"""Looks for secrets in whatever a server has written: as they are, and as they are often written.
+"""Looks for secrets in whatever a server has written: as they are, and in common encodings.
 
-Knows no server: it is given bytes or places to look at. What it says of a finding names the secret
-by what it is, and never shows it.
+Knows no server: it is given bytes or places to look at. A finding says what the secret is, and
+never shows it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FoundSecret:
 
 
 def forms_of(secret: str) -> dict[str, set[bytes]]:
-    """The ways in which a secret may be written, by what they are called."""
+    """The ways in which a secret may be written, by name."""
     raw = secret.encode("utf-8", "surrogatepass")
     return {
         "in clear": {raw},
@@ -55,7 +55,7 @@ def forms_of(secret: str) -> dict[str, set[bytes]]:
 
 
 def _base64(raw: bytes) -> Iterator[bytes]:
-    """Wherever in a longer text it stands: the characters that its neighbours cannot change."""
+    """At any place in a longer text: the characters that do not depend on its neighbours."""
     for before in range(3):
         whole = (8 * before + 8 * len(raw)) // 6
         first = -(-8 * before // 6)
@@ -64,7 +64,7 @@ def _base64(raw: bytes) -> Iterator[bytes]:
 
 
 def find(content: bytes, secrets: Mapping[str, str], place: str) -> list[FoundSecret]:
-    """Which secrets stand in it; `secrets` are words for each, by the secret."""
+    """Which secrets it contains; `secrets` describes each, by the secret."""
     hits = []
     for secret, what in secrets.items():
         if not secret:
@@ -88,7 +88,7 @@ def files_under(places: Iterable[str | Path]) -> list[Path]:
 
 
 def scan(places: Iterable[str | Path], secrets: Mapping[str, str]) -> list[FoundSecret]:
-    """Contents and names of all files there. `DriverError`: what was not read is not clean."""
+    """Contents and names of all files there. `DriverError` if some cannot be read."""
     hits: list[FoundSecret] = []
     for path in files_under(places):
         try:

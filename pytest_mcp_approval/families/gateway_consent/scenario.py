@@ -1,7 +1,7 @@
 """What scenarios of gateway consent are written with: honest steps and expectations.
 
-Every scenario has clients of its own, by names that nobody had before, so that what others decided
-is not in its way. Knows how each rule may be kept in more than one way (the readings).
+Every scenario has its own clients, with names never used before, so that earlier decisions do not
+interfere. Knows the readings: the several ways in which a rule may be kept.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Consents(ScenarioView):
         super().__init__(driver.target, warn, close_later)
         self.driver = driver
         self.mark = secrets.token_hex(4)
-        """In every name of a client: nobody had it before."""
+        """Part of every client's name, so that each is new."""
         self.tools = driver.tools
         self.named = driver.client
 
@@ -61,11 +61,11 @@ class Consents(ScenarioView):
         return self._beside(tool, f"a second tool of {tool.app}", same_app=True)
 
     def other_app(self, tool: SafeTool) -> SafeTool:
-        """A tool of another app; of the same name, if there is such a one."""
+        """A tool of another app; of the same name, if there is one."""
         return self._beside(tool, "a tool of a second app", same_app=False)
 
     def _beside(self, tool: SafeTool, what: str, *, same_app: bool) -> SafeTool:
-        """A gateway need not have it: if it has, it has to be named."""
+        """A gateway need not have one; if it does, the table must name it."""
 
         def fits(app: str, name: str) -> bool:
             return (app == tool.app) is same_app and name != tool.name
@@ -87,7 +87,7 @@ class Consents(ScenarioView):
         )
 
     def lists(self, tool: SafeTool) -> bool:
-        """Behind one tool nothing is listed: it is there until it turns out otherwise."""
+        """Behind one tool nothing is listed: it counts as there until a call shows otherwise."""
         if not self.driver.table.call.names_each_tool:
             return True
         return self.driver.binding.call_params(tool, {})["name"] in self.driver.listing()
@@ -98,13 +98,13 @@ class Consents(ScenarioView):
         return f"{name} {self.mark}"
 
     def client(self, name: str = "Client") -> Client:
-        """A client whose name begins so, and that nobody knows yet."""
+        """A new client, whose name begins with this."""
         return self.driver.client(self.fresh(name))
 
-    # ---- honest steps: what fails here makes the rest void
+    # ---- honest steps: if one fails, nothing else can be judged
 
     def asked(self, client: Client, tool: SafeTool) -> GatewayOutcome:
-        """The question about a tool that nobody has decided on."""
+        """The question about a tool, before anybody has decided."""
         answer = client.call(tool)
         if not answer.needs_consent:
             raise NotVerified(
@@ -148,7 +148,7 @@ class Consents(ScenarioView):
         self.driver.served()
 
     def is_served(self, answer: GatewayOutcome, tool: SafeTool) -> bool:
-        """Consent was there: the tool ran, or the app is next to be asked."""
+        """Consent was given: the tool ran, or the app's authorisation comes next."""
         if tool.own_authorisation and answer.needs_authorization:
             return not (answer.probed and answer.executed)
         return answer.served
@@ -156,7 +156,7 @@ class Consents(ScenarioView):
     # ---- expectations
 
     def expect_asked(self, answer: GatewayOutcome, *, sent: str) -> None:
-        """A question, and nothing run. Refused without one is not as bad as run."""
+        """A question, and nothing run. A refusal without one is not as bad as a run."""
         expected = "CONSENT_REQUIRED, tool not run"
         if answer.executed:
             raise finding_of(answer, sent=sent, expected=expected, grade=Grade.RAN)
@@ -185,7 +185,7 @@ class Consents(ScenarioView):
             raise finding_of(answer, sent=sent, expected=expected, grade=grade)
 
     def expect_not_run(self, outcome: ObservedOutcome, *, sent: str) -> None:
-        """A gateway that does not answer is none that refuses."""
+        """A gateway that does not answer has not refused."""
         if outcome.executed or not outcome.refused:
             grade = Grade.RAN if outcome.executed else Grade.BROKEN
             raise finding_of(outcome, sent=sent, expected="a refusal, tool not run", grade=grade)
@@ -193,8 +193,8 @@ class Consents(ScenarioView):
     def keeps_apart(
         self, first: Client, tool: SafeTool, second: Client, other: SafeTool, *, what: str
     ) -> None:
-        """What is decided for the first pair of client and tool is nothing to the second, either
-        way; and what is decided for the second leaves the first as it was."""
+        """A decision for the first pair of client and tool does not affect the second, yes or no;
+        and a decision for the second does not affect the first."""
         here = f"{other.name} by {shown(second.name)}"
         self.asked(second, other)
         self.allowed(first, tool)
@@ -212,12 +212,12 @@ class Consents(ScenarioView):
     # ---- how the person is asked
 
     def need_answer(self) -> None:
-        """The agent is told of the question."""
+        """The rule needs an agent that is told about the question."""
         if self.driver.asks_in_dialogs:
             raise NotApplicable("the person is asked in a dialog, and the agent is told nothing")
 
     def need_page(self) -> None:
-        """The person is asked on a page."""
+        """The rule needs a person who is asked on a page."""
         if self.driver.asks_in_dialogs:
             raise NotApplicable("the person is asked in a dialog: there is no page")
         if not self.driver.table.person_is_told:
@@ -255,8 +255,8 @@ class Consents(ScenarioView):
     def with_descriptors(
         self, descriptors: Iterable[dict[str, Any]], *, stored: bool = False
     ) -> Consents:
-        """The same gateway with further apps, closed with the scenario; `stored`: keeping what it
-        keeps in files."""
+        """The same gateway with more apps, closed with the scenario; `stored`: its data in
+        files."""
         table = self.driver.table
         given = list(descriptors)
         other: Target | None = None
@@ -304,11 +304,11 @@ class Consents(ScenarioView):
         return OAuthClient(self.target, facts.oauth, facts.page, spelling)
 
     def files(self) -> tuple[str, ...]:
-        """Where all is that the gateway writes."""
+        """The places where the gateway writes."""
         folder = self.target.settings.directory
         places = tuple(str(Path(folder, one)) for one in self.driver.facts().files)
         if not files_under(places):
-            raise NotVerified(f"there is no file at {', '.join(places)[:100]}: is it the place?")
+            raise NotVerified(f"there is no file at {', '.join(places)[:100]}: the wrong place?")
         return places
 
 
@@ -322,7 +322,7 @@ class AppConsents(Consents):
         self.double = double
 
     def app_tool(self, app: str, tool: str = "read") -> SafeTool:
-        """NotApplicable where the gateway has no such way to authorise."""
+        """NotApplicable if the gateway has no such way to authorise."""
         way = self.double.ways()[app]
         if not self.driver.table.has(way):
             raise NotApplicable(f"the gateway has no apps with {way} (auth {TABLE})")
@@ -334,7 +334,7 @@ class AppConsents(Consents):
         raise NotVerified(f"the gateway was given an app and does not list its tool {made.name}")
 
     def each_app(self, *apps: str) -> list[str]:
-        """Those of the suite's apps that this gateway has; of all of them where none is named."""
+        """Which of these apps of the suite (of all, if none is named) this gateway has."""
         has, ways = self.driver.table.has, self.double.ways()
         wanted = apps or ("key-header", "office", "cookie", "oauth")
         found = [app for app in wanted if has(ways[app]) and self.lists(self._made(app))]
@@ -347,7 +347,7 @@ class AppConsents(Consents):
         return SafeTool(name, f"suite.{app}", tool, {}, Kind.WEB, own_authorisation=True)
 
     def needing(self, client: Client, tool: SafeTool) -> GatewayOutcome:
-        """Allowed by the person, and now the app wants to be asked."""
+        """Allowed by the person; now the app's authorisation is needed."""
         answer = client.call(tool)
         if answer.needs_consent:
             self.decide(answer)

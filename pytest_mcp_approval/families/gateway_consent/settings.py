@@ -1,9 +1,8 @@
-"""What a user tells the suite of their gateway: the table [gateway_consent], checked.
+"""What a user tells the suite about their gateway: the table [gateway_consent], checked.
 
-Only tools that are named with arguments are ever run. Everything else has the document's names as
-its default, or lets more rules be judged; what a gateway of another make says otherwise is in
-`shape`. `{pages}` and the like stand for what the gateway's own status tool tells, where it has
-one. Knows no server.
+Only tools that are named with arguments are ever run. Everything else defaults to the document's
+names, or lets more rules be checked; `shape` has what other gateways do differently. `{pages}` and
+the like are filled in from the gateway's own status tool, if it has one. Knows no server.
 """
 
 from __future__ import annotations
@@ -32,19 +31,19 @@ class SafeTool:
     """A tool of an app that may be run with these arguments, again and again."""
 
     name: str
-    """As tools/list has it."""
+    """As in tools/list."""
     app: str
     tool: str
     arguments: Mapping[str, Any]
     kind: Kind | None = None
-    """None: nobody said what sort of app it is."""
+    """None: the kind of app is not known."""
     own_authorisation: bool = False
-    """Whether the app wants to be asked itself; such a tool does not run on consent alone."""
+    """Whether the app needs its own authorisation; then consent alone is not enough."""
 
 
 @dataclass(frozen=True)
 class NamedTool:
-    """The same as the user names it."""
+    """The same, as the user writes it."""
 
     app: str = setting("", expected="an app's id")
     tool: str = setting("", expected="a tool's name")
@@ -100,9 +99,9 @@ class GatewayConsentTable:
 
     tools: Mapping[str, NamedTool] = setting({})
     all_tools_named: bool = False
-    """Whether `tools` names every tool of every app: what it lacks, the gateway does not have."""
+    """Whether `tools` names every tool of every app: then the gateway has no others."""
     auth: tuple[AuthType, ...] | None = None
-    """The ways to authorise that the gateway has; None: nobody said."""
+    """The ways to authorise that the gateway has; None: not known."""
     asks: str = setting(IN_THE_ANSWER, choices=(IN_THE_ANSWER, IN_A_DIALOG))
     person: str = setting(PAGE, parse=_person)
     call: Template = setting(Template)
@@ -119,9 +118,9 @@ class GatewayConsentTable:
     status: str = ""
     """A read-only tool that tells what the placeholders of this table stand for."""
     export: str = ""
-    """`tool:NAME` or a URL that gives the stored consents in the document's nested shape."""
+    """`tool:NAME` or a URL that returns the stored consents in the document's nested shape."""
     files: tuple[str, ...] = setting((), filled=True)
-    """Files and folders with all that the gateway writes."""
+    """Files and folders with everything that the gateway writes."""
     log: str = ""
     descriptors_setting: str = ""
     descriptors_environment: str = ""
@@ -129,12 +128,12 @@ class GatewayConsentTable:
     starts: then the suite's own apps are added to it."""
     storage_setting: str = ""
     shared_state: bool = False
-    """Whether all processes of the gateway share what it keeps, as with a key store of the system:
-    then clients that need a process each can still be told apart."""
+    """Whether all processes of the gateway share its data, for instance in the system's key store:
+    then clients that need a process each can be compared."""
     oauth: OAuth | None = None
 
     def __post_init__(self) -> None:
-        _ = self.wording  # which says what is wrong with it
+        _ = self.wording  # raises an error if it is wrong
         if self.asks == IN_A_DIALOG and not self.person_is_told:
             raise ValueError(
                 "asks: a dialog needs somebody who answers it: person = "
@@ -143,7 +142,7 @@ class GatewayConsentTable:
 
     @cached_property
     def wording(self) -> Wording:
-        """How refusals are told."""
+        """How refusals are worded."""
         return Wording(self.codes, self.code_at, self.fields)
 
     @property
@@ -152,11 +151,11 @@ class GatewayConsentTable:
 
     @property
     def person_is_told(self) -> bool:
-        """Whether decisions are told to a hook of the user's, and not made on a page."""
+        """Whether decisions go to the user's hook instead of a page."""
         return self.person.startswith((HOOK, PYTHON))
 
     def has(self, *kinds: AuthType) -> bool:
-        """Whether it may have one of these ways to authorise, as far as anybody said."""
+        """Whether it may have one of these ways to authorise, as far as is known."""
         return self.auth is None or any(kind in self.auth for kind in kinds)
 
 
@@ -171,9 +170,9 @@ def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> Gate
 def safe_tools(
     table: GatewayConsentTable, listed: Sequence[str], safe_arguments: Mapping[str, Any]
 ) -> list[SafeTool]:
-    """Those that may be run and are there; `safe_arguments` come from --mcp-approval-tool."""
+    """The tools that exist and may be run; `safe_arguments` come from --mcp-approval-tool."""
     found = []
-    # Behind one tool, or under names of another sort, they are not listed as they are named.
+    # Tools behind one tool, or with other names, are not listed under the table's names.
     names = listed if table.call == Template() else [*table.tools, *safe_arguments]
     for name in dict.fromkeys(names):
         own = table.tools.get(name, NamedTool())
@@ -188,13 +187,12 @@ def safe_tools(
                 f"[{FAMILY}.tools.{name!r}]: got no app, expected the id of the app it belongs to"
             )
         found.append(SafeTool(name, app, tool, arguments, own.kind, own.own_authorisation))
-    # Most scenarios use the first: one that runs on consent alone, if there is such a one.
+    # Most scenarios use the first: one that runs on consent alone, if there is one.
     return sorted(found, key=lambda one: one.own_authorisation)
 
 
 def missing_tools(table: GatewayConsentTable, listed: Sequence[str]) -> list[str]:
-    """Tools that the table names and the gateway does not list; or the one behind which it has
-    them."""
+    """Tools that the table names and the gateway does not list; or the one that they are behind."""
     if not table.call.names_each_tool:
         return [] if table.call.tool in listed else [table.call.tool]
     wanted = [
@@ -204,13 +202,13 @@ def missing_tools(table: GatewayConsentTable, listed: Sequence[str]) -> list[str
 
 
 def _parts(name: str, own: NamedTool) -> tuple[str, str]:
-    """App and tool, as the table has them or as the name divides."""
+    """App and tool, from the table or from the parts of the name."""
     app, tool = split_tool_name(name) or ("", name)
     return own.app or app, own.tool or tool
 
 
 def filled(value: Any, places: Mapping[str, Any]) -> Any:
-    """With the placeholders that the status tool knows; one that it does not know makes ""."""
+    """With placeholders filled in from the status tool; unknown ones become ""."""
 
     def fill(text: str) -> str:
         for name, place in places.items():

@@ -1,4 +1,4 @@
-"""How a gateway of another make is called and how it words a refusal: templates, codes, members.
+"""How a gateway that differs is called and how it words a refusal: templates, codes, members.
 
     [gateway_consent.call]
     tool = "exec"
@@ -8,7 +8,7 @@
     CONSENT_REQUIRED = -32010
     CONSENT_DENIED = { code = -32011, message = "said no" }
 
-What is not said is as the document has it. Knows no server and no verdicts.
+Anything not set is as in the document. Knows no server and no verdicts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Template:
 
     @property
     def names_each_tool(self) -> bool:
-        """Whether each tool of an app is a tool of the gateway, or all of them are behind one."""
+        """Whether each tool of an app is a tool of the gateway; False if all are behind one."""
         return bool(_PLACE.search(self.tool))
 
     def params(self, name: str, app: str, tool: str, arguments: Any) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class Template:
 
 
 def _filled(template: Any, places: Mapping[str, Any]) -> Any:
-    """In one go: what stands in a name is never taken for a place."""
+    """All at once, so that text inside a name is never taken for a placeholder."""
 
     def put(found: re.Match[str]) -> str:
         if found[1].startswith("arguments"):
@@ -68,7 +68,7 @@ def _filled(template: Any, places: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class Description(Template):
-    """A call that tells what a tool does and takes, where tools/list does not; and where."""
+    """A call that tells what a tool does and takes, if tools/list does not, and where."""
 
     description: str = setting("description", expected="a place")
     parameters: str = setting("parameters", expected="a place")
@@ -93,7 +93,7 @@ SIGNS: dict[Refusal, tuple[Sign, ...]] = {meaning: (Sign(meaning.value),) for me
 
 @dataclass(frozen=True)
 class Wording:
-    """How refusals are told. `code_at` and `fields` are places, written with dots: the first in
+    """How refusals are worded. `code_at` and `fields` are places, written with dots: the first in
     {error, result, text}, the others in the object beside the code."""
 
     signs: Mapping[Refusal, tuple[Sign, ...]] = setting(SIGNS)
@@ -122,7 +122,7 @@ class Wording:
 
     @property
     def own(self) -> bool:
-        """Whether something was said of it at all."""
+        """Whether the user set anything here."""
         return bool(self.code_at) or self.signs != SIGNS
 
 

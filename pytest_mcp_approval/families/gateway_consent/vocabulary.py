@@ -1,7 +1,7 @@
 """The names and figures of the AAI gateway's security model, and of our reference gateway.
 
-Data, and how the name of a tool is made of an app and its tool. Knows no transport, no storage and
-no decision.
+Data, and how a tool's name is made from an app and its tool. Knows no transport, no storage and no
+decision.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import StrEnum
 FAMILY = "gateway_consent"
 
 UNKNOWN_CLIENT = "Unknown Client"
-"""The caller that did not say who it is."""
+"""A caller that did not say who it is."""
 
 
 class Kind(StrEnum):
@@ -45,9 +45,9 @@ class Refusal(StrEnum):
     """Consent and authorisation were there, but the app did not do it."""
 
 
-# The document writes a word where JSON-RPC wants a whole number. Ours are outside of -32768 to
-# -32000, which JSON-RPC keeps for itself and MCP gives out from: -32001 is SEP-2672's and what SDKs
-# use for time-outs, -32042 asks for a URL elicitation.
+# The document writes a word where JSON-RPC wants a whole number. Ours are outside -32768 to -32000,
+# which JSON-RPC reserves and MCP uses: -32001 is SEP-2672's and what SDKs use for time-outs, -32042
+# asks for a URL elicitation.
 ERROR_CODES: dict[Refusal, int] = {
     Refusal.CONSENT_REQUIRED: -31001,
     Refusal.CONSENT_DENIED: -31002,
@@ -136,7 +136,7 @@ ACCESS_TOKEN_SECONDS = 3600
 REFRESH_TOKEN_SECONDS = 7 * 24 * 3600
 APP_TOKEN_SECONDS = 2 * 3600
 
-# ---- tools of our reference gateway beside those of the apps; they only look
+# ---- tools of our reference gateway beside those of the apps; they only read
 
 STATUS_TOOL = "gateway_status"
 EXPORT_TOOL = "gateway_export"
@@ -148,8 +148,8 @@ VAULT_KEY_VARIABLE = "MCP_APPROVAL_VAULT_KEY"
 def tool_name(app_id: str, tool: str) -> str:
     """The tool's name in tools/list: `<appId>:<toolName>`.
 
-    The first colon divides. One in an app's id is written as %3A (and % as %25), so that no two
-    pairs get one name.
+    The first colon divides. A colon in an app's id is written as %3A (and % as %25), so that no two
+    pairs get the same name.
     """
     return f"{app_id.replace('%', '%25').replace(':', '%3A')}:{tool}"
 

@@ -1,4 +1,4 @@
-"""What was shown against what was done, thing by thing. Knows no verdicts."""
+"""Compares what was shown with what was done, thing by thing. Knows no verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .outcome import Preview, TwoStepOutcome
 
 
 def what_differs(preview: Preview, outcome: TwoStepOutcome) -> str:
-    """Why a confirmation is not what its preview showed, in one line; nothing if it is."""
+    """How a confirmation differs from its preview, in one line; empty if it does not."""
     shown = preview.ids
     expected = len(shown) or 1
     if not outcome.succeeded:
@@ -43,7 +43,7 @@ def _entries_differ(preview: Preview, entries: tuple[Any, ...]) -> str:
             if any(_texts(entry)) and shown:
                 return f"the effects show something else done: {neutralise(str(entry), 120)}"
         else:
-            return ""  # an entry for several things: which is which does not show
+            return ""  # one entry for several things: they cannot be told apart
         wrong = _flag_differs(preview.arguments, entry)
         if wrong:
             return f"the effects show {wrong}: {neutralise(str(entry), 120)}"

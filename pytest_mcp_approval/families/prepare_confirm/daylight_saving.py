@@ -1,6 +1,6 @@
 """When clocks are put forward and back in New York: instants at which local time plays tricks.
 
-Computed by the rule that holds since 2007, for the next year, so that they lie ahead of any clock.
+Computed by the rule in force since 2007, for the next year, so that they are ahead of any clock.
 """
 
 from __future__ import annotations

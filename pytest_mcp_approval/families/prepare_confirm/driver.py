@@ -4,7 +4,7 @@
     assert approval_two_step.confirm(preview).succeeded
     assert approval_two_step.confirm(preview).refused_because("already used")
 
-Knows no verdicts: it does what it is told and says what came.
+Knows no verdicts: it does what it is told and reports what came back.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Given = TypeVar("Given")
 NOT_GIVEN: Any = object()
 
 _DISTURBED: WeakSet[Target] = WeakSet()
-"""Targets on which something was done since they were made fresh. A restart changes nothing about
-that: what a server keeps on disk is gone still."""
+"""Targets on which something was done since their last reset. A restart does not change that: what
+is gone from a server's disk stays gone."""
 
 
 class PrepareConfirm(Driver):
@@ -43,7 +43,7 @@ class PrepareConfirm(Driver):
         return list(self.listing())
 
     def pairs(self) -> list[Pair]:
-        """All pairs, those first that may be run and taken back."""
+        """All pairs, first those that may be run and undone."""
         safe = {**self.target.known_arguments, **self.target.settings.tools}
         return find_pairs(self.table, self.listed(), safe)
 
@@ -54,8 +54,8 @@ class PrepareConfirm(Driver):
         raise DriverError(f"the target lists no pair {name!r}")
 
     def may_be_gone(self, pair: Pair) -> bool:
-        """Whether what the pair's arguments name may be gone: something was done since the server
-        was as new, and nobody said how to put it back."""
+        """Whether what the pair's arguments name may be gone: something was done since the last
+        reset, and the table does not say how to put it back."""
         return not pair.restore and self.target in _DISTURBED
 
     def shares_things_with(self, other: Target) -> None:
@@ -64,7 +64,7 @@ class PrepareConfirm(Driver):
             _DISTURBED.add(other)
 
     def as_new(self) -> None:
-        """The server was made fresh: whatever was done is undone."""
+        """The server was reset: whatever was done is undone."""
         _DISTURBED.discard(self.target)
         self.forget()
 
@@ -78,7 +78,7 @@ class PrepareConfirm(Driver):
     def prepare(
         self, pair: Pair | str, arguments: Any = None, *, session: Session | None = None
     ) -> Preview:
-        """A preview with a token; without arguments, of what is named as safe."""
+        """A preview with a token; by default of the arguments named as safe."""
         pair = self.pair(pair) if isinstance(pair, str) else pair
         arguments = pair.arguments if arguments is None else arguments
         answer = self.request_preview(pair, arguments, session=session)
@@ -109,7 +109,7 @@ class PrepareConfirm(Driver):
         more: Mapping[str, Any] | None = None,
         session: Session | None = None,
     ) -> TwoStepOutcome:
-        """Confirm what was shown; with another token, at another pair, with more arguments."""
+        """Confirm what was shown; optionally with another token, pair, or more arguments."""
         given = preview.token if token is NOT_GIVEN else token
         pair = pair or preview.pair
         return self.submit(pair, self.confirm_params(pair, given, more), session)
@@ -117,21 +117,21 @@ class PrepareConfirm(Driver):
     def submit(
         self, pair: Pair, params: Mapping[str, Any], session: Session | None = None
     ) -> TwoStepOutcome:
-        """A tools/call with just these params, seen as a confirmation."""
+        """A tools/call with exactly these params, read as a confirmation."""
         call = (session or self.session).call
         reply, runs, entries = self.watch(lambda: call("tools/call", dict(params)))
         probed = self.effects is not None
         return self.seen(pair, reply, entries=entries, runs=runs, probed=probed)
 
     def seen(self, pair: Pair, reply: Reply, **observed: Any) -> TwoStepOutcome:
-        """An answer; alone, without a look at the effects, unless that was `observed`."""
+        """An answer; with effects only if they were `observed`."""
         seen = TwoStepOutcome(pair, TwoStepAnswer.of(reply), self.table, **observed)
         if seen.executed or seen.succeeded:
             _DISTURBED.add(self.target)
         return seen
 
     def watch(self, act: Callable[[], Given]) -> tuple[Given, int | None, tuple[Any, ...] | None]:
-        """What `act` gives, how much was done meanwhile, and what it was where that shows."""
+        """What `act` returns, how much was done meanwhile, and what, if that can be seen."""
         given, seen = self.seen_during(act)
         if seen is None:
             return given, None, None

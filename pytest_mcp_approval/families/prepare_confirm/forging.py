@@ -1,6 +1,6 @@
-"""Tokens as somebody else would write them: changed, unsigned, signed with a guess, spelled anew.
+"""Tokens as somebody else would write them: changed, unsigned, signed with a guess, respelled.
 
-Each function gives texts by a name for the report. Knows no server.
+Each function returns texts, by a name for the report. Knows no server.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from .vocabulary import SEPARATOR, read_payload, split_token
 
 MOST_POSITIONS = 400
-"""Of a very long token so many places are tried, spread over all of it."""
+"""In a very long token this many places are tried, spread over all of it."""
 
 GUESSES = (
     "",
@@ -78,7 +78,7 @@ def _random_like(signature: str) -> str:
 
 
 def respelled(token: str) -> dict[str, str]:
-    """What a lenient reader takes for the same token, and a strict one for none."""
+    """What a lenient reader takes for the same token, and a strict one rejects."""
     head, separator, tail = token.rpartition(SEPARATOR)
     found = {
         "a blank behind": f"{token} ",
@@ -108,9 +108,9 @@ def _another(value: Any, other_id: str) -> Any:
 
 
 def forged_payloads(token: str, other_id: str) -> dict[str, str]:
-    """For tokens of the documented format: what a thief of one would like it to say.
+    """For tokens of the documented format: what a thief would like it to say.
 
-    ValueError if the token is not of that format.
+    ValueError if the token is not in that format.
     """
     text, signature = split_token(token)
     payload = read_payload(text)

@@ -16,10 +16,10 @@ from .vocabulary import FAMILY
 
 
 def honest_approval(target: Target) -> str:
-    """Nothing if the tool ran, else one line: the step, and what came.
+    """An empty text if the tool ran, else one line: the step, and what came back.
 
-    `NotVerified` where nothing may be run, and where the things that the arguments name may be gone
-    because nobody said how to put them back.
+    `NotVerified` if nothing may be run, or if the things that the arguments name may be gone
+    because the table does not say how to put them back.
     """
     driver = PrepareConfirm(target)
     pair = next((one for one in driver.pairs() if one.arguments is not None), None)

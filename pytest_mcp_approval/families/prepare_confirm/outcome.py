@@ -1,6 +1,6 @@
 """What the tools answer, read without trust: structured content, JSON in a text, or plain words.
 
-Knows where things stand by the table; has no opinion on them.
+The table says where things are. Knows no verdicts.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _SHOWN = 160
 class TwoStepAnswer:
     reply: Reply = field(repr=False)
     value: Mapping[str, Any] | None
-    """The object that the tool answered with, if it did."""
+    """The object that the tool answered with, if any."""
     text: str
-    """All of its words: those of the result, or of the error."""
+    """All text of the result, or of the error."""
     is_error: bool
     """A JSON-RPC error, or a result that says isError."""
 
@@ -58,7 +58,7 @@ class TwoStepAnswer:
 
 
 def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Without what some SDKs put around what a tool returns."""
+    """Without the object that some SDKs put around a tool's result."""
     inner = value["result"] if set(value) == {"result"} else None
     if isinstance(inner, str):
         with contextlib.suppress(JsonError):
@@ -67,7 +67,7 @@ def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _short(value: Mapping[str, Any]) -> str:
-    """The members that tell something, without long lists."""
+    """The informative members, without long lists."""
     parts = []
     for name, one in value.items():
         if isinstance(one, (list, dict)) and len(one) > 3:
@@ -100,7 +100,7 @@ class Preview:
 
     @property
     def ids(self) -> list[str]:
-        """What the items are called."""
+        """The ids of the items."""
         return [item_id(one) for one in self.items]
 
     @property
@@ -118,7 +118,7 @@ class Preview:
 
 
 def item_id(item: Any) -> str:
-    """What an item of a preview is called."""
+    """The id of an item in a preview."""
     if isinstance(item, Mapping):
         for name in _ID_MEMBERS:
             if isinstance(item.get(name), (str, int)):
@@ -128,13 +128,13 @@ def item_id(item: Any) -> str:
 
 @dataclass(frozen=True)
 class TwoStepOutcome(ObservedOutcome):
-    """What came of a confirm call; `runs` are the things that were done."""
+    """What came of a confirm call; `runs` counts the things that were done."""
 
     pair: Pair
     answer: TwoStepAnswer
     table: PrepareConfirmTable = field(repr=False)
     entries: tuple[Any, ...] | None = None
-    """What the probe shows as new, where it shows a list."""
+    """The new entries of the probe, if it shows a list."""
 
     @property
     def succeeded(self) -> bool:
@@ -142,7 +142,7 @@ class TwoStepOutcome(ObservedOutcome):
 
     @property
     def refused(self) -> bool:
-        """By the answer's word, in whatever form."""
+        """By what the answer says, in any form."""
         return self.answer.is_error or self.answer.member(self.table.success) is False
 
     @property
@@ -167,7 +167,7 @@ class TwoStepOutcome(ObservedOutcome):
 
     @property
     def claimed_ids(self) -> list[str] | None:
-        """What the answer says was done, where it names it."""
+        """What the answer says was done, if it names it."""
         for name, value in (self.answer.value or {}).items():
             if name in ("project_ids", "ids", "done", "usernames") and isinstance(value, list):
                 return [str(one) for one in value]

@@ -1,7 +1,7 @@
 """Before the first verdict: does this server have two-step tools, and does a preview work?
 
-Only pairs whose arguments the user named as safe are prepared; of others nothing but their names is
-looked at. Whether an honest confirmation works is `health`'s to find out.
+Only pairs whose arguments the user named as safe are prepared; of the others only the names are
+read. `health` finds out whether an honest confirmation works.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the scenarios are written with: honest use, dishonest use, and expectations of both.
 
-What is not as expected is a `Finding`, what cannot be judged `NotVerified`.
+Raises a `Finding` for anything unexpected, and `NotVerified` for what cannot be checked.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class TwoStep(ScenarioView):
     # ---- pairs
 
     def pairs(self) -> list[Pair]:
-        """Those that may be run here."""
+        """The pairs that may be run here."""
         return [pair for pair in self.driver.pairs() if pair.arguments is not None]
 
     @property
     def pair(self) -> Pair:
-        """The one that most scenarios use: reversible, if there is such a one."""
+        """The one that most scenarios use: reversible, if there is one."""
         for pair in self.pairs():
             return pair
         raise NotVerified(
@@ -65,7 +65,7 @@ class TwoStep(ScenarioView):
         raise NotVerified(f"needs {what} {_SET} pairs.NAME")
 
     def pairs_that_are(self, reversible: bool) -> list[Pair]:
-        """Those that may be run; nothing to judge where the server has no such pair at all."""
+        """The pairs that may be run; not applicable if the server has no such pair at all."""
         word = "reversible" if reversible else "irreversible"
         found = [pair for pair in self.pairs() if pair.reversible is reversible]
         if found:
@@ -74,7 +74,7 @@ class TwoStep(ScenarioView):
             raise NotVerified(f"needs a pair that may be run and is {word}: {PREFIX}tool, {_SET}")
         raise NotApplicable(f"the server has no {word} pair")
 
-    # ---- honest steps: what fails here makes the rest void
+    # ---- honest steps: if one fails, nothing else can be judged
 
     def preview(
         self, pair: Pair | None = None, arguments: Any = None, *, session: Session | None = None
@@ -99,8 +99,8 @@ class TwoStep(ScenarioView):
         )
 
     def need_in_place(self, preview: Preview) -> None:
-        """Where nobody said how to put things back, that nothing was done says nothing, unless it
-        can be done now on a fresh preview of the same."""
+        """If the table does not say how to put things back, "nothing was done" proves nothing,
+        unless a fresh preview of the same can be confirmed now."""
         pair = preview.pair
         if not self.driver.may_be_gone(pair):
             return
@@ -109,7 +109,7 @@ class TwoStep(ScenarioView):
             raise self._gone(pair, f"with a fresh preview, too: {outcome.describe()}")
 
     def need_shown(self, preview: Preview, ids: list[str]) -> None:
-        """That something is not shown says nothing where it may be gone."""
+        """If a thing may be gone, it proves nothing that it is not shown."""
         missing = [one for one in ids if one not in preview.ids]
         if missing and self.driver.may_be_gone(preview.pair):
             raise self._gone(preview.pair, f"{preview.pair.prepare} does not list {missing[0]}")
@@ -120,7 +120,7 @@ class TwoStep(ScenarioView):
         self._fresh.add(pair.name)
 
     def make(self, calls: tuple[ToolCall, ...]) -> None:
-        """Calls that the user named; what they do is not taken for an effect of ours."""
+        """Calls that the user named; their effects do not count as ours."""
         with self.honest_step("a call of the table failed"):
             self.driver.make(calls)
         self.driver.forget()
@@ -137,11 +137,11 @@ class TwoStep(ScenarioView):
     # ---- calls
 
     def confirm(self, preview: Preview, token: Any = NOT_GIVEN, **more: Any) -> TwoStepOutcome:
-        """Submit a confirmation; see `PrepareConfirm.confirm` for the further words."""
+        """Submit a confirmation; see `PrepareConfirm.confirm` for the other keywords."""
         return self._seen(self.driver.confirm(preview, token, **more))
 
     def submit(self, pair: Pair, arguments: Any) -> TwoStepOutcome:
-        """The confirm tool with just these arguments."""
+        """The confirm tool with exactly these arguments."""
         return self._seen(self.driver.submit(pair, {"name": pair.confirm, "arguments": arguments}))
 
     def _seen(self, outcome: TwoStepOutcome) -> TwoStepOutcome:
@@ -150,7 +150,7 @@ class TwoStep(ScenarioView):
         return outcome
 
     def disturbed(self) -> None:
-        """Things may not be in place any more: the next preview puts them there."""
+        """Things may not be in place any more: the next preview puts them back."""
         self._fresh.clear()
 
     # ---- expectations
@@ -169,9 +169,9 @@ class TwoStep(ScenarioView):
     ) -> None:
         """Refused with success false for one of these reasons (none: for any), and nothing done.
 
-        The reading: words are taken by their meaning. Words that mean something else are a finding,
-        words that say nothing a warning; so is a tool error in place of success false, where
-        `plain_form` asks for that.
+        The reading: a message is judged by its meaning. One that means something else is a finding,
+        one without a clear meaning a warning; so is a tool error instead of success false, if
+        `plain_form` is set.
         """
         wanted = " or ".join(reasons)
         expected = f"success false{f', {wanted}' if wanted else ''}, nothing done"
@@ -185,22 +185,22 @@ class TwoStep(ScenarioView):
                 remark, grade = " (refused, but in other words)", Grade.OTHER_WORDS
                 raise finding_of(outcome, sent=sent, expected=expected, grade=grade, remark=remark)
             if TwoStepReason.USED in reasons and self.driver.may_be_gone(outcome.pair):
-                # Whether the token or the want of things stands in the way cannot be told.
+                # It may have been the token, or the things that are missing.
                 raise self._gone(outcome.pair, f"{sent}: {got}")
             self.warn(f"{sent}: {got}; its words do not say {wanted}")
         elif plain_form and outcome.answer.is_error:
             self.warn(f"{sent}: {got}; expected a result with {self.table.success} false")
 
     def still_serves(self, preview: Preview, *, after: str) -> None:
-        """The very same token still serves the honest call."""
+        """The same token still serves the honest call."""
         outcome = self.confirm(preview)
         self.expect_done(
             outcome, preview, sent=f"{preview.pair.confirm} with the real token, after {after}"
         )
 
     def outlives_forgeries(self, preview: Preview) -> None:
-        """The same after forgeries were refused: a warning if not. The document tells whoever meets
-        a bad signature to get a new token, and says nothing of the real one."""
+        """The same after forgeries were refused: a warning if not. The document says to get a new
+        token after a bad signature, and nothing about the real one."""
         try:
             self.still_serves(preview, after="forgeries of it were refused")
         except Finding as finding:
@@ -258,7 +258,7 @@ class TwoStep(ScenarioView):
 
 
 def _did_something(outcome: TwoStepOutcome) -> bool:
-    """By its effect where that shows, else by the answer's word."""
+    """By its effect if that can be seen, else by the answer."""
     if outcome.probed:
         return outcome.executed
     return outcome.succeeded and outcome.claimed_count != 0

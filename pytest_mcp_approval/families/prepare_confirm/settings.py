@@ -1,7 +1,7 @@
-"""What a user tells the suite of their two-step tools: the table [prepare_confirm].
+"""What a user tells the suite about their two-step tools: the table [prepare_confirm].
 
-Nothing in it is needed by a server that keeps to the document's names, but arguments that are safe
-to prepare AND to confirm. Knows no server.
+A server that keeps to the document's names needs only arguments here, safe to prepare AND to
+confirm. Knows no server.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ class Pair:
     arguments: Mapping[str, Any] | None = None
     """Safe to prepare and to confirm; None: this pair is never run."""
     forced: Mapping[str, Any] | None = None
-    """The same with the force flag, on something that asks for it."""
+    """The same with the force flag, on something that needs it."""
     sso: Mapping[str, Any] | None = None
-    """For a user who signs in elsewhere."""
+    """For a user who signs in elsewhere (single sign-on)."""
     awkward: tuple[Mapping[str, Any], ...] = ()
     """On ids with separators, quotes, line breaks and the like."""
     many: Mapping[str, Any] | None = None
     failing: Mapping[str, Any] | None = None
     """On something that the back end will fail to do."""
     restore: tuple[ToolCall, ...] = _calls()
-    """Makes the things that the arguments name as they were."""
+    """Restores the things that the arguments name."""
     many_before: tuple[ToolCall, ...] = _calls()
     undo: tuple[ToolCall, ...] = _calls()
-    """What the preview names as the way back."""
+    """What the preview names as the way to undo it."""
     change: tuple[ToolCall, ...] = _calls()
     """Changes one of the things behind a preview's back."""
     reversible: bool | None = None
-    """None: nobody knows."""
+    """None: not known."""
     guessed: bool = setting(False, internal=True)
-    """Whether that is no more than what the name suggests."""
+    """Whether that is only a guess from the name."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class PrepareConfirmTable:
     action: str = words.ACTION
     operation: str = words.OPERATION
     token: str = words.TOKEN
-    """Where the token stands in what prepare answers; `result.token` reaches inside."""
+    """Where the token is in prepare's answer; `result.token` reaches inside."""
     token_argument: str = words.TOKEN
     expires: str = words.EXPIRES_AT
     items: str = words.ITEMS
@@ -88,7 +88,7 @@ class PrepareConfirmTable:
     payload: bool = False
     """Whether tokens are of the documented format, payload|signature."""
     shared_key: bool = False
-    """Whether the server is started with a key of the user's: then a twin has it too."""
+    """Whether the server is started with the user's own key: then a twin has it too."""
     held: str = ""
     """A read-only tool that tells how many tokens the server remembers."""
     log: str = ""
@@ -102,13 +102,13 @@ class PrepareConfirmTable:
     back_end: Mapping[str, str] = setting({})
 
     def own_names(self, members: Iterable[str]) -> list[str]:
-        """What the user says is not called as in the document."""
+        """Where the user's names differ from the document's."""
         usual = {one.name: one.default for one in fields(self)}
         own = {name: getattr(self, name) for name in members}
         return [f"{own[name]} for {usual[name]}" for name in own if own[name] != usual[name]]
 
     def named_pairs(self) -> dict[str, Pair]:
-        """Those of the table, whose tools are called as in the document if nobody says more."""
+        """The pairs of the table; by default their tools have the document's names."""
         return {
             name: replace(
                 pair,
@@ -131,7 +131,7 @@ def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> Prep
 def find_pairs(
     table: PrepareConfirmTable, listed: Sequence[str], safe_arguments: Mapping[str, Any]
 ) -> list[Pair]:
-    """The pairs that the table names, and those that the tools' names show.
+    """The pairs that the table names, and those that follow from the tools' names.
 
     `safe_arguments` are those of prepare tools by their names (--mcp-approval-tool).
     """
@@ -147,7 +147,7 @@ def find_pairs(
         for pair in found.values()
         if pair.prepare in listed and pair.confirm in listed
     ]
-    # What can be taken back first: most scenarios use the first pair that may be run.
+    # What can be undone first: most scenarios use the first pair that may be run.
     return sorted(pairs, key=lambda pair: (pair.arguments is None, pair.reversible is not True))
 
 

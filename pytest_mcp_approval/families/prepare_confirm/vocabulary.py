@@ -32,7 +32,7 @@ SUCCESS = "success"
 MESSAGE = "message"
 
 SEPARATOR = "|"
-"""Between payload and signature of a token: the last one, for the payload may hold others."""
+"""Between payload and signature of a token: the last one, since the payload may contain others."""
 _PAYLOAD: dict[str, type | tuple[type, ...]] = {
     "action": str,
     "data": dict,
@@ -44,7 +44,7 @@ PAYLOAD_MEMBERS = tuple(_PAYLOAD)
 
 DEFAULT_EXPIRY_MINUTES = 5
 USED_KEPT_SECONDS = 3600
-"""For how long a used token is remembered at the least."""
+"""How long a used token is remembered at least."""
 
 
 class TwoStepReason(StrEnum):
@@ -84,7 +84,7 @@ _MEANINGS: dict[TwoStepReason, re.Pattern[str]] = {
 
 
 def meanings_of(message: str) -> frozenset[TwoStepReason]:
-    """What a message can be taken to say; "Invalid token signature" says two things."""
+    """What a message may mean; "Invalid token signature" says two things."""
     return frozenset(reason for reason, words in _MEANINGS.items() if words.search(message))
 
 
@@ -97,7 +97,7 @@ def confirm_name(prepare: str) -> str | None:
 
 @dataclass(frozen=True)
 class Payload:
-    """What a token says, for those that keep to the documented format."""
+    """What a token in the documented format says."""
 
     action: str
     data: Mapping[str, Any]
@@ -112,7 +112,7 @@ class Payload:
 
 
 def split_token(token: str) -> tuple[str, str]:
-    """The payload's text and the signature's: what stands before and behind the last separator."""
+    """The payload's text and the signature's: what is before and after the last separator."""
     payload, separator, signature = token.rpartition(SEPARATOR)
     if not separator or not payload or not signature:
         raise ValueError("token: got no payload and signature with | between them")

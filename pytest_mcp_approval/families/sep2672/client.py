@@ -3,7 +3,7 @@
     client = ApprovalClient(session.call, show=ask_the_user, sign=authenticator_get)
     outcome = client.call_tool(listing, {"disk": "a"})
 
-For client authors and for tests: the four ends that a ceremony can meet are four types, so none can
+For client authors and for tests: the four possible ends of a ceremony are four types, so none can
 be taken for another. Knows no transport (it is given a function that calls a method), no
 authenticator (it is given a function that signs) and no screen (it is given one that shows).
 """
@@ -46,7 +46,7 @@ class Declined:
 
 @dataclass(frozen=True)
 class TransportFailure:
-    """Nobody knows: there was no answer, or none that can be read."""
+    """The outcome is unknown: there was no answer, or none that can be read."""
 
     what: str
 
@@ -61,8 +61,8 @@ class UserDeclined(Exception):  # noqa: N818  # what a user does is no error
 class ApprovalClient:
     """Calls tools, with a ceremony where the listing asks for one.
 
-    `call` sends a JSON-RPC request. `show` puts displayText before the user, verbatim, and says
-    whether they agree. `sign` takes requestOptions and gives the assertion's JSON, or raises
+    `call` sends a JSON-RPC request. `show` shows displayText to the user, verbatim, and returns
+    whether they agree. `sign` takes requestOptions and returns the assertion's JSON, or raises
     `UserDeclined`.
     """
 
@@ -82,7 +82,7 @@ class ApprovalClient:
         try:
             return annotation_of(listing) is not None
         except AnnotationError:
-            # What is marked, however clumsily, is meant to be approved.
+            # Any mark, even a malformed one, means that approval is wanted.
             return True
 
     def call_tool(self, listing: Mapping[str, Any], arguments: Mapping[str, Any]) -> Outcome:

@@ -1,9 +1,9 @@
 // What the messages of SEP-2672 hold, taken apart for somebody who reads a report: client data,
 // authenticator data, keys, the two halves of a challenge, canonical arguments.
 //
-// Runs in the report's page when a step is opened. Judges nothing: it shows what is there. What it
-// is given comes from a stranger, so anything may be missing or of another type; what cannot be read
-// throws, and the page says so.
+// Runs in the report's page when a step is opened. Judges nothing: it shows what is there. Its
+// input is untrusted: anything may be missing or of another type. What cannot be read throws, and
+// the page says so.
 
 explainers.sep2672 = (() => {
   const META_KEY = "io.modelcontextprotocol/verified-approval";

@@ -5,8 +5,8 @@
     evidence = passkey.sign(request)
     assert approval.call(request, evidence).executed
 
-Knows no verdicts: it does what it is told and says what came. What a server refuses is an outcome;
-only what the driver itself needs and does not get is a `DriverError`.
+Knows no verdicts: it does what it is told and reports what came back. A refusal is an outcome; a
+`DriverError` means that the driver did not get what it needs itself.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .vocabulary import Annotation, AnnotationError, annotation_of
 NOT_GIVEN: Any = object()
 """Left out; None would be a JSON null."""
 REGISTERED_ODDLY = "a registration other than an honest one was sent"
-"""Remembered of a target: a call that is served says nothing of what that did to enrolments."""
+"""Remembered for a target: a successful call does not show what that did to enrolments."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ListedTool:
 
     @property
     def properties(self) -> Mapping[str, Any]:
-        """What its schema says of its arguments, by name."""
+        """What its schema says about its arguments, by name."""
         found = value_at(self.listing, "inputSchema.properties")
         return found if isinstance(found, dict) else {}
 
@@ -115,7 +115,7 @@ def parse_instant(value: Any) -> datetime.datetime:
 
 
 class Passkey:
-    """An enrolled credential on an authenticator of the suite's."""
+    """An enrolled credential on one of the suite's authenticators."""
 
     def __init__(
         self, authenticator: Authenticator, origin: str, registration: Mapping[str, Any]
@@ -183,7 +183,7 @@ class Approval(Driver):
         return known
 
     def _safe_arguments(self, entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """What the user says is safe; made up only where they asked for that."""
+        """What the user says is safe; made up only if they asked for that."""
         name = str(entry.get("name"))
         known = {**self.target.known_arguments, **self.target.settings.tools}
         marked = words.META_KEY in (entry.get("_meta") or {})
@@ -254,7 +254,7 @@ class Approval(Driver):
     def enrol(
         self, shape: str | Profile | Authenticator = "security-key", **changes: Any
     ) -> Passkey:
-        """Enrol a passkey of this shape; further words change members of its profile."""
+        """Enrol a passkey of this shape; other keywords change members of its profile."""
         if changes and not isinstance(shape, Authenticator):
             shape = Authenticator(shape, **changes)
         device, page, response = self.register(shape)
@@ -306,7 +306,7 @@ class Approval(Driver):
         session: Session | None = None,
         headers: Mapping[str, str | None] | None = None,
     ) -> ApprovalOutcome:
-        """Call the tool of the challenge with its arguments and this evidence, and look."""
+        """Call the challenge's tool with its arguments and this evidence; look at the effects."""
         params = self.call_params(challenge, evidence, meta=meta)
         outcome = self.observe(
             lambda: (session or self.session).call("tools/call", params, headers=headers)

@@ -1,9 +1,9 @@
 """Calls that break chosen checks of section 4.8, alone or several at once.
 
 `FAULTS` holds at least one fault for each of the checks 1 to 12: a function that changes the draft
-of an honest call. Which faults can meet in one call is computed (`possible_pairs`), and why others
-cannot is said (`CallFault.excludes`). Knows no verdicts: a draft is submitted, and its outcome
-judged elsewhere.
+of an honest call. `possible_pairs` computes which faults one call can have together;
+`CallFault.excludes` says why others cannot. Knows no verdicts: a draft is submitted here, and its
+outcome judged elsewhere.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Draft:
         return self.ceremony.call(call, evidence)
 
     def prepare(self) -> tuple[Challenge, Any]:
-        """All that comes before the call: gives the call, and the evidence that goes with it."""
+        """Everything before the call: returns the call, and the evidence that goes with it."""
         ceremony = self.ceremony
         challenge = self.challenge = ceremony.challenge(self.issued_for)
         if self.used:
@@ -76,7 +76,7 @@ class Draft:
         return call, NOT_GIVEN if self.evidence_left_out else evidence
 
     def refused_by_the_schema(self, outcome: ApprovalOutcome) -> bool:
-        """Whether the server found fault with changed arguments themselves, before any approval.
+        """Whether the server rejected the changed arguments themselves, before any approval.
 
         The SEP does not say whether a tool's schema is looked at before or after section 4.8.
         """
@@ -139,7 +139,7 @@ def _same_device_only(draft: Draft) -> None:
 
 
 def _other_arguments(draft: Draft) -> None:
-    if draft.issued_for is draft.called:  # else the hash is another one already, by the tool
+    if draft.issued_for is draft.called:  # else the tool has already changed the hash
         draft.arguments = other_arguments(draft.called)
 
 
@@ -201,7 +201,7 @@ FAULTS: tuple[CallFault, ...] = (
     CallFault(
         10, "a broken signature", Reason.SIGNATURE_VERIFICATION_FAILED, _with_device(SignatureBit())
     ),
-    # The signature is whole here, so that a server can notice before it has looked up any key.
+    # The signature is valid here, so that a server can notice before it has looked up any key.
     CallFault(
         10, "a foreign page", Reason.SIGNATURE_VERIFICATION_FAILED, _with_device(WrongOrigin())
     ),
@@ -249,8 +249,8 @@ def expiry_of(challenge: Challenge) -> Any:
 
 
 def unissued(challenge_id: str) -> str:
-    """An id that looks like one of the server's and is none."""
-    # Digits and the letters of hexadecimal turn among themselves: a UUID stays one in shape.
+    """An id that looks like one of the server's but is not."""
+    # Digits become other digits, hexadecimal letters other such letters: a UUID keeps its shape.
     turned = str.maketrans("0123456789abcdefABCDEF", "1234567890bcdefaBCDEFA")
     other = challenge_id.translate(turned)
     return other if other != challenge_id else f"{challenge_id}-"
@@ -270,6 +270,6 @@ def never_enrolled(ceremony: Ceremony) -> Passkey:
 
 
 def other_arguments(tool: ListedTool) -> dict[str, Any]:
-    """Arguments that differ in one value and still fit the tool's schema, where that can be."""
+    """Arguments that differ in one value and still fit the tool's schema, if possible."""
     added = {**safe_arguments(tool), "added": "by somebody else"}
     return next((changed for _, changed in variations(tool)), added)

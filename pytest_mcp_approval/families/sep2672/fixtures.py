@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def ceremony(approval: Approval, request: pytest.FixtureRequest) -> Ceremony:
-    """A scenario's view of the target. What its rules need and the target lacks: not verified."""
+    """A scenario's view of the target; "not verified" if it lacks what the rules need."""
     return Ceremony(approval, check_preconditions(request.node, approval.target, CHECKS))
 
 

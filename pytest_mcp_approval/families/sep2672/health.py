@@ -21,10 +21,10 @@ _REMEMBERED = "passkey"
 def honest_approval(target: Target) -> str:
     """Enrol, ask for a challenge, sign, call: "" if the tool ran, else the step and what came.
 
-    A target that is reset gets a new passkey. One that keeps everything would have a thousand of
-    them in the end, and as many entries in every challenge: there an enrolment is begun, which
-    shows what enrolment makes of what is kept, and the passkey of the run approves. A new one is
-    enrolled where that fails, since a check may have spoilt its counter.
+    A target that is reset gets a new passkey. One that keeps everything would collect a thousand of
+    them, with as many entries in every challenge. There an enrolment is only begun, which shows
+    that it copes with what is stored, and the run's passkey approves. If that fails, a new one is
+    enrolled, since a check may have spoilt the counter.
     """
     approval = Approval(target)
     tool = _tool(approval)
@@ -49,7 +49,7 @@ def glance(target: Target) -> str:
     """A challenge is asked for: "" if it is given, else what came. An enrolment is begun as well,
     if a registration other than an honest one was sent since the last glance.
 
-    Where no passkey is known to be enrolled, that none is eligible is as good an answer.
+    If no passkey is known to be enrolled, "none is eligible" is as good an answer.
     """
     approval = Approval(target)
     tool = _tool(approval)

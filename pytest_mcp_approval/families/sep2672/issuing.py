@@ -46,8 +46,8 @@ def safe_arguments(tool: ListedTool) -> dict[str, Any]:
 def ask(
     ceremony: Ceremony, tool: ListedTool, arguments: Any, *, approval: Approval | None = None
 ) -> tuple[Challenge | None, Reply]:
-    """A challenge, or None where the server refuses these arguments. A server that does not answer
-    at all is a finding, since nothing that is asked here gives a reason for it."""
+    """A challenge, or None if the server refuses these arguments. A server that does not answer at
+    all is a finding, since nothing here gives it a reason."""
     reply = (approval or ceremony.approval).request_challenge(tool.name, arguments)
     if reply.outcome in _DEAD:
         raise Finding(
@@ -84,14 +84,14 @@ def nothing_with_arguments(ceremony: Ceremony) -> NoReturn:
 
 
 def any_challenge(ceremony: Ceremony) -> Challenge:
-    """A challenge for a gated tool, also where none may be run."""
+    """A challenge for a gated tool, even if none may be run."""
     _ = ceremony.passkey
     return issued(ceremony, tools_to_ask(ceremony)[0])
 
 
 def cross_platform_tool(ceremony: Ceremony, *, named: bool) -> ListedTool:
-    """A tool of that class that may be run, and whose listing names the class or leaves it out. A
-    server that lists tools of the other kind only has nothing to show."""
+    """A tool of that class that may be run, and whose listing names the class or leaves it out. Not
+    applicable if all its tools of that class are of the other kind."""
     kinds = {
         tool.annotation.class_is_given
         for tool in ceremony.approval.tools()
@@ -105,8 +105,8 @@ def cross_platform_tool(ceremony: Ceremony, *, named: bool) -> ListedTool:
 
 
 def issued_for_each(ceremony: Ceremony) -> list[tuple[ListedTool, Challenge]]:
-    """A challenge for every gated tool. One that refuses to be called without arguments, where the
-    suite knows none, is passed over."""
+    """A challenge for every gated tool. One that needs arguments which the suite does not know is
+    skipped."""
     _ = ceremony.passkey
     found = []
     for tool in tools_to_ask(ceremony):
@@ -135,7 +135,7 @@ def shown(arguments: Any) -> str:
 
 
 def halves(challenge: Challenge) -> tuple[bytes, bytes]:
-    """Nonce and action hash; what cannot be read is the matter of other rules."""
+    """Nonce and action hash; other rules look at what cannot be read."""
     try:
         return words.split_wire_challenge(challenge.wire_challenge)
     except (KeyError, ValueError) as error:
@@ -166,7 +166,7 @@ class ArgumentPlace:
         return members if text is None else {**members, self.member: RawJson(text)}
 
     def canonical(self, text: str) -> str:
-        """The same as RFC 8785 writes it, for a value that is given as RFC 8785 writes it."""
+        """The arguments as RFC 8785 writes them, for a value that is already written that way."""
         if self.member is None:
             return text
         members = {
@@ -263,8 +263,8 @@ def _numbers(value: Any, ending: str) -> str:
 
 
 def variations(tool: ListedTool) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The tool's safe arguments with one of them changed, within its schema as far as that can be
-    seen: the name of the changed one, and all of them."""
+    """The tool's safe arguments with one of them changed, within its schema as far as is known: the
+    name of the changed one, and all of them."""
     safe = safe_arguments(tool)
     for name, value in safe.items():
         described = tool.properties.get(name)
@@ -292,7 +292,7 @@ def _other_values(value: Any, schema: Mapping[str, Any]) -> list[Any]:
 
 
 def expect_still_issues(ceremony: Ceremony, *, after: str) -> None:
-    """An honest challenge is still to be had; there was one before."""
+    """An honest challenge is still issued; it was before."""
     tool = tools_to_ask(ceremony)[0]
     reply = ceremony.approval.request_challenge(tool.name, safe_arguments(tool))
     ceremony.expect(

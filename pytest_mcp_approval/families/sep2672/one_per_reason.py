@@ -1,8 +1,8 @@
-"""How to be refused for each of the 16 reasons, one way each, for whoever looks at the refusals.
+"""Provokes a refusal for each of the 16 reasons, one way each, for rules about the refusals.
 
-What a reason is due to is judged elsewhere, reason by reason; here only the form of the answer is
-of interest. A server that does not refuse is `NotVerified` here, and so is one whose honest call
-fails afterwards.
+Whether the reason is right is judged elsewhere, reason by reason; here only the form of the answer
+matters. A server that does not refuse is `NotVerified` here, and so is one whose honest call fails
+afterwards.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@
         driver.approve()
     print(driver.outcome())
 
-For a page that takes more than a table can say, make a subclass and give it by a fixture of your
-own, `approval_page_driver`. Knows no messages between page and server, and no verdicts.
+For a page that a table cannot describe, make a subclass and return it from your own fixture
+`approval_page_driver`. Knows no messages between page and server, and no verdicts.
 """
 
 from __future__ import annotations
@@ -55,26 +55,26 @@ class PageError(DriverError):
 
 @dataclass
 class PageMemory:
-    """What earlier tests learned of a page: a wrong description is waited for once."""
+    """What earlier tests learned about a page: a wrong description is waited for only once."""
 
     found: set[str] = field(default_factory=set)
     """Entries that were ever seen."""
     problem: str = ""
-    """The line about one that never was."""
+    """The line about one that was never seen."""
 
 
 @dataclass(frozen=True)
 class ShownText:
-    """A text as the page has it before the person."""
+    """A text as the page shows it."""
 
     content: str
     """Of the document."""
     rendered: str
-    """As the styles leave it: without what white space loses, in the case that they choose."""
+    """As rendered, with the white space and the letter case that the styles leave."""
     cut: bool
-    """Whether a part of it can be reached by no scrolling."""
+    """Whether a part of it is out of reach, even by scrolling."""
     too_small: bool
-    """Whether it is there, but for nobody to see."""
+    """Whether it is there but cannot be seen."""
 
 
 class PageDriver:
@@ -96,7 +96,7 @@ class PageDriver:
         self.patience = patience
         self.memory = memory or PageMemory()
         self._stale: JSHandle | None = None
-        """Watches what the page said of an earlier call, as long as that still stands there."""
+        """Watches what the page said about an earlier call, while that is still shown."""
 
     # ---- what a person does
 
@@ -155,7 +155,7 @@ class PageDriver:
         return self._visible("display-text") is not None
 
     def display_text(self) -> ShownText:
-        """The text that is to be approved, as it stands before the person."""
+        """The text that is to be approved, as it is shown."""
         place, _ = self._locate("display-text", self.description.entry("display-text")[-1])
         with self._in_words("display-text"):
             return ShownText(**place.evaluate(_script("shown")))
@@ -165,7 +165,7 @@ class PageDriver:
         return self._await_text("outcome")
 
     def says_now(self, key: str) -> str:
-        """What stands at `outcome` or `enrolled` now, be the page done or not."""
+        """What `outcome` or `enrolled` shows now, whether the page is done or not."""
         return (self._visible(key) or "").strip()
 
     def text(self) -> str:
@@ -209,7 +209,8 @@ class PageDriver:
                 place.click(timeout=patience)
 
     def _locate(self, key: str, selector: str, *, state: Any = "visible") -> tuple[Locator, str]:
-        """The one element of an entry, and its kind; what is missing, or there twice, is told."""
+        """The one element of an entry, and its kind; `PageError` if it is missing or there
+        twice."""
         from playwright.sync_api import Error, TimeoutError
 
         places = self.page.locator(selector)
@@ -244,7 +245,7 @@ class PageDriver:
         return PageError(line)
 
     def what_is_there(self) -> list[str]:
-        """For whoever describes the page: what can be pressed, filled and read on it."""
+        """For the author of a description: what can be pressed, filled and read on the page."""
         from playwright.sync_api import Error
 
         try:
@@ -274,7 +275,7 @@ class PageDriver:
         return text
 
     def _note_stale(self, key: str) -> None:
-        """What stands there now is not what becomes of the next thing, until it is touched."""
+        """What is shown now is not the result of the next step, until it changes."""
         from playwright.sync_api import Error
 
         self._stale = None
@@ -297,7 +298,7 @@ class PageDriver:
 
     def _fresh(self, key: str) -> str | None:
         """What the page says now, unless it is what it said before this was asked."""
-        # In this order: what is read after the work has ended is what came of it.
+        # In this order: only what is read after the work has ended is its result.
         if self.description.busy and self._visible("busy") is not None:
             return None
         if self._is_stale():
@@ -315,12 +316,12 @@ class PageDriver:
         try:
             self.approval_page.until(condition, key, timeout=self.patience)
         except BrowserError:
-            self.approval_page.check()  # what went wrong in the harness is no matter of the page
+            self.approval_page.check()  # if the harness failed, the page is not to blame
             if not self._visible(key):
                 raise self._missing(key, self.description.entry(key)[-1], 0) from None
 
     def _in_words(self, key: str, selector: str = "") -> AbstractContextManager[None]:
-        """What Playwright says, as one line about the page."""
+        """Turns what Playwright says into one line about the page."""
         what = f"[sep2672.{TABLE}] {key}: {selector!r}" if selector else key
         return in_words(f"{what} on {neutralise(self.url, 100)}", PageError, 300)
 

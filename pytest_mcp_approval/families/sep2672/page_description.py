@@ -7,7 +7,7 @@
     arguments = "#arguments"
     ...
 
-An entry is a selector of Playwright's, or several in the order in which they are used. Unsaid
+An entry is a selector of Playwright's, or several in the order in which they are used. By default
 entries suit the reference server's page. Knows no browser and no server.
 """
 
@@ -58,7 +58,7 @@ def _steps(value: Any) -> Steps:
 
 def _needed(value: Any) -> Steps:
     steps = _steps(value)
-    return steps or _steps([""])  # of what every page has
+    return steps or _steps([""])  # an error: every page has this
 
 
 def _named(value: Any) -> Steps:
@@ -73,7 +73,7 @@ def _entry(*usual: str) -> Any:
 
 
 def _may_be_missing(*usual: str) -> Any:
-    """What a page need not have, and is then said to be []."""
+    """An entry that may be [], if the page has nothing of the kind."""
     return setting(usual, parse=_steps)
 
 
@@ -102,7 +102,7 @@ class PageDescription:
     call: Steps = _entry()
     """Pressed to call a tool that needs none; on most pages one button does both."""
     display_text: Steps = _entry("#display-text")
-    """Where displayText stands."""
+    """Where displayText is shown."""
     approve: Steps = _entry("role=button[name='Approve'i]")
     decline: Steps = _entry("role=button[name='Decline'i]")
     outcome: Steps = _entry("#call-outcome")
@@ -120,10 +120,10 @@ class PageDescription:
             object.__setattr__(self, "call", _CALL if self.ask == _ASK else self.ask)
 
     def entry(self, key: str, **named: str) -> Steps:
-        """The selectors of an entry as the files call it, with names in place of placeholders."""
+        """The selectors of an entry, by its key in the files, with placeholders filled in."""
         steps: Steps = getattr(self, key.replace("-", "_"))
         for placeholder, text in named.items():
-            # Inside quotes, in CSS and in role=: whatever a tool is called.
+            # Escaped for quotes, in CSS and in role=, whatever the tool's name.
             quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("'", "\\'")
             steps = tuple(step.replace(f"{{{placeholder}}}", quoted) for step in steps)
         return steps

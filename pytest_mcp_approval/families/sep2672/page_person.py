@@ -1,8 +1,8 @@
 """A person on the page of the target, from enrolment to outcome.
 
-An honest step that fails makes the rest void: "not verified". What the page sends is seen by the
-browser (`page_traffic`), what the tool did by the target's effects. What is expected of it all is
-in `page_scenario`.
+If an honest step fails, the rest is "not verified". The browser sees what the page sends
+(`page_traffic`), the target's effects show what the tool did. The expectations are in
+`page_scenario`.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from ...browser.prompts import Prompt
 
 _MOST_LINES = 1_000
-"""Of the console."""
+"""Of the console that are kept."""
 _SETTLING_MILLISECONDS = 150.0
-"""What a page gets to do by itself what it should not do."""
+"""Time for a page to do by itself what it should not do."""
 _ANSWER_MILLISECONDS = 10_000.0
 _STEP_MILLISECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class Review:
-    """A call that waits for the person's word."""
+    """A call that waits for the person's decision."""
 
     tool: ListedTool
     envelope: Mapping[str, Any]
@@ -72,7 +72,7 @@ class PageOutcome(ObservedOutcome):
 
     @property
     def answer_is_hidden(self) -> bool:
-        """The page got an answer, and the browser does not show which."""
+        """The page got an answer, but the browser does not show which."""
         return bool(self.calls) and self.calls[-1].is_hidden
 
     @property
@@ -117,7 +117,7 @@ class PageVisitor(ToolsView):
 
     @property
     def tool(self) -> ListedTool:
-        """One of class cross-platform, which shows more; a server need not have one."""
+        """One of class cross-platform if there is one, since that shows more."""
         try:
             return self.tool_of_class(AuthenticatorClass.CROSS_PLATFORM)
         except NotApplicable:
@@ -135,7 +135,7 @@ class PageVisitor(ToolsView):
             raise NotApplicable("the page has no place to choose a tool that needs no approval")
         return super().plain_tool()
 
-    # ---- honest steps: what fails here makes the rest void
+    # ---- honest steps: if one fails, nothing else can be judged
 
     def opens(self) -> None:
         """Go to the page; again, if it was open."""
@@ -143,7 +143,7 @@ class PageVisitor(ToolsView):
         self._is_open = True
 
     def opens_if_it_can(self) -> None:
-        """The same, where the page may well refuse to go on."""
+        """The same, if the page may well refuse to go on."""
         with contextlib.suppress(PageError):
             self.opens()
 
@@ -156,7 +156,7 @@ class PageVisitor(ToolsView):
             )
 
     def holds(self, shape: str = "security-key", **changes: Any) -> Key:
-        """Take an authenticator in hand."""
+        """Use an authenticator of this shape from now on."""
         return self.page.key(shape, **changes)
 
     def enrols(self, shape: str = "security-key", **changes: Any) -> Key:
@@ -207,14 +207,14 @@ class PageVisitor(ToolsView):
         return Review(chosen, envelope, self.driver.display_text())
 
     def approves(self, review: Review) -> PageOutcome:  # noqa: ARG002  # whoever approves has a review
-        """Agree on the page; what the key's person does is lined up before."""
+        """Agree on the page; what the person does with the key is queued before."""
         return self.observes(self.driver.approve)
 
     def declines(self, review: Review) -> PageOutcome:  # noqa: ARG002
         return self.observes(self.driver.decline)
 
     def approves_a_call(self, tool: ListedTool | None = None) -> PageOutcome:
-        """The honest call, from beginning to end: what it needs to be worth anything."""
+        """The honest call, from beginning to end; without it nothing else counts."""
         done = self.approves(self.asks(tool))
         if not (done.served and done.calls):
             raise NotVerified(f"an honest call on the page failed: {done.describe()}")
@@ -233,8 +233,8 @@ class PageVisitor(ToolsView):
         return PageOutcome(said, calls, runs=runs, probed=self.approval.effects is not None)
 
     def _last_word(self, said: str, key: str) -> str:
-        """What a page says when it is done, if nothing shows when that is: its text stands still,
-        no request of it is open, and no passkey is asked for."""
+        """What a page says when it is done, if nothing shows when that is: its text no longer
+        changes, none of its requests is open, and no passkey is asked for."""
         if self.driver.description.busy or self.target.named_page is None:
             return said  # the reference server's own page says nothing before
         deadline = Deadline(self.driver.patience)
@@ -253,7 +253,8 @@ class PageVisitor(ToolsView):
         self.page.page.wait_for_timeout(_SETTLING_MILLISECONDS)
 
     def sends_again(self, sent: PageRequest) -> str | None:
-        """The very same request once more, with the browser's cookies; None if no answer ended.
+        """The very same request once more, with the browser's cookies; None if no answer came to
+        its end.
 
         Not by the page's own fetch: a page may wrap it, answer itself, or forbid it by its policy,
         and then nothing would be known of the server."""

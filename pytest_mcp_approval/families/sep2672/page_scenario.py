@@ -5,7 +5,7 @@
     done = visit.approves(review)
     visit.expect_run(done, sent="...")
 
-What is not as expected is a `Finding`, what cannot be judged `NotVerified`.
+Raises a `Finding` for anything unexpected, and `NotVerified` for what cannot be checked.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class Visit(PageVisitor):
         self.expect_told_apart(done.text, success, sent=sent, expected=expected)
 
     def expect_told_apart(self, said: str, other: str, *, sent: str, expected: str) -> None:
-        """Two texts of the page's that a person would not take for the same."""
+        """Two texts of the page that a person would not take for the same."""
         apart = _told(said) not in ("", _told(other))
         self.expect(apart, sent=sent, expected=expected, got=f"the page says {shown(said)}")
 
     # ---- what a client owes
 
     def expect_verbatim(self, review: Review, *, sent: str) -> None:
-        """displayText is before the person as it came, all of it."""
+        """displayText is shown as it came, all of it."""
         wanted, found = review.display_text, review.shown
         expected = f"the text itself, {len(wanted)} characters, all of it within reach"
         # A text area has no carriage returns, and no page keeps them apart from line feeds.
@@ -76,7 +76,7 @@ class Visit(PageVisitor):
             )
 
     def expect_approval(self, *, sent: str) -> PageOutcome:
-        """A call that went through before still does: what the page may not stumble over."""
+        """A call that went through before still does: the page must cope with what changed."""
         expected = "a review, and an approval as before"
         try:
             return self.approves(self.asks())
@@ -113,7 +113,7 @@ class Visit(PageVisitor):
             )
 
     def expect_told_apart_from_all(self, said: str, reason: Reason, told: dict[str, str]) -> None:
-        """What the page says of a reason is nothing that it said of another, kept in `told`."""
+        """What the page says about a reason is not what it said about another, kept in `told`."""
         sent = f"a refusal for {reason}"
         expected = "words on the page that no other reason has"
         for other, text in told.items():
@@ -125,7 +125,7 @@ class Visit(PageVisitor):
 
 
 def _told(text: str) -> str:
-    """A text as far as a person is told something by it: times and numbers change by themselves."""
+    """What a text tells a person, without times and numbers, which change by themselves."""
     return re.sub(r"[\d\W_]+", " ", text).strip().casefold()
 
 
@@ -134,7 +134,7 @@ def _line_ends(text: str) -> str:
 
 
 def _difference(wanted: str, got: str) -> str:
-    """Where two texts part."""
+    """Where two texts begin to differ."""
     place = next(
         (at for at, (a, b) in enumerate(zip(wanted, got, strict=False)) if a != b),
         min(len(wanted), len(got)),

@@ -26,7 +26,7 @@
   }
   const box = place.getBoundingClientRect();
   const style = getComputedStyle(place);
-  // Also by what stands around it: an ancestor that lets nothing be seen, a place beside the page.
+  // What is around it may hide it too: an invisible ancestor, a place beside the page.
   const seen = place.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && box.right + scrollX > 0;
   const clear = style.color === 'rgba(0, 0, 0, 0)';
   const faint = !seen || clear || parseFloat(style.fontSize) < 4 || box.width < 4 || box.height < 4;

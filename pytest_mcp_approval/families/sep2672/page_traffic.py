@@ -1,4 +1,5 @@
-"""What a page and its server say to each other, as the browser sees it; and a hand in between.
+"""What a page and its server say to each other, as the browser sees it; and how to change it on the
+way.
 
     traffic = Traffic(context)
     traffic.change_answer("approval/challenge/create", lambda message: ...)
@@ -6,8 +7,8 @@
     [call] = traffic.of("tools/call")
     assert call.params["name"] == "place_trade"
 
-Sees the JSON-RPC requests that pages of the context send by HTTP. A page that lets a server of its
-own speak MCP shows nothing here. Knows no specification.
+Sees the JSON-RPC requests that pages of the context send by HTTP. A page whose own server speaks
+MCP shows nothing here. Knows no specification.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 Message = dict[str, Any]
 Change = Callable[[Message], Message]
 Hand = Callable[["Route", Message], None]
-"""Deals with a request in place of the network."""
+"""Deals with a request instead of the network."""
 
 _LARGEST = 4_000_000
 _LONGEST_TOLD = 4_000
@@ -52,7 +53,7 @@ class PageRequest:
     url: str
     request: Request = field(repr=False)
     await_end: Callable[[Request], bool] = field(default=lambda _: True, repr=False)
-    """Waits until its answer is there to be read, within a deadline; False if it is not."""
+    """Waits until its answer can be read, within a deadline; False if it cannot."""
 
     @property
     def method(self) -> str:
@@ -74,7 +75,7 @@ class PageRequest:
         """The message that the page got for it; None if it got none that can be read."""
         from playwright.sync_api import Error
 
-        # Playwright waits for an answer without end: for one that never comes, or never ends.
+        # Playwright would wait for ever for an answer that never comes, or never ends.
         with contextlib.suppress(Error):
             response = self.request.response() if self.await_end(self.request) else None
             if response is not None:
@@ -83,8 +84,8 @@ class PageRequest:
 
     @property
     def is_hidden(self) -> bool:
-        """The server answered, and the browser does not show what: the page let go of the request
-        before its end, as a client does that has read its event and needs no more."""
+        """The server answered, but the browser does not show what: the page dropped the request
+        before its end, like a client that has read its event and needs no more."""
         from playwright.sync_api import Error
 
         if self.answer() is not None or not self.await_end(self.request):
@@ -99,7 +100,7 @@ class PageRequest:
 
     @property
     def result(self) -> Mapping[str, Any] | None:
-        """Of the answer, if it is one with a result that is an object."""
+        """The result of the answer, if it is an object."""
         result = value_at(self.answer(), "result")
         return result if isinstance(result, dict) else None
 
@@ -126,14 +127,14 @@ class Traffic:
 
     @property
     def open(self) -> bool:
-        """Whether a request is still without its end."""
+        """Whether a request is still open."""
         return any(one.request not in self._ended for one in self.sent)
 
     def of(self, *methods: str) -> list[PageRequest]:
-        """What was sent of these methods, in order."""
+        """The requests with these methods, in order."""
         return [one for one in self.sent if one.method in methods]
 
-    # ---- the hand in between
+    # ---- changing messages on the way
 
     def change_answer(self, method: str, change: Change) -> None:
         """The page gets what `change` makes of the server's message."""
@@ -219,7 +220,7 @@ def _answer(
     note("page", f"the answer to {_named(asked)} is changed", message=_told(whole))
     kept = {} if response is None else response.headers
     headers = {k: v for k, v in kept.items() if k.lower() not in _OF_THE_BODY}
-    # In plain ASCII: half of a surrogate pair travels as an escape only.
+    # In plain ASCII: half of a surrogate pair can only be sent as an escape.
     route.fulfill(
         status=200 if response is None else response.status,
         headers={**headers, "content-type": "application/json"},
@@ -228,7 +229,7 @@ def _answer(
 
 
 def _messages(request: Request) -> list[Message]:
-    """The JSON-RPC requests in a request of the page's."""
+    """The JSON-RPC requests in a request of the page."""
     if request.method != "POST":
         return []
     try:
@@ -243,7 +244,7 @@ def _messages(request: Request) -> list[Message]:
 
 
 def message_in(body: bytes, wanted: Any) -> Message | None:
-    """The answer under this id, out of JSON or an event stream."""
+    """The answer with this id, from JSON or an event stream."""
     if len(body) > _LARGEST:
         return None
     texts = (
@@ -274,5 +275,5 @@ def _told(message: Message) -> str:
 
 
 def shown(text: str, longest: int = 80) -> str:
-    """A text of the page's, for a finding."""
+    """A text of the page, for a finding."""
     return repr(neutralise(" ".join(text.split()), longest))

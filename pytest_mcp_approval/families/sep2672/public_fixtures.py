@@ -1,4 +1,4 @@
-"""What tests of one's own use of this family. Loaded with the plugin: nothing heavy is imported.
+"""Fixtures of this family for users' own tests. Loaded with the plugin: imports nothing heavy.
 
 def test_a_synced_passkey_approves_once(approval):
     passkey = approval.enrol("icloud-keychain")
@@ -38,8 +38,9 @@ def approval_passkey(approval: Approval) -> Passkey:
 
 @pytest.fixture
 def approval_page_driver(approval_page: ApprovalPage, approval_turn: Target) -> PageDriver:
-    """What a person does on the server's page, as [sep2672.page] describes it. A page that needs
-    more: a fixture of this name in your conftest.py, with a class of yours (docs/browser.md)."""
+    """What a person does on the server's page, as [sep2672.page] describes it. For a page that
+    needs more, write a fixture of this name in your conftest.py, with your own class
+    (docs/browser.md)."""
     from .page import driver_for
 
     return driver_for(approval_page, approval_turn)

@@ -1,6 +1,6 @@
 """Steps of an enrolment that several scenarios share: begin, answer, finish, and what is enrolled.
 
-Knows no fault and no rule; what the target does not give where it should is `NotVerified`.
+Knows no fault and no rule; `NotVerified` if the target does not give what it should.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def answer(
     options: Mapping[str, Any] | None = None,
     **create: Any,
 ) -> tuple[Authenticator, dict[str, Any]]:
-    """What an authenticator says to the options (or to new ones); not sent yet."""
+    """An authenticator's answer to the options (or to new ones); not sent yet."""
     given = begin(ceremony) if options is None else options
     with ceremony.honest_step():
         device, _, response = ceremony.approval.register(shape, given, **create)

@@ -1,6 +1,6 @@
 """What the scenarios of SEP-2672 are written with: honest ceremonies, faulty ones, expectations.
 
-What is not as expected is a `Finding`, what cannot be judged `NotVerified`.
+Raises a `Finding` for anything unexpected, and `NotVerified` for what cannot be checked.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ToolsView(ScenarioView):
     ) -> ListedTool:
         """A gated tool of this class that may be run; `given` asks whether the class is named.
 
-        A server need not have one of every class: where it lists none, nothing applies to it."""
+        A server need not have one of every class: if it lists none, nothing applies to it."""
         what = "gated tool" if wanted is None else f"gated tool of class {wanted}"
         if given is False:
             what = "gated tool without authenticatorClass"
@@ -77,7 +77,7 @@ class ToolsView(ScenarioView):
         )
 
     def plain_tool(self) -> ListedTool:
-        """An ungated tool that may be run; what shows the effects only if there is no other."""
+        """An ungated tool that may be run; the effects probe only if there is no other."""
         ungated = [
             tool
             for tool in self.approval.tools()
@@ -178,7 +178,7 @@ class Ceremony(ToolsView):
         challenge = self.challenge(tool, **more)
         outcome = self.approval.call(challenge, self.evidence(challenge, passkey))
         if not outcome.executed and passkey is None and "passkey" in self.target.remembered:
-            # Something has spoilt the shared passkey (its counter, say): a new one has a chance.
+            # Something may have spoilt the shared passkey (its counter, say): try a new one.
             self.target.remembered.pop("passkey")
             self._passkey = None
             challenge = self.challenge(tool, **more)
@@ -189,7 +189,7 @@ class Ceremony(ToolsView):
     # ---- calls and expectations
 
     def call(self, challenge: Challenge, evidence: Any = NOT_GIVEN, **more: Any) -> ApprovalOutcome:
-        """Submit a call; see `Approval.call` for the further words."""
+        """Submit a call; see `Approval.call` for the other keywords."""
         return self.approval.call(challenge, evidence, **more)
 
     def expect_refusal(
@@ -229,8 +229,8 @@ class Ceremony(ToolsView):
         expected: str,
         got: str,
     ) -> None:
-        """Section 4.8 fixes the reason of a refusal, section 4.10 its code: where only the code is
-        another, that is a failure of sep2672/4.10-code, which provokes every reason."""
+        """Section 4.8 fixes the reason of a refusal, section 4.10 its code: if only the code
+        differs, that is a failure of sep2672/4.10-code, which provokes every reason."""
         error, reason = reply.error, reason_in(reply)
         if error is None:
             grade = Grade.RAN if reply.outcome is Outcome.RESULT else Grade.BROKEN

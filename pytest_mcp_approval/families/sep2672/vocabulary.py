@@ -74,16 +74,16 @@ class AuthenticatorClass(StrEnum):
 
 
 DEFAULT_CLASS = AuthenticatorClass.CROSS_PLATFORM
-"""What an annotation means that names no class (section 4.2)."""
+"""The meaning of an annotation that names no class (section 4.2)."""
 
 
 class AnnotationError(ValueError):
-    """A tool's listing has the annotation's key, and something else than an annotation under it."""
+    """A tool's listing has the annotation's key, but no annotation under it."""
 
 
 @dataclass(frozen=True)
 class Annotation:
-    """What a tool's listing says of its approval (section 4.2)."""
+    """What a tool's listing says about its approval (section 4.2)."""
 
     authenticator_class: AuthenticatorClass = DEFAULT_CLASS
     class_is_given: bool = False

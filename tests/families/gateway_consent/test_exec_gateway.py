@@ -138,4 +138,4 @@ def test_a_second_run_on_the_same_state_needs_no_reset(pytester: pytest.Pytester
 def test_a_question_that_is_not_understood_leads_to_the_codes(pytester: pytest.Pytester):
     table = TABLE.replace("CONSENT_REQUIRED = -32010", "")
     result, _ = judge(pytester, "--mcp-approval-select=deny", table=table)
-    result.stdout.fnmatch_lines(["*if it asks a person so: codes.CONSENT_REQUIRED in*"])
+    result.stdout.fnmatch_lines(["*if that is how it asks a person: codes.CONSENT_REQUIRED in*"])
