@@ -1,6 +1,6 @@
 """A software WebAuthn and CTAP2 authenticator for tests, of any shape and with any fault.
 
-The whole of it is `Authenticator`; the other names here are what one is shaped with.
+The main class is `Authenticator`; the other names here configure one.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -52,7 +52,7 @@ _LATE = {
     "FaultError": "faults",
     "fault": "faults",
 }
-"""Names whose modules are loaded when they are first asked for: most programs never do."""
+"""Names whose modules are loaded on first use: most programs never need them."""
 
 
 def __getattr__(name: str) -> Any:

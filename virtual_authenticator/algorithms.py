@@ -34,13 +34,13 @@ class Algorithm:
     identifier: int
     generate: Callable[[Entropy], PrivateKey]
     from_secret: Callable[[bytes], PrivateKey]
-    """The key that a raw secret stands for: the scalar of a curve, the seed of Ed25519."""
+    """The key made from a raw secret: the scalar of a curve, the seed of Ed25519."""
     sign: Callable[[Any, bool, bytes], bytes]
-    """Signs with a key; the flag asks for a deterministic nonce where there is a nonce."""
+    """Signs with a key; the flag asks for a deterministic nonce, if the algorithm has one."""
     another_signer: Callable[[Any], Signer]
-    """Signs with the same key by another algorithm: what a mix-up of hashes or paddings makes."""
+    """Signs with the same key by another algorithm: the result of mixing up hashes or paddings."""
     public_forms: Callable[[Any], tuple[bytes, bytes]]
-    """The public key of a key as DER SubjectPublicKeyInfo (what `getPublicKey()` gives) and as
+    """The public key of a key as DER SubjectPublicKeyInfo (what `getPublicKey()` returns) and as
     COSE_Key (RFC 9052, canonical)."""
 
     def signer(self, key: PrivateKey, deterministic: bool) -> Signer:
@@ -64,7 +64,7 @@ def from_pkcs8(data: bytes) -> PrivateKey:
 
 
 def algorithm_of(key: PrivateKey) -> Algorithm:
-    """The algorithm that a key of this kind serves here."""
+    """The algorithm that keys of this kind are used for here."""
     if isinstance(key, ed25519.Ed25519PrivateKey):
         return EDDSA
     if isinstance(key, rsa.RSAPrivateKey):
@@ -99,13 +99,13 @@ def _elliptic(
         return ec.derive_private_key(int.from_bytes(secret, "big"), curve)
 
     def sign(key: ec.EllipticCurvePrivateKey, deterministic: bool, message: bytes) -> bytes:
-        # Hashed by hashlib: the way through the cryptography library's hash objects takes longer.
+        # Hashed by hashlib: the cryptography library's hash objects take longer.
         return key.sign(hashed(message).digest(), methods[deterministic])
 
     def another_signer(key: ec.EllipticCurvePrivateKey) -> Signer:
         return lambda message: key.sign(message, other_method)
 
-    # All but the coordinates is the same for every key of a curve, in both forms.
+    # Everything but the coordinates is the same for every key of a curve, in both forms.
     der_head = bytes.fromhex(before_point)
     blank = cbor.encode({1: 2, 3: identifier, -1: cose_curve, -2: bytes(width), -3: b""})
     before_x, before_y = blank[: -2 - width], cbor.encode({-3: bytes(width)})[1:-width]

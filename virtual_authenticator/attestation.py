@@ -1,7 +1,7 @@
-"""Attestation statements (WebAuthn Level 3, section 8): one function a format.
+"""Attestation statements (WebAuthn Level 3, section 8): one function for each format.
 
-A new format (tpm, android-key, apple) is one more function in `FORMATS`. Knows nothing of who asked
-for attestation and whether the client lets it through.
+A new format (tpm, android-key, apple) is one more function in `FORMATS`. Does not know who asked
+for attestation, or whether the client passes it on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Statement = dict[str, Any]
 
 @dataclass(slots=True, eq=False, repr=False)
 class AttestationInput:
-    """What a statement is made from. `sign` and `identity` are where faults step in."""
+    """What a statement is made from. Faults can replace `sign` and `identity`."""
 
     credential: Credential
     authenticator_data: bytes
@@ -59,7 +59,7 @@ def _fido_u2f(given: AttestationInput) -> tuple[str, Statement]:
     identity = given.identity()
     message = (
         b"\x00"
-        + given.authenticator_data[:32]  # the RP ID hash, with any fault that it has
+        + given.authenticator_data[:32]  # the RP ID hash, possibly with a fault
         + given.client_data_hash
         + given.credential.id
         + u2f_point(given.credential)

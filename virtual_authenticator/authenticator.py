@@ -1,11 +1,11 @@
-"""The authenticator that a test holds in its hand: one object for both layers.
+"""The authenticator that a test uses: one object for both layers.
 
     passkey = Authenticator("icloud-keychain")
     registration = passkey.create(creation_options, "https://example.org")
     assertion = passkey.get(request_options, "https://example.org")
 
 Several can live in one process and share nothing (unless a `Vault` says so). One may be used by
-several threads: every ceremony and every CTAP command is done under the lock of its store.
+several threads: every ceremony and every CTAP command holds the lock of its store.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Authenticator:
             self._standing_faults = self.core.ctap_faults = before
 
     def _faults(self, given: Fault | str | Iterable[Fault | str]) -> tuple[Fault, ...]:
-        from .faults import as_faults  # loaded by those who use them
+        from .faults import as_faults  # loaded only when used
 
         return self._standing_faults + as_faults(given)
 
@@ -232,7 +232,7 @@ class Authenticator:
     # ---- copies and states
 
     def clone(self) -> Authenticator:
-        """A stolen copy: the same keys and counters now, its own life from here on."""
+        """A stolen copy: the same keys and counters now, independent from here on."""
         with self.core.lock:
             self._clones += 1
             twin = self._restored(self.core, self.core.store.copy())
@@ -254,7 +254,7 @@ class Authenticator:
         return twin
 
     def to_json(self) -> dict[str, Any]:
-        """The whole persistent state, private keys included, as JSON can hold it."""
+        """The whole persistent state, including private keys, as JSON values."""
         with self.core.lock:
             identity = self.core.identity_to_keep()
             return {

@@ -1,8 +1,8 @@
 """CBOR as CTAP2 uses it (RFC 8949, restricted by the CTAP2 canonical form, CTAP 2.1 section 8).
 
 The encoder writes the canonical form. The decoder accepts nothing else, so that a sloppy platform
-is told so: shortest integers, definite lengths, sorted and unique map keys, no tags, no floats, at
-most four levels, no bytes left over. Knows nothing of authenticators.
+gets an error: shortest integers, definite lengths, sorted and unique map keys, no tags, no floats,
+at most four levels, no bytes left over. Knows nothing of authenticators.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _key_order(pair: tuple[bytes, bytes]) -> tuple[int, int, bytes]:
 
 def encode(value: Any) -> bytes:
     """Encode a value in the CTAP2 canonical form."""
-    # The exact types come first: they are what nearly every call holds.
+    # The exact types come first: nearly every value has one of them.
     kind = type(value)
     if kind is int:
         return _head(0, value) if value >= 0 else _head(1, -1 - value)

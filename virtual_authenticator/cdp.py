@@ -2,8 +2,8 @@
 (domain WebAuthn) and WebDriver (WebAuthn Level 3, section 11).
 
 Knows no browser: it only translates. What a browser's authenticator cannot express (several
-transports, a counter that stays at zero at registration, ...) is told by `losses`, not dropped in
-silence.
+transports, a counter that stays at zero at registration, ...) is listed by `losses`, not silently
+dropped.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def profile_from_options(options: Mapping[str, Any]) -> Profile:
     return Profile(
         name="cdp",
         title="as described by browser automation options",
-        aaguid=bytes(16) if version == "u2f" else _BROWSER_AAGUID,  # U2F knows of no model
+        aaguid=bytes(16) if version == "u2f" else _BROWSER_AAGUID,  # U2F has no models
         transports=(transport,),
         attachment="platform" if internal else "cross-platform",
         algorithms=("ES256",) if version == "u2f" else ("ES256", "EdDSA", "RS256"),
@@ -153,7 +153,7 @@ def losses(profile: Profile) -> list[str]:
     if profile.credential_id_length != made.credential_id_length:
         lengths = f"{profile.credential_id_length} bytes become {made.credential_id_length}"
         lost.append(f"credential ids of {lengths}")
-    # To a page, prf is the same whichever way a device has it.
+    # To a page, prf is the same however a device implements it.
     mine = sorted({"hmac-secret" if name == "prf" else name for name in profile.extensions})
     if mine != sorted(made.extensions):
         lost.append(f"extensions {mine} become {sorted(made.extensions)}")

@@ -1,7 +1,7 @@
-"""The WebAuthn layer: `create` and `get` as a page calls them, with the browser's part played too.
+"""The WebAuthn layer: `create` and `get` as a page calls them, including the browser's part.
 
 Options in, response JSON out; a failure is a DOM exception (see `errors`). Each client rule can be
-ignored on purpose. What the authenticator itself does is the core's.
+ignored on purpose. The core does what the authenticator itself does.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Ceremonies:
         self._known = core.store.by_encoded_id
         self.related_origins: dict[str, Sequence[str]] = {}
         self._previous: dict[str, Callable[[], dict[str, Any]]] = {}
-        """By ceremony, what gives the last response anew: a test may have changed what it got."""
+        """By ceremony, a function that makes the last response again: tests may change it."""
         self._plain = PlainCeremonies(core, self._previous)
 
     # ---- create
@@ -177,7 +177,7 @@ class Ceremonies:
 
     def _attestation(self, asked: str, ignoring: frozenset[Rule]) -> str:
         # Section 5.1.3: under "none" the client drops what could identify the device. The AAGUID
-        # stays, as Level 3 has it, and so does a self attestation that names no model.
+        # stays, as in Level 3, and so does a self attestation that names no model.
         profile = self.core.profile
         if asked == "none" and not profile.names_no_model and Rule.ATTESTATION not in ignoring:
             return "none"
@@ -286,7 +286,7 @@ class Ceremonies:
         verified: bool,
         ignoring: frozenset[Rule],
     ) -> None:
-        """A credential that the test picked still has to be one that the page may have."""
+        """A credential that the test picked must still be one that the page may use."""
         if not credential.belongs_to(rp_id) and Rule.RP_ID not in ignoring:
             raise self._refused(f"the credential is for {credential.rp_id!r}, not for {rp_id!r}")
         if not verified and credential.protection > (2 if allow else 1):
@@ -329,7 +329,7 @@ class Ceremonies:
                 return
             if gesture is Gesture.WRONG_FINGER:
                 if not verified:
-                    return  # any finger proves presence
+                    return  # any finger shows presence
                 failures += 1
                 if failures == VERIFICATION_ATTEMPTS:
                     raise self._refused("the user could not be verified")
@@ -338,7 +338,7 @@ class Ceremonies:
                 if Rule.TIMEOUT not in ignoring:
                     raise self._refused(f"nobody acted for {timeout:g} ms")
                 if not person.planned and person.always is Gesture.IGNORE:
-                    return  # else it would wait for ever
+                    return  # or it would wait for ever
             elif gesture is Gesture.DECLINE:
                 raise self._refused("the user declined")
             else:

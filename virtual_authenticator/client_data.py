@@ -1,7 +1,7 @@
-"""The page that asks, and the client data that a browser collects, in its one serialisation
+"""The page that asks, and the client data that a browser collects, in its fixed serialisation
 (WebAuthn Level 3, section 5.8.1.1).
 
-Knows nothing of who may use which origin (see `client_rules`).
+Does not know who may use which origin (see `client_rules`).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Page:
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Members added to the client data, which relying parties have to tolerate."""
     plain_tail: str | None = None
-    """The end of the client data, from the origin on, where nothing in it is special."""
+    """The end of the client data, from the origin on, if nothing in it is special."""
 
 
 def plain_page(origin: str) -> Page:

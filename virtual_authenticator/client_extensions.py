@@ -1,8 +1,8 @@
 """WebAuthn extensions as a client handles them: credProps, prf, credProtect, minPinLength, and the
 hmac-secret inputs of native clients (WebAuthn Level 3, section 10; CTAP 2.1, section 12).
 
-Turns client inputs into what the core is asked, and its outputs into clientExtensionResults. Knows
-nothing of how a ceremony is run.
+Turns client inputs into requests to the core, and its outputs into clientExtensionResults. Does not
+know how a ceremony is run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def prepare_registration(core: Core, inputs: Mapping[str, Any], wanted: NewCrede
         elif inputs.get("enforceCredentialProtectionPolicy") and _POLICIES[policy] > 1:
             raise NotAllowedError("the authenticator has no credProtect, and it was to be enforced")
     if "prf" in inputs:
-        _prf_salts(inputs, None)  # what is malformed is refused before anything is made
+        _prf_salts(inputs, None)  # malformed input is refused before anything is made
         if inputs["prf"].get("evalByCredential") is not None:
             raise NotSupportedError("extensions.prf.evalByCredential is for assertions only")
     wants_secret = "prf" in inputs or inputs.get("hmacCreateSecret") is True
@@ -115,7 +115,7 @@ def assertion_results(
     if "hmac-secret" not in core.profile.extensions:
         return results, {}
     # Between client and key the outputs are encrypted under a shared secret that the relying party
-    # never sees; what stays in the signed data is their ciphertext (protocol two: IV and blocks).
+    # never sees; the signed data contains only their ciphertext (protocol two: IV and blocks).
     return results, {"hmac-secret": core.entropy.bytes(16 + len(secret))}
 
 

@@ -32,7 +32,7 @@ class Rule(StrEnum):
     ALLOW_CREDENTIALS = "allow-credentials"
     TIMEOUT = "timeout"
     ATTESTATION = "attestation"
-    """Off: the statement is let through although the relying party asked for none."""
+    """Off: the statement is passed on although the relying party asked for none."""
 
 
 def as_rules(given: Iterable[Rule | str]) -> frozenset[Rule]:
@@ -46,11 +46,11 @@ def as_rules(given: Iterable[Rule | str]) -> frozenset[Rule]:
 
 @lru_cache(maxsize=1024)
 def host_of(origin: str) -> tuple[str, str]:
-    """Scheme and host of an origin; SecurityError when it is none that a page can have."""
-    if origin == "null":  # the one origin that has no host, and an error of its own
+    """Scheme and host of an origin; SecurityError if no page can have it."""
+    if origin == "null":  # the one origin without a host, with its own error
         raise NotAllowedError("origin: got an opaque one ('null'), expected scheme://host")
     parts = _split(origin)
-    # Rebuilt, so that nothing passes that parsing forgives: blanks, an empty query, capitals.
+    # Rebuilt and compared, since parsing tolerates blanks, an empty query and capitals.
     if parts is None or "@" in parts.netloc or f"{parts.scheme}://{parts.netloc.lower()}" != origin:
         raise SecurityError(
             f"origin: got {shorten(origin)}, expected scheme://host or scheme://host:port"
@@ -69,7 +69,7 @@ def _split(url: str) -> SplitResult | None:
 
 
 def check_secure_context(origin: str) -> None:
-    """Only https, or http on this very machine, may call the API."""
+    """Only https, or http on this machine, may call the API."""
     scheme, host = host_of(origin)
     local = host == "localhost" or host.endswith(".localhost")
     if scheme != "https" and not (scheme == "http" and (local or _is_loopback(host))):
@@ -147,7 +147,7 @@ def is_public_suffix(domain: str) -> bool:
 
 
 def _registrable_domain(host: str) -> str | None:
-    """What can be owned: `example.co.uk` of shop.example.co.uk; None for a bare suffix."""
+    """The part that can be owned: `example.co.uk` of shop.example.co.uk; None for a bare suffix."""
     labels = host.split(".")
     for start in range(len(labels)):
         if is_public_suffix(".".join(labels[start:])):

@@ -1,6 +1,6 @@
 """The authenticator's sense of time: the machine's, or one that a test moves.
 
-Nothing in this package sleeps by itself; whoever waits does so on a clock.
+Nothing in this package sleeps by itself: all waiting uses a clock.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Seconds since 1970, and waiting that a cancellation cuts short."""
+    """Seconds since 1970, and waiting that can be cancelled."""
 
     def now(self) -> float: ...
 
@@ -20,7 +20,7 @@ class Clock(Protocol):
         ...
 
     def skip(self, seconds: float) -> None:
-        """Let time pass where that costs none; a real clock stays as it is."""
+        """Let time pass if that is free; a real clock stays as it is."""
         ...
 
 

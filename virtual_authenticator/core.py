@@ -1,9 +1,9 @@
 """The authenticator itself, below both layers: makes credentials, signs assertions, counts.
 
-The WebAuthn layer and the CTAP layer decide who may ask and whether a person agreed; what they then
-ask for happens here, in one place. Knows nothing of JSON, of origins, or of CTAP messages.
+The WebAuthn layer and the CTAP layer decide who may ask and whether a person agreed; what they ask
+for then happens here, in one place. Knows nothing of JSON, of origins, or of CTAP messages.
 
-Whoever calls holds `core.lock`.
+Callers hold `core.lock`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PinState:
     hash: bytes | None = None
     """LEFT(SHA-256(PIN), 16), or None when no PIN is set."""
     length: int = 0
-    """In code points, to know whether a raised minimum still admits it."""
+    """In code points, to know whether a raised minimum still allows it."""
     retries: int = PIN_RETRIES
     uv_retries: int = UV_RETRIES
     minimum_length: int = 4
@@ -66,7 +66,7 @@ class PinState:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Registered:
-    """What a registration gives."""
+    """The result of a registration."""
 
     credential: Credential
     authenticator_data: bytes
@@ -94,13 +94,13 @@ class NewCredential:
     protection: int = 1
     hmac_secret: bool = False
     extend: Callable[[Credential], dict[str, Any]] | None = None
-    """Gives the authenticator extension outputs once the credential is there."""
+    """Returns the authenticator extension outputs once the credential exists."""
     credential_id: bytes | None = None
     private_key: PrivateKey | None = None
 
 
 class Core:
-    """State and deeds of one authenticator."""
+    """State and operations of one authenticator."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class Core:
         self.device_count = 0
         self.device_shown = 0
         self.ctap_faults: tuple[Fault, ...] = ()
-        """What the CTAP layer does wrong for now (the WebAuthn layer is told at each call)."""
+        """The faults of the CTAP layer for now (the WebAuthn layer gets its own with each call)."""
         self.identity_if_made = identity
         self.algorithms = {BY_NAME[n].identifier: BY_NAME[n] for n in profile.algorithms}
         self._fault_entropy = self.entropy.fork("faults")
@@ -148,15 +148,15 @@ class Core:
         return self.identity_if_made
 
     def identity_to_keep(self) -> AttestationIdentity | None:
-        """What a copy of this device has to attest with: a device leaves the factory with it, so
-        it is made now if it ever would be."""
+        """What a copy of this device must attest with. A device has it from the factory, so it is
+        made now if it would ever be made."""
         certified = self.profile.attestation in ("packed", "fido-u2f")
         return self.identity if certified else self.identity_if_made
 
     # ---- counters and backup flags
 
     def count(self, credential: Credential) -> int:
-        """Move the counter and give the value to show."""
+        """Move the counter and return the value to show."""
         policy = self.counter
         if policy.scope == "device":
             value = policy.following(self.device_count, self.device_shown, self.entropy)
@@ -263,7 +263,7 @@ class Core:
         user_display_name: str,
     ) -> tuple[Credential, bytes, bytes]:
         """What `register` does for a discoverable credential of a verified person without statement
-        and extensions, in a straight line. Gives it, its authenticator data and its public DER."""
+        and extensions, in a straight line. Returns it, its authenticator data and public DER."""
         profile, entropy, now = self.profile, self.entropy, self.clock.now()
         credential_id = entropy.bytes(profile.credential_id_length)
         key = algorithm.generate(entropy)
@@ -323,7 +323,7 @@ class Core:
         flags = (UP if present else 0) | (UV if verified else 0)
         if credential.backup_eligible or credential.backup_state or not self._plain_backup:
             flags |= self._backup_flags(credential)
-        if faults is None and not outputs:  # the way of nearly every call, kept short
+        if faults is None and not outputs:  # nearly every call, so kept short
             data = fixed_part(credential.rp_id_hash, flags, count)
             signature = credential.algorithm.sign(
                 credential.key, self._deterministic, data + client_data_hash
@@ -358,7 +358,7 @@ class Core:
             hmac.digest(secret, salts[at : at + 32], "sha256") for at in range(0, len(salts), 32)
         )
 
-    # ---- where faults step in
+    # ---- faults
 
     def fault_run(self, faults: tuple[Fault, ...], ceremony: str) -> FaultRun | None:
         """The run of these faults in one ceremony; their randomness disturbs no other."""

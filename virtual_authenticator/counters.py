@@ -1,9 +1,9 @@
 """How a signature counter moves: as honest devices count, and as broken or cloned ones do.
 
-A policy is a pure rule: from the last value shown and the number of values shown before it gives
-the next one. Whether "last" means the device's or the credential's is the policy's `scope`. The
+A policy is a pure function: it computes the next value from the last value shown and the number of
+values shown before. Its `scope` says whether "last" means the device's or the credential's. The
 first value (nothing shown before) is the one in the registration. Values wrap at 2^32 as the
-four-byte field does. Knows nothing of where the values are kept.
+four-byte field does. Does not know where the values are kept.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Constant(CounterPolicy):
 
 @dataclass(frozen=True)
 class AlwaysZero(CounterPolicy):
-    """No counter at all, as synced passkeys have it."""
+    """No counter at all, as in synced passkeys."""
 
     kind = "zero"
 

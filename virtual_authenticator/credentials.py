@@ -1,6 +1,6 @@
 """A credential, and the store that holds many of them.
 
-Every look-up is by key, never by search, so that ten thousand credentials cost what one costs.
+Every look-up is by key, never by search, so that ten thousand credentials cost no more than one.
 Knows nothing of ceremonies.
 """
 
@@ -17,7 +17,7 @@ from .algorithms import Algorithm, PrivateKey, algorithm_of, from_pkcs8, to_pkcs
 from .encoding import base64url_decode, base64url_encode
 
 _BY_KEY: Any = None
-"""The key tells its algorithm, unless somebody knows it already."""
+"""By default the key tells its algorithm."""
 
 
 @lru_cache(maxsize=1024)
@@ -54,7 +54,7 @@ class Credential:
     """Counts changes, so that two replicas of a vault can tell which one is newer."""
     algorithm: Algorithm = _BY_KEY
     rp_id_hash: bytes = field(default=b"", repr=False)
-    """Given only where the RP ID is unknown (empty): U2F tells an authenticator no more."""
+    """Given only if the RP ID is unknown (empty): U2F tells an authenticator only the hash."""
     encoded_id: str = field(init=False, repr=False)
     encoded_user_id: str = field(init=False, repr=False)
 
@@ -67,7 +67,7 @@ class Credential:
         self.encoded_user_id = base64url_encode(self.user_id)
 
     def belongs_to(self, rp_id: str) -> bool:
-        """Whether it was made for this relying party; one made by U2F knows the hash only."""
+        """Whether it was made for this relying party; one made by U2F knows only the hash."""
         return self.rp_id == rp_id or (not self.rp_id and self.rp_id_hash == hash_of(rp_id))
 
     def copy(self) -> Credential:
@@ -127,7 +127,7 @@ _PLAIN_MEMBERS = (
 class CredentialStore:
     """Credentials by id, and the discoverable ones by relying party, oldest first.
 
-    `lock` is held by whoever reads and then writes; devices that share a store share it.
+    Hold `lock` to read and then write; devices that share a store share it.
     """
 
     def __init__(self) -> None:
@@ -138,7 +138,7 @@ class CredentialStore:
         self._by_rp: dict[str, dict[bytes, Credential]] = {}
         self._by_account: dict[tuple[str, bytes], Credential] = {}
         self.removed: set[bytes] | None = None
-        """Ids that were deleted, where a vault needs to know: a replica must not revive them."""
+        """Ids that were deleted, for a vault: a replica must not revive them."""
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -161,7 +161,7 @@ class CredentialStore:
             return next(reversed(found.values())) if found else None
 
     def account(self, rp_id: str, user_id: bytes) -> Credential | None:
-        """The discoverable credential of an account: there is at most one a device."""
+        """The discoverable credential of an account: there is at most one on a device."""
         return self._by_account.get((rp_id, user_id))
 
     @property

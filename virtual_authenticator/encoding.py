@@ -1,6 +1,6 @@
 """Base64url as WebAuthn writes it: the URL alphabet, no padding, nothing else.
 
-Knows nothing of what the bytes mean.
+Does not know what the bytes mean.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import binascii
 _TO_URL = bytes.maketrans(b"+/", b"-_")
 _FROM_URL = bytes.maketrans(b"-_", b"+/")
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-# By the characters over from whole groups of four: the last ones whose unused bits are zero.
+# By the number of characters after whole groups of four: the last characters whose unused bits are
+# zero.
 _LAST = ("", "", "AQgw", "AEIMQUYcgkosw048")
 _PADDING = (b"", b"", b"==", b"=")
 
@@ -21,7 +22,7 @@ def base64url_encode(data: bytes) -> str:
 
 
 def base64url_decode(text: str) -> bytes:
-    """Decode base64url without padding; anything else is a ValueError that says what was got."""
+    """Decode base64url without padding; anything else is a ValueError that says what it got."""
     if text.strip(_ALPHABET):
         raise ValueError(f"got {shorten(text)}, expected base64url without padding")
     rest = len(text) & 3
@@ -32,7 +33,7 @@ def base64url_decode(text: str) -> bytes:
 
 def is_canonical(text: str) -> bool:
     """Whether decoding the text and encoding the bytes again would give the same text."""
-    # Nothing is left of it after stripping when it holds nothing else; quicker than a pattern.
+    # If stripping leaves nothing, it has only these characters; quicker than a pattern.
     if text.strip(_ALPHABET):
         return False
     rest = len(text) & 3
@@ -45,7 +46,7 @@ def base64url_canonical(text: str) -> str:
 
 
 def shorten(value: object, limit: int = 60) -> str:
-    """A value as it may stand in a message: its representation, cut to a bounded size."""
+    """A value for a message: its representation, cut to a bounded size."""
     try:
         text = repr(value) if not isinstance(value, (bytes, bytearray)) else f"h'{value.hex()}'"
     except (ValueError, RecursionError):  # a number of thousands of digits, endless nesting

@@ -34,11 +34,11 @@ class Entropy:
         return hashlib.shake_256(self._key + self._drawn.to_bytes(8, "big")).digest(length)
 
     def below(self, limit: int) -> int:
-        """A number from 0 up to, not including, `limit`; 128 spare bits leave no bias to see."""
+        """A number from 0 up to, not including, `limit`; 128 spare bits leave no visible bias."""
         return int.from_bytes(self.bytes((limit.bit_length() + 7) // 8 + 16), "big") % limit
 
     def fork(self, purpose: str) -> Entropy:
-        """A stream of its own for one purpose, which draws nothing from this one."""
+        """A separate stream for one purpose, which takes nothing from this one."""
         child = Entropy()
         if self._key is not None:
             child._key = hashlib.sha256(self._key + b"\0fork\0" + purpose.encode()).digest()

@@ -33,7 +33,7 @@ class SecurityError(WebAuthnError):
 
 
 class NotSupportedError(WebAuthnError):
-    """None of the algorithms offered can be served."""
+    """None of the offered algorithms is available."""
 
     name = "NotSupportedError"
 
@@ -41,8 +41,8 @@ class NotSupportedError(WebAuthnError):
 class InvalidOptionsError(WebAuthnError, ValueError):
     """The options are malformed. The message says where, what was got and what was expected.
 
-    A page sees a TypeError (for broken base64url an EncodingError, for prf inputs that are for no
-    listed credential a SyntaxError): `name` says which.
+    A page sees a TypeError (for broken base64url an EncodingError, for prf inputs of unlisted
+    credentials a SyntaxError): `name` says which.
     """
 
     name = "TypeError"

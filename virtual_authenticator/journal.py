@@ -1,4 +1,4 @@
-"""What an authenticator did, in order, for reports and for a test that asks. Holds no secrets."""
+"""What an authenticator did, in order, for reports and tests. Contains no secrets."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Journal:
     def __init__(self) -> None:
         self._entries: deque[tuple[Any, ...]] = deque(maxlen=KEPT)
         self.append = self._entries.append
-        """Takes a (time, what, details) tuple. In place of the details, what is recorded often has
-        the values of `_NAMES`, to be named on reading."""
+        """Takes a (time, what, details) tuple. Frequent entries have the values of `_NAMES` instead
+        of details; they get their names on reading."""
 
     def __len__(self) -> int:
         return len(self._entries)

@@ -1,7 +1,8 @@
-"""PublicKeyCredentialCreationOptionsJSON and ...RequestOptionsJSON, read with a browser's care.
+"""PublicKeyCredentialCreationOptionsJSON and ...RequestOptionsJSON, read as carefully as a browser
+does.
 
-What is malformed raises `InvalidOptionsError`: where, what was got, what was expected. Strings that
-an enumeration does not know are ignored as Level 3 asks (section 2.1.1), unknown members too. Knows
+Malformed options raise `InvalidOptionsError`: where, what it got, what it expected. Strings that an
+enumeration does not know are ignored as Level 3 asks (section 2.1.1), unknown members too. Knows
 nothing of origins and authenticators.
 """
 
@@ -17,7 +18,7 @@ from .errors import InvalidOptionsError
 DEFAULT_TIMEOUT = 300_000
 """Milliseconds; Level 3 recommends five minutes (section 15.1)."""
 DEFAULT_ALGORITHMS = (-7, -257)
-"""What an empty pubKeyCredParams stands for (section 5.1.3)."""
+"""The meaning of an empty pubKeyCredParams (section 5.1.3)."""
 LONGEST_TIMEOUT = 2**32 - 1
 _NO_ID = ""
 """No credential has it."""
@@ -86,9 +87,9 @@ def creation_options(given: Any) -> CreationOptions:
 
 
 def request_options(given: Any, known: Container[str] = ()) -> RequestOptions:
-    """Read request options; ids among `known` need no second look."""
-    # Assertions are made by the thousand: what is plainly right is taken here at once, and only the
-    # rest is looked at closely by the functions below.
+    """Read request options; ids in `known` are not checked again."""
+    # Assertions are made by the thousand: what is plainly right is accepted here at once, and only
+    # the rest is checked closely by the functions below.
     options = given if type(given) is dict and "challenge" in given else _unwrap(given)
     find = options.get
     rp_id = find("rpId")
@@ -103,7 +104,7 @@ def request_options(given: Any, known: Container[str] = ()) -> RequestOptions:
     allow = find("allowCredentials")
     if allow is not None:
         listed, allow = allow, _descriptors(allow, "allowCredentials", known)
-        if listed and not allow:  # section 5.5: all of unknown types is not an empty list
+        if listed and not allow:  # section 5.5: a list of unknown types only is not an empty list
             allow = [_NO_ID]
     verification = find("userVerification")
     if verification != "required":
@@ -137,7 +138,7 @@ def _unwrap(given: Any) -> Mapping[str, Any]:
     if type(given) is dict and "challenge" in given:
         return given
     if isinstance(given, (str, bytes)):
-        import json  # here, because most pages hand over an object
+        import json  # here, because most pages pass an object
 
         try:
             given = json.loads(given)

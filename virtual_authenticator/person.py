@@ -26,7 +26,7 @@ class Gesture(Enum):
 
 
 class Person:
-    """Acts out the gestures lined up with `will`, then approves (or does what `always` says)."""
+    """Makes the gestures queued with `will`, then approves (or does what `always` says)."""
 
     def __init__(self, *gestures: Gesture | str) -> None:
         self.always = Gesture.APPROVE
@@ -34,7 +34,7 @@ class Person:
         """What they will do next, in order."""
 
     def will(self, *gestures: Gesture | str) -> None:
-        """Line up what to do at the next requests, one gesture each."""
+        """Queue what to do at the next requests, one gesture each."""
         self.planned.extend(Gesture(gesture) for gesture in gestures)
 
     def act(self) -> Gesture:

@@ -1,8 +1,8 @@
 """The two ceremonies that nearly every server asks for, each in a straight line.
 
-Both give None where anything is unusual, and nothing has happened then: the long way (`ceremonies`)
-looks at the request closely, plays every rule of a browser, and gives the same answer to what is
-answered here. Knows nothing of faults, of rules to ignore and of error messages.
+Both return None if anything is unusual, and then nothing has happened: the long way (`ceremonies`)
+checks the request closely, applies every rule of a browser, and gives the same answers as here.
+Knows nothing of faults, of rules to ignore and of error messages.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class PlainCeremonies:
             return build()
 
     def get(self, options: dict[str, Any], page: Page) -> dict[str, Any] | None:
-        """One credential, which is here, and a person to be verified."""
+        """One credential that is here, and a person to verify."""
         find = options.get
         challenge, rp_id, allow = find("challenge"), find("rpId"), find("allowCredentials")
         timeout, tail = find("timeout", 0), page.plain_tail

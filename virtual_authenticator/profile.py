@@ -1,7 +1,7 @@
 """The shape of an authenticator: what kind of device it is, as data.
 
-Named profiles live in `profiles.toml`, each value with its source; any of them can be taken and
-changed. Knows nothing of what an authenticator does with its shape.
+Named profiles are in `profiles.toml`, each value with its source; any of them can be taken and
+changed. Does not know what an authenticator does with its shape.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ class Profile:
     algorithms: tuple[str, ...] = ("ES256",)
     """By preference; the first one that the relying party offers, in its order, is used."""
     attestation: str = "packed"
-    """What it gives when the relying party asks for attestation."""
+    """What it returns when the relying party asks for attestation."""
     ctap: str = "2.1"
     user_verification: str = "pin"
     always_verifies: bool = False
     discoverable: str = "on-request"
     capacity: int = 0
-    """How many discoverable credentials fit; 0 is without limit."""
+    """How many discoverable credentials fit; 0 means no limit."""
     credential_id_length: int = 32
     counter: CounterPolicy = field(default_factory=lambda: _counter({"kind": "global"}))
     backup_eligible: bool | Sequence[bool] = False
-    """One value for ever, or one a use (the registration first, the last one stays)."""
+    """One fixed value, or one for each use (the registration first; the last one stays)."""
     backup_state: bool | Sequence[bool] = False
     extensions: tuple[str, ...] = ()
     min_pin_length_rp_ids: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class Profile:
 
     @property
     def names_no_model(self) -> bool:
-        """Whether its attestation tells nothing that could identify the device."""
+        """Whether its attestation contains nothing that could identify the device."""
         return self.attestation == "packed-self" and not any(self.aaguid)
 
     @property

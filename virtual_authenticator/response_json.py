@@ -1,5 +1,5 @@
 """What a page hands to its server: RegistrationResponseJSON and AuthenticationResponseJSON, as
-plain objects (WebAuthn Level 3, section 5.1). Knows nothing of how a response came about.
+plain objects (WebAuthn Level 3, section 5.1). Does not know how a response was made.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def registration_json(
     attachment: str,
     results: Mapping[str, Any] = NO_RESULTS,
 ) -> dict[str, Any]:
-    """`attested` is the attestation object; None stands for the one that has no statement."""
+    """`attested` is the attestation object; None means the one without a statement."""
     encoded_id, encoded_data = credential.encoded_id, base64url_encode(data)
     if attested is None:
         head = _encoded_head(len(data))
@@ -56,8 +56,8 @@ def _encoded_whole(data: bytes) -> str:
 
 @lru_cache(maxsize=64)
 def _encoded_head(size: int) -> str:
-    """What stands before the text of authenticator data of this size in that of an attestation
-    object without statement; empty where it would end within a group of four characters."""
+    """The text before authenticator data of this size in an attestation object without statement;
+    empty if it would end within a group of four characters."""
     whole = attestation_object("none", {}, bytes(size))
     head = len(whole) - size
     return "" if head % 3 else base64url_encode(whole[:head])

@@ -3,7 +3,7 @@
     vault = Vault()
     phone, laptop = vault.device("icloud-keychain"), vault.device("icloud-keychain", lags=True)
 
-What the phone registers the laptop knows only after `laptop.sync()`; a device that does not lag
+The laptop learns what the phone registers only after `laptop.sync()`; a device that does not lag
 shares everything at once. Knows nothing of ceremonies.
 """
 

@@ -1,7 +1,7 @@
 """The authenticator as a client library sees it: CTAP2 and U2F messages in, answers out.
 
 `VirtualCtapDevice` is what python-fido2 talks to; `CtapProcessor` is the same without python-fido2,
-for a transport of one's own. Knows nothing of pages and origins.
+for other transports. Knows nothing of pages and origins.
 """
 
 from .device import VirtualCtapDevice

@@ -1,7 +1,7 @@
-"""Who may: pinUvAuthParam, the token behind it, and the built-in verification.
+"""Authorisation: pinUvAuthParam, the token behind it, and the built-in verification.
 
-The steps that MakeCredential, GetAssertion and CredentialManagement share. Knows nothing of what is
-then done.
+The steps that MakeCredential, GetAssertion and CredentialManagement share. Does not know what is
+done afterwards.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .status import CtapFailure, Status
 from .token import Permission
 
 INTERNAL_ATTEMPTS = 3
-"""Fingers tried within one MakeCredential or GetAssertion (maxUvAttemptsForInternalRetries)."""
+"""Finger attempts within one MakeCredential or GetAssertion (maxUvAttemptsForInternalRetries)."""
 
 
 @dataclass
@@ -29,8 +29,8 @@ class PinUvAuth:
 
 
 def probe(session: Session, signature: bytes | None, interaction: Interaction) -> None:
-    """A pinUvAuthParam of no length: the platform only wants to know which key is touched, and
-    whether it has a PIN (CTAP 2.1, sections 6.1.2 and 6.2.2, step 1)."""
+    """An empty pinUvAuthParam: the platform only wants to know which key is touched, and whether it
+    has a PIN (CTAP 2.1, sections 6.1.2 and 6.2.2, step 1)."""
     features = session.features
     if signature == b"" and (features.pin or features.tokens):
         interaction.presence()
@@ -52,7 +52,7 @@ def pin_uv_auth(
 def check_token(
     session: Session, auth: PinUvAuth, message: bytes, permission: Permission, rp_id: str
 ) -> None:
-    """Sections 6.1.2 step 11.1 and 6.2.2 step 6.1; whatever does not hold is PIN_AUTH_INVALID."""
+    """Sections 6.1.2 step 11.1 and 6.2.2 step 6.1; any failure is PIN_AUTH_INVALID."""
     token = session.token
     if not (
         token.verify(auth.protocol, message, auth.signature)
@@ -65,7 +65,7 @@ def check_token(
 
 
 def verify_built_in(session: Session, interaction: Interaction, attempts: int) -> bool:
-    """performBuiltInUv (section 6.5.3.1): up to so many fingers, as long as retries are left."""
+    """performBuiltInUv (section 6.5.3.1): up to this many attempts, as long as retries are left."""
     pin = session.core.pin
     while attempts and pin.uv_retries:
         if interaction.verification():
@@ -86,7 +86,7 @@ def verify_within_command(session: Session, interaction: Interaction) -> None:
 def obtain_presence(
     session: Session, interaction: Interaction, auth: PinUvAuth | None, *, touched: bool
 ) -> None:
-    """The person's touch, after which a token is spent (sections 6.1.2 step 14, 6.2.2 step 9).
+    """The person's touch, which uses up a token (sections 6.1.2 step 14, 6.2.2 step 9).
 
     `touched`: the built-in verification within this very command was a touch already. A token that
     such a verification earned can carry the touch too.

@@ -1,7 +1,7 @@
 """ClientPIN (CTAP 2.1, section 6.5.5): the PIN, its retries, and tokens in exchange for it.
 
-What is kept over a power cycle is `core.pin`, all else the session's. Knows nothing of what tokens
-are used for.
+`core.pin` survives a power cycle, everything else is in the session. Does not know what tokens are
+used for.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _change_pin(
 def _new_pin(
     session: Session, protocol: PinProtocol, secret: bytes, encrypted: bytes
 ) -> tuple[bytes, int]:
-    """The hash and the length of a PIN that the policy admits."""
+    """The hash and the length of a PIN that the policy allows."""
     try:
         padded = protocol.decrypt(secret, encrypted)
     except ValueError:
@@ -197,7 +197,8 @@ def _get_token_using_uv(
     pin = session.core.pin
     if not pin.uv_retries:
         raise CtapFailure(Status.UV_BLOCKED)
-    # One finger a call: GetInfo's preferredPlatformUvAttempts invites the platform to ask again.
+    # One attempt for each call: GetInfo's preferredPlatformUvAttempts invites the platform to ask
+    # again.
     if not verify_built_in(session, interaction, attempts=1):
         raise CtapFailure(Status.UV_INVALID if pin.uv_retries else Status.UV_BLOCKED)
     token = session.token.issue(protocol, permissions, rp_id, user_present=True)
@@ -279,5 +280,5 @@ def _check_pin(session: Session, protocol: PinProtocol, secret: bytes, encrypted
             raise CtapFailure(Status.PIN_AUTH_BLOCKED)
         raise CtapFailure(Status.PIN_INVALID)
     pin.retries = PIN_RETRIES
-    pin.uv_retries = UV_RETRIES  # the right PIN also opens a built-in verification that is blocked
+    pin.uv_retries = UV_RETRIES  # the right PIN also unblocks the built-in verification
     session.consecutive_failures = 0

@@ -1,6 +1,6 @@
-"""CredentialManagement (CTAP 2.1, section 6.8): what is stored, for whom, and away with it.
+"""CredentialManagement (CTAP 2.1, section 6.8): list, change and delete stored credentials.
 
-Only discoverable credentials are managed. Knows nothing of how they are made or used.
+Only discoverable credentials are managed. Does not know how they are made or used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .status import CtapFailure, Status
 from .token import Permission
 
 UNLIMITED = 10_000
-"""What a store without a limit says that it still has room for: the member is not optional."""
+"""The room that a store without a limit reports: the member is not optional."""
 
 _SUBCOMMAND, _PARAMETERS, _PROTOCOL, _PARAM = 0x01, 0x02, 0x03, 0x04
 _RP_ID_HASH, _CREDENTIAL_ID, _USER = 0x01, 0x02, 0x03
@@ -64,7 +64,7 @@ def _check_token(
 
 
 def _check_rp(session: Session, rp_id_hash: bytes | None) -> None:
-    """A token that is bound to an RP ID sees that one's credentials, and no overview."""
+    """A token that is bound to an RP ID sees only its credentials, and no overview."""
     bound = session.token.rp_id
     if bound is not None and rp_id_hash != sha256(bound.encode()).digest():
         raise CtapFailure(Status.PIN_AUTH_INVALID)

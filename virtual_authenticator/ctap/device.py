@@ -1,6 +1,6 @@
 """The authenticator as a python-fido2 `CtapDevice`, which its classes drive like a plugged-in key.
 
-Plays CTAPHID's part down to the commands, not the packets. Knows nothing of what messages mean.
+Plays CTAPHID's part down to the commands, not the packets. Does not know what messages mean.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..core import Core
 from .processor import CtapProcessor
 
 _alive: weakref.WeakValueDictionary[int, VirtualCtapDevice] = weakref.WeakValueDictionary()
-"""By number, so that they are listed in the order of their making."""
+"""By number, so that they are listed in the order of their creation."""
 _numbers = itertools.count()
 _alive_lock = Lock()
 
@@ -26,8 +26,8 @@ class VirtualCtapDevice(CtapDevice):
     """One virtual key.
 
     `call` raises `CtapError` where a CTAPHID_ERROR would come back, an OSError once the person has
-    taken the key out, and `FaultError` when a test asked for a fault that cannot be (an error of
-    the test).
+    taken the key out, and `FaultError` when a test asked for an impossible fault (an error of the
+    test).
     """
 
     def __init__(self, core: Core) -> None:
@@ -52,7 +52,7 @@ class VirtualCtapDevice(CtapDevice):
         event: Event | None = None,
         on_keepalive: Callable[[STATUS], None] | None = None,
     ) -> bytes:
-        """Send a CTAPHID command and give the answer."""
+        """Send a CTAPHID command and return the answer."""
         if cmd == CTAPHID.CBOR and self.capabilities & CAPABILITY.CBOR:
             return self.processor.process(data, event, _only_changes(on_keepalive))
         if cmd == CTAPHID.MSG and not self.capabilities & CAPABILITY.NMSG:
@@ -84,7 +84,7 @@ class VirtualCtapDevice(CtapDevice):
 def _only_changes(
     on_keepalive: Callable[[STATUS], None] | None,
 ) -> Callable[[int], None] | None:
-    """python-fido2 promises its callbacks one call for a run of equal keepalive messages."""
+    """python-fido2 promises one callback for a series of equal keepalive messages."""
     if on_keepalive is None:
         return None
     last: STATUS | None = None

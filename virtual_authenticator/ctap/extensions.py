@@ -34,7 +34,7 @@ class Salts:
 def prepare_registration(session: Session, inputs: Parameters, wanted: NewCredential) -> None:
     """Ask the core for what the extensions of a MakeCredential need."""
     supported = session.features.extensions
-    # Each entry gives one output once the credential is there.
+    # Each entry returns one output once the credential exists.
     outputs: dict[str, Callable[[Credential], Any]] = {}
 
     if "credProtect" in supported:

@@ -41,7 +41,7 @@ class Features:
 
     @cached_property
     def u2f(self) -> bool:
-        """Whether it speaks U2F: a security key that can sign what U2F can say.
+        """Whether it speaks U2F: a security key whose features U2F can express.
 
         U2F has no place for user verification, for BE and BS, or for handles over 255 bytes.
         """
@@ -87,7 +87,7 @@ class Features:
 
     @cached_property
     def permissions(self) -> Permission:
-        """What tokens can be asked to allow."""
+        """What tokens may allow."""
         allowed = Permission.MAKE_CREDENTIAL | Permission.GET_ASSERTION
         if self.credential_management:
             allowed |= Permission.CREDENTIAL_MANAGEMENT

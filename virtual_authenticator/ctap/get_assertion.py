@@ -1,6 +1,6 @@
 """GetAssertion and GetNextAssertion (CTAP 2.1, sections 6.2.2 and 6.3), in the order of the steps.
 
-Knows nothing of how an assertion is signed: that is the core's.
+The core signs; this does not know how.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def get_assertion(
     allow = parameters.credential_ids(_ALLOW, features.list_limit)
     inputs = parameters.map(_EXTENSIONS) or Parameters({})
     options = parameters.map(_OPTIONS) or Parameters({})
-    # Step 1: a pinUvAuthParam of no length is a question, not a request.
+    # Step 1: an empty pinUvAuthParam is a question, not a request.
     probe(session, parameters.get(_PARAM, bytes), interaction)
     # Step 2: the protocol behind pinUvAuthParam.
     auth = pin_uv_auth(session, parameters, _PARAM, _PROTOCOL)
@@ -48,7 +48,7 @@ def get_assertion(
         raise CtapFailure(Status.INVALID_OPTION)
     if "rk" in options:
         raise CtapFailure(Status.UNSUPPORTED_OPTION)
-    # Step 5: alwaysUv. A silent look (up false) stays possible.
+    # Step 5: alwaysUv. A silent check (up false) stays possible.
     if features.always_uv and present and auth is None and not verify:
         if not features.built_in:
             raise CtapFailure(Status.PUAT_REQUIRED)
@@ -109,7 +109,7 @@ def _locate(
     if allow is None:
         found = store.discoverable_for(rp_id)
         return [held for held in found if verified or held.protection == 1]
-    # By hash: a credential that came by U2F knows its RP ID by nothing else (section 10.3).
+    # By hash: a U2F credential knows its RP ID only by the hash (section 10.3).
     rp_id_hash = sha256(rp_id.encode()).digest()
     named = [held for held in map(store.get, allow) if held is not None]
     return [
@@ -132,8 +132,8 @@ def _answer(
     core = session.core
     if core.store.get(credential.id) is not credential:
         raise CtapFailure(Status.NOT_ALLOWED)  # deleted between two answers, by the other layer
-    # A silent assertion is a platform's look before it asks; faults are kept for what is signed
-    # for a relying party.
+    # A silent assertion is how a platform checks before it asks; faults apply only to what is
+    # signed for a relying party.
     run = core.fault_run(core.ctap_faults, "get") if present else None
     data, signature = core.sign_assertion(
         credential,
@@ -151,7 +151,7 @@ def _answer(
         0x03: signature,
     }
     if credential.discoverable:
-        # Names only where an account has to be picked from several, and only to who was verified.
+        # Names only if an account must be picked from several, and only for a verified person.
         answer[0x04] = user_entity(credential, named=named)
     return answer
 

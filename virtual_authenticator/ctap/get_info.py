@@ -1,6 +1,6 @@
-"""GetInfo (CTAP 2.1, section 6.4): the profile and the state of the moment, as a platform reads it.
+"""GetInfo (CTAP 2.1, section 6.4): the profile and the current state, as a platform reads them.
 
-Knows nothing of the other commands, beyond what `features` says of them.
+Knows the other commands only through `features`.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def get_info(
 
 
 def _options(session: Session) -> dict[str, bool]:
-    """What is not there is absent, not false, where absence means something else.
+    """A missing feature is absent, not false, if absence has its own meaning.
 
-    setMinPINLength is absent as long as there is no authenticatorConfig command to set it with,
-    although the minPinLength extension itself is answered.
+    setMinPINLength is absent because there is no authenticatorConfig command to set it with,
+    although the minPinLength extension is supported.
     """
     features = session.features
     options = {

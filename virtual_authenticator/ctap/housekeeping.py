@@ -1,6 +1,6 @@
 """Reset and Selection (CTAP 2.1, sections 6.6 and 6.9): the two commands that only need a touch.
 
-Knows nothing of credentials but that a reset ends them.
+All it knows about credentials is that a reset deletes them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The person, as CTAP meets them: asked for a touch or a finger while the platform waits.
+"""The person, as CTAP sees them: asked for a touch or a finger while the platform waits.
 
-Turns gestures into statuses and keeps the platform informed. Knows nothing of commands; what a
-verification is worth, and how many are left, is the business of `authorisation`.
+Turns gestures into statuses and keeps the platform informed. Knows nothing of commands;
+`authorisation` decides what a verification is worth and how many are left.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Interaction:
         self._cancelled = cancelled
         self._on_keepalive = on_keepalive
         self.callback_error: Exception | None = None
-        """What the caller's own callback raised: that is theirs to see, not a status."""
+        """What the caller's own callback raised: it goes back to the caller, not into a status."""
 
     def presence(self) -> None:
         """Evidence of user interaction; any finger will do."""
@@ -44,7 +44,7 @@ class Interaction:
         return self._gesture() is Gesture.APPROVE
 
     def touch_now(self) -> bool:
-        """Whether a touch comes at once, for who does not wait (U2F)."""
+        """Whether a touch comes at once, for U2F, which does not wait."""
         gesture = self._core.person.act()
         if gesture is Gesture.REMOVE:
             raise DeviceRemoved

@@ -1,6 +1,6 @@
 """MakeCredential (CTAP 2.1, section 6.1.2), in the order of its steps.
 
-Knows nothing of how a key is made or attested: that is the core's.
+The core makes and attests keys; this does not know how.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def make_credential(
 ) -> dict[int, Any]:
     core, features = session.core, session.features
     asked = _read(session, parameters)
-    # Step 1: a pinUvAuthParam of no length is a question, not a request.
+    # Step 1: an empty pinUvAuthParam is a question, not a request.
     probe(session, parameters.get(_PARAM, bytes), interaction)
     # Step 2: the protocol behind pinUvAuthParam.
     auth = pin_uv_auth(session, parameters, _PARAM, _PROTOCOL)
@@ -78,7 +78,7 @@ def make_credential(
         if not features.built_in:
             raise CtapFailure(Status.PUAT_REQUIRED)
         verify = True
-    # Steps 7 and 8: without verification only what makeCredUvNotRqd lets through.
+    # Steps 7 and 8: without verification only what makeCredUvNotRqd allows.
     if (
         session.protected
         and not verify
@@ -90,8 +90,8 @@ def make_credential(
     if _ENTERPRISE in parameters:
         parameters.require(_ENTERPRISE, int)
         raise CtapFailure(Status.INVALID_PARAMETER)
-    # Steps 10 and 11: verification. A pinUvAuthParam is checked even where no PIN is set: a
-    # platform that sends one by mistake should hear of it.
+    # Steps 10 and 11: verification. A pinUvAuthParam is checked even if no PIN is set: a platform
+    # that sends one by mistake should get an error.
     if auth is not None:
         check_token(session, auth, asked.client_data_hash, Permission.MAKE_CREDENTIAL, asked.rp_id)
         verified = True
@@ -161,15 +161,15 @@ def _read(session: Session, parameters: Parameters) -> _Request:
 
 
 def _algorithms(offered: list[Any]) -> tuple[int, ...]:
-    """Every entry is looked at, even after one that would do; unknown types are skipped."""
+    """Every entry is checked, even after a suitable one; unknown types are skipped."""
     entries = [Parameters.of(entry) for entry in offered]
     pairs = [(entry.require("type", str), entry.require("alg", int)) for entry in entries]
     return tuple(algorithm for kind, algorithm in pairs if kind == "public-key")
 
 
 def _excluded(session: Session, asked: _Request, *, verified: bool) -> bool:
-    """Whether a listed credential is here and may be admitted to: one that always requires
-    verification does not exist for who was not verified (step 12.2)."""
+    """Whether a listed credential is here and may be revealed: one that always requires
+    verification stays hidden without it (step 12.2)."""
     rp_id_hash = sha256(asked.rp_id.encode()).digest()
     for credential_id in asked.exclude:
         held = session.core.store.get(credential_id)
@@ -181,7 +181,7 @@ def _excluded(session: Session, asked: _Request, *, verified: bool) -> bool:
 def _refuse_excluded(
     session: Session, interaction: Interaction, auth: PinUvAuth | None, *, touched: bool
 ) -> None:
-    """Step 12.1: the person is asked first, but whatever they do the answer is the same."""
+    """Step 12.1: the person is asked first, but the answer is the same whatever they do."""
     try:
         if not touched and not (auth is not None and session.token.user_present):
             interaction.presence()

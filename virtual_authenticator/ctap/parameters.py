@@ -1,6 +1,7 @@
-"""The CBOR map of a request, read with care: what is missing or of the wrong type has its status.
+"""The CBOR map of a request, read carefully: a missing member or a wrong type gives the right
+status.
 
-Knows nothing of what the parameters mean.
+Does not know what the parameters mean.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ Kind = TypeVar("Kind", bytes, str, int, bool, dict[Any, Any], list[Any])
 
 
 class Parameters:
-    """One CBOR map; members that nobody asks for are ignored, as CTAP 2.1 (section 8) wants it."""
+    """One CBOR map; unused members are ignored, as CTAP 2.1 (section 8) wants."""
 
     def __init__(self, members: dict[Any, Any]) -> None:
         self.members = members
@@ -40,7 +41,7 @@ class Parameters:
         return key in self.members
 
     def get(self, key: int | str, kind: type[Kind]) -> Kind | None:
-        """A member if it is there; of another type, the status that says so."""
+        """A member if it is there; a status if it has another type."""
         if key not in self.members:
             return None
         value = self.members[key]

@@ -31,7 +31,7 @@ class PinProtocol(ABC):
         self._key: ec.EllipticCurvePrivateKey | None = None
 
     def regenerate(self) -> None:
-        """Forget the key agreement key; a new one is made when it is asked for."""
+        """Forget the key agreement key; a new one is made when it is needed."""
         self._key = None
 
     @property

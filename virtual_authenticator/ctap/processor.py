@@ -1,7 +1,7 @@
-"""Every CTAP message comes through here: bytes in, bytes out, whatever carries them.
+"""Every CTAP message comes through here: bytes in, bytes out, for any transport.
 
-Looks up the command, runs it under the lock, turns its end into a status and writes it down. Knows
-nothing of transports, nor of what any command does: `commands` is the table where one is added.
+Looks up the command, runs it under the lock, turns its outcome into a status and records it. Knows
+nothing of transports or of what a command does; to add one, add it to `commands`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Command(NamedTuple):
     handler: Handler
     takes_parameters: bool = True
     continues: bool = False
-    """Goes on with an enumeration; any other command ends it."""
+    """Continues an enumeration; any other command ends it."""
 
 
 def commands_of(features: Features) -> dict[int, Command]:
@@ -64,8 +64,8 @@ def commands_of(features: Features) -> dict[int, Command]:
 class CtapProcessor:
     """Answers CTAP2 messages and U2F APDUs for one core.
 
-    No input makes it raise. Two things besides input do: a person who takes the key out
-    (`DeviceRemoved`), and a test that asked for a fault which cannot be (`FaultError`).
+    No input makes it raise. Two other things do: a person who takes the key out (`DeviceRemoved`),
+    and a test that asks for an impossible fault (`FaultError`).
     """
 
     def __init__(self, core: Core) -> None:
@@ -78,7 +78,7 @@ class CtapProcessor:
         return self.session.features
 
     def power_cycle(self) -> None:
-        """Out and in again: what is volatile is gone, a removed key is back."""
+        """Out and in again: volatile state is gone, a removed key is back."""
         with self.core.lock:
             self.session.power_up()
 
@@ -90,7 +90,7 @@ class CtapProcessor:
     ) -> bytes:
         """A command byte and its parameters in, a status byte and the answer out.
 
-        `on_keepalive` is called with 2 (user presence needed) while the person is waited for, as
+        `on_keepalive` is called with 2 (user presence needed) while waiting for the person, as
         often as CTAPHID wants a keepalive message; `cancelled` ends the waiting.
         """
         message = bytes(message)
@@ -167,7 +167,7 @@ class CtapProcessor:
             raise error
 
     def _record_defect(self, name: str, error: Exception) -> None:
-        """An exception that no input should cause is a defect here: it must not pass unseen."""
+        """An exception that no input should cause is a bug here: it must not go unnoticed."""
         self._record("ctap-defect", command=name, error=f"{type(error).__name__}: {error}")
 
     def _record(self, what: str, **details: Any) -> None:

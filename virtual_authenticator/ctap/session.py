@@ -1,4 +1,4 @@
-"""What lives from one power-up to the next, beside the core that outlives both.
+"""What lasts from one power-up to the next; the core outlives both.
 
 Key agreement keys, the token, the count of wrong PINs in a row, half-done enumerations, the time of
 power-up. Knows nothing of messages.
@@ -19,12 +19,12 @@ from .token import PinUvAuthToken
 STATEFUL_LIMIT = 30.0
 """Seconds that a half-done enumeration is kept (CTAP 2.1, sections 6 and 6.3)."""
 RESET_WINDOW = 10.0
-"""Seconds after power-up in which a reset is heard (section 6.6)."""
+"""Seconds after power-up in which a reset is accepted (section 6.6)."""
 
 
 @dataclass
 class Enumeration:
-    """Answers still to be fetched by "next" commands, each made when it is asked for."""
+    """Answers still to be fetched by "next" commands, each made when it is needed."""
 
     kind: str
     answers: list[Callable[[], dict[int, Any]]]
@@ -38,7 +38,7 @@ class Session:
     def __init__(self, core: Core) -> None:
         self.core = core
         self.features = Features(core.profile)
-        # A stream of its own: talking CTAP draws nothing from the stream that makes credentials.
+        # Its own stream: CTAP traffic takes nothing from the stream that makes credentials.
         self._entropy = core.entropy.fork("ctap")
         self.power_up()
 

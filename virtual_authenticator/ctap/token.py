@@ -1,4 +1,4 @@
-"""The pinUvAuthToken and what it allows for how long (CTAP 2.1, sections 6.5.2.1 to 6.5.2.3).
+"""The pinUvAuthToken: what it allows, and for how long (CTAP 2.1, sections 6.5.2.1 to 6.5.2.3).
 
 One object stands for the tokens of all protocols: making a new one ends the others, so at most one
 is ever in use. Knows nothing of how a platform earns a token.
@@ -38,11 +38,11 @@ class PinUvAuthToken:
         self._clock = clock
         self._entropy = entropy
         self._limited = limited
-        """CTAP 2.0 knows no time limits, no binding to an RP ID, and nothing that is used up."""
+        """CTAP 2.0 has no time limits, no binding to an RP ID, and nothing is used up."""
         self.stop()
 
     def stop(self) -> None:
-        """stopUsingPinUvAuthToken: whatever was issued is worth nothing from here on."""
+        """stopUsingPinUvAuthToken: whatever was issued is worthless from here on."""
         self._value = b""
         self._version = 0
         self._started = 0.0
@@ -73,11 +73,11 @@ class PinUvAuthToken:
         return self._value
 
     def _observe(self) -> None:
-        """pinUvAuthTokenUsageTimerObserver: time is looked at when it matters."""
+        """pinUvAuthTokenUsageTimerObserver: the time is checked when it matters."""
         if not self._in_use or not self._limited:
             return
         elapsed = self._clock.now() - self._started
-        # A clock that was set back no longer tells how old the token is: it ends.
+        # If the clock was set back, the token's age is unknown: it ends.
         elapsed = math.inf if elapsed < 0 else elapsed
         if elapsed >= MAXIMUM_USAGE or (elapsed >= INITIAL_USAGE_LIMIT and not self._used):
             self.stop()
@@ -100,7 +100,7 @@ class PinUvAuthToken:
         return self._user_verified
 
     def verify(self, protocol: PinProtocol, message: bytes, signature: bytes) -> bool:
-        """Whether the signature over the message is by this token, which still lives."""
+        """Whether this token, still valid, made the signature over the message."""
         if not self.in_use or protocol.version != self._version:
             return False
         if not protocol.verify(self._value, message, signature):

@@ -65,7 +65,7 @@ def answer(session: Session, apdu: bytes, interaction: Interaction) -> bytes:
 def _data(body: bytes) -> bytes:
     """The command data in a short or extended APDU body (ISO 7816-4, section 5.1)."""
     if len(body) < 2 or (body[0] == 0 and len(body) == 3):
-        return b""  # nothing at all, or only the length expected back
+        return b""  # nothing, or only the expected length of the answer
     start, width = (3, 2) if body[0] == 0 else (1, 1)
     if len(body) < start:
         raise ApduFailure(StatusWord.WRONG_LENGTH)
@@ -76,7 +76,7 @@ def _data(body: bytes) -> bytes:
 
 
 def _present(interaction: Interaction) -> None:
-    """U2F does not wait: a person who does not touch now is polled again by the platform."""
+    """U2F does not wait: if nobody touches the key now, the platform polls again."""
     if not interaction.touch_now():
         raise ApduFailure(StatusWord.CONDITIONS_NOT_SATISFIED)
 
@@ -146,7 +146,7 @@ def _authenticate(session: Session, control: int, data: bytes, interaction: Inte
         or control not in (0x03, 0x07, 0x08)
     ):
         raise ApduFailure(StatusWord.WRONG_DATA)
-    if control == 0x07:  # check only: this very "error" says that the handle is known
+    if control == 0x07:  # check only: this "error" says that the handle is known
         raise ApduFailure(StatusWord.CONDITIONS_NOT_SATISFIED)
     if control == 0x03:
         _present(interaction)

@@ -1,9 +1,9 @@
-"""What an authenticator, a client or an attacker can get wrong, one class a fault.
+"""What an authenticator, a client or an attacker can get wrong, one class for each fault.
 
-A fault changes one thing and leaves the rest whole: what comes before the signature is signed over,
-so that just the check that it names should fail. Faults compose: give several to one ceremony. Each
+A fault changes one thing and leaves the rest intact: changes before the signature are signed, so
+that only the check that it names should fail. Faults compose: give several to one ceremony. Each
 can be written as data (`to_json`) and read back (`fault`). A fault that finds nothing to change is
-an error of the test, never silently no fault.
+an error of the test; it is never silently ignored.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a fault is, and how the faults of one ceremony are run. Knows no fault by name.
 
-The hooks stand in the order in which a ceremony reaches them.
+The hooks are in the order in which a ceremony reaches them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GET = ("get",)
 
 
 class FaultError(ValueError):
-    """A fault was asked for where it cannot be: the message says what it needs."""
+    """A fault was asked for where it is impossible: the message says what it needs."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Fault:
 
 @dataclass(slots=True)
 class FaultRun:
-    """The faults of one ceremony: hands each stage those that act there, and keeps the tally."""
+    """The faults of one ceremony: gives each stage those that act there, and notes which acted."""
 
     faults: tuple[Fault, ...]
     ceremony: str
@@ -102,7 +102,7 @@ class FaultRun:
                 yield one
 
     def close(self) -> None:
-        """Every fault must have had its say."""
+        """Every fault must have changed something."""
         for position, one in enumerate(self.faults):
             if position not in self.applied:
                 raise FaultError(
@@ -119,7 +119,7 @@ def _needs(one: Fault) -> str:
 
 
 def flip(data: bytes, bit: int) -> bytes:
-    """Turn one bit over, counted from the front."""
+    """Flip one bit, counted from the front."""
     changed = bytearray(data)
     changed[bit // 8] ^= 0x80 >> (bit % 8)
     return bytes(changed)

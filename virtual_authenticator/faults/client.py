@@ -112,7 +112,7 @@ class WrongUserHandle(Fault):
 
 @dataclass(frozen=True)
 class Replayed(Fault):
-    """Sends the answer of the ceremony before once more."""
+    """Sends the answer of the previous ceremony again."""
 
     name = "replayed"
     check = "challenge"

@@ -12,7 +12,7 @@ from .base import CREATE, GET, Fault, FaultError, FaultRun, flip
 
 @dataclass(frozen=True)
 class OtherAlgorithm(Fault):
-    """Registers a key of an algorithm that was not offered, or signs by another algorithm."""
+    """Registers a key of an algorithm that was not offered, or signs with another algorithm."""
 
     name = "other-algorithm"
     check = "algorithm"
@@ -53,7 +53,7 @@ class OffCurveKey(Fault):
 
 @dataclass(frozen=True)
 class OversizedKey(Fault):
-    """Registers coordinates (or a modulus) that are longer than the key type has them."""
+    """Registers coordinates (or a modulus) that are too long for the key type."""
 
     name = "oversized-key"
     check = "public key"
@@ -95,7 +95,7 @@ class WrongRpIdHash(Fault):
 
 @dataclass(frozen=True)
 class FlipFlag(Fault):
-    """Turns one flag over: UP, UV, BE or BS (or a reserved one, see `ReservedBit`)."""
+    """Flips one flag: UP, UV, BE or BS (or a reserved one, see `ReservedBit`)."""
 
     name = "flip-flag"
     section = "7.1 and 7.2, UP is set, UV is set when required, BS only with BE, BE never changes"
