@@ -1,7 +1,7 @@
 """Confirmation tokens: signed, short-lived, good once.
 
-A token is base64 of a JSON payload, a | and an HMAC over it. Used ones are remembered until nobody
-could use them any more. Knows nothing of projects, users or MCP.
+A token is base64 of a JSON payload, a | and an HMAC over it. Used ones are remembered until they
+would have expired. Knows nothing of projects, users or MCP.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ConfirmationService:
         self.lock = threading.Lock()
 
     def issue(self, action: str, data: dict[str, Any]) -> tuple[str, str]:
-        """A token, and until when it is good."""
+        """A token, and when it expires."""
         now = time.time()
         payload = {
             "action": action,
@@ -72,7 +72,7 @@ class ConfirmationService:
         if now >= payload["expires_at"]:
             raise TokenError("token has expired, prepare again")
         if payload["issued_at"] < self.started:
-            # With a key that outlives the process, what was used before the start is not known.
+            # If the key outlives the process, tokens used before the start are not known.
             raise TokenError("token may have been used before the last restart, prepare again")
         with self.lock:
             self.used = {one: until for one, until in self.used.items() if until > now}

@@ -1,6 +1,6 @@
 /**
- * A clock that a test can stop, for judging the rules about time where nothing else can move it. Never
- * switch it on in production: who can set the time can use an approval that has expired.
+ * A clock that a test can stop, to check the rules about time if nothing else can move it. Never
+ * switch it on in production: whoever can set the time can use an expired approval.
  */
 import { bodyOf } from './doors.js';
 

@@ -69,7 +69,8 @@ export async function bodyOf(request) {
   let length = 0;
   for await (const chunk of request) {
     length += chunk.length;
-    // What is too long is read to its end, so that the client can hear why, but not kept.
+    // A message that is too long is read to its end, so that the client gets an answer, but not
+    // kept.
     if (length <= LONGEST_MESSAGE) chunks.push(chunk);
   }
   if (length > LONGEST_MESSAGE) throw tooLong();
@@ -82,8 +83,8 @@ export function openStdio(mcpServer) {
 }
 
 /**
- * A line is a message. The SDK's own transport drops a line that it cannot read without a word, and the
- * client waits for ever; here every line that is no message is answered.
+ * A line is a message. The SDK's own transport silently drops a line that it cannot read, and the
+ * client waits for ever; here every line that is not a message is answered.
  */
 class StrictStdioTransport {
   #input;

@@ -88,8 +88,8 @@ export class Enrolment {
   async #verified(response, challenge) {
     let outcome;
     try {
-      // SimpleWebAuthn looks at the type, the challenge, the origin, the RP id, the UP and UV flags, the
-      // key's algorithm and the attestation's own signature.
+      // SimpleWebAuthn checks the type, the challenge, the origin, the RP id, the UP and UV flags,
+      // the key's algorithm and the attestation's own signature.
       outcome = await verifyRegistrationResponse({
         response,
         expectedChallenge: challenge,
@@ -104,8 +104,8 @@ export class Enrolment {
     if (!outcome.verified) throw approvalError('verification_failed');
     const { id, publicKey, counter } = outcome.registrationInfo.credential;
     const transports = response.response.transports ?? [];
-    // What it does not look at: that the outer id is the one in the authenticator data, that the key is
-    // one, that the ceremony was not in another site's frame, and what the transports are.
+    // What it does not check: that the outer id is the one in the authenticator data, that the key
+    // is valid, that the ceremony was not in another site's frame, and what the transports are.
     if (id !== response.id || !isUsableKey(publicKey)) throw approvalError('verification_failed');
     if (clientData(response).crossOrigin === true) throw approvalError('verification_failed');
     if (!areTransports(transports)) throw approvalError('verification_failed');
@@ -123,7 +123,7 @@ function areTransports(value) {
   return Array.isArray(value) && value.every((item) => typeof item === 'string' && item.length <= 32) && value.length <= 16;
 }
 
-/** The client data of any WebAuthn response; throws for what is none. */
+/** The client data of any WebAuthn response; throws if there is none. */
 export function clientData(response) {
   return JSON.parse(Buffer.from(response.response.clientDataJSON, 'base64url').toString('utf8'));
 }

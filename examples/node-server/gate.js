@@ -47,7 +47,7 @@ export class Gate {
     if (typeof toolName !== 'string') throw invalidParams(`toolName: got ${typeof toolName}, expected a string`);
     const tool = this.#tools.get(toolName);
     if (!tool?.approval) throw approvalError('tool_not_approved_required');
-    // A call that the tool would refuse cannot be described either. This looks, and changes nothing.
+    // A call that the tool would refuse cannot be described either. This changes nothing.
     const fault = tool.faultIn(argumentsAsReceived);
     if (fault) throw invalidParams(`arguments: ${fault}`);
     let canonical;
@@ -134,8 +134,8 @@ export class Gate {
     const publicKey = Buffer.from(credential.publicKey, 'base64url');
     let outcome;
     try {
-      // SimpleWebAuthn looks at the type, the challenge, the origin, the RP id, the UP and UV flags and
-      // the signature.
+      // SimpleWebAuthn checks the type, the challenge, the origin, the RP id, the UP and UV flags
+      // and the signature.
       outcome = await verifyAuthenticationResponse({
         response,
         expectedChallenge: challenge.wireChallenge,
@@ -149,11 +149,11 @@ export class Gate {
           counter: 0,
         },
       });
-      // What it does not look at: a frame of another site, and whose credential it says it is.
+      // What it does not check: a frame of another site, and whose credential it says it is.
       if (clientData(response).crossOrigin === true) throw new Error('got a cross-origin assertion');
       const { authenticatorData, clientDataJSON, signature, userHandle } = response.response;
       if (userHandle && userHandle !== credential.userHandle) throw new Error('got another user');
-      // And a second look at the signature, with OpenSSL.
+      // And a second check of the signature, with OpenSSL.
       const clientDataHash = createHash('sha256').update(clientDataJSON, 'base64url').digest();
       const signed = Buffer.concat([Buffer.from(authenticatorData, 'base64url'), clientDataHash]);
       if (!isSignedBy(publicKey, signed, Buffer.from(signature, 'base64url'))) throw new Error('got no signature of it');

@@ -1,7 +1,7 @@
 /**
- * Public keys of credentials: whether a new one is one, and whether it made a signature.
+ * Public keys of credentials: whether a new one is valid, and whether it made a signature.
  *
- * Both are a second look. SimpleWebAuthn reads a new key and looks at its algorithm only, so that a
+ * Both are second checks. SimpleWebAuthn reads a new key and checks only its algorithm, so that a
  * registration whose last byte was cut off enrols a credential that can never sign; and it reads an ECDSA
  * signature leniently, so that one whose first byte was changed still verifies. OpenSSL is strict in both.
  */
@@ -11,7 +11,7 @@ import { decodeCredentialPublicKey } from '@simplewebauthn/server/helpers';
 
 /**
  * ES256 and RS256: the COSE algorithms that are offered and accepted. EdDSA is left out because OpenSSL
- * takes any 32 bytes for an Ed25519 key, whether they are a point of the curve or not.
+ * accepts any 32 bytes as an Ed25519 key, whether they are a point of the curve or not.
  */
 export const ALGORITHMS = [-7, -257];
 

@@ -27,7 +27,7 @@ const HELP = `usage: node server.js (--http HOST:PORT | --stdio) [options]
                               time there, {"now": null} lets it go on; with --http
 `;
 
-/** What the command line says; the error of a wrong one is a line for people. */
+/** The options of the command line; a wrong one throws an error with one readable line. */
 function options() {
   const { values } = parseArgs({
     options: {

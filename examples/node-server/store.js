@@ -80,7 +80,7 @@ export class Store {
     ]) {
       for (const record of records.values()) {
         if (record.expiresAt + REMEMBERED_AFTER_EXPIRY > now) continue;
-        records.remove(record.key); // before its mark: what is forgotten is never unused again
+        records.remove(record.key); // before its mark, so that a forgotten challenge never counts as unused
         marks.remove(record.key);
       }
     }

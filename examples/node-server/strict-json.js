@@ -1,11 +1,11 @@
 /**
- * JSON that means one thing only. `JSON.parse` keeps the last of two equal names, rounds big integers,
+ * JSON with only one meaning. `JSON.parse` keeps the last of two equal names, rounds big integers,
  * turns 1e999 into Infinity and lets half a surrogate pair through: the user would sign for another
  * value than the one that a proxy, a log or another parser saw, or for one that has no RFC 8785 form.
  */
 const DEEPEST = 64;
 
-/** A refusal that can be answered: `id` is the request's, if it had one that can be believed. */
+/** A refusal that can be answered: `id` is the request's, if it had a usable one. */
 export class StrictJsonError extends Error {
   /** @param {number} code @param {string} message @param {string | number | null} id */
   constructor(code, message, id = null) {

@@ -15,8 +15,8 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/
  * @property {object} [annotations]
  * @property {{authenticatorClass?: 'cross-platform' | 'platform'}} [approval] present: the tool is gated
  * @property {(given: object) => string} [describe] displayText: all that is approved, in words
- * @property {(given: object) => object} run gives structured content
- * @property {(given: unknown) => string | undefined} faultIn what the schema holds against the arguments
+ * @property {(given: object) => object} run returns structured content
+ * @property {(given: unknown) => string | undefined} faultIn what is wrong with the arguments by the schema
  */
 
 /**

@@ -24,7 +24,7 @@ def approval_by_passkey(
         store=ApprovalStore(f"sqlite:///{database}"),
         # Passkeys are enrolled for this host name, on these pages, and work nowhere else.
         relying_party=RelyingParty("localhost", name="Small Bank", origins=origins),
-        # Random and kept in the database, unless somebody wants to know it.
+        # Random and kept in the database, unless it is given.
         server_id=server_id,
     )
     return VerifiedApproval(gate, user=user_of)

@@ -17,7 +17,7 @@ DEFAULT_ORIGIN = "http://localhost"
 
 
 def build(database: Path, origins: Sequence[str], server_id: str | None = None) -> MCPServer[Any]:
-    """The server, whatever carries its messages."""
+    """The server, for any transport."""
     approval = approval_by_passkey(database, origins, server_id)
     server: MCPServer[Any] = MCPServer(
         "small-bank",
@@ -31,7 +31,7 @@ def build(database: Path, origins: Sequence[str], server_id: str | None = None) 
 
 
 def factory(state: Path) -> Any:
-    """For tests in one process: an ASGI application that keeps what it must in this folder."""
+    """For tests in one process: an ASGI application with its state in this folder."""
     return http_app(build(state / "approvals.db", [DEFAULT_ORIGIN]))
 
 
@@ -46,7 +46,7 @@ def main() -> None:
     options.add_argument("--server-id", metavar="ID", help="(default: random, in the database)")
     given = options.parse_args()
     if given.stdio == bool(given.http):
-        options.error("say one of --http HOST:PORT and --stdio")
+        options.error("expected one of --http HOST:PORT and --stdio")
     if given.stdio:
         run_stdio(build(given.database, given.origin or [DEFAULT_ORIGIN], given.server_id))
         return

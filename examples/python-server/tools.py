@@ -1,7 +1,7 @@
 """What the server does: a small bank. Three of its tools need a person's approval, two do not.
 
 Ordinary functions with type hints. What a person reads before they approve is made from the
-arguments as the client sent them: they may be of any type, so it is written to survive that.
+arguments as the client sent them: they may be of any type, so `describe` must cope with that.
 """
 
 from __future__ import annotations

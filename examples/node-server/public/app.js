@@ -41,7 +41,7 @@ at('tool').addEventListener('change', showTool);
 at('stop').addEventListener('click', () => waiting?.abort());
 await alone(at('status'), load);
 
-/** One thing at a time; whatever goes wrong is said in that place, and the focus goes back to its button. */
+/** One thing at a time; whatever goes wrong is shown in that place, and the focus goes back to its button. */
 async function alone(place, task, button) {
   at('add').disabled = at('run').disabled = true;
   place.textContent = 'Working …';
@@ -96,7 +96,7 @@ async function run() {
   try {
     given = JSON.parse(at('arguments').value);
   } catch (error) {
-    return `The arguments are no JSON: ${error.message}`;
+    return `The arguments are not JSON: ${error.message}`;
   }
   const call = { name, arguments: given };
   if (isGated(tools.get(name))) {

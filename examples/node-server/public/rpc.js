@@ -1,4 +1,4 @@
-/** JSON-RPC to this server, as MCP 2026-07-28 has it: no session, every request says who asks. */
+/** JSON-RPC to this server, as in MCP 2026-07-28: no session, every request says who asks. */
 
 const REVISION = '2026-07-28';
 const PATIENCE = 20_000;
@@ -39,7 +39,7 @@ export async function request(method, params = {}) {
   return message.result;
 }
 
-/** This server ends a stream after the answer, so that its text can be read whole. */
+/** This server ends a stream after the answer, so that the whole text can be read. */
 function messagesIn(response, body) {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return [JSON.parse(body)];
   return body

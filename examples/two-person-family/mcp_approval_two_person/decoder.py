@@ -1,6 +1,6 @@
-"""What the messages of the two-person rule mean, for somebody who reads a report. Judges nothing.
+"""What the messages of the two-person rule mean, for readers of a report. Judges nothing.
 
-What it is given comes from a stranger: anything may be missing or of another type.
+Its input is untrusted: anything may be missing or of another type.
 """
 
 from __future__ import annotations

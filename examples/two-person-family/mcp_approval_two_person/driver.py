@@ -36,7 +36,7 @@ class TwoPerson(Driver):
         self.table = table_for(target)
 
     def request(self, action: str | None = None) -> Request:
-        """`DriverError` where the server does not take an honest request."""
+        """`DriverError` if the server does not accept an honest request."""
         arguments = {words.ACTION: action or self.table.action, words.PIN: self.table.requester_pin}
         reply = self._call(self.table.request_tool, arguments)
         answer = object_in(reply.result) or {}

@@ -1,4 +1,4 @@
-"""One whole honest approval. Where none succeeds, a refusal proves nothing. Knows no rule."""
+"""One whole honest approval. If none succeeds, a refusal proves nothing. Knows no rule."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .driver import TwoPerson
 
 
 def honest_approval(target: Target) -> str:
-    """Nothing if the action ran, else one line: the step, and what came."""
+    """An empty text if the action ran, else one line: the step, and what came back."""
     rule = TwoPerson(target)
     try:
         outcome = rule.approve(rule.request())

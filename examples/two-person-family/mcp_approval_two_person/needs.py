@@ -1,4 +1,4 @@
-"""What rules need of a target, beyond what the suite knows by itself (clock, restart)."""
+"""What rules need from a target, beyond what the suite checks itself (clock, restart)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .vocabulary import FAMILY
 def _guessing(target: Target) -> str | None:
     if TwoPerson(target).table.may_guess:
         return None
-    return f"needs leave to send wrong PINs: may-guess = true in [{FAMILY}]"
+    return f"needs permission to send wrong PINs: may-guess = true in [{FAMILY}]"
 
 
 CHECKS: dict[str, Check] = {"guessing": _guessing}

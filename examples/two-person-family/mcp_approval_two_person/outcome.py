@@ -1,4 +1,4 @@
-"""What became of an attempt to approve, read without trust. Has no opinion on it."""
+"""What became of an attempt to approve, read without trust. Judges nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .vocabulary import State
 
 @dataclass(frozen=True, kw_only=True)
 class ApprovalOutcome(ObservedOutcome):
-    """`ObservedOutcome` says what follows from it: whether the action ran, and that in words."""
+    """`ObservedOutcome` derives the rest: whether the action ran, and a description."""
 
     thing: ClassVar[str] = "action"
 
@@ -33,7 +33,7 @@ class ApprovalOutcome(ObservedOutcome):
 
     @property
     def said(self) -> str:
-        """What a server says is a stranger's text."""
+        """Text from a server is untrusted."""
         state = self._member(words.STATE)
         if state is None:
             return self.reply.describe()

@@ -1,4 +1,4 @@
-"""Before the first verdict: does this server have the two tools, and was enough said of it?"""
+"""Before the first verdict: does this server have the two tools, and is the table complete?"""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .vocabulary import FAMILY
 
 
 def look(target: Target, found: Preflight) -> None:
-    """`NotOffered` is an error only where the user asked for this family by name: tools of these
-    names, of which the user said nothing, may be about something else."""
+    """`NotOffered` is an error only if the user asked for this family by name: tools of these names
+    that the user did not mention may do something else."""
     rule = TwoPerson(target)
     tools = (rule.table.request_tool, rule.table.approve_tool)
     missing = [tool for tool in tools if tool not in rule.listing()]
@@ -23,7 +23,7 @@ def look(target: Target, found: Preflight) -> None:
         if not getattr(rule.table, key):
             raise NotOffered(
                 f"[{FAMILY}]: got no {key.replace('_', '-')}, expected one",
-                "The suite has to be both persons, and has to know an action that is safe to run.",
+                "The suite has to act as both persons, and to know an action that is safe to run.",
             )
     found.say("tools", f"{tools[0]} {neutralise(rule.table.action, 40)}, then {tools[1]}")
     found.check_clock(target.clock, lambda: rule.request().expires_at)

@@ -1,4 +1,4 @@
-"""What tests of one's own use. Loaded with pytest: nothing heavy is imported before it is used."""
+"""Fixtures for users' own tests. Loaded with pytest, so nothing heavy is imported early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scenarios are written with: honest use, dishonest use, and what is expected of both."""
+"""What the scenarios are written with: honest use, dishonest use, and expectations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user tells the suite of their server: the table [two_person]. Knows no server.
+"""What a user tells the suite about their server: the table [two_person]. Knows no server.
 
 The suite reads the table before anything is sent, and says in one line what is wrong with it.
 """
@@ -27,7 +27,7 @@ class TwoPersonTable:
     minutes: int = setting(5, least=1, most=60)
     """How long a request waits for the second person."""
     may_guess: bool = False
-    """Whether the suite may send wrong PINs until the server has enough of them."""
+    """Whether the suite may send wrong PINs until the server closes the request."""
 
 
 TABLE_CLASS = TwoPersonTable

@@ -11,7 +11,7 @@ ACTION = "action"
 PIN = "pin"
 REQUEST_ID = "requestId"
 
-# Members of what they answer.
+# Members of their answers.
 STATE = "state"
 REASON = "reason"
 EXPIRES_AT = "expiresAt"
