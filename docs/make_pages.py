@@ -120,30 +120,30 @@ def options_page() -> str:
         "",
         "Each option is also a key in `mcp-approval.toml`, or in `[tool.mcp-approval]` of "
         "pyproject.toml; the command line comes first.",
-        "Keys are written in kebab-case. A name that nobody knows is an error, with its place and "
-        "the name that was meant.",
+        "Keys are written in kebab-case. An unknown name is an error, with its place and the "
+        "nearest known name.",
         "",
         "| option | in the file | what it says |",
         "|---|---|---|",
-        f"| `{START}` | | judge the target that the file names |",
+        f"| `{START}` | | check the target that the file names |",
         *(_option_row(option) for option in OPTIONS),
         "",
-        "`pytest --help` shows the options of every day. The others are there all the same.",
+        "`pytest --help` shows the most common options. The others work all the same.",
         "",
         "- **Targets**: `reference` (also `reference:http+sqlite` and the like), `http(s)://...`, "
         "`stdio:<command line>`,",
-        "  `python:<module>:<factory>`; several are replicas of one service. A verifier that is no "
-        "server: `command:<command line>`,",
+        "  `python:<module>:<factory>`; several are replicas of one service. A verifier that is "
+        "not a server: `command:<command line>`,",
         "  `verifier:<module>:<callable>`.",
-        f"- **Tables on the command line.** `{PREFIX}{SET.name} TABLE.KEY=VALUE` says what stands "
-        "in a table of the file:",
+        f"- **Tables on the command line.** `{PREFIX}{SET.name} TABLE.KEY=VALUE` sets a key "
+        "of a table in the file:",
         f"  `{LAUNCH}` or a family's, as in `{PREFIX}set launch.timeout=60` and `{PREFIX}set "
         "sep2672.page.approve='#yes'`.",
-        "  A value is read as TOML writes it; what is no TOML is text.",
+        "  A value is read as TOML; if it is not TOML, it is text.",
         "- **What the command line adds.** Tools, headers and variables of the command line are "
         "added to those of the file, and the header",
-        "  of the run says so; of one that both name, the command line's counts. Any other option "
-        "takes the place of the file's.",
+        "  of the run says so; if both name the same one, the command line's counts. Any other "
+        "option replaces the file's.",
         '- **Short forms**: `launch = "COMMAND"` is `[launch] command`, and `page = "URL"` in '
         "`[sep2672]` is `[sep2672.page] url`.",
         "- **Old spellings.** Keys with underscores, and keys that have moved into a table "
@@ -177,7 +177,7 @@ def _option_row(option: Option) -> str:
 
 
 def cell(text: str) -> str:
-    """Text as a table's cell can hold it."""
+    """Text escaped for a table's cell."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 

@@ -101,7 +101,7 @@ class Settings:
         (),
         "target=SERVER",
         "the server to check: reference, http(s)://..., stdio:<command line>, "
-        "python:<module>:<factory>, or a verifier that is none (docs/options.md); repeatable",
+        "python:<module>:<factory>, or a verifier of tokens (docs/options.md); repeatable",
         repr=False,
     )
     tools: Mapping[str, Mapping[str, Any]] = _option(
