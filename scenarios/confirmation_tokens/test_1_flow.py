@@ -14,7 +14,7 @@ GATED = [Danger.DESTRUCTIVE, Danger.DANGEROUS, Danger.FORBIDDEN]
 @requirement("confirmation_tokens/1.3-flow")
 @pytest.mark.parametrize("level", GATED, ids=lambda level: level.word)
 def test_a_gated_operation_waits_for_its_token(tokens, level):
-    """The first call runs nothing and gives a token, the second one runs the operation."""
+    """The first call runs nothing and returns a token, the second one runs the operation."""
     operation = tokens.of_level(level)
     first = tokens.driver.call(operation.name, operation.params)
     tokens.expect(
@@ -33,7 +33,7 @@ def test_a_gated_operation_waits_for_its_token(tokens, level):
 def test_asking_again_runs_nothing_either(tokens):
     """However often somebody asks: every answer has a token, and nothing runs.
 
-    Whether it is the same token as long as it was not used is the server's own matter.
+    Whether the same unused token is returned again is up to the server.
     """
     operation = tokens.operation
     tokens.honest()
@@ -52,7 +52,7 @@ def test_asking_again_runs_nothing_either(tokens):
 @requirement("confirmation_tokens/1.3-flow")
 @pytest.mark.parametrize("level", [Danger.SAFE, Danger.REVERSIBLE], ids=lambda level: level.word)
 def test_a_harmless_operation_needs_no_token(tokens, level):
-    """Levels 0 and 1 run at once, or after a confirmation: to ask more often breaks nothing."""
+    """Levels 0 and 1 run at once, or after a confirmation: asking more often breaks nothing."""
     named = [one for one in tokens.table.operations if one.danger is level and not one.quota]
     if not named:
         raise NotApplicable(f"no operation of level {level.word} is named in operations")

@@ -69,7 +69,7 @@ def test_a_token_is_short_and_safe_in_a_url(tokens):
 @requirement("confirmation_tokens/2.2-case-sensitive")
 @pytest.mark.parametrize("which", ["first letter", "last letter", "all letters"])
 def test_a_token_in_another_case_is_another_token(tokens, which):
-    """The token as issued serves; with the case of a letter swapped it is unknown."""
+    """The token works as issued; with the case of a letter swapped it is unknown."""
     tokens.honest()
     issued = tokens.issue()
     letters = [
@@ -126,7 +126,7 @@ def test_a_quota_token_serves_no_other_parameters(tokens):
 
 @requirement("confirmation_tokens/2.1-quota")
 def test_a_quota_token_serves_no_other_operation(tokens):
-    """Two operations pause; the token of the one does not resume the other."""
+    """Two operations pause; the token of one does not resume the other."""
     operation, paused = _paused(tokens)
     others = [one for one in tokens.table.operations if one.quota and one.name != operation.name]
     if not others:
@@ -142,7 +142,7 @@ def test_a_quota_token_serves_no_other_operation(tokens):
 
 @requirement("confirmation_tokens/2.1-quota")
 def test_a_confirmation_token_is_no_quota_token(tokens):
-    """A pause is not ended by a token that confirms something."""
+    """A confirmation token does not end a pause."""
     operation, paused = _paused(tokens)
     conf = tokens.issue()
     outcome = tokens.driver.call(operation.name, operation.params, conf.token, TokenType.QUOTA)
@@ -157,7 +157,7 @@ def test_a_confirmation_token_is_no_quota_token(tokens):
 
 @requirement("confirmation_tokens/2.1-quota")
 def test_a_quota_token_is_no_confirmation_token(tokens):
-    """And a token of a pause confirms nothing."""
+    """A quota token confirms nothing."""
     _, paused = _paused(tokens)
     tokens.expect_refusal(
         tokens.redeem(tokens.issue().with_token(paused.token)),

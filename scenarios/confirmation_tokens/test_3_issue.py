@@ -1,4 +1,4 @@
-"""Confirmation tokens, section 3: random tokens, bound to a call, in a whole answer."""
+"""Confirmation tokens, section 3: random tokens, bound to a call, in a complete answer."""
 
 import math
 
@@ -21,7 +21,7 @@ ENOUGH_BITS = 120
 
 def _identifiers(tokens):
     found = []
-    # Who asks again may get the same token as long as it was not used: then each is used.
+    # Asking again may return the same unused token: then each is used.
     used_up = tokens.issue().token == tokens.issue().token
     for _ in range(SAMPLE):
         token = (tokens.used() if used_up else tokens.issue()).token
@@ -79,7 +79,7 @@ def test_tokens_do_not_follow_each_other(tokens):
 
 @requirement("confirmation_tokens/3.2-bound-operation")
 def test_a_token_serves_no_other_operation(tokens):
-    """The token of one operation, presented for another with the parameters that are its own."""
+    """The token of one operation, presented for another with that one's own parameters."""
     other = tokens.second_operation()
     tokens.honest(other)
     tokens.expect_refusal(
@@ -142,7 +142,7 @@ def test_a_token_serves_no_other_parameters(tokens):
 
 @requirement("confirmation_tokens/3.2-bound-parameters")
 def test_a_token_for_other_parameters_does_not_serve_the_usual_ones(tokens):
-    """The other way round: what was left out or false at issue is no less bound."""
+    """The other way round: what was left out or false at issue is bound too."""
     tokens.changed()
     with tokens.several() as several:
         for operation, change in _changes(tokens):
@@ -182,7 +182,7 @@ def test_the_order_of_members_does_not_matter(tokens):
 
 @requirement("confirmation_tokens/3.2-bound-parameters")
 def test_metadata_does_not_matter(tokens):
-    """A request id or a timestamp that was added or has changed is no other call."""
+    """A request id or a timestamp that was added or has changed does not make another call."""
     fitting = [one for one in tokens.usual_operations() if one.metadata]
     if not fitting:
         raise NotApplicable("no metadata of an operation is named in operations")
@@ -309,7 +309,7 @@ def test_the_first_answer_says_when_the_token_expires(tokens):
 
 @requirement("confirmation_tokens/3.3-required-response")
 def test_what_a_person_reads_is_about_the_call(tokens):
-    """Another call is another question: the message is no constant for all of them."""
+    """Another call is another question: the message is not the same for all."""
     messages = {
         operation.name: tokens.issue(operation).answer.get("confirmation_message")
         for operation in tokens.usual_operations()
@@ -323,8 +323,8 @@ def test_what_a_person_reads_is_about_the_call(tokens):
 
 @requirement("confirmation_tokens/3.3-required-response")
 def test_the_answer_is_written_as_in_the_document(tokens):
-    """Where the table says that a server has names, places or instants of its own, that is told
-    here once, and nowhere else: the document shows them and has no MUST for them."""
+    """If the table says that a server uses its own names, places or instants, that is reported here
+    once, and nowhere else: the document shows them without a MUST."""
     tokens.honest()
     told = tokens.table.own_shape("3.3")
     if told:

@@ -38,7 +38,7 @@ FAULTS = {
 
 
 def _told(tokens):
-    """The server's own code and message for each fault that can be had here."""
+    """The server's own code and message for each fault that can be provoked here."""
     found = {}
     for code, (_, fault) in FAULTS.items():
         try:
@@ -46,7 +46,7 @@ def _told(tokens):
         except (NotApplicable, NotVerified):
             continue  # no clock, or only one call: the others are told apart all the same
         if outcome.executed or outcome.succeeded:
-            continue  # that it ran is another rule's matter
+            continue  # other rules report that it ran
         own = outcome.answer.get("code")
         if own is None:
             own = outcome.reason

@@ -84,7 +84,7 @@ def test_an_expired_token_stays_expired(tokens, minutes):
 @requirement("confirmation_tokens/4.1-not-expired")
 @pytest.mark.parametrize("hours", [2, 5, 12, 14, 24])
 def test_no_time_zone_makes_a_token_live_longer(tokens, hours):
-    """Hours later, as many as time zones may be apart."""
+    """Hours later, as far as time zones may be apart."""
     tokens.honest()
     issued = tokens.issue()
     tokens.move_to(tokens.last_instant(issued) + datetime.timedelta(hours=hours))
@@ -99,7 +99,7 @@ def test_no_time_zone_makes_a_token_live_longer(tokens, hours):
 
 @requirement("confirmation_tokens/4.1-not-expired")
 def test_the_refusal_tells_both_instants(tokens):
-    """expired_at is what was promised at issue, current_time what the server takes the time for."""
+    """expired_at is what was promised at issue, current_time the time by the server's clock."""
     tokens.honest()
     issued = tokens.issue()
     tokens.move_beyond(issued)
@@ -221,7 +221,7 @@ def _with_faults(tokens, faults, stack):
 @requirement("confirmation_tokens/4.1-every-check")
 @pytest.mark.parametrize("faults", PAIRS, ids=" and ".join)
 def test_two_faults_are_refused_for_one_of_them(tokens, faults):
-    """Which one is said first is the server's choice."""
+    """Which one is reported is the server's choice."""
     tokens.honest()
     with contextlib.ExitStack() as stack:
         outcome = _with_faults(tokens, faults, stack)

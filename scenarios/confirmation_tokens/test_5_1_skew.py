@@ -89,7 +89,7 @@ def test_a_tolerance_at_the_edge_of_the_range_is_taken(tokens):
 
 @requirement("confirmation_tokens/5.1-skew-range", needs=["clock"])
 def test_the_default_is_30_seconds(tokens):
-    """A server that was told nothing: a token is good for 30 seconds more, and no longer."""
+    """A server without this setting: a token is good for 30 seconds more, and no longer."""
     if tokens.tolerance not in (None, DEFAULT_TOLERANCE):
         raise NotApplicable(f"the target is configured: tolerance {tokens.tolerance:g}")
     thirty = datetime.timedelta(seconds=DEFAULT_TOLERANCE)
@@ -106,14 +106,14 @@ def test_the_default_is_30_seconds(tokens):
 
 
 def _warnings_at(tokens, tolerance):
-    """How many warnings the log has at this tolerance; that it is named in words is one too."""
+    """How many warnings the log has at this tolerance; naming it in words counts too."""
     with tokens.variant("tolerance", tolerance) as other:
         other.honest()
         return _told(other.driver.binding.log_text(), tolerance)
 
 
 def _usual_warnings(tokens, tolerance):
-    """Those that the log has anyhow."""
+    """The warnings that the log has anyway."""
     if (tokens.tolerance or 0) > WARNED_TOLERANCE:
         return _warnings_at(tokens, DEFAULT_TOLERANCE)
     tokens.honest()
@@ -129,7 +129,7 @@ def _told(text, tolerance):
 @requirement("confirmation_tokens/5.1-skew-warning")
 @pytest.mark.parametrize("tolerance", [61, 300])
 def test_a_wide_tolerance_is_warned_of(tokens, tolerance):
-    """The log has a warning, or tells of this tolerance, and not so at the usual one."""
+    """The log warns about this tolerance, or mentions it, but not the usual one."""
     tokens.expect(
         _warnings_at(tokens, tolerance) > _usual_warnings(tokens, tolerance),
         sent=f"a start with a tolerance of {tolerance}",

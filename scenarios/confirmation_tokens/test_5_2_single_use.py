@@ -10,14 +10,14 @@ RUNNERS = 8
 
 
 def _raced(tokens, issued, runners=RUNNERS):
-    """What came of so many redemptions at once, and how often the operation ran."""
+    """What came of this many redemptions at once, and how often the operation ran."""
     call = ("tools/call", tokens.driver.redeem_params(issued))
     raced, runs = tokens.driver.runs_during(lambda: race(tokens.driver.session, [call] * runners))
     return [tokens.driver.binding.read(reply) for reply in raced], runs
 
 
 def _won(tokens, answers, runs):
-    """How many succeeded, and what came in words."""
+    """How many succeeded, and the outcome in words."""
     won = sum(answer.success for answer in answers)
     if tokens.driver.effects is None:
         return won, f"{won} successes"
@@ -44,7 +44,7 @@ def test_of_many_at_once_no_second_one_runs(tokens, heat):
 
 @requirement("confirmation_tokens/5.2-single-use")
 def test_of_many_at_once_one_runs(tokens):
-    """The token is good, so one of those who come with it is served."""
+    """The token is good, so one of the calls is served."""
     tokens.honest()
     answers, runs = _raced(tokens, tokens.issue())
     won, got = _won(tokens, answers, runs)
@@ -88,7 +88,7 @@ def test_tokens_of_their_own_do_not_hinder_each_other(tokens):
 
 @requirement("confirmation_tokens/5.2-consumed-before-execution")
 def test_an_operation_that_crashes_does_not_run_twice(tokens):
-    """It has its effect and then fails; whoever tries again with the same token gets no more."""
+    """It has its effect and then fails; trying again with the same token has no more effect."""
     operation = tokens.with_("crashes")
     tokens.need_effects()
     tokens.honest()

@@ -28,7 +28,7 @@ def test_a_revoked_token_runs_nothing(tokens):
 
 @requirement("confirmation_tokens/5.3-revocation")
 def test_other_tokens_go_on(tokens):
-    """Revoking one leaves the others alone, those for the same call too."""
+    """Revoking one leaves the others alone, even those for the same call."""
     tokens.two()
     kept = tokens.issue()
     _revoked(tokens)
@@ -50,7 +50,7 @@ def test_revoking_runs_nothing(tokens):
 
 @requirement("confirmation_tokens/5.3-revocation")
 def test_unknown_and_malformed_are_not_told_apart(tokens):
-    """Whoever guesses learns nothing from a revocation."""
+    """A revocation reveals nothing to somebody who guesses."""
     _revoked(tokens)
     answers = {}
     for name, token in {
@@ -71,7 +71,7 @@ def test_unknown_and_malformed_are_not_told_apart(tokens):
 
 @requirement("confirmation_tokens/5.3-session-end")
 def test_the_end_of_a_session_revokes_its_tokens(tokens):
-    """Closed by its client; what it was given is worth nothing afterwards."""
+    """Closed by its client; its tokens are worthless afterwards."""
     with tokens.own_session() as session:
         tokens.honest(session=session)
         issued = tokens.issue(session=session)
@@ -83,7 +83,7 @@ def test_the_end_of_a_session_revokes_its_tokens(tokens):
 
 @requirement("confirmation_tokens/5.3-session-end")
 def test_the_tokens_of_other_sessions_go_on(tokens):
-    """The positive twin: somebody else's goodbye changes nothing."""
+    """The positive twin: the end of another session changes nothing."""
     if tokens.over_a_pipe:
         raise NotApplicable("a pipe has one session")
     issued = tokens.issue()

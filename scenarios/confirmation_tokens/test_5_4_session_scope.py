@@ -1,4 +1,4 @@
-"""Confirmation tokens, section 5.4: tokens that serve a session more than once."""
+"""Confirmation tokens, section 5.4: tokens that a session can use more than once."""
 
 from pytest_mcp_approval.catalogue import NotApplicable, requirement
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import MAXIMUM_TTL, TokenCode
@@ -14,7 +14,7 @@ def _scoped(tokens):
 
 @requirement("confirmation_tokens/5.4-session-scope")
 def test_a_session_token_serves_max_uses_times(tokens):
-    """So often, and not once more."""
+    """Exactly that often."""
     operation = _scoped(tokens)
     uses = operation.max_uses
     with tokens.own_session() as session:
@@ -50,7 +50,7 @@ def test_a_session_token_serves_identical_calls_only(tokens):
 
 @requirement("confirmation_tokens/5.4-session-scope")
 def test_a_session_token_serves_no_other_session(tokens):
-    """Even where a simple token would."""
+    """Even if a simple token would."""
     if tokens.over_a_pipe:
         raise NotApplicable("a pipe has one session")
     operation = _scoped(tokens)

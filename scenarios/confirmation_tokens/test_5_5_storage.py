@@ -7,7 +7,7 @@ from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import CAPACITY, PURGE_WITHIN
 
 _PATIENCE = 3.0
-"""Seconds that a server gets which purges by a timer of its own."""
+"""Seconds for a server that purges by its own timer."""
 
 
 @requirement("confirmation_tokens/5.5-capacity")

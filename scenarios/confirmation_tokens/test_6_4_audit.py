@@ -1,4 +1,4 @@
-"""Confirmation tokens, section 6.4: what is written down about every token."""
+"""Confirmation tokens, section 6.4: what is recorded about every token."""
 
 import hashlib
 
@@ -116,7 +116,7 @@ def test_the_entry_is_whole(tokens, case):
 
 @requirement("confirmation_tokens/6.4-audit")
 def test_the_entry_tells_when(tokens):
-    """The timestamp is that of the event, as the server's clock has it."""
+    """The timestamp is that of the event, by the server's clock."""
     issued = tokens.used()
     entry = _entry(tokens, issued, Event.VALIDATED)
     if entry is None:

@@ -43,7 +43,7 @@ def test_a_replay_after_a_restart_runs_nothing(tokens):
 
 @requirement("confirmation_tokens/6.1-replay", needs=[])
 def test_a_replay_at_a_replica_runs_nothing(tokens):
-    """Two processes serve the same users: what one has seen used, the other must not take."""
+    """Two processes serve the same users: what was used at one, the other must not accept."""
     issued = tokens.used()
     other = tokens.target.replica()
     if other is None:
@@ -64,7 +64,7 @@ _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
 def _neighbour(character):
-    """Another character that differs in as few bits as can be, so that a field changes a little."""
+    """Another character that differs in as few bits as possible: a field changes a little."""
     place = _ALPHABET.find(character)
     return _ALPHABET[place ^ 1] if place >= 0 else "A"
 
@@ -180,7 +180,7 @@ def test_no_answer_holds_the_signing_key(tokens):
 
 
 def _readings(token):
-    """The identifier, and what it may stand for."""
+    """The identifier, and what it may decode to."""
     identifier = next((token.removeprefix(one) for one in PREFIXES if token.startswith(one)), token)
     found = [identifier.encode("utf-8", "replace")]
     padded = identifier + "=" * (-len(identifier) % 4)
@@ -199,7 +199,7 @@ def test_a_token_tells_nothing(tokens):
         telling = {operation.name, *_texts(operation.params)}
         for number, reading in enumerate(_readings(token)):
             text = reading.decode("latin-1")
-            # That the identifier itself is readable is no news; what it decodes to should not be.
+            # The identifier itself may be readable; what it decodes to should not be.
             run = re.search(r"[ -~]{16,}", text) if number else None
             told = [one for one in telling if one in text] or ([run[0]] if run else [])
             tokens.expect(
@@ -214,7 +214,7 @@ def test_a_token_tells_nothing(tokens):
 
 
 def _texts(value):
-    """The texts among parameter values that are long enough to be told by."""
+    """The texts among parameter values that are long enough to be recognised."""
     if isinstance(value, dict):
         return {text for one in value.values() for text in _texts(one)}
     if isinstance(value, list):
@@ -274,7 +274,7 @@ def _without(token, value):
 @requirement("confirmation_tokens/6.3-one-answer-for-unknown")
 @pytest.mark.parametrize("shape", MALFORMED)
 def test_unknown_and_malformed_get_one_answer(tokens, shape):
-    """Whoever guesses does not learn how a token looks."""
+    """Guessing does not reveal what a token looks like."""
     tokens.honest()
     issued = tokens.issue()
     unknown = CONFIRMATION_PREFIX + secrets.token_hex(24)
@@ -298,7 +298,7 @@ ROUNDS = 20
 
 @requirement("confirmation_tokens/6.3-one-answer-for-unknown")
 def test_the_time_that_it_takes_is_looked_at(tokens):
-    """Told, and never failed: timing says something about a server only where nothing else runs."""
+    """Reported, never a failure: timing says something about a server only if nothing else runs."""
     tokens.honest()
     issued = tokens.issue()
     seconds: dict[str, list[float]] = {"unknown": [], "malformed": []}

@@ -1,4 +1,4 @@
-"""Confirmation tokens, sections 2.3 and 7.3: what can be asked about a token is answered truly."""
+"""Confirmation tokens, sections 2.3 and 7.3: questions about a token are answered truthfully."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def _spent(tokens, how):
 @requirement("confirmation_tokens/7.3-status")
 @pytest.mark.parametrize("how", ["used", "revoked", "expired"])
 def test_a_spent_token_is_not_called_fresh(tokens, how):
-    """Its state is another than that of a token that serves."""
+    """Its state differs from that of a usable token."""
     fresh = _state(tokens, tokens.issue())
     if fresh is None:
         raise NotVerified("needs introspection.state_at, where a token's state is told")

@@ -30,7 +30,7 @@ def test_odd_scopes_are_signed_as_python_writes_them(executions):
 @requirement("execution_tokens/canonical-string")
 @pytest.mark.parametrize("spelling", ["ASCII only", "letters as they are", "lines and blanks"])
 def test_how_the_token_is_spelled_is_no_matter(executions, spelling):
-    """The same members as another JSON text: what is signed is made anew."""
+    """The same members as another JSON text: the string to sign is built again."""
     executions.need_secret()
     token = executions.token(scope={"z": "Größe", "a": {"y": [1, "\U0001f600"], "x": "/"}})
     words = {"ASCII only": {}, "letters as they are": {"ensure_ascii": False}}
@@ -42,7 +42,7 @@ def test_how_the_token_is_spelled_is_no_matter(executions, spelling):
 
 @requirement("execution_tokens/canonical-string")
 def test_another_string_is_another_signature(executions):
-    """The scope has all that tells one way of writing from another."""
+    """The scope has everything that distinguishes the ways of writing it."""
     executions.need_secret()
     scope = {"z": 1, "A": {"b": "ü", "a": [1, 2]}}
     executions.honest()
@@ -59,7 +59,7 @@ def test_another_string_is_another_signature(executions):
 
 @requirement("execution_tokens/canonical-string")
 def test_the_arbiter_signs_the_same_string(executions):
-    """Where the target approves, too: the signature is made once more from the document."""
+    """If the target approves too: the signature is recomputed from the document."""
     executions.need_secret()
     driver = executions.driver
     try:
@@ -80,8 +80,8 @@ def test_the_arbiter_signs_the_same_string(executions):
 
 @requirement("execution_tokens/canonical-string")
 def test_the_members_are_called_as_in_the_document(executions):
-    """Names of a team's own, which the table tells, are said once: here. Those inside the scope are
-    part of the string that is signed, and the document fixes that to the byte."""
+    """A team's own names, given in the table, are reported once: here. Those inside the scope are
+    part of the signed string, which the document fixes to the byte."""
     executions.honest()
     names = executions.table.names
     inside = names.renamed("action_type", "allowed_hosts", "content_hash")

@@ -1,4 +1,4 @@
-"""What is executed is what was approved, looked at when it is executed."""
+"""What is executed is what was approved, checked when it is executed."""
 
 import os
 import threading
@@ -103,7 +103,7 @@ def _expect_only_approved(executions, answer, how):
 
 @requirement("execution_tokens/content-at-execution")
 def test_a_second_look_at_the_content_is_not_executed(executions):
-    """A pipe in place of the file: who reads it a second time gets other bytes."""
+    """A pipe instead of the file: a second read gets other bytes."""
     verifier = executions.command
     executions.honest()
     pipe = verifier.folder / "pipe"

@@ -58,7 +58,7 @@ def test_the_target_says_what_the_document_says(executions):
 @requirement("execution_tokens/cross-language")
 @pytest.mark.parametrize("language", SHIPPED)
 def test_a_shipped_verifier_agrees_with_the_target(executions, language):
-    """The same tokens, the same secret, each with a log of nonces of its own."""
+    """The same tokens, the same secret, each with its own nonce log."""
     executions.need_secret()
     program, file = SHIPPED[language]
     if not shutil.which(program):

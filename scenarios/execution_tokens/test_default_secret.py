@@ -1,4 +1,4 @@
-"""No secret of one's own, no service."""
+"""Without a secret of its own a service does not start."""
 
 import pytest
 
@@ -15,13 +15,13 @@ SECRETS = {
 
 
 LEFT_OPEN = ("a blank secret",)
-"""The document names the default; nothing at all is no secret either. Blanks are merely bad."""
+"""The document names the default; an empty one is no secret either. Blanks are only a bad one."""
 
 
 @requirement("execution_tokens/default-secret")
 @pytest.mark.parametrize("name", SECRETS)
 def test_without_a_secret_of_its_own_it_does_not_start(executions, name):
-    """Whoever signs with what everybody knows is not accepted, and the start says why."""
+    """Tokens signed with a publicly known secret are not accepted, and the start says why."""
     executions.honest()
     answer, said = _ask(executions, SECRETS[name])
     sent = f"a start with {name}, and a token signed with it"

@@ -50,7 +50,7 @@ def test_what_expired_before_it_came_is_refused(executions):
         "an hour ago, with Z": written(now - HOUR).replace("+00:00", "Z"),
         "two days ago": written(now - 48 * HOUR),
         "in 1970": "1970-01-01T00:00:00+00:00",
-        # Its face shows an hour to come.
+        # Without its zone it looks an hour ahead.
         "an hour ago, written with +02:00": _in_zone(now - HOUR, 2),
     }
     cases = {f"an end {name}": executions.token(expires_at=end) for name, end in ends.items()}

@@ -9,7 +9,7 @@ RUNNERS = 8
 
 
 def _spent(executions, token=None):
-    """A token that has served."""
+    """A token that was used."""
     token = executions.token() if token is None else token
     answer = executions.execute(token)
     if not answer.accepted:
@@ -138,7 +138,7 @@ def test_of_many_at_once_one_executes(executions):
         sent = f"one token {RUNNERS} times at once"
         got = f"{accepted} accepted" + ("" if ran is None else f", content run {len(ran)} times")
         if not accepted and not ran:
-            # The document forbids a second execution, and says nothing of a crowd.
+            # The document forbids a second execution, and says nothing about many at once.
             executions.warn(f"{sent}: {got}; expected that one of them is served")
             continue
         executions.expect(
@@ -171,7 +171,7 @@ def test_without_a_nonce_it_is_refused(executions):
 
 @requirement("execution_tokens/nonce-required")
 def test_a_nonce_that_is_no_text_serves_once_at_most(executions):
-    """The document shows a UUID and says nothing of others: whoever takes one remembers it."""
+    """The document shows a UUID and mentions no others: whoever accepts one remembers it."""
     executions.need_secret()
     executions.honest()
     for name, nonce in {"a number": 7, "a list": [], "true": True}.items():
@@ -199,7 +199,7 @@ def test_taking_the_nonce_off_is_refused(executions):
 
 @requirement("execution_tokens/nonce-required")
 def test_the_arbiter_gives_a_nonce(executions):
-    """Where the target approves, too: a nonce in each token, and another one each time."""
+    """If the target approves too: a nonce in each token, and another one each time."""
     driver, name = executions.driver, executions.table.names["nonce"]
     found = []
     for _ in range(5):

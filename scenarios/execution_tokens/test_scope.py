@@ -31,7 +31,7 @@ def _tricks(host):
 
 
 def _look_alike(label):
-    """With a Cyrillic or full-width letter for one that has such a twin."""
+    """With one letter replaced by its Cyrillic or full-width twin."""
     twins = {"a": "\u0430", "e": "\u0435", "o": "\u043e", "p": "\u0440", "c": "\u0441"}
     for letter, twin in twins.items():
         if letter in label:
@@ -57,7 +57,7 @@ def test_only_an_allowed_host_is_reached(executions):
 
 
 def _some(executions, tricks):
-    """Where asking is slow, those that have fooled most."""
+    """If asking is slow, those that fool the most verifiers."""
     if executions.verifier.quick:
         return tricks
     names = ["a subdomain", "another host that ends alike", "another host that begins alike"]
@@ -68,7 +68,7 @@ def _some(executions, tricks):
 
 @requirement("execution_tokens/scope-host")
 def test_the_same_host_in_other_words_is_one_or_the_other(executions):
-    """Case, a trailing dot, a port: accepted or refused, and the verifier lives on."""
+    """Case, a trailing dot, a port: accepted or refused, and the verifier survives."""
     executions.need_argument("host")
     host = executions.table.host
     executions.honest(host=f"https://{host}/")

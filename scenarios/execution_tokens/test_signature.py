@@ -23,7 +23,7 @@ def _same_meaning(field, before, after):
 
 
 def _some(executions, cases):
-    """All of them where asking is quick; else a few, the same in every run."""
+    """All of them if asking is quick; else a few, the same in every run."""
     cases, most = list(cases), executions.verifier.samples
     if most is None or most >= len(cases):
         return cases
@@ -32,7 +32,7 @@ def _some(executions, cases):
 
 @requirement("execution_tokens/signature")
 def test_every_bit_of_every_field_counts(executions):
-    """One token, presented with each of its bits turned; then as it was."""
+    """One token, presented with each of its bits flipped; then as it was."""
     names = executions.table.names
     token = executions.token()
     cases = {}

@@ -11,14 +11,14 @@ from pytest_mcp_approval.families.execution_tokens.token_making import (
 
 
 def _with_the_published_secret(executions):
-    """A verifier that was told test_hmac_secret."""
+    """A verifier with the secret test_hmac_secret."""
     if sign(words.VECTOR_SECRET, canonical(words.VECTOR_TOKEN, Names())) != words.VECTOR_SIGNATURE:
         raise AssertionError("the suite itself does not give the published HMAC")
     return executions.with_secret(words.VECTOR_SECRET)
 
 
 def _like_the_vector(other, **more):
-    """Its ids and its scope; an expiry that is to come, and a content that there is."""
+    """Its ids and its scope; a future expiry, and a content that exists."""
     return other.token(
         action=words.VECTOR_TOKEN[words.SCOPE][words.ACTION_TYPE],
         hosts=["api.github.com"],

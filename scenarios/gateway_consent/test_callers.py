@@ -27,7 +27,7 @@ MALFORMED = (-32600, -32602)
 
 
 def _undecided(consents, client):
-    """A tool that nobody has decided on for this client, whose name others may have used."""
+    """A tool without a decision for this client, whose name others may have used."""
     for tool in consents.tools() or [consents.tool]:
         if client.call(tool).needs_consent:
             return tool
@@ -65,7 +65,7 @@ def _is_taken_for(consents, tool, unknown, what, client_info):
         return False  # the same, in the era in which each request says who asks
     allowed = unknown.call(tool)
     if allowed.needs_consent:
-        # One that is made in a dialog serves the call that waits, and no other client's.
+        # A decision in a dialog is for the waiting call, and for no other client's.
         consents.decide(allowed, remember=consents.driver.asks_in_dialogs)
     sent = f"after it was allowed to '{UNKNOWN_CLIENT}'"
     consents.expect_asked(
@@ -85,7 +85,7 @@ def _is_taken_for(consents, tool, unknown, what, client_info):
 
 @requirement("gateway_consent/caller-identity")
 def test_the_name_of_the_handshake_decides(consents):
-    """Two conversations under one name are one caller. To ask again for another version breaks
+    """Two conversations under one name are one caller. Asking again for another version breaks
     nothing: a warning."""
     tool, name = consents.tool, consents.fresh("Cursor")
     said = {"name": name, "version": "1.0"}
@@ -197,8 +197,7 @@ NEIGHBOURS = {
 @requirement("gateway_consent/caller-isolation")
 @pytest.mark.parametrize("what", NEIGHBOURS)
 def test_two_names_are_two_callers(consents, what):
-    """A grant to the first is nothing to the second, and a denial of the second nothing to the
-    first."""
+    """A grant to the first does not affect the second, nor a denial of the second the first."""
     first, second = (name.format(consents.mark) for name in NEIGHBOURS[what])
     tool = consents.tool
     consents.keeps_apart(consents.named(first), tool, consents.named(second), tool, what=what)
@@ -209,8 +208,8 @@ MEANINGFUL = ("__proto__", "constructor", "prototype", "toString", "hasOwnProper
 
 @requirement("gateway_consent/caller-isolation")
 def test_a_name_that_means_something_to_a_program_is_a_name(consents):
-    """Nobody has decided on such a client: what an object has by nature is no decision. These
-    names are the same in every run, so that nothing is decided on them for longer than a call."""
+    """Nobody has decided about such a client: a built-in property of an object is no decision.
+    These names are the same in every run, so decisions about them are for one call only."""
     tool, first = consents.tool, consents.client("Cursor")
     consents.allowed(first, tool)
     asked = 0
@@ -237,7 +236,7 @@ def test_a_name_that_means_something_to_a_program_is_a_name(consents):
 @requirement("gateway_consent/caller-isolation")
 @pytest.mark.parametrize("blank", [" ", "\t", "\u00a0"], ids=["space", "tab", "no-break space"])
 def test_blanks_around_a_name_make_another(consents, blank):
-    """Reading: a gateway that takes them off is warned, not failed."""
+    """Reading: a gateway that strips them gets a warning."""
     tool = consents.tool
     first = consents.client("Cursor")
     second = consents.named(f"{first.name}{blank}")

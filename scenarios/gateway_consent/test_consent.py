@@ -24,7 +24,7 @@ from pytest_mcp_approval.wire.reply import show_json
 
 @requirement("gateway_consent/consent-required")
 def test_the_first_call_asks_and_runs_nothing(consents):
-    """For every tool that may be run here, by a client that nobody knows."""
+    """For every tool that may be run here, by an unknown client."""
     client = consents.client()
     with consents.several() as several:
         for tool in consents.tools() or [consents.tool]:
@@ -52,7 +52,7 @@ def _text(value):
 
 
 def _parameters(value):
-    """By name, as the document has them; in a JSON Schema, which a reading allows."""
+    """By name, as in the document; or in a JSON Schema, which a reading allows."""
     properties = value.get("properties") if isinstance(value, dict) else None
     return properties if isinstance(properties, dict) else value
 
@@ -63,7 +63,7 @@ def _parameters(value):
 )
 def test_the_question_says_what_it_is_about(consents, member):
     """Each member is there. What a tool does and takes need not be in the words of tools/list,
-    of which the document does not speak: other words are a warning."""
+    which the document does not mention: other words are a warning."""
     consents.need_answer()
     client = consents.client()
     right = {
@@ -108,7 +108,7 @@ def _warn_of_other_words(consents, tool, member, value):
 
 @requirement("gateway_consent/consent-required", needs=["apps"])
 def test_the_question_tells_what_the_app_says_of_its_tool(consents):
-    """An app of the suite's own: nothing is left out of what it says its tool does and takes."""
+    """With an app of the suite: nothing is left out of what it says its tool does and takes."""
     consents.need_answer()
     words = "Deletes all files of the person's home directory."
     parameters = {
@@ -155,7 +155,7 @@ def test_the_question_tells_what_the_app_says_of_its_tool(consents):
 
 @requirement("gateway_consent/consent-required")
 def test_the_question_has_the_documents_form(consents):
-    """Told otherwise than the document shows it: a warning, here and nowhere else."""
+    """Another form than in the document: a warning, here and nowhere else."""
     tool = consents.tool
     asked = consents.asked(consents.client(), tool)
     sent = f"a first call of {tool.name}"
@@ -185,7 +185,7 @@ def test_the_question_has_the_documents_form(consents):
 
 @requirement("gateway_consent/consent-required")
 def test_many_first_calls_at_once_run_nothing(consents):
-    """Eight at once: whoever looks and notes down in two steps lets some through."""
+    """Eight at once: a gateway that checks and records in two steps lets some through."""
     tool, client = consents.tool, consents.client()
     answers, _ = client.at_once(tool, 8)
     with consents.several() as several:
@@ -234,7 +234,7 @@ def test_every_kind_of_app_asks_first(consents, kind):
 @requirement("gateway_consent/two-layers")
 def test_consent_does_not_stand_for_the_apps_authorisation(consents):
     """The person trusts the tool; the app does not know the gateway yet. How the agent is told so
-    is not in the document: any refusal will do, and the app is not called with nothing to show."""
+    is not in the document: any refusal will do, and the app is not called without a credential."""
     apps = consents.with_apps()
     app = apps.each_app()[0]
     tool, client = apps.app_tool(app), apps.client()

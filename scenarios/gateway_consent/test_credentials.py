@@ -1,6 +1,6 @@
 """What goes to an app, and what does not: keys, app credentials and cookies.
 
-The apps are the suite's own, so that what arrives is seen and not told.
+The apps are the suite's own, so that the suite sees what arrives.
 """
 
 import pytest
@@ -49,7 +49,7 @@ def test_the_key_stands_where_the_descriptor_says(consents, app):
 
 @requirement("gateway_consent/api-key")
 def test_the_prefix_is_the_descriptors(consents):
-    """'Bearer' and a blank where the descriptor has that prefix, the bare key where it has none."""
+    """'Bearer' and a blank if the descriptor has that prefix, the bare key if it has none."""
     apps = consents.with_apps()
     client = apps.client()
     for app, header, expected in (
@@ -147,7 +147,7 @@ def test_id_and_secret_are_exchanged_for_a_token(consents):
     client = apps.client()
     tool = apps.app_tool("office")
     apps.let_in(client, tool)
-    before = len(_exchanges(apps))  # one to try them out, and another one, would do no harm
+    before = len(_exchanges(apps))  # one or two to try them out would do no harm
     apps.expect(
         before > 0,
         sent=f"{tool.name}, authorised by app id and secret",
@@ -308,7 +308,7 @@ def _expect_no_cookies(apps, seen, sent):
 
 @requirement("gateway_consent/cookie")
 def test_cookies_go_to_their_own_domain_only(consents):
-    """The descriptor's domain is localhost; this app of it is at 127.0.0.1."""
+    """The descriptor's domain is localhost; this app is at 127.0.0.1."""
     apps = consents.with_apps()
     client = apps.client()
     apps.let_in(client, apps.app_tool("cookie"))

@@ -71,8 +71,8 @@ def test_a_remembered_denial_asks_no_more(consents):
 
 @requirement("gateway_consent/deny")
 def test_a_denial_for_now_refuses_the_call(consents):
-    """Refused, or asked about anew; and after that it can still be allowed. For how long a denial
-    that is not remembered counts, beyond the call, is not in the document."""
+    """Refused, or asked about anew; and after that it can still be allowed. The document does not
+    say how long a denial that is not remembered counts beyond the call."""
     tool, client = consents.tool, consents.client()
     consents.decided(client, tool, Choice.DENY, remember=False)
     consents.expect_not_run(client.call(tool), sent=f"{tool.name}, denied for now")
@@ -187,7 +187,7 @@ def test_what_is_remembered_survives_a_restart(consents, what):
 @requirement("gateway_consent/remember")
 @pytest.mark.parametrize("what", KEPT)
 def test_what_is_not_remembered_does_not_survive_a_restart(consents, what):
-    """Decided, used up, and then the gateway starts anew: it asks."""
+    """Decided, used up, and then the gateway restarts: it asks."""
     tool, client = consents.tool, consents.client()
     consents.decided(client, tool, KEPT[what], remember=False)
     answer, sent = client.call(tool), f"{tool.name}, {what} for one call"

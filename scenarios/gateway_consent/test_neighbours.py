@@ -1,4 +1,4 @@
-"""Apps and tools side by side: what is decided on one of them stays there."""
+"""Apps and tools side by side: a decision about one does not affect the others."""
 
 import pytest
 
@@ -10,8 +10,8 @@ from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Kind
 
 
 def _colliding(consents):
-    """Tools of two apps, where the one id is the other with something and a separator before it;
-    with that something and the separator."""
+    """Tools of two apps, where one id is the other with a part and a separator before it; and that
+    part and the separator."""
     for tool in consents.tools():
         for other in consents.tools():
             before = other.app.removesuffix(tool.app)

@@ -1,6 +1,6 @@
-"""The gateway as a client of OAuth: what it asks an app for, and which answers it takes.
+"""The gateway as a client of OAuth: what it asks an app for, and which answers it accepts.
 
-The app is the suite's own, so that the gateway's requests are seen first-hand.
+The app is the suite's own, so that the suite sees the gateway's requests.
 """
 
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -161,7 +161,7 @@ def test_a_state_serves_once(consents):
     apps = consents.with_apps()
     client = apps.client()
     tool, asked, browser = _under_way(apps, client)
-    again = browser.copy()  # whatever the gateway takes away from the browser now, this one has
+    again = browser.copy()  # keeps what the gateway now removes from the browser
     browser.get(apps.double.way_back(asked))
     if not client.call(tool).succeeded:
         raise NotVerified("an honest answer of the app was not taken")
@@ -202,7 +202,7 @@ def test_one_apps_answer_is_not_taken_for_anothers(consents):
 
 @requirement("gateway_consent/oauth-callback")
 def test_another_browser_brings_no_answer(consents):
-    """Who is lured to the callback with an attacker's code and state did not start anything."""
+    """Somebody lured to the callback with an attacker's code and state did not start anything."""
     apps = consents.with_apps()
     _honest(apps, apps.client("Honest"))
     client = apps.client()
@@ -210,7 +210,7 @@ def test_another_browser_brings_no_answer(consents):
     form_client_for(apps.target).get(apps.double.way_back(asked))
     sent = "the app's answer, brought by another browser"
     if urlsplit(browser.visited[0].url).netloc == urlsplit(apps.double.url()).netloc:
-        # Reading: authUrl is the app's own address, so that the gateway never met the browser.
+        # Reading: authUrl is the app's own address, so the gateway never saw the browser.
         if client.call(tool).succeeded:
             apps.warn(f"{sent}, was taken: authUrl leads past the gateway, which cannot know it")
         return
@@ -229,7 +229,7 @@ def test_a_refusal_of_the_app_gives_no_access(consents):
 
 @requirement("gateway_consent/oauth-callback")
 def test_access_is_for_the_client_that_asked(consents):
-    """The person let one client into the app, not all of them."""
+    """The person gave one client access to the app, not all of them."""
     apps = consents.with_apps()
     client, other = apps.client(), apps.client("Other")
     _honest(apps, client)

@@ -125,8 +125,8 @@ def test_the_page_lists_the_tools(consents, rendered_page):
         rendered_page.open(client.address(asked))
         text = rendered_page.text()
         missing = [name for name in chosen if name not in text]
-        # A name may be a word of the page too, or a part of another name: then it stands there
-        # less often than when it was listed.
+        # A name may be a word of the page too, or a part of another name: then it is there less
+        # often than when it was listed.
         surplus = [name for name in tools if name not in chosen and text.count(name) >= told[name]]
         told = {name: text.count(name) for name in tools}
         consents.expect(
@@ -182,7 +182,7 @@ def test_nothing_but_a_code_is_given(consents):
     for kind in ("token", "code token", "id_token", None):
         way = client.ask(responseType=kind)
         consents.expect(
-            # A token would stand behind a '#', which is no part of the query.
+            # A token would come after a '#', which is not part of the query.
             not way.code and "accesstoken" not in way.back.lower().replace("_", ""),
             sent=f"an authorisation request with responseType {show_json(kind)}",
             expected="neither a code nor a token",

@@ -18,7 +18,7 @@ LONGEST_CODE = 600
 FAR_TOO_LONG_A_CODE = 3600
 LONGEST_LEEWAY = 600
 LONGEST_TOKEN = 366 * 24 * 3600
-"""Further than that no clock is moved."""
+"""No clock is moved further than that."""
 
 
 def _way(client, **changes):
@@ -38,7 +38,7 @@ def _tokens(client):
 
 
 def _expect_refused(consents, answer, sent):
-    """No token; refused in another way than RFC 6749 has it (section 5.2) is a warning."""
+    """No token; a refusal in another form than in RFC 6749 (section 5.2) is a warning."""
     if answer.access:
         raise Finding(
             sent=sent,
@@ -136,7 +136,7 @@ def test_verifiers_of_two_codes_are_not_swapped(consents):
 
 @requirement("gateway_consent/oauth-pkce")
 def test_a_code_serves_once(consents):
-    """And whoever comes second ends what the first one got (RFC 6749, section 4.1.2)."""
+    """And a second use ends what the first one got (RFC 6749, section 4.1.2)."""
     client = consents.oauth()
     way = _way(client)
     first = client.redeem(way)
@@ -149,8 +149,8 @@ def test_a_code_serves_once(consents):
 
 @requirement("gateway_consent/oauth-pkce")
 def test_a_code_is_for_its_own_address(consents):
-    """redirectUri of the token request is that of the authorisation request. OAuth 2.1 has none
-    there any more, since PKCE does what it was for: to take a code without one is a warning."""
+    """redirectUri of the token request is that of the authorisation request. OAuth 2.1 no longer
+    has it, since PKCE replaces it: accepting a code without one is a warning."""
     client = consents.oauth()
     _tokens(client)
     others = {
@@ -168,7 +168,7 @@ def test_a_code_is_for_its_own_address(consents):
 
 @requirement("gateway_consent/oauth-pkce")
 def test_nobody_is_sent_to_an_unknown_address(consents):
-    """A code that goes to an address of an attacker's is the attacker's."""
+    """A code that goes to an attacker's address is the attacker's."""
     client = consents.oauth()
     _tokens(client)
     own = client.oauth.redirect
@@ -355,7 +355,7 @@ def test_a_refresh_token_ends(consents):
 @requirement("gateway_consent/oauth-token", needs=["oauth"])
 def test_a_used_refresh_token_is_refused(consents):
     """Each use gives a new one; the old one, when it comes again, was stolen. The document does not
-    speak of it: a while in which both serve, for answers that were lost, is a warning."""
+    mention it: if both work for a while, in case an answer was lost, that is a warning."""
     client = consents.oauth()
     given = _tokens(client)
     renewed = client.renew(given.refresh)
@@ -418,8 +418,8 @@ def test_a_refresh_token_is_for_its_own_client(consents):
 
 @requirement("gateway_consent/oauth-token", needs=["apps", "clock"])
 def test_the_gateway_renews_its_token_by_itself(consents):
-    """The app is asked with the refresh token. The document has the request and does not say when
-    it is made: to ask the person again breaks nothing, and is a warning."""
+    """The app is asked with the refresh token. The document has the request but does not say when
+    it is made: asking the person again breaks nothing, and is a warning."""
     apps = consents.with_apps()
     client = apps.client()
     tool = apps.app_tool("oauth")

@@ -1,4 +1,4 @@
-"""The consent page, read in a real browser: what is there to be seen, and what is done there."""
+"""The consent page, read in a real browser: what it shows, and what is done there."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def test_the_page_shows_what_is_asked(consents, rendered_page):
 
 @requirement("gateway_consent/dialog-fields", needs=[])
 def test_a_dialog_shows_what_is_asked(consents):
-    """The same for a gateway whose dialogs are no pages, by what the hook says that was shown."""
+    """The same for a gateway whose dialogs are not pages, by what the hook reports."""
     if not consents.driver.table.person_is_told:
         consents.not_applicable("the person is asked on a page, which a browser reads")
     client, tool = consents.client("Claude Desktop"), consents.tool
@@ -194,7 +194,7 @@ def _page_of(consents, rendered_page, texts, caller):
 
 @requirement("gateway_consent/dialog-fields", needs=["browser", "apps"])
 def test_the_page_shows_what_the_tool_returns(consents, rendered_page):
-    """And every other text of an app of the suite's own."""
+    """And every other text of one of the suite's apps."""
     texts = {field: f"the {field} of the suite" for field in FIELDS}
     other, tool = _page_of(consents, rendered_page, texts, consents.fresh("Cursor"))
     for field, text in texts.items():
@@ -259,7 +259,7 @@ BIDI = {
 @requirement("gateway_consent/dialog-injection", needs=["browser", "apps"])
 @pytest.mark.parametrize("what", BIDI)
 def test_direction_marks_turn_nothing_around(consents, rendered_page, what):
-    """A name must not be read otherwise than it is written, nor turn its neighbours around."""
+    """A name must read as it is written, and must not reverse its neighbours."""
     texts = {field: f"{field} {BIDI[what]}" for field in FIELDS}
     other, _ = _page_of(consents, rendered_page, texts, f"caller {consents.mark} {BIDI[what]}")
     turned = rendered_page.backwards()

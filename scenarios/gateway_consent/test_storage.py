@@ -28,9 +28,9 @@ def _expect_none(consents, hits, sent, where):
 
 @requirement("gateway_consent/stored-encrypted", needs=["files"])
 def test_no_decision_is_stored_in_clear(consents):
-    """Granted, granted for all tools, denied: who was allowed what is for nobody else to read. A
-    client's name alone is no decision: the document's own key is consent-{callerName}-{appId}, and
-    key stores show keys. Found alone it is a warning."""
+    """Granted, granted for all tools, denied: nobody else may read who was allowed what. A client's
+    name alone is no decision: the document's own key is consent-{callerName}-{appId}, and key
+    stores show keys. Found alone it is a warning."""
     table = consents.driver.table
     apps = consents.with_apps(stored=True) if table.storage_setting else consents
     tool = apps.tool
@@ -71,7 +71,7 @@ def test_no_credential_is_stored_in_clear(consents, app):
 
 @requirement("gateway_consent/stored-encrypted")
 def test_an_authorisation_under_way_is_not_stored_in_clear(consents):
-    """The browser is still at the app: the proof that the gateway holds is a secret already."""
+    """The browser is still at the app: the gateway's proof (the verifier) is already a secret."""
     apps = consents.with_apps(stored=True)
     client = apps.client()
     tool = apps.app_tool("oauth")
@@ -218,7 +218,7 @@ def test_no_credential_is_logged(consents, app):
         apps.let_in(client, tool)
         client.call(tool)
         if apps.target.clock.movable and apps.target.clock.stops:
-            apps.clock.advance(3 * 3600)  # whatever ends has ended
+            apps.clock.advance(3 * 3600)  # whatever expires has expired
             client.call(tool)
         text = log.text().encode("utf-8", "surrogatepass") + apps.driver.said_elsewhere()
     hits = find(text, apps.double.secrets(), "the log")
@@ -242,8 +242,8 @@ def test_no_answer_to_a_client_holds_a_credential(consents, app):
 
 @requirement("gateway_consent/never-logged")
 def test_no_credential_goes_unencrypted_beyond_loopback(consents):
-    """An app whose descriptor has a plain http address that is none of loopback's (0.0.0.0 leads to
-    this machine all the same, so that the suite would see it)."""
+    """An app whose descriptor has a plain http address that is not loopback (0.0.0.0 still leads to
+    this machine, so the suite would see it)."""
     apps = consents.with_apps()
     client = apps.client()
     apps.let_in(client, apps.app_tool("key-header"))

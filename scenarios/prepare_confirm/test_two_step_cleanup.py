@@ -1,4 +1,4 @@
-"""Used tokens are forgotten in the end, and what is never confirmed takes no room for ever."""
+"""Used tokens are forgotten in the end, and unconfirmed ones take no room for ever."""
 
 import datetime
 
@@ -9,7 +9,7 @@ MANY = 60
 
 
 def _held(two_step):
-    """How many tokens the server remembers anything of."""
+    """How many tokens the server remembers."""
     tool = two_step.table.held
     if not tool:
         raise NotVerified('needs held = "TOOL" in [prepare_confirm], which counts tokens held')

@@ -34,7 +34,7 @@ def _expect_one(two_step, preview, seen, runs, sent):
     done = "" if two_step.driver.effects is None else f", {'?' if runs is None else runs} done"
     got = f"{len(winners)} of {len(seen)} succeeded{done}"
     if not winners and runs == (None if two_step.driver.effects is None else 0):
-        # The document says that a token serves once at most, and nothing of a crowd.
+        # The document says that a token works once at most, and nothing about many at once.
         two_step.warn(f"{sent}: {got}; expected that one of them is served")
     elif len(winners) != 1 or runs not in (None, 1, len(preview.ids)):
         raise Finding(

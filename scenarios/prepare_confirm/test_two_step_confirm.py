@@ -19,7 +19,7 @@ def test_what_was_shown_is_done(two_step):
 
 @requirement("prepare_confirm/confirm-executes")
 def test_force_is_what_it_was_in_the_preview(two_step):
-    """The flag of the preview is the flag of the deed."""
+    """The flag of the preview is the flag of the action."""
     pair = two_step.pair_with(
         "forced = { ... }, arguments with the force flag,", lambda p: p.forced, need_not_be=True
     )
@@ -33,7 +33,7 @@ def test_force_is_what_it_was_in_the_preview(two_step):
 
 @requirement("prepare_confirm/confirm-executes")
 def test_confirming_takes_no_arguments_of_its_own(two_step):
-    """Arguments beside the token name other things and another flag: they have no say.
+    """Arguments beside the token name other things and another flag: they do not count.
 
     A server may ignore them or refuse the call; it may not act on them.
     """
@@ -85,7 +85,7 @@ def test_ids_of_any_spelling_come_through(two_step):
 def test_very_many_things_are_done(two_step):
     """Ten thousand ids in one preview: all are done, and the answer counts them right."""
     pair = two_step.pair_with("many = { ... }, very long arguments,", lambda p: p.many)
-    other = two_step.target.twin()  # what it does would be in the way of every later look
+    other = two_step.target.twin()  # its effects would disturb every later check
     many = two_step if other is None else two_step.over(other, "a twin")
     patience, many.session.deadline = many.session.deadline, 6 * many.session.deadline
     many.make(pair.many_before)
@@ -96,11 +96,11 @@ def test_very_many_things_are_done(two_step):
     many.expect_refusal(many.confirm(preview), sent=f"{pair.confirm} with the same token again")
 
 
-# ---- what changed in between is told
+# ---- what changed in between is reported
 
 
 def _told(outcome, lost, sent, two_step, expected_most):
-    """The answer owns up to what it did not do."""
+    """The answer admits what it did not do."""
     answer = json.dumps(outcome.answer.value, ensure_ascii=False) + outcome.answer.text
     claimed = outcome.claimed_count
     two_step.expect(
@@ -184,7 +184,7 @@ def test_nothing_is_done_where_nothing_is_left(two_step):
 
 @requirement("prepare_confirm/confirm-executes")
 def test_what_has_changed_is_not_done_silently(two_step):
-    """Something is not any more what the person saw when they agreed."""
+    """Something is no longer what the person saw when they agreed."""
     tried = False
     for pair in two_step.pairs():
         if not pair.change:
@@ -208,7 +208,7 @@ def test_what_has_changed_is_not_done_silently(two_step):
 
 @requirement("prepare_confirm/confirm-executes")
 def test_what_confirming_is_called(two_step):
-    """Names of a server's own, which the table tells, are said once: here."""
+    """A server's own names, given in the table, are reported once: here."""
     two_step.honest()
     own = two_step.table.own_names(CONFIRMED)
     own += [

@@ -25,7 +25,7 @@ def _shown(preview):
 
 
 def _expect_lifetime(two_step, preview, minutes, sent):
-    """The expiry that is shown lies as far ahead as it should, by the target's own clock."""
+    """The expiry that is shown is as far ahead as it should be, by the target's own clock."""
     clock = two_step.target.clock
     tolerance = 5 if clock.movable else 60
     ahead = (_shown(preview) - clock.now()).total_seconds()
@@ -64,7 +64,7 @@ def _expect_boundary(two_step, where):
 
 @requirement("prepare_confirm/expired", needs=[])
 def test_a_token_lives_for_five_minutes(two_step):
-    """By default; for another time say expiry-minutes."""
+    """By default; for another lifetime set expiry-minutes."""
     two_step.honest()
     preview = two_step.preview()
     _expect_lifetime(
@@ -163,14 +163,14 @@ def test_no_and_negative_lifetimes_are_refused(two_step):
         )
 
 
-# ---- local time is nobody's business
+# ---- local time does not matter
 
 
 @requirement("prepare_confirm/expired", needs=[])
 @pytest.mark.parametrize("zone", [NEW_YORK, KOLKATA])
 def test_the_time_zone_of_the_machine_does_not_matter(two_step, zone):
     """West of Greenwich a local time taken for UTC has expired before it is shown; east of it, it
-    lives for hours. Kolkata is half an hour off besides."""
+    lives for hours. Kolkata is also half an hour off."""
     other = two_step.in_zone(zone)
     minutes = other.table.expiry_minutes
     _expect_lifetime(other, other.preview(), minutes, f"{other.pair.prepare} in {zone}")

@@ -9,10 +9,10 @@ from pytest_mcp_approval.wire import Outcome
 
 
 def _expect_told(two_step, outcome, sent, *, answer_lost=False):
-    """No success is claimed, there are words for it, and the count is the real one.
+    """No success is claimed, there is a message, and the count is the real one.
 
-    Reading: where the back end did not say whether it did something, the answer may leave that
-    open; then it counts no more than was done.
+    Reading: if the back end did not say whether it did something, the answer may leave that open;
+    then it counts no more than was done.
     """
     two_step.expect(
         not outcome.succeeded and outcome.answer.answered and bool(outcome.message.strip()),

@@ -31,7 +31,7 @@ INSTEAD = {
     "a format string": "%s%n{0}{token}",
 }
 
-# What escapes from a program that did not expect what it got.
+# Typical texts of exceptions that nobody caught.
 UNHANDLED = re.compile(
     r"traceback|\b(Key|Type|Value|Attribute|Index|Unicode\w*|Recursion|JSONDecode)Error\b|"
     r"'NoneType' object|has no attribute|is not subscriptable|not enough values to unpack|"

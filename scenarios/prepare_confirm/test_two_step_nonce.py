@@ -8,7 +8,7 @@ TIMES = 12
 
 @requirement("prepare_confirm/nonce")
 def test_the_same_preview_has_another_token_each_time(two_step):
-    """At the same moment, too: where the clock can be stopped, it is."""
+    """Even at the same moment: the clock is stopped if it can be."""
     clock = two_step.target.clock
     if clock.movable and clock.stops:
         clock.move_to(clock.now())
@@ -25,7 +25,7 @@ def test_the_same_preview_has_another_token_each_time(two_step):
 
 @requirement("prepare_confirm/nonce")
 def test_using_one_token_does_not_use_its_sisters(two_step):
-    """Two previews of the same thing; one is used, and the other is not told that it was."""
+    """Two previews of the same thing; one is used, and the other does not count as used."""
     clock = two_step.target.clock
     if clock.movable and clock.stops:
         clock.move_to(clock.now())
@@ -34,7 +34,7 @@ def test_using_one_token_does_not_use_its_sisters(two_step):
     first, second = two_step.preview(pair), two_step.preview(pair)
     two_step.confirm(first)
     outcome = two_step.confirm(second)
-    # What the first one did may well stand in the way of the second; "already used" it is not.
+    # What the first one did may well prevent the second; but it is not "already used".
     two_step.expect(
         TwoStepReason.USED not in outcome.meanings,
         sent=f"{pair.confirm} with the second of two tokens for the same thing",

@@ -1,4 +1,4 @@
-"""Whoever reads a log must not find a token in it that they could use."""
+"""A log must not contain a token that its readers could use."""
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.base.logs import visible, watched_log

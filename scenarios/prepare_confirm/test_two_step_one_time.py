@@ -9,7 +9,7 @@ from pytest_mcp_approval.wire import StdioTransport
 
 KEY = "a key that only these scenarios use 7f3a"
 LIFE = 180
-"""Minutes: longer than used tokens are kept at the least."""
+"""Minutes: longer than used tokens must be kept."""
 
 
 def _used(two_step, pair=None):
@@ -53,7 +53,7 @@ def test_others_do_not_make_it_good_again(two_step):
 
 @requirement("prepare_confirm/one-time", needs=[])
 def test_a_used_token_spelled_otherwise_is_still_used(two_step):
-    """A reader that overlooks blanks or case must not remember tokens by their very letters."""
+    """A server that ignores blanks or case must not remember tokens letter by letter."""
     preview = _used(two_step)
     with two_step.several() as several:
         for name, token in respelled(preview.token).items():
@@ -140,7 +140,7 @@ def test_a_used_token_is_refused_after_a_restart(two_step):
 
 @requirement("prepare_confirm/one-time", needs=["restart"])
 def test_a_used_token_is_refused_after_a_restart_with_the_same_key(two_step):
-    """With a key of its own a server knows its signature again; it must know what was used, too,
+    """With a fixed key a server recognises its signatures again; it must also know what was used,
     or refuse what is older than its memory."""
     other = two_step.with_key(KEY)
     _replay_after_restart(

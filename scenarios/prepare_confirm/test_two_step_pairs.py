@@ -39,7 +39,7 @@ def test_what_cannot_be_undone_says_so(two_step):
 
 
 def _expect_warning(two_step, pair, holds, expected, warnings):
-    """Where only the name suggests what a pair does, that it warns otherwise is no failure."""
+    """If only the name suggests what a pair does, other warnings are no failure."""
     if pair.guessed and not holds:
         word = "reversible" if pair.reversible else "irreversible"
         two_step.warn(
@@ -71,7 +71,7 @@ def test_what_can_be_undone_says_how(two_step):
 
 @requirement("prepare_confirm/pairs")
 def test_what_can_be_undone_is_undone(two_step):
-    """The way back leads back: afterwards the same can be prepared and done once more."""
+    """Undoing works: afterwards the same can be prepared and done once more."""
     two_step.pairs_that_are(reversible=True)
     pair = two_step.pair_with("undo = { tool, arguments }, the way back,", lambda p: p.undo)
     two_step.honest(pair)
@@ -109,8 +109,8 @@ def test_a_user_who_signs_in_elsewhere_is_told_apart(two_step):
 
 @requirement("prepare_confirm/pairs")
 def test_every_confirm_tool_has_its_prepare_tool(two_step):
-    """A confirm tool without a preview would be confirmed by nobody who saw anything. A name alone
-    proves nothing: confirm_address may be no second step."""
+    """Without a preview nobody sees what a confirm tool will do. A name alone proves nothing:
+    confirm_address may be no second step."""
     listed = two_step.driver.listed()
     known = {pair.confirm for pair in two_step.driver.pairs()}
     alone = [

@@ -100,7 +100,7 @@ def test_a_preview_lists_what_was_asked_for(two_step):
 
 @requirement("prepare_confirm/preview")
 def test_what_a_preview_is_called(two_step):
-    """Names of a server's own, which the table tells, are said once: here."""
+    """A server's own names, given in the table, are reported once: here."""
     two_step.preview()
     own = two_step.table.own_names(PREPARED)
     own += [

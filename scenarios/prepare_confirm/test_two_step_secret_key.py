@@ -11,7 +11,7 @@ OTHER = "another key that these scenarios give 9d"
 
 
 def _same_moment(*servers):
-    """Clocks of servers that were started one after the other are brought together."""
+    """Set the clocks of servers that were started one after the other to the same time."""
     for one in servers:
         one.driver.listed()  # it runs from here on
     if all(one.target.clock.movable and one.target.clock.stops for one in servers):
@@ -21,8 +21,8 @@ def _same_moment(*servers):
 
 
 def _fresh_preview(server, other):
-    """A preview of things as a newly started server has them: so both have the same. Where there
-    are none yet, they are put in place at both."""
+    """A preview of things as a newly started server has them: so both have the same. If there are
+    none yet, they are put in place at both."""
     try:
         return server.driver.prepare(server.pair)
     except DriverError:

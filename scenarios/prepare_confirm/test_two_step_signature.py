@@ -9,7 +9,7 @@ from pytest_mcp_approval.families.prepare_confirm.forging import (
 )
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
 
-# Reading: a token that has lost its form may be told as malformed instead.
+# Reading: a token that has lost its form may be called malformed instead.
 FORGED = (TwoStepReason.SIGNATURE, TwoStepReason.MALFORMED)
 
 
@@ -27,7 +27,7 @@ def test_no_byte_of_a_token_can_be_changed(two_step):
             reply = two_step.session.call("tools/call", params)
             yield place, two_step.driver.seen(pair, reply)
 
-    # The effects are looked at once, at the end: a look for each byte would take half of the time.
+    # The effects are read once, at the end: reading them for each byte would take half the time.
     outcomes, runs, _ = two_step.driver.watch(lambda: list(try_all()))
     with two_step.several() as several:
         for place, outcome in outcomes:
@@ -117,8 +117,8 @@ def test_a_payload_of_ones_own_is_refused(two_step):
 
 @requirement("prepare_confirm/signature", needs=["payload"])
 def test_the_payload_ends_at_the_last_separator(two_step):
-    """An id with the separator in it: the signature is what stands behind the last one, and all
-    that stands before it is signed."""
+    """An id with the separator in it: the signature is what follows the last one, and everything
+    before it is signed."""
     sets = [
         (pair, one)
         for pair in two_step.pairs()
@@ -145,7 +145,7 @@ def test_the_payload_ends_at_the_last_separator(two_step):
 
 @requirement("prepare_confirm/signature")
 def test_a_token_of_another_server_is_refused(two_step):
-    """A twin signs with a key of its own."""
+    """A twin signs with its own key."""
     if two_step.table.shared_key:
         raise NotApplicable("twins have the same key here (shared-key)")
     two_step.honest()

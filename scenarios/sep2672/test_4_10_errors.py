@@ -153,7 +153,7 @@ def test_a_refusal_says_something_and_gives_nothing_away(ceremony, reason):
 
 
 def provoke_again(ceremony, reason, before):
-    """With a second credential enrolled, where the refusal is still to be had then."""
+    """With a second credential enrolled, if the refusal can still be provoked then."""
     if reason is Reason.NO_ELIGIBLE_CREDENTIAL:
         return before
     return provoke(ceremony, reason)

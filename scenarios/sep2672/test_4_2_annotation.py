@@ -9,7 +9,7 @@ from pytest_mcp_approval.wire import Outcome
 
 
 def annotations(ceremony):
-    """Whatever stands under the annotation's key, by tool."""
+    """Whatever is under the annotation's key, by tool."""
     found = {
         tool.name: tool.listing["_meta"][words.META_KEY]
         for tool in ceremony.approval.tools()
@@ -130,7 +130,7 @@ def test_no_class_offers_what_cross_platform_offers(ceremony):
 
 
 def run_plain(ceremony, tool, **meta):
-    """A call of an ungated tool. What it says about its own arguments is not our matter."""
+    """A call of an ungated tool. What it says about its own arguments does not matter here."""
     params = {"name": tool.name, "arguments": tool.arguments, **meta}
     return ceremony.session.call("tools/call", params)
 

@@ -21,7 +21,7 @@ def lists_a_gated_tool(tools):
 
 
 def declared(session):
-    """What stands at extensions.verifiedApproval; None for nothing."""
+    """The value of extensions.verifiedApproval; None if there is none."""
     extensions = session.capabilities.get("extensions")
     return extensions.get(words.CAPABILITY_KEY) if isinstance(extensions, dict) else None
 
@@ -97,7 +97,7 @@ PARAMS = {
 @requirement("sep2672/4.3-methods-understood")
 @pytest.mark.parametrize("method", words.METHODS)
 def test_a_declared_method_is_understood(ceremony, method):
-    """Each of the three methods is there; what it says to these params is another rule's matter."""
+    """Each of the three methods is there; other rules check what it says to these params."""
     if not isinstance(declared(ceremony.session), dict):
         raise NotApplicable("the capability is not declared, so the methods are not promised")
     reply = ceremony.session.call(method, PARAMS[method])
@@ -146,7 +146,7 @@ def test_a_pending_challenge_is_no_evidence(ceremony):
 
 @requirement("sep2672/4.3-missing-evidence")
 def test_an_approval_is_for_one_call_only(ceremony):
-    """Right after an approved call, the same one without evidence is refused: no lasting yes."""
+    """Right after an approved call, the same one without evidence is refused: nothing lasts."""
     ceremony.honest()
     tool = ceremony.tool
     ceremony.expect_refusal(

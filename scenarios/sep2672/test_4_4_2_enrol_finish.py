@@ -275,7 +275,7 @@ def test_the_first_counter_is_unharmed(ceremony):
     "fault", [FlipFlag("UV"), WrongRpIdHash(), WrongOrigin()], ids=["uv", "rp-id-hash", "origin"]
 )
 def test_a_duplicate_that_does_not_verify_says_so(ceremony, fault):
-    """The check for duplicates follows verification: who cannot register learns nothing."""
+    """The check for duplicates follows verification: a failed registration learns nothing."""
     passkey = ceremony.enrol()
     ceremony.expect_error(
         ceremony.approval.finish(duplicate_of(ceremony, passkey, "same-key")),

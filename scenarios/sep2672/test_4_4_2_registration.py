@@ -110,7 +110,7 @@ def attesting(kind):
 
 
 def honest_statement(ceremony, kind):
-    """The positive twin of a broken statement: the same one, whole."""
+    """The positive twin of a broken statement: the same one, intact."""
     device, create = attesting(kind)
     _, response = answer(ceremony, device, **create)
     reply = ceremony.approval.finish(response)
@@ -124,7 +124,7 @@ def honest_statement(ceremony, kind):
 @requirement("sep2672/4.4.2-uv-asserted")
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_a_registration_without_user_verification_is_refused(ceremony, statement):
-    """The UV flag is clear, everything else is whole: whoever holds the key could have been it."""
+    """The UV flag is clear, everything else is valid: anybody could have used the key."""
     honest_statement(ceremony, statement)
     device, create = attesting(statement)
     _, response = answer(ceremony, device, faults=FlipFlag("UV"), **create)
@@ -169,7 +169,7 @@ FAULTS = {
 @requirement("sep2672/4.4.2-response-verified")
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_a_faulty_registration_is_refused(ceremony, fault):
-    """One thing is wrong and all else is whole, also where no attestation is signed."""
+    """One thing is wrong and all else is valid, even if no attestation is signed."""
     ceremony.enrol()
     _, response = answer(ceremony, faults=fault)
     expect_registration_refused(
@@ -223,7 +223,7 @@ ORIGINS = {
 @requirement("sep2672/4.4.2-response-verified")
 @pytest.mark.parametrize("origin", ORIGINS.values(), ids=ORIGINS)
 def test_another_origin_is_refused(ceremony, origin):
-    """A page that is none of the server's asked. Reading: ports and subdomains are left to it."""
+    """A page that is not the server's asked. Reading: ports and subdomains are left to it."""
     ceremony.enrol()
     options = begin(ceremony)
     page = ceremony.approval.origin_for(options)

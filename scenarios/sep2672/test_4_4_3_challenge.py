@@ -149,7 +149,7 @@ def _is_base64url(value):
 
 
 def _is_instant(value):
-    """ISO 8601 with date and time; without a zone it is still ISO 8601, if only a riddle."""
+    """ISO 8601 with date and time; without a zone it is still ISO 8601, but ambiguous."""
     if not isinstance(value, str) or not re.match(r"\d{4}-?\d\d-?\d\d[T ]\d\d", value):
         return False
     with contextlib.suppress(ValueError):
@@ -189,7 +189,7 @@ ENVELOPE = {
 @requirement("sep2672/4.4.3-envelope-shape")
 @pytest.mark.parametrize("member", ENVELOPE)
 def test_the_envelope_has_its_members(ceremony, member):
-    """Of every gated tool's envelope; further members are nobody's concern.
+    """Of every gated tool's envelope; further members are ignored.
 
     Readings: an expiresAt without a time zone, and an rpId that is left out (WebAuthn then takes
     the page's host), are legal where they come from, and a warning here.

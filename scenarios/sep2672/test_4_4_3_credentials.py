@@ -42,7 +42,7 @@ CROSS = ["a USB key", "a synced passkey"]
     ids=["cross-platform", "class left out", "platform"],
 )
 def test_exactly_the_eligible_credentials_are_offered(ceremony, find, eligible):
-    """Of what is enrolled, each challenge offers what the tool's class lets pass, and no more."""
+    """Of what is enrolled, each challenge offers what the tool's class allows, and no more."""
     tool = find(ceremony)
     first, _ = ask(ceremony, tool, safe_arguments(tool))
     before = set(first.offered if first is not None else ())
@@ -76,7 +76,7 @@ def test_all_that_is_offered_can_be_used(ceremony, transports):
     """Whatever was enrolled before, here or by other checks: every entry is one that a browser
     takes, and none of a cross-platform tool is of a same-device authenticator.
 
-    Whether an odd registration is accepted is another rule's matter.
+    Other rules check whether an odd registration is accepted.
     """
     _ = ceremony.passkey
     _, response = answer(ceremony)
@@ -167,7 +167,7 @@ def test_what_was_never_enrolled_is_not_offered(ceremony):
     ids = any_challenge(ceremony).offered
     for what, response in (("begun and not finished", unfinished), ("refused", refused)):
         if accepted and response is refused:
-            continue  # a lenient server; what it accepts is the matter of section 4.4.2
+            continue  # a lenient server; section 4.4.2 is about what it accepts
         ceremony.expect(
             response["id"] not in ids,
             sent=f"a challenge after an enrolment that was {what}",

@@ -98,8 +98,8 @@ SMUGGLED = {
     "right-to-left override": "\u202e",
     "right-to-left isolate": "\u2067",
 }
-"""Each erases or rearranges what stands beside it, so that another action is read than the one that
-is described. A failure if it arrives as it is."""
+"""Each erases or rearranges its neighbours, so that the text reads like another action. A failure
+if it arrives as it is."""
 
 DUBIOUS = {
     "null": "\x00",

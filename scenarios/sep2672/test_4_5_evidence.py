@@ -59,7 +59,7 @@ WAYS_AROUND = {
 @pytest.mark.parametrize("way", WAYS_AROUND)
 def test_no_way_of_calling_leads_around_the_gate(ceremony, way, evidence):
     """The tool is called in ways that a gate at the front door might not see: without an id, as a
-    task (MCP 2025-11-25), under another spelling of its name. Answers may be what they like."""
+    task (MCP 2025-11-25), under another spelling of its name. Any answer will do."""
     ceremony.need_effects()
     ceremony.honest()
     challenge = ceremony.challenge()

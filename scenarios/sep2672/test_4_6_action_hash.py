@@ -1,4 +1,4 @@
-"""SEP-2672 section 4.6: how the action hash is made, and of what."""
+"""SEP-2672 section 4.6: how the action hash is made, and from what."""
 
 import hashlib
 
@@ -112,7 +112,7 @@ TRANSFORMED = {
 
 
 def _refuses_the_other_form(ceremony, tool, approved, called, what):
-    """Approval of one form is none of the other, in the hash and at the call."""
+    """Approval of one form does not approve the other, in the hash and at the call."""
     ceremony.honest(tool)
     challenge, reply = ask(ceremony, tool, approved)
     if challenge is None:
@@ -128,7 +128,7 @@ def _refuses_the_other_form(ceremony, tool, approved, called, what):
         )
     outcome = ceremony.call(challenge.with_arguments(called), ceremony.evidence(challenge))
     if outcome.reply.outcome is Outcome.ERROR and outcome.reply.error.code == -32602:
-        # The tool's schema may speak before the approval does; nothing ran.
+        # The tool's schema may be checked before the approval; nothing ran.
         ceremony.expect(
             not outcome.executed, sent=sent, expected="tool not run", got=outcome.describe()
         )

@@ -1,7 +1,7 @@
 """SEP-2672 section 4.6: one canonical form of the arguments, one hash of the call.
 
 The second half of `requestOptions.challenge` is the action hash, so two challenges show whether the
-server takes two calls for the same. Arguments go out letter by letter as they are written here.
+server takes two calls for the same. Arguments are sent exactly as they are written here.
 """
 
 import contextlib
@@ -121,8 +121,8 @@ BY_UTF_16 = ["names beyond U+FFFF", "the RFC's names"]
 @requirement("sep2672/4.6-jcs", needs=["server-id"])
 @pytest.mark.parametrize("name", BY_UTF_16)
 def test_members_are_ordered_by_utf_16_code_units(ceremony, name):
-    """Any fixed order makes spellings hash alike; that it is the right one shows only in the very
-    bytes, for which the serverId must be known."""
+    """Any fixed order makes spellings hash alike; only the exact bytes show that it is the right
+    one, and for those the serverId must be known."""
     _expect_canonical_form(ceremony, name)
 
 
@@ -175,7 +175,7 @@ def test_a_challenge_serves_the_call_in_another_spelling(ceremony, how):
         spelled = challenge.with_arguments(RawJson(text))
         outcome = ceremony.call(spelled, ceremony.evidence(challenge))
         if outcome.reply.error is not None and outcome.reply.error.code == -32602:
-            # Not the hash was in the way, but a schema that reads numbers by their spelling.
+            # The hash was not the problem, but a schema that cares how numbers are spelled.
             ceremony.not_applicable(f"{tool.name} does not take {text!a}: {outcome.describe()}")
         ceremony.expect_run(outcome, sent=f"the approved call of {tool.name} with {how}: {text!a}")
         return
@@ -235,7 +235,7 @@ APART = {
 @requirement("sep2672/4.6-jcs")
 @pytest.mark.parametrize("pair", APART.values(), ids=APART)
 def test_different_values_hash_differently(ceremony, pair):
-    """What RFC 8785 keeps apart are two actions: approval of one is none of the other."""
+    """What RFC 8785 keeps apart are two actions: approval of one does not approve the other."""
     place, (first, second) = ask_all(ceremony, list(pair))
     one, other = ("no such member" if text is None else f"{text!a}" for text in pair)
     ceremony.expect(

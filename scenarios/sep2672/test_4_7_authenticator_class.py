@@ -1,7 +1,7 @@
 """SEP-2672 section 4.7: which enrolled credentials may approve which tool.
 
 A tool of class cross-platform, named or by default, wants a credential that can be on another
-device; one of class platform takes any. What a credential is, its transports at enrolment say.
+device; one of class platform takes any. Its transports at enrolment say what a credential is.
 """
 
 import copy
@@ -28,7 +28,7 @@ from virtual_authenticator import Authenticator
 CROSS, PLATFORM = AuthenticatorClass.CROSS_PLATFORM, AuthenticatorClass.PLATFORM
 LEFT_OUT = object()
 
-# What each kind of credential says of itself; the rest of it is as such devices are.
+# What each kind of credential says about itself; the rest is typical of such devices.
 ROAMING = {
     "usb": ("security-key", ["usb"]),
     "nfc": ("security-key", ["nfc"]),
@@ -180,8 +180,9 @@ def _issue_and_call_agree(ceremony, tool, passkey, what, *, includes_usb=False):
 @requirement("sep2672/4.7-cross-platform-excludes-internal")
 @pytest.mark.parametrize("transports", UNCLEAR.values(), ids=UNCLEAR)
 def test_unclear_transports_are_judged_alike_in_both_places(ceremony, transports, request):
-    """Reading: transports that are neither internal alone nor roaming are not spoken of. To offer
-    such a credential is a warning; to offer it and refuse it, or the other way round, a failure."""
+    """Reading: the document does not mention transports that are neither internal alone nor
+    roaming. Offering such a credential is a warning; offering it and refusing it, or the other way
+    round, a failure."""
     tool = ceremony.tool_of_class(CROSS)
     ceremony.honest(tool)
     what = f"transports {request.node.callspec.id}"
@@ -198,8 +199,8 @@ def test_unclear_transports_are_judged_alike_in_both_places(ceremony, transports
 @pytest.mark.parametrize("transports", WRONG_TYPES.values(), ids=WRONG_TYPES)
 def test_transports_of_the_wrong_type(ceremony, transports, request):
     """Reading: a registration whose transports are no list of names may be refused, or taken for
-    one without transports; what follows must agree, and the server must live. A list that has usb
-    in it includes usb, whatever else it has."""
+    one without transports; what follows must agree, and the server must survive. A list that has
+    usb in it includes usb, whatever else it has."""
     tool = ceremony.tool_of_class(CROSS)
     ceremony.honest(tool)
     what = f"transports {request.node.callspec.id}"
@@ -316,7 +317,7 @@ STRICT = dict.fromkeys(
 @requirement("sep2672/4.7-transports-persisted")
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
 def test_a_call_cannot_claim_other_transports(ceremony, claim, request):
-    """A same-device credential stays one, whatever the evidence says of it."""
+    """A same-device credential stays one, whatever the evidence says."""
     tool = ceremony.tool_of_class(CROSS)
     ceremony.honest(tool)
     passkey = enrolled_with(ceremony, ["internal"], "touch-id")
@@ -424,7 +425,7 @@ def test_a_second_finish_does_not_change_transports(ceremony):
 
 @requirement("sep2672/4.7-transports-persisted")
 def test_transports_survive_a_restart(ceremony):
-    """Where credentials are kept over a restart, what is known of them is too."""
+    """If credentials are kept over a restart, what is known about them is too."""
     if not ceremony.target.can_restart:
         ceremony.not_applicable("the suite cannot restart this server")
     tool = ceremony.tool_of_class(CROSS)

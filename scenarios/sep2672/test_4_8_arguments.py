@@ -52,7 +52,7 @@ def _changes(safe):
 @requirement("sep2672/4.8-12-argument-hash")
 @pytest.mark.parametrize("how", _changes({"text": "a", "number": 1}))
 def test_other_arguments_than_the_approved_ones_are_refused(ceremony, how):
-    """Approved is a call that differs a little from the one that is made.
+    """The approved call differs a little from the one that is made.
 
     The approval is asked for with the changed arguments, which runs nothing, and the call has the
     safe ones: should it run, no harm is done, and no schema can be what refuses it. Only where the
@@ -79,8 +79,8 @@ def test_other_arguments_than_the_approved_ones_are_refused(ceremony, how):
 
 
 def _refused_by_the_schema(outcome):
-    """Reading: the SEP does not say whether a tool's schema is looked at before or after section
-    4.8. Arguments that it refuses (-32602) have not run, whatever was approved."""
+    """Reading: the SEP does not say whether a tool's schema is checked before or after section 4.8.
+    Arguments that it refuses (-32602) have not run, whatever was approved."""
     error = outcome.reply.error
     return error is not None and error.code == INVALID_PARAMS and not outcome.executed
 
@@ -105,7 +105,7 @@ def test_approved_arguments_cannot_be_swapped(ceremony):
 def test_an_approval_for_some_arguments_is_none_for_no_arguments(ceremony):
     """Some arguments are approved, and the call has none: `arguments` missing, null or empty.
 
-    Reading: what an absent member means for the hash is open, so nothing is said of the reason."""
+    Reading: what an absent member means for the hash is open, so the reason does not matter."""
     ceremony.honest()
     challenge = ceremony.challenge(arguments=ceremony.tool.arguments or {"added": 1})
     empty: list[dict[str, Any]] = [{}, {"arguments": None}, {"arguments": {}}]

@@ -175,7 +175,7 @@ def test_a_challenge_of_another_tool_is_refused(ceremony, way):
 @pytest.mark.parametrize("carries_key", [False, True], ids=["plain", "carries its key"])
 def test_a_credential_that_was_never_enrolled_is_unknown(ceremony, carries_key):
     """A stranger's passkey signs correctly. It may bring its public key along, in the authenticator
-    data and beside it: a server that believes it checks the stranger against himself."""
+    data and beside it: a server that believes it checks the stranger with his own key."""
     ceremony.honest()
     challenge = ceremony.challenge()
     stranger = never_enrolled(ceremony)

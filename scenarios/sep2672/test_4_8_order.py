@@ -1,4 +1,4 @@
-"""SEP-2672 section 4.8: the order of the checks 1 to 12, the whole lattice of it.
+"""SEP-2672 section 4.8: the order of the checks 1 to 12, for every pair.
 
 Each scenario sends one call with two faults. The SEP's order is normative, so the reason has to be
 that of the earlier check, for every two checks that one call can break together. Which pairs are
@@ -12,8 +12,8 @@ from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.sep2672.faulty_calls import draft, possible_pairs
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 
-# Reading 4: a server may forget a challenge once its lifetime is over. Scenarios of step 5 and 6
-# say what they think of that; here it is no question of order.
+# Reading 4: a server may forget a challenge once its lifetime is over. The scenarios of steps 5 and
+# 6 judge that; here it is not about the order.
 ALSO_RIGHT_AFTER_EXPIRY = {Reason.CHALLENGE_CONSUMED, Reason.CHALLENGE_EXPIRED}
 
 

@@ -88,11 +88,12 @@ CLIENT_AND_DEVICE_FAULTS = {
 @requirement("sep2672/4.8-10-signature")
 @pytest.mark.parametrize("fault", CLIENT_AND_DEVICE_FAULTS)
 def test_what_was_signed_is_looked_at(ceremony, fault):
-    """The signature is whole here, by the enrolled key; what it signs is wrong.
+    """The signature is valid here, by the enrolled key; what it signs is wrong.
 
     Reading: step 10 names only the signature, but these checks belong to verifying one (WebAuthn
     Level 3, section 7.2). To run the tool is a failure; another reason is a warning."""
-    # Where the counter is cut off or old, a passkey without one: no counter may hide the fault.
+    # If the counter is cut off or old, a passkey without one is used: no counter may hide the
+    # fault.
     counts = not fault.startswith(("authenticatorData", "the response"))
     passkey = ceremony.enrol("security-key" if counts else "icloud-keychain")
     ceremony.honest(passkey=passkey)

@@ -83,7 +83,7 @@ def test_a_replay_in_another_session_gets_no_second_run(ceremony):
 
 @requirement("sep2672/8.2.3-exactly-once", needs=["pair"])
 def test_a_replay_on_another_replica_gets_no_second_run(ceremony):
-    """Two processes serve the same users: what one has seen used, the other must not take."""
+    """Two processes serve the same users: what was used at one, the other must not accept."""
     challenge, evidence, passkey = _approved(ceremony)
     with _replica(ceremony) as other:
         _honest_on(ceremony, other, passkey)

@@ -182,8 +182,8 @@ def test_a_device_that_is_enrolled_already_makes_no_second_passkey(visit):
 
 @requirement("sep2672/8.2.3-exactly-once", needs=())
 def test_a_call_that_is_sent_again_from_the_devtools_is_refused(visit):
-    """Whoever sits at the browser can send what the page sent once more, byte for byte. No counter
-    of the passkey's stands in the way."""
+    """Whoever sits at the browser can send what the page sent once more, byte for byte. The passkey
+    has no counter that could prevent it."""
     visit.enrols("icloud-keychain")
     done = visit.approves_a_call()
     call = done.calls[-1]

@@ -32,7 +32,7 @@ BEYOND_ASCII = {
 
 
 def give(visit: Visit, text: str) -> None:
-    """The page gets this displayText in place of the server's own."""
+    """The page gets this displayText instead of the server's own."""
 
     def change(message):
         return {**message, "result": {**message.get("result", {}), "displayText": text}}
@@ -47,7 +47,7 @@ def give(visit: Visit, text: str) -> None:
     ids=["long", "spaced", "marked up", "beyond ASCII"],
 )
 def test_the_text_is_shown_as_it_came(visit, texts):
-    """Every character of displayText is before the person, in its place, and can be reached."""
+    """Every character of displayText is shown, in its place, and can be reached."""
     visit.enrols()
     visit.approves_a_call()
     for kind, text in texts.items():
@@ -82,7 +82,7 @@ def test_the_text_is_there_before_the_assertion_begins(visit):
 
 @requirement("sep2672/4.4.3-client-verbatim")
 def test_each_challenge_has_its_own_text(visit):
-    """A second challenge does not stand under the words of the first."""
+    """A second challenge is not shown with the words of the first."""
     visit.enrols()
     for text in (f"First: {SENTENCE}", "Second: delete everything"):
         give(visit, text)
