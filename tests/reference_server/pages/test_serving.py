@@ -92,6 +92,18 @@ def test_every_file_that_is_named_is_served_as_what_it_is(port):
         assert headers["content-type"].startswith(types[Path(path).suffix])
 
 
+def test_one_script_holds_every_module_after_what_it_imports(port):
+    """A browser asks for one script, whatever modules it is made of."""
+    script = get(port, "/pages/main.js", Host="localhost")[2].decode()
+    order = re.findall(r"^// ---- (\w+\.js)$", script, re.MULTILINE)
+    assert sorted(order) == [one.name for one in SCRIPTS]
+    assert order[-1] == "main.js"
+    for one in SCRIPTS:
+        imported = re.findall(r'from "\./([a-z]+\.js)"', one.read_text(encoding="utf-8"))
+        assert all(order.index(name) < order.index(one.name) for name in imported), one.name
+    assert not re.search(r"^\s*(import|export)\b", script, re.MULTILINE)
+
+
 def test_nothing_is_inline_and_nothing_becomes_markup():
     page = (FOLDER / "index.html").read_text(encoding="utf-8")
     assert not re.search(

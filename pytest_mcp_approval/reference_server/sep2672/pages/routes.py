@@ -17,12 +17,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from .bundle import bundled
+
 FOLDER = Path(__file__).parent
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+_START = "main.js"
+"""The script that the page names; the other modules are sent along with it."""
 _ENDPOINT = 'data-endpoint="/mcp"'
 """What index.html says of the endpoint, until the server knows better."""
 
@@ -70,11 +74,14 @@ def page_routes(
     """
     page = (FOLDER / "index.html").read_text(encoding="utf-8")
     page = page.replace(_ENDPOINT, f'data-endpoint="{html.escape(endpoint)}"', 1)
-    files = {
-        path.name: (served(path.name, path.read_bytes()), _TYPES[path.suffix])
+    contents = {
+        path.name: served(path.name, path.read_bytes())
         for path in sorted(FOLDER.iterdir())
         if path.suffix in _TYPES
     }
+    scripts = {name: text.decode() for name, text in contents.items() if name.endswith(".js")}
+    contents[_START] = bundled(scripts, _START).encode()
+    files = {name: (content, _TYPES[Path(name).suffix]) for name, content in contents.items()}
 
     def guarded(answer: Callable[[Request], Response]) -> Handler:
         async def handler(request: Request) -> Response:
