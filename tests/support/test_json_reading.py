@@ -45,6 +45,18 @@ def test_what_hurts_is_one_kind_of_error(text: object, words: str) -> None:
         read_json(text)
 
 
+@pytest.mark.parametrize("levels", [DEEPEST - 1, DEEPEST])
+def test_many_brackets_are_not_depth(levels: int) -> None:
+    """Of a wide list and a text full of brackets, only the one branch decides."""
+    branch = "[" * levels + "]" * levels
+    text = f'[{"{}," * 1000}"{"[" * 1000}",{branch}]'
+    if levels < DEEPEST:
+        assert len(read_json(text)) == 1002
+    else:
+        with pytest.raises(JsonError, match="excessive nesting"):
+            read_json(text)
+
+
 def test_what_was_read_can_be_walked_through() -> None:
     """As deep as it may be, with much of the stack in use already."""
     deepest = read_json(b'{"a":[' * (DEEPEST // 2) + b"]}" * (DEEPEST // 2))
