@@ -35,7 +35,7 @@ SAFE_ARGUMENTS: dict[str, dict[str, Any]] = {
     "transfer_funds": {"account": "test-account", "amount": 1},
     "wipe_cache": {},
     "delete_resource": {"resourceId": "test-1"},
-    "restart_service": {"service": "test"},
+    "restart_service": {"service": "test", "force": False},
     "get_quote": {"symbol": "ACME"},
 }
 EFFECTS = "tool:list_effects"

@@ -4,6 +4,9 @@ The table below says for each family how its rules are divided, so that the mach
 them and no test takes long, and where some rule cannot pass, and why. A family without a row, a
 rule that is in no part, and a verdict other than passed that is not in the table each fail a test;
 so does one in the table that does not come.
+
+No scenario is left without a server: in the first combination of its family each one applies, or
+the table says in which other run it passes.
 """
 
 from __future__ import annotations
@@ -58,6 +61,20 @@ class Shortfall:
 
 
 @dataclass(frozen=True)
+class Elsewhere:
+    """A scenario that does not apply to the reference in the first combination of its family."""
+
+    rule: str
+    scenario: str
+    """A function, or one case of it."""
+    why: str
+    """A part of what the suite says there."""
+    passes: str
+    """The run in which it does apply, and pass: a transport among the combinations, a shipped
+    verifier, `RICHER`, or the file of another test."""
+
+
+@dataclass(frozen=True)
 class Row:
     """What a family is asked."""
 
@@ -74,6 +91,7 @@ class Row:
     left_out: tuple[Combination, ...] = ()
     """Of all: where the reference can prove nothing."""
     shortfalls: tuple[Shortfall, ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
     no_scenario: tuple[str, ...] = ()
     """Rules of the catalogue that the suite does not check, because they bind a client that it
     never meets."""
@@ -87,6 +105,11 @@ def in_a_process_without_a_file(transport: str, store: str, era: str) -> bool:
 def without_bash_or_node(transport: str, store: str, era: str) -> bool:
     return not (shutil.which("bash") and shutil.which("node"))
 
+
+RICHER = "the reference with more on offer"
+"""tests/plugin/richer_reference.py."""
+NO_FILE = "the content comes with the call: there is no file to change"
+NO_PROCESS = "it runs in the suite's own process"
 
 TABLE: dict[str, Row] = {
     "sep2672": Row(
@@ -119,6 +142,26 @@ TABLE: dict[str, Row] = {
         spared="not restart and not two_instances_do_not and not nothing_enrolled",
         shortfalls=(
             Shortfall("8.2.3-exactly-once", "needs a second replica", in_a_process_without_a_file),
+        ),
+        elsewhere=(
+            Elsewhere(
+                "4.4.2-persisted",
+                "test_each_key_approves_by_itself[ES384]",
+                "the server does not offer ES384",
+                RICHER,
+            ),
+            Elsewhere(
+                "4.6-no-schema-defaults",
+                "test_arguments_are_hashed_as_they_came[true or false as text]",
+                "no gated tool has an argument of that type",
+                RICHER,
+            ),
+            Elsewhere(
+                "4.6-no-schema-defaults",
+                "test_a_default_is_not_filled_in",
+                "no gated tool has a default in its inputSchema",
+                RICHER,
+            ),
         ),
     ),
     "confirmation_tokens": Row(
@@ -171,6 +214,28 @@ TABLE: dict[str, Row] = {
             ),
             Shortfall("cross-language", "is not installed", without_bash_or_node),
         ),
+        elsewhere=(
+            Elsewhere(
+                "content-at-execution",
+                "test_any_bytes_can_be_approved",
+                "content is text here",
+                "bash",
+            ),
+            *(
+                Elsewhere("content-at-execution", name, NO_FILE, "bash")
+                for name in (
+                    "test_a_second_look_at_the_content_is_not_executed",
+                    "test_content_that_changes_all_the_time_runs_as_approved_or_not",
+                )
+            ),
+            Elsewhere("expiry", "test_the_zone_of_the_machine_is_no_matter", NO_PROCESS, "stdio"),
+            Elsewhere(
+                "nonce-restart",
+                "test_killed_right_after_the_execution_it_is_spent",
+                NO_PROCESS,
+                "stdio",
+            ),
+        ),
     ),
     "gateway_consent": Row(
         combinations=(
@@ -205,6 +270,20 @@ TABLE: dict[str, Row] = {
             *(
                 Shortfall(name, "keeps nothing over a restart", in_a_process_without_a_file)
                 for name in ("api-key", "app-credential", "remember", "stored-encrypted")
+            ),
+        ),
+        elsewhere=(
+            Elsewhere(
+                "caller-identity",
+                "test_a_request_does_not_rename_its_session",
+                "each request says who asks in this era",
+                "http",
+            ),
+            Elsewhere(
+                "dialog-fields",
+                "test_a_dialog_shows_what_is_asked",
+                "the person is asked on a page, which a browser reads",
+                "tests/families/gateway_consent/test_exec_gateway.py",
             ),
         ),
     ),
@@ -266,6 +345,28 @@ def server_rules(family: str) -> set[str]:
     return {rule.id for rule in catalogue(family) if rule.party == "server"}
 
 
+def passes(result: Mapping[str, Any]) -> bool:
+    return bool(result["verdict"] == Verdict.PASSED)
+
+
+def strangers(
+    results: Iterable[Mapping[str, Any]], elsewhere: Sequence[Elsewhere]
+) -> set[tuple[str, str]]:
+    """The scenarios that did not apply, and that are in no other run either."""
+    absent = {
+        (one["scenario"].partition("::")[2], one["why"])
+        for one in results
+        if one["verdict"] == Verdict.NOT_APPLICABLE
+    }
+    return {
+        (name, why)
+        for name, why in absent
+        if not any(
+            one.scenario in (name, name.partition("[")[0]) and one.why in why for one in elsewhere
+        )
+    }
+
+
 def expect_every_rule(
     suite: Any,
     family: str,
@@ -273,9 +374,12 @@ def expect_every_rule(
     *options: str,
     target: str,
     shortfalls: Sequence[Shortfall] = (),
+    elsewhere: Sequence[Elsewhere] | None = None,
+    run: str = "",
     plugins: Sequence[object] = (),
 ) -> None:
-    """A run of this part passes, but for what is named, for that reason."""
+    """A run of this part passes, but for what is named, for that reason. `elsewhere`: everything
+    else applies, too. `run`: its name, in which the scenarios pass that do not apply elsewhere."""
     listener = Verdicts()
     patterns = patterns_of(family, part)
     result = suite.run(
@@ -304,12 +408,17 @@ def expect_every_rule(
     here = {each for each in shortfalls if selected(f"{family}/{each.rule}", patterns)}
     assert came == here, "what the table says cannot pass did pass"
     assert result.ret == max((each.exit_code for each in came), default=0)
+    if elsewhere is not None:
+        assert strangers(listener.found, elsewhere) == set(), "a scenario that no server serves"
+    served = {one["scenario"].partition("::")[2] for one in listener.found if passes(one)}
+    served |= {name.partition("[")[0] for name in served}
+    for lacking in TABLE[family].elsewhere:
+        if lacking.passes == run and selected(f"{family}/{lacking.rule}", patterns):
+            assert lacking.scenario in served
     rules = rules_on_a_page(family) if part.on_a_page else server_rules(family)
     owed = {rule for rule in rules if selected(rule, patterns)}
     # A scenario may be tied to a rule of another part as well.
-    passed = {
-        rule for one in listener.found if one["verdict"] == Verdict.PASSED for rule in one["rules"]
-    }
+    passed = {rule for one in listener.found if passes(one) for rule in one["rules"]}
     broken = {f"{family}/{each.rule}" for each in here if not each.passes}
     assert passed & owed == owed - broken, "every rule was verified, by one scenario at least"
 
@@ -319,7 +428,7 @@ def test_every_rule_passes(
     suite: Any, family: str, transport: str, store: str, era: str, part: str
 ) -> None:
     row = TABLE[family]
-    asked = row.parts[part]
+    asked, combination = row.parts[part], (transport, store, era)
     plugins = [fewer_cases] if transport in row.sampled else sample_over(transport)
     options = [f"--mcp-approval-protocol={era}"]
     if transport == "stdio" and row.spared and not WHOLE:
@@ -340,7 +449,26 @@ def test_every_rule_passes(
         *options,
         target=f"reference:{transport}+{store}",
         shortfalls=[one for one in row.shortfalls if one.when(transport, store, era)],
+        elsewhere=row.elsewhere if combination == row.combinations[0] else None,
+        run=transport if combination in row.combinations else "",
         plugins=plugins,
+    )
+
+
+# ---- what the demonstration does not have
+
+RICHER_RULES = Part(("4.4.2-persisted", "4.6-no-schema-defaults"))
+
+
+def test_what_the_demonstration_lacks_passes_where_it_is_offered(suite: Any) -> None:
+    expect_every_rule(
+        suite,
+        "sep2672",
+        RICHER_RULES,
+        "--mcp-approval-browser=none",
+        target="python:tests.plugin.richer_reference:richer_reference",
+        elsewhere=(),
+        run=RICHER,
     )
 
 
@@ -380,6 +508,7 @@ def test_a_shipped_verifier_passes_every_rule(suite: Any, language: str, part: s
         TABLE["execution_tokens"].parts[part],
         target=f"command:{command}",
         shortfalls=lacking,
+        run=language,
         plugins=sample_over("command"),
     )
 
@@ -413,3 +542,41 @@ def test_the_table_names_what_there_is(family: str) -> None:
     assert not set(row.left_out) & set(row.combinations)
     for one in row.shortfalls:
         assert f"{family}/{one.rule}" in server_rules(family)
+    for lacking in row.elsewhere:
+        assert f"{family}/{lacking.rule}" in server_rules(family)
+        assert lacking.passes in runs_of(family, lacking.rule) or Path(lacking.passes).is_file()
+
+
+def runs_of(family: str, rule: str) -> set[str]:
+    """The names of the runs that ask for this rule, off any page."""
+    row = TABLE[family]
+    [part] = [
+        name
+        for name, part in row.parts.items()
+        if not part.on_a_page and selected(f"{family}/{rule}", patterns_of(family, part))
+    ]
+    runs = {
+        transport
+        for transport, _, _ in row.combinations
+        if part in row.over.get(transport, row.parts)
+    }
+    if family == "execution_tokens":
+        runs |= {language for language, (_, parts) in VERIFIERS.items() if part in parts}
+    if family == "sep2672" and rule in RICHER_RULES.rules:
+        runs.add(RICHER)
+    return runs
+
+
+def test_a_scenario_that_no_server_serves_is_noticed() -> None:
+    known = Elsewhere("rule", "test_one[a]", "no such thing", "http")
+    absent = {"verdict": Verdict.NOT_APPLICABLE, "why": "there is no such thing here"}
+    results = [
+        {**absent, "scenario": "file.py::test_one[a]"},
+        {**absent, "scenario": "file.py::test_one[b]"},
+        {**absent, "scenario": "file.py::test_one[a]", "why": "another reason"},
+        {**absent, "scenario": "file.py::test_two", "verdict": Verdict.PASSED},
+    ]
+    assert strangers(results, [known]) == {
+        ("test_one[b]", "there is no such thing here"),
+        ("test_one[a]", "another reason"),
+    }

@@ -52,6 +52,8 @@ def test_it_is_judged_by_its_table_and_a_hook_for_dialogs(pytester: pytest.Pytes
     assert of_rules(found, Verdict.FAILED, Verdict.HARNESS_ERROR) == {}
     assert result.ret == 0
     assert set(of_rules(found, Verdict.PASSED)) == RULES - WAYS_IN - PAGES
+    # No other server of ours asks in dialogs.
+    assert "test_a_dialog_shows_what_is_asked" in str(of_rules(found, Verdict.PASSED))
     assert of_rules(found, Verdict.NOT_VERIFIED) == {}
     # Its shape is told once, by the rule that shows another one.
     warnings = of_rules(found, Verdict.WARNING)
