@@ -11,7 +11,13 @@ from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.base.logs import visible, watched_log
 from pytest_mcp_approval.families.gateway_consent.scanning import find, scan
 from pytest_mcp_approval.families.gateway_consent.settings import TABLE
-from pytest_mcp_approval.families.gateway_consent.vocabulary import ALL_TOOLS, GRANTED, Choice
+from pytest_mcp_approval.families.gateway_consent.vocabulary import (
+    ACCESS_TOKEN_SECONDS,
+    ALL_TOOLS,
+    APP_TOKEN_SECONDS,
+    GRANTED,
+    Choice,
+)
 from pytest_mcp_approval.wire.reply import show_json
 
 # ---- stored-encrypted
@@ -201,6 +207,83 @@ def test_what_is_not_remembered_is_not_stored(consents):
     )
 
 
+# ---- credential-shape
+
+CLOSE = 120
+"""Seconds by which an instant may be off."""
+WITH_VALUE = ("type", "value", "createdAt")
+MEMBERS = {
+    "key-header": WITH_VALUE,
+    "cookie": WITH_VALUE,
+    "office": ("type", "appId", "appSecret", "accessToken", "expiresAt", "createdAt"),
+    "oauth": ("accessToken", "refreshToken", "expiresAt"),
+}
+LIVES = {"office": APP_TOKEN_SECONDS, "oauth": ACCESS_TOKEN_SECONDS}
+
+
+def _under(value: Any, app: str) -> Any:
+    """The record of an app, however deep it stands."""
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get(app), dict):
+        return value[app]
+    return next((found for one in value.values() if (found := _under(one, app))), None)
+
+
+def _instant(value: Any) -> float | None:
+    """Seconds since 1970, of milliseconds or of an ISO 8601 text."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value / 1000
+    try:
+        return datetime.datetime.fromisoformat(str(value)).timestamp()
+    except ValueError:
+        return None
+
+
+@requirement("gateway_consent/credential-shape")
+@pytest.mark.parametrize("app", MEMBERS)
+def test_a_credential_is_stored_as_the_document_shows_it(consents, app):
+    """Its members are there, its type is the way it came, and its instants are true."""
+    apps = consents.with_apps()
+    tool = apps.app_tool(app)
+    apps.let_in(apps.client(), tool)
+    now = apps.target.clock.now().timestamp()
+    stored = apps.driver.credentials()
+    record = _under(stored, tool.app)
+    sent = f"{tool.name}, authorised ({apps.double.ways()[app]})"
+    apps.expect(
+        isinstance(record, dict),
+        sent=sent,
+        expected="a record under the app's id",
+        got=f"stored: {show_json(stored)}",
+    )
+    missing = [name for name in MEMBERS[app] if record.get(name) in (None, "")]
+    apps.expect(
+        not missing,
+        sent=sent,
+        expected=f"a record with {', '.join(MEMBERS[app])}",
+        got=f"no {', '.join(missing)} in {show_json(record)}",
+    )
+    expected = {"type": apps.double.ways()[app].value, "tokenType": "Bearer"}
+    for name, value in expected.items():
+        if name in record:
+            apps.expect(
+                record[name] == value,
+                sent=sent,
+                expected=f"{name} {value}",
+                got=f"{name} {show_json(record[name])}",
+            )
+    for name, life in {"createdAt": 0, "expiresAt": LIVES.get(app)}.items():
+        if name in record and life is not None:
+            told = _instant(record[name])
+            apps.expect(
+                told is not None and abs(told - now - life) < CLOSE,
+                sent=sent,
+                expected=f"{name}: {life} s from now, in milliseconds",
+                got=f"{name} {show_json(record[name])}",
+            )
+
+
 # ---- never-logged
 
 
@@ -238,6 +321,25 @@ def test_no_answer_to_a_client_holds_a_credential(consents, app):
     raw = needed.reply.raw + served.reply.raw + client.call(tool).reply.raw
     hits = find(raw, apps.double.secrets(), "an answer")
     _expect_none(apps, hits, f"{tool.name}, authorised and called", "any answer to the client")
+
+
+@requirement("gateway_consent/never-logged")
+@pytest.mark.parametrize("app", ["key-header", "key-query", "office", "cookie", "oauth"])
+def test_no_report_of_a_failure_holds_a_credential(consents, app):
+    """The app breaks down: what is told to the agent, and logged for its keeper, explains that
+    without what was sent."""
+    apps = consents.with_apps(stored=True)
+    file = apps.driver.facts().log
+    client = apps.client()
+    tool = apps.app_tool(app)
+    apps.let_in(client, tool)
+    apps.double.fails = True
+    with watched_log(apps.target, file) as log:
+        answer = client.call(tool)
+        text = log.text().encode("utf-8", "surrogatepass") + apps.driver.said_elsewhere()
+    hits = find(answer.reply.raw, apps.double.secrets(), "an answer")
+    hits += find(text, apps.double.secrets(), "the log")
+    _expect_none(apps, hits, f"{tool.name}, whose app breaks down", "any report of it")
 
 
 @requirement("gateway_consent/never-logged")

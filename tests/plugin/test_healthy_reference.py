@@ -132,8 +132,10 @@ TABLE: dict[str, Row] = {
                 on_a_page=True,
             ),
             "page: listings": Part(("4.2-client-*", "4.3-client-*"), on_a_page=True),
-            "page: evidence": Part(("4.5-client-*", "4.9-client-challenge-*"), on_a_page=True),
-            "page: reasons": Part(("4.9-client-surfaces-errors",), on_a_page=True),
+            "page: evidence": Part(
+                ("4.5-client-*", "4.6-client-*", "4.9-client-challenge-*"), on_a_page=True
+            ),
+            "page: reasons": Part(("4.9-client-surfaces-errors", "4.10-client-*"), on_a_page=True),
             "page: texts": Part(("4.4.3-client-verbatim",), on_a_page=True),
             "page: reviews": Part(("4.9-client-review-*",), on_a_page=True),
         },
@@ -254,6 +256,7 @@ TABLE: dict[str, Row] = {
             "gateway's oauth": Part(("oauth-callback", "aai-tools-only-consented")),
             "keys": Part(("api-key", "app-credential")),
             "cookies": Part(("cookie",)),
+            "credentials": Part(("credential-*",)),
         },
         over={
             "http": ("consent", "callers", "decisions", "gateway's oauth"),
@@ -286,6 +289,7 @@ TABLE: dict[str, Row] = {
                 "tests/families/gateway_consent/test_exec_gateway.py",
             ),
         ),
+        no_scenario=("client-presents-consent",),
     ),
     "prepare_confirm": Row(
         combinations=(
@@ -299,8 +303,8 @@ TABLE: dict[str, Row] = {
             "expiry": Part(("expired", "cleanup")),
             "steps": Part(
                 (
-                    *("preview", "confirm-executes", "pairs", "concurrent"),
-                    *("action-bound", "nonce", "token-format", "not-logged"),
+                    *("preview*", "confirm-*", "pairs", "concurrent"),
+                    *("action-bound", "nonce", "token-format", "not-*"),
                 )
             ),
         },

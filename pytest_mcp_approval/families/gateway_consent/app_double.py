@@ -30,7 +30,9 @@ from .vocabulary import (
 
 _LARGEST = 1024 * 1024
 _SECONDS = 10.0
-_INSTRUCTIONS = {"short": "None", "helpUrl": "http://localhost/"}
+HOW_TO_GET_IT = "Ask the suite for what it made"
+"""What every app tells a person who is asked for a credential."""
+_INSTRUCTIONS = {"short": HOW_TO_GET_IT, "helpUrl": "http://localhost/"}
 
 Answer = tuple[int, dict[str, str], Any]
 """Status, headers and JSON."""
@@ -87,6 +89,8 @@ class AppDouble:
         self._secrets: dict[str, str] = {}
         self.holds = False
         """Whether a browser that comes to authorise stays there, instead of being sent back."""
+        self.fails = False
+        """Whether its tools break down, whoever calls them."""
         self.key = self.plant("API key", f"key_{secrets.token_urlsafe(24)}")
         self.app_id = f"cli_{secrets.token_hex(8)}"
         self.app_secret = self.plant("app secret", secrets.token_urlsafe(24))
@@ -148,7 +152,7 @@ class AppDouble:
             loginUrl=f"{self.url()}/cookie/login",
             requiredCookies=list(self.cookies),
             domain="localhost",
-            instructions="None",
+            instructions=HOW_TO_GET_IT,
         )
         office = _auth(
             AuthType.APP_CREDENTIAL,
@@ -234,6 +238,8 @@ class AppDouble:
             return 307, {"Location": f"{self.url('127.0.0.1')}/{seen.app}/arrived/{tool}"}, {}
         if place.startswith("/tools/") and not self._known(seen):
             return 401, {"WWW-Authenticate": "Bearer"}, {"error": "invalid_token"}
+        if self.fails:
+            return 500, {}, {"error": "the app broke down"}
         return 200, {}, {"done": tool}
 
     def _known(self, seen: AppRequest) -> bool:

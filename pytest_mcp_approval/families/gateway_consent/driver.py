@@ -171,6 +171,13 @@ class GatewayConsent(Driver):
             raise DriverError(f"there is no export: export = 'tool:NAME' or a URL in [{FAMILY}]")
         return self._look(named)
 
+    def credentials(self) -> Any:
+        """The stored credentials, as the gateway gives them out: with their secrets masked."""
+        named = self.facts().credentials
+        if not named:
+            raise DriverError(f"there is no credentials = 'tool:NAME' or a URL in [{FAMILY}]")
+        return self._look(named)
+
     def _look(self, named: str) -> Any:
         if named.startswith(_TOOL):
             found = read_probe(self.target, named)

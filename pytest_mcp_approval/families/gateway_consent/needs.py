@@ -22,6 +22,8 @@ _WAYS: dict[str, tuple[AuthType, ...]] = {
     "aai-tools-only-consented": (AuthType.OAUTH2,),
     "two-layers": tuple(AuthType),
     "never-logged": tuple(AuthType),
+    "credential-shape": tuple(AuthType),
+    "credential-dialog": (AuthType.API_KEY, AuthType.APP_CREDENTIAL, AuthType.COOKIE),
 }
 """Rules about a way to authorise, which a gateway need not have."""
 
@@ -43,6 +45,10 @@ def _has(found: Callable[[GatewayConsentTable], object], missing: str) -> Check:
 CHECKS: dict[str, Check] = {
     "export": _has(
         lambda table: table.export, "to see what is stored: export = 'tool:NAME' or a URL"
+    ),
+    "credentials": _has(
+        lambda table: table.credentials or table.auth == (),
+        "to see how credentials are stored: credentials = 'tool:NAME' or a URL",
     ),
     "oauth": _has(lambda table: table.oauth, "an app's authorisation server: oauth"),
     "apps": _has(

@@ -64,6 +64,8 @@ class Words:
     """On the page of an app's authorisation server."""
     submit: str = "OK"
     """Under a dialog that asks for a credential."""
+    cancel: str = "Cancel"
+    """Beside it."""
 
     def button(self, choice: Choice) -> str:
         return {Choice.TOOL: self.tool, Choice.ALL: self.all, Choice.DENY: self.deny}[choice]
@@ -119,6 +121,9 @@ class GatewayConsentTable:
     """A read-only tool that tells what the placeholders of this table stand for."""
     export: str = ""
     """`tool:NAME` or a URL that returns the stored consents in the document's nested shape."""
+    credentials: str = ""
+    """The same for the stored credentials: an object in which a record stands under its app's id,
+    with its secrets masked."""
     files: tuple[str, ...] = setting((), filled=True)
     """Files and folders with everything that the gateway writes."""
     log: str = ""

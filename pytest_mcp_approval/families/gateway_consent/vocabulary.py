@@ -140,6 +140,7 @@ APP_TOKEN_SECONDS = 2 * 3600
 
 STATUS_TOOL = "gateway_status"
 EXPORT_TOOL = "gateway_export"
+CREDENTIALS_TOOL = "gateway_credentials"
 
 VAULT_KEY_VARIABLE = "MCP_APPROVAL_VAULT_KEY"
 """The variable of the environment with the key of the encrypted file: base64 of 32 bytes."""

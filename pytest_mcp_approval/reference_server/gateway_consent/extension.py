@@ -1,4 +1,4 @@
-"""The gateway as a part of the reference server: every app's tools, and two that only look.
+"""The gateway as a part of the reference server: every app's tools, and three that only look.
 
 Nothing is opened until it is needed: no vault before the first call, no page before the first
 question, no demonstration app before the first call to a web app. Knows MCP's shapes of tools,
@@ -185,6 +185,8 @@ class GatewayExtension(Extension):
             return self.result(self.status())
         if name == words.EXPORT_TOOL:
             return self.result(self.decisions.export())
+        if name == words.CREDENTIALS_TOOL:
+            return self.result(self.authoriser.credentials.export())
         app, tool = self._tools[name]
         return self.result(self.gateway.call(caller, app, tool, arguments))
 
@@ -253,6 +255,12 @@ _LOOKING = [
         words.EXPORT_TOOL,
         "Export consents",
         "Every remembered decision: client, app, tool.",
+        read_only=True,
+    ),
+    tool_listing(
+        words.CREDENTIALS_TOOL,
+        "Stored credentials",
+        "In which form credentials are kept, by client and app; secrets are masked.",
         read_only=True,
     ),
 ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...families.gateway_consent.vocabulary import EXPORT_TOOL, STATUS_TOOL
+from ...families.gateway_consent.vocabulary import CREDENTIALS_TOOL, EXPORT_TOOL, STATUS_TOOL
 from .demonstration import CLIENT_ID
 
 _LOOK: Mapping[str, Any] = {"kind": "desktop", "arguments": {}}
@@ -15,6 +15,7 @@ _LOOK: Mapping[str, Any] = {"kind": "desktop", "arguments": {}}
 SUITE_SETTINGS: Mapping[str, Any] = {
     "status": STATUS_TOOL,
     "export": f"tool:{EXPORT_TOOL}",
+    "credentials": f"tool:{CREDENTIALS_TOOL}",
     "files": ["{folder}"],
     "log": "{logFile}",
     "descriptors-setting": "more_apps",

@@ -13,10 +13,11 @@ from tests.families.gateway_consent.other_makes import judge_program
 HERE = Path(__file__).parent
 TABLE = (HERE / "exec_gateway.toml").read_text(encoding="utf-8")
 COMMAND = f"{sys.executable} {HERE / 'exec_gateway.py'}"
-RULES = {rule.name for rule in catalogue("gateway_consent")}
+RULES = {rule.name for rule in catalogue("gateway_consent") if rule.party == "server"}
 WAYS_IN = {
     *("two-layers", "oauth-authorize", "oauth-callback", "oauth-pkce", "oauth-token"),
     *("aai-tools-only-consented", "api-key", "app-credential", "cookie", "never-logged"),
+    *("credential-shape", "credential-dialog"),
 }
 """Rules about ways to authorise, of which this gateway has none."""
 PAGES = {"dialog-injection"}

@@ -16,6 +16,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.cookies 
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
     Credentials,
 )
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.dialogs import Dialogs
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import OAuth2
 from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions
 from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
@@ -41,6 +42,7 @@ _OF_THE_AUTHORISER = {
     AppCredentials: "app_credentials_class",
     Cookies: "cookies_class",
     Credentials: "credentials_class",
+    Dialogs: "dialogs_class",
 }
 
 

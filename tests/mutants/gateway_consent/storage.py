@@ -20,6 +20,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.consent import Consent
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.execution import url_of
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
+from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
 from pytest_mcp_approval.reference_server.gateway_consent.vault_file import HEAD, FileVault
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
@@ -304,6 +305,35 @@ class AnswersWithHeaders(Gateway):
     def run(self, app: App, tool: AppTool, arguments: Any, sending: Sending | None) -> Any:
         result = super().run(app, tool, arguments, sending)
         return {**result, "sent": dict(sending.headers) if sending is not None else {}}
+
+
+@mutant(kills=LOGGED, because="breaks down[^§]*in clear in an answer")
+@in_extension
+class ReportsWhatItSent(Gateway):
+    """Explains a failure of an app with the request that it made."""
+
+    def run(self, app: App, tool: AppTool, arguments: Any, sending: Sending | None) -> Any:
+        try:
+            return super().run(app, tool, arguments, sending)
+        except GatewayRefusal as refusal:
+            if sending is not None:
+                refusal.data["request"] = {**sending.headers, **sending.query}
+            raise
+
+
+@mutant(kills=LOGGED, because="breaks down[^§]*in clear in the log")
+@in_extension
+class LogsFailedRequests(Gateway):
+    """Logs the whole request when an app fails, for its keeper to look into."""
+
+    def run(self, app: App, tool: AppTool, arguments: Any, sending: Sending | None) -> Any:
+        try:
+            return super().run(app, tool, arguments, sending)
+        except GatewayRefusal:
+            if sending is not None:
+                sent = {**sending.headers, **sending.query}
+                logging.getLogger(__name__).warning("a request failed: %s", sent)
+            raise
 
 
 @mutant(kills=LOGGED, because="no key over plain http beyond loopback")

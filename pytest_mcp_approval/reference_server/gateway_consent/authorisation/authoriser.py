@@ -39,6 +39,7 @@ class Authoriser:
     app_credentials_class: type[AppCredentials] = AppCredentials
     cookies_class: type[Cookies] = Cookies
     credentials_class: type[Credentials] = Credentials
+    dialogs_class: type[Dialogs] = Dialogs
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class Authoriser:
             AuthType.COOKIE: self.cookies_class(self.credentials),
         }
         self.tickets: OpenQuestions[Ticket] = OpenQuestions(clock)
-        self.dialogs = Dialogs(self.tickets, self.ways, apps)
+        self.dialogs = self.dialogs_class(self.tickets, self.ways, apps)
 
     def authorise(
         self, app: App, caller: str, consented: Sequence[str], url: str, tool: str | None = None

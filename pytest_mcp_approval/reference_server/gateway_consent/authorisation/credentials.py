@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from typing import Any
 
+from ....families.gateway_consent import vocabulary as words
 from ...server.clock import Clock
 from ..log import redactor, secrets_in
 from ..vault import Vault
@@ -18,6 +19,8 @@ KIND = "credential"
 LATELY = 60 * 1000
 _STRIPES = 64
 _MOST_NOTES = 1000
+_NO_SECRETS = (words.TYPE, words.TOKEN_TYPE)
+MASKED = "(kept)"
 
 
 class Credentials:
@@ -41,6 +44,17 @@ class Credentials:
     def forget(self, caller: str, app_id: str) -> None:
         self._vault.delete(KIND, caller, app_id)
 
+    def export(self) -> dict[str, dict[str, Any]]:
+        """In which form they are kept, by caller and app. Every text but the few that are no secret
+        is masked."""
+        exported: dict[str, dict[str, Any]] = {}
+        for caller, app_id in sorted(self._vault.keys(KIND)):
+            record = self.load(caller, app_id)
+            if record is not None:  # forgotten meanwhile
+                shown = {name: _shown(name, value) for name, value in record.items()}
+                exported.setdefault(caller, {})[app_id] = shown
+        return exported
+
     def alone(self, caller: str, app_id: str) -> threading.RLock:
         """One renewal at a time. A fixed number of locks: callers choose their names freely."""
         return self._stripes[hash((caller, app_id)) % _STRIPES]
@@ -60,3 +74,8 @@ class Credentials:
     def now(self) -> int:
         """Milliseconds since 1970, as everything here is kept."""
         return int(self._clock.now().timestamp() * 1000)
+
+
+def _shown(name: str, value: Any) -> Any:
+    is_open = name in _NO_SECRETS or isinstance(value, (int, float))
+    return value if is_open else MASKED
