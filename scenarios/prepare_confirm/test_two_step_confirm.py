@@ -203,6 +203,34 @@ def test_what_has_changed_is_not_done_silently(two_step):
         raise NotVerified("needs change = { tool, arguments }, which changes something shown")
 
 
+# ---- what came in between is left alone
+
+
+def _named_one_by_one(preview):
+    """Whether the arguments spell out every thing that is listed."""
+    spelled = json.dumps(preview.arguments, ensure_ascii=False)
+    return all(json.dumps(one, ensure_ascii=False) in spelled for one in preview.ids)
+
+
+@requirement("prepare_confirm/confirm-appeared")
+def test_what_has_appeared_is_left_alone(two_step):
+    """Something that the person has not seen is there by the time of the confirmation."""
+    pairs = [pair for pair in two_step.pairs() if pair.appear]
+    if not pairs:
+        if all(_named_one_by_one(two_step.preview(pair)) for pair in two_step.pairs()):
+            raise NotApplicable("everything is named one by one, so that nothing can come to it")
+        raise NotVerified("needs appear = { tool, arguments }, which brings something new")
+    for pair in pairs:
+        two_step.honest(pair)
+        preview = two_step.preview(pair)
+        two_step.make(pair.appear)
+        outcome = two_step.confirm(preview)
+        sent = f"{pair.confirm}, after something new had come since the preview"
+        if outcome.refused and not outcome.executed:
+            continue  # a server may want a new preview then
+        two_step.expect_done(outcome, preview, sent=sent)
+
+
 # ---- what it is called
 
 

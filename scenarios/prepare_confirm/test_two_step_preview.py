@@ -2,8 +2,9 @@
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotApplicable, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.prepare_confirm.settings import PREPARED
+from pytest_mcp_approval.wire.reply import show_json
 
 # ---- what it answers
 
@@ -96,6 +97,46 @@ def test_a_preview_lists_what_was_asked_for(two_step):
         )
     if not compared:
         raise NotApplicable("no pair that may be run takes a list of what it concerns")
+
+
+@requirement("prepare_confirm/preview-details")
+def test_an_item_has_details(two_step):
+    """An id tells a person nothing: a name, an address, a state do."""
+    for pair in two_step.pairs() or [two_step.pair]:
+        for item in two_step.preview(pair).items:
+            details = item if isinstance(item, dict) else {}
+            two_step.expect(
+                len([one for one in details.values() if one not in (None, "", [], {})]) > 1,
+                sent=f"{pair.prepare} with its safe arguments",
+                expected="items that are objects with more than an id",
+                got=f"an item {show_json(item)}",
+            )
+
+
+@requirement("prepare_confirm/preview-details")
+def test_the_details_are_those_of_now(two_step):
+    """Something changes, and a second preview is asked for: it does not show what was before."""
+    tried = False
+    for pair in two_step.pairs():
+        if not pair.change:
+            continue
+        tried = True
+        first = two_step.preview(pair)
+        two_step.make(pair.change)
+        two_step.disturbed()
+        answer = two_step.driver.request_preview(pair, pair.arguments)
+        shown = answer.member(two_step.table.items)
+        # A server may refuse to prepare what has become impossible by the change.
+        two_step.expect(
+            shown is None or shown != first.items,
+            sent=f"{pair.prepare} again, after something shown had changed",
+            expected="other items than before, or no preview",
+            got=f"the same items: {show_json(shown)}",
+        )
+    if not tried:
+        raise NotVerified(
+            "needs change = { tool, arguments }, which changes something shown", minor=True
+        )
 
 
 @requirement("prepare_confirm/preview")

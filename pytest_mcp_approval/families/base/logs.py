@@ -52,8 +52,12 @@ class Log:
             raise NotVerified("the server says so much on its standard error that a part was lost")
 
     def holds(self, token: str) -> bool:
-        """Whether it contains the whole token, however its quotes and backslashes are escaped."""
-        return _plain(token) in _plain(self.text())
+        return holds_whole(self.text(), token)
+
+
+def holds_whole(text: str, token: str) -> bool:
+    """Whether a text contains the whole token, however its quotes and backslashes are escaped."""
+    return _plain(token) in _plain(text)
 
 
 def _plain(text: str) -> str:

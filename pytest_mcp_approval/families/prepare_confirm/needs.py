@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...config.settings import PREFIX
 from ...target import Target
 from ..base.needs import Check
+from ..base.probes import FORMS
 from .driver import PrepareConfirm
 from .vocabulary import FAMILY
 
@@ -23,4 +24,10 @@ def _payload(target: Target) -> str | None:
     )
 
 
-CHECKS: dict[str, Check] = {"launch": _launch, "payload": _payload}
+def _store(target: Target) -> str | None:
+    if PrepareConfirm(target).table.store:
+        return None
+    return f"needs to see what the server keeps: store = {FORMS} in [{FAMILY}]"
+
+
+CHECKS: dict[str, Check] = {"launch": _launch, "payload": _payload, "store": _store}

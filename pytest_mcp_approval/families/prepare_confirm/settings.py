@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ...config.reader import Place, Sources, read, setting
+from ..base.probes import FORMS, is_probe
 from . import vocabulary as words
 
 _IRREVERSIBLE = re.compile(r"delete|remove|destroy|purge|wipe|drop|erase|revoke")
@@ -62,10 +63,18 @@ class Pair:
     """What the preview names as the way to undo it."""
     change: tuple[ToolCall, ...] = _calls()
     """Changes one of the things behind a preview's back."""
+    appear: tuple[ToolCall, ...] = _calls()
+    """Brings something new that the pair could be done to as well."""
     reversible: bool | None = None
     """None: not known."""
     guessed: bool = setting(False, internal=True)
     """Whether that is only a guess from the name."""
+
+
+def _store(value: Any) -> str:
+    if not is_probe(value):
+        raise ValueError(f"expected {FORMS}")
+    return str(value)
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,8 @@ class PrepareConfirmTable:
     """Whether the server is started with the user's own key: then a twin has it too."""
     held: str = ""
     """A read-only tool that tells how many tokens the server remembers."""
+    store: str = setting("", parse=_store)
+    """Where all that the server keeps can be read."""
     log: str = ""
     """The file that the server logs to, if it is not its standard error."""
     expiry_setting: str = ""

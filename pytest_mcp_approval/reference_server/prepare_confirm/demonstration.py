@@ -63,6 +63,7 @@ _USER, _SSO_USER = (
 SUITE_SETTINGS: dict[str, Any] = {
     "payload": True,
     "held": "count_held_tokens",
+    "store": "tool:list_kept_records",
     "expiry-setting": "expiry_minutes",
     "key-setting": "secret_key",
     "zone-setting": "time_zone",
@@ -77,6 +78,7 @@ SUITE_SETTINGS: dict[str, Any] = {
                 *_projects(["proj-4"], artworks=2, unfinished=2),
             ),
             "change": _created(*_projects(["proj-2"], artworks=1, unfinished=1)),
+            "appear": _created(*_projects(["proj-5"])),
             "awkward": [{"project_ids": [one], "force": False} for one in AWKWARD_IDS]
             + [{"project_ids": list(AWKWARD_IDS), "force": False}],
         },
@@ -88,6 +90,7 @@ SUITE_SETTINGS: dict[str, Any] = {
                 *_projects([*_TWO, *AWKWARD_IDS]), *_projects(["proj-3"], artworks=3)
             ),
             "change": _created(*_projects(["proj-2"], artworks=4)),
+            "appear": _created(*_projects(["proj-5"])),
             "awkward": [{"project_ids": list(AWKWARD_IDS), "force": False}],
             "many": {"project_ids": _MANY_IDS, "force": False},
             "many-before": _created(*_projects(_MANY_IDS)),

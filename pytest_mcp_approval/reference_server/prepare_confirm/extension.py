@@ -139,6 +139,13 @@ class PrepareConfirmExtension(Extension):
     def list_confirmations(self, _: Mapping[str, Any]) -> dict[str, Any]:
         return {"attempts": [one.to_json() for one in self.store.attempts()]}
 
+    def list_kept_records(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        kept = self.store.kept_records()
+        return {
+            name: [{member: str(value) for member, value in vars(one).items()} for one in records]
+            for name, records in kept.items()
+        }
+
     def count_held_tokens(self, _: Mapping[str, Any]) -> dict[str, Any]:
         return {"held": self.store.spent_count()}
 
@@ -183,6 +190,13 @@ _OTHERS = [
         "list_confirmations",
         "List confirmations",
         "Every attempt to prepare or confirm, oldest first.",
+        {},
+        read_only=True,
+    ),
+    tool_listing(
+        "list_kept_records",
+        "List kept records",
+        "Everything that this server keeps of tokens, as it is kept.",
         {},
         read_only=True,
     ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..server.tables import RecordStore
 from .demonstration import PROJECTS, USERS
@@ -87,6 +87,10 @@ class PreparationStore(RecordStore):
     def attempts(self) -> list[ConfirmationAttempt]:
         """The newest ones, oldest first."""
         return self._attempts.find(newest=MOST_ATTEMPTS)
+
+    def kept_records(self) -> dict[str, list[Any]]:
+        """All that is kept of tokens and of what became of them."""
+        return {"spent": self._spent.find(), "attempts": self._attempts.find()}
 
     # ---- the back end
 

@@ -19,6 +19,8 @@ from tests.mutants.registry import mutant
 
 PREVIEW = "prepare_confirm/preview"
 CONFIRM = "prepare_confirm/confirm-executes"
+DETAILS = "prepare_confirm/preview-details"
+APPEARED = "prepare_confirm/confirm-appeared"
 PAIRS = "prepare_confirm/pairs"
 
 
@@ -102,6 +104,32 @@ class ShowsTheFirstOnly(PreparationGate):
         return super().preview(operation, replace(draft, items=draft.items[:1]), *rest)
 
 
+@mutant(kills=DETAILS, because="more than an id[^§]*an item")
+@in_extension
+class ShowsIdsAlone(PreparationGate):
+    """Lists ids, and leaves it to the reader to know what they are."""
+
+    def preview(
+        self, operation: TwoStepOperation, draft: OperationDraft, *rest: Any
+    ) -> dict[str, Any]:
+        first = ("project_id", "username")
+        items = [{name: item[name] for name in first if name in item} for item in draft.items]
+        return super().preview(operation, replace(draft, items=items), *rest)
+
+
+@mutant(kills=DETAILS, because="had changed[^§]*the same items")
+@in_extension
+class ShowsWhatItSawFirst(PreparationGate):
+    """Keeps the details of a thing from the first time that it was shown."""
+
+    def preview(
+        self, operation: TwoStepOperation, draft: OperationDraft, *rest: Any
+    ) -> dict[str, Any]:
+        seen = self.__dict__.setdefault("seen", {})
+        items = [seen.setdefault(next(iter(item.values())), item) for item in draft.items]
+        return super().preview(operation, replace(draft, items=items), *rest)
+
+
 # ---- confirm
 
 
@@ -141,6 +169,23 @@ class DoesWhatHasChanged(_OtherData):
 
     def data(self, payload: Payload, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {**payload.data, "versions": self.versions(payload.data["project_ids"])}
+
+
+@mutant(kills=APPEARED, because="something new had come[^§]*3 done")
+@in_extension
+class DoesWhatCameSince(_OtherData):
+    """Does what was shown, and whatever was made since."""
+
+    def prepare(
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
+    ) -> dict[str, Any]:
+        self.__dict__["known"] = set(self.store.projects())
+        return super().prepare(operation, arguments, caller)
+
+    def data(self, payload: Payload, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        new = [one for one in self.store.projects() if one not in self.__dict__["known"]]
+        ids = [*payload.data["project_ids"], *new]
+        return {**payload.data, "project_ids": ids, "versions": self.versions(ids)}
 
 
 @mutant(kills=CONFIRM, because="force True, prepared was False")

@@ -23,6 +23,7 @@ from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
     OperationOutcome,
     TwoStepOperation,
 )
+from pytest_mcp_approval.reference_server.prepare_confirm.records import ConfirmationAttempt
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
 from pytest_mcp_approval.reference_server.prepare_confirm.settings import (
     PreparationSettings,
@@ -40,6 +41,7 @@ NONCE = "prepare_confirm/nonce"
 FORMAT = "prepare_confirm/token-format"
 KEY = "prepare_confirm/secret-key"
 FAILED = "prepare_confirm/failed-execution"
+STORED = "prepare_confirm/not-stored"
 LOGGED = "prepare_confirm/not-logged"
 
 
@@ -369,6 +371,45 @@ class SpendsAfterwards(Renews):
         outcome = super().execute(operation, payload, arguments)
         self.store.spend(payload.nonce, instant(payload.expires_at))
         return outcome
+
+
+# ---- not-stored
+
+
+@mutant(kills=STORED, because="prepared[^§]*the whole token and")
+@in_extension
+class KeepsAttemptsWhole(PreparationGate):
+    """Has a table of all attempts, with their tokens."""
+
+    def audit(self, tool: str, outcome: str, token: Any, caller: str) -> None:
+        attempt = ConfirmationAttempt(self.now(), tool, outcome, str(token), caller)
+        self.store.add_attempt(attempt)
+
+
+@mutant(kills=STORED, because="a token of [a-z_]+, used[^§]*the whole token")
+@in_extension
+class KeepsUsedTokensWhole(PreparationGate):
+    """Knows used tokens by themselves, and keeps them for that."""
+
+    def confirm(
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
+    ) -> dict[str, Any]:
+        answer = super().confirm(operation, arguments, caller)
+        if answer["success"]:
+            self.store.spend(arguments["confirmation_token"], self.now() + timedelta(hours=1))
+        return answer
+
+
+@mutant(kills=STORED, because="prepared[^§]*store without the token[^§]*the token's signature")
+@in_extension
+class KeepsSignatures(PreparationGate):
+    """Keeps the signatures of what it has issued, to look them up."""
+
+    def audit(self, tool: str, outcome: str, token: Any, caller: str) -> None:
+        super().audit(tool, outcome, token, caller)
+        signature = str(token).rpartition("|")[2]
+        attempt = ConfirmationAttempt(self.now(), tool, "signature", signature, caller)
+        self.store.add_attempt(attempt)
 
 
 # ---- not-logged

@@ -1,0 +1,43 @@
+"""Whoever reads the server's database must not find a token in it that they could use."""
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.base import probes
+from pytest_mcp_approval.families.base.logs import holds_whole
+
+
+def _secrets(two_step, token):
+    """The token; and its signature, where it is known which part of it that is: the payload says
+    nothing that the server does not know anyway."""
+    yield "the whole token", token
+    if two_step.table.payload and "|" in token:
+        yield "the token's signature", token.rpartition("|")[2]
+
+
+@requirement("prepare_confirm/not-stored")
+def test_no_token_is_kept_in_a_database(two_step):
+    """Prepared, refused, used and used again: at no time is it among what the server keeps."""
+    two_step.honest()
+    for pair in two_step.pairs():
+        preview = two_step.preview(pair)
+        steps = {
+            "prepared": None,
+            "refused for its signature": f"{preview.token}0",
+            "used": preview.token,
+            "used again": preview.token,
+        }
+        for name, token in steps.items():
+            if token is not None:
+                two_step.confirm(preview, token)
+            with two_step.honest_step("what the server keeps could not be read"):
+                kept = probes.text(two_step.target, two_step.table.store)
+            if not kept.strip("[]{} \n"):
+                raise NotVerified(f"store shows nothing at all: {two_step.table.store}")
+            found = [
+                what for what, one in _secrets(two_step, preview.token) if holds_whole(kept, one)
+            ]
+            two_step.expect(
+                not found,
+                sent=f"a token of {pair.prepare}, {name}",
+                expected="a store without the token",
+                got=f"{' and '.join(found)} in what the server keeps",
+            )
