@@ -207,6 +207,67 @@ def test_an_enrolment_outlives_a_restart(ceremony):
     ceremony.still_serves(challenge, passkey)
 
 
+# ---- the user handle
+
+HANDLES = ["as it was enrolled", "left out"]
+
+
+def with_handle(ceremony, challenge, passkey, handle):
+    """Evidence with the userHandle that the device gives, or without one: it is not signed."""
+    evidence = ceremony.evidence(challenge, passkey)
+    if handle == "left out":
+        inner = dict(evidence["response"]["response"])
+        inner.pop("userHandle", None)
+        evidence["response"] = {**evidence["response"], "response": inner}
+    return evidence
+
+
+@requirement("sep2672/4.4.2-user-handle")
+@pytest.mark.parametrize("handle", HANDLES)
+def test_a_credential_serves_with_the_handle_of_its_enrolment(ceremony, handle):
+    """Two discoverable credentials, of which each tells its user handle; more was begun since."""
+    passkeys = {}
+    for which, shape in {"first": "icloud-keychain", "second": "google-password-manager"}.items():
+        passkeys[which] = ceremony.enrol(shape)
+        begin(ceremony)
+    for which, passkey in passkeys.items():
+        challenge = ceremony.challenge()
+        ceremony.expect_run(
+            ceremony.call(challenge, with_handle(ceremony, challenge, passkey, handle)),
+            sent=f"an honest call by the {which} of two credentials, userHandle {handle}",
+        )
+
+
+@requirement("sep2672/4.4.2-user-handle")
+def test_the_handle_outlives_a_restart(ceremony):
+    """Where the target keeps state: the handle is kept with the credential."""
+    if not ceremony.target.can_restart:
+        raise NotApplicable("the suite cannot restart this target")
+    passkey = ceremony.enrol("icloud-keychain")
+    ceremony.honest(passkey=passkey)
+    ceremony.target.restart()
+    ceremony.approval.forget()
+    if passkey.id not in enrolled_ids(ceremony):
+        raise NotApplicable("the target keeps no credentials over a restart")
+    challenge = offering(ceremony, ceremony.tool, "a credential that was enrolled before a restart")
+    ceremony.expect_run(
+        ceremony.call(challenge, ceremony.evidence(challenge, passkey)),
+        sent="an honest call after a restart, userHandle as it was enrolled",
+    )
+
+
+@requirement("sep2672/4.4.2-user-handle")
+def test_a_user_has_one_handle(ceremony):
+    """Reading: WebAuthn takes a handle for an account. Another one at each begin is a warning."""
+    handles = set()
+    for _ in range(2):
+        user = begin(ceremony).get("user")
+        handles.add(str(user.get("id")) if isinstance(user, dict) else "")
+        ceremony.enrol("icloud-keychain")
+    if len(handles) > 1:
+        ceremony.warn("options.user.id is another one at each begin of one user")
+
+
 # ---- the same credential again
 
 

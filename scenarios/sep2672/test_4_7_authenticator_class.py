@@ -16,7 +16,7 @@ from pytest_mcp_approval.families.sep2672.issuing import (
     issued,
     safe_arguments,
 )
-from pytest_mcp_approval.families.sep2672.registrations import expect_some_error
+from pytest_mcp_approval.families.sep2672.registrations import begin, expect_some_error
 from pytest_mcp_approval.families.sep2672.vocabulary import (
     CHALLENGE_CREATE,
     AuthenticatorClass,
@@ -446,4 +446,39 @@ def test_transports_survive_a_restart(ceremony):
         expected="the same allowCredentials",
         got=f"more: {[names.get(one, 'another') for one in after - before]}, "
         f"fewer: {[names.get(one, 'another') for one in before - after]}",
+    )
+
+
+# ---- 4.7-enrolment-open
+
+EVERY_CLASS = {
+    **{name: ROAMING[name] for name in ("usb", "nfc", "ble", "hybrid", "hybrid and internal")},
+    "internal": ("touch-id", ["internal"]),
+}
+
+
+@requirement("sep2672/4.7-enrolment-open")
+@pytest.mark.parametrize(("shape", "transports"), EVERY_CLASS.values(), ids=EVERY_CLASS)
+def test_a_credential_of_any_class_is_enrolled(ceremony, shape, transports):
+    """Which tools it may approve is looked at when it is used, not when it is enrolled."""
+    ceremony.honest()
+    passkey, reply = enrol_with(ceremony, transports, shape)
+    ceremony.expect(
+        passkey is not None,
+        sent=f"approval/enroll/finish, an honest registration with transports {transports}",
+        expected="it is enrolled, whatever class the tools ask for",
+        got=reply.describe(),
+    )
+
+
+@requirement("sep2672/4.7-enrolment-open")
+def test_no_attachment_is_asked_for(ceremony):
+    """With authenticatorAttachment in the options a browser offers devices of one sort only."""
+    selection = begin(ceremony).get("authenticatorSelection")
+    asked = selection.get("authenticatorAttachment") if isinstance(selection, dict) else None
+    ceremony.expect(
+        asked is None,
+        sent="approval/enroll/begin",
+        expected="options without authenticatorSelection.authenticatorAttachment",
+        got=f"authenticatorAttachment {asked!r}",
     )

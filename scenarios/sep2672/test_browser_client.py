@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from pytest_mcp_approval.families.sep2672.vocabulary import (
     WEBAUTHN,
     Reason,
 )
+from pytest_mcp_approval.wire.reply import show_json
 
 OPENINGS = ("initialize", "server/discover")
 
@@ -203,6 +206,28 @@ def test_a_challenge_goes_out_once_whatever_becomes_of_it(visit, failure):
     visit.expect_each_challenge_once(sent=f"the call, asked for again after {sent}")
 
 
+# ---- section 4.6: the arguments
+
+
+@requirement("sep2672/4.6-client-same-arguments")
+def test_the_call_has_the_arguments_of_its_challenge(visit):
+    """What was asked for is what is called: no default filled in, no member dropped or changed."""
+    visit.enrols()
+    for which in ("first", "second"):
+        done = visit.approves(visit.asks())
+        sent = f"the {which} call of a gated tool, on the page"
+        visit.expect(bool(done.calls), sent=sent, expected="a tools/call", got=done.describe())
+        asked = visit.traffic.of(CHALLENGE_CREATE)[-1].params.get("arguments")
+        called = done.calls[-1].params.get("arguments")
+        visit.expect(
+            json.dumps(asked, sort_keys=True) == json.dumps(called, sort_keys=True),
+            sent=sent,
+            expected=f"a tools/call with the challenge's arguments: {show_json(asked)}",
+            got=f"a tools/call with {show_json(called)}",
+        )
+        visit.expect_run(done, sent=sent)
+
+
 # ---- section 4.9: the order of things
 
 
@@ -280,7 +305,50 @@ def test_the_reasons_of_refused_enrolments_can_be_told_apart(visit):
     visit.enrols()
 
 
-def refusal(reason: Reason) -> dict[str, Any]:
+# ---- section 4.10: by the reason, and by nothing else
+
+DRESSINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "another message": ("Nein, das geht so nicht", {}),
+    "a message that names another reason": ("challenge_unknown", {}),
+    "unknown members": ("The approval was refused", {"retryable": True, "detail": {"at": None}}),
+    "members that say something else": (
+        "The approval was refused",
+        {"code": "missing_evidence", "error": "verification_failed", "success": True},
+    ),
+}
+
+
+@requirement("sep2672/4.10-client-by-reason")
+@pytest.mark.parametrize(
+    "reason", [Reason.CHALLENGE_EXPIRED, Reason.SIGNATURE_COUNTER_REGRESSION], ids=str
+)
+def test_a_reason_is_told_alike_whatever_else_an_error_says(visit, reason):
+    """Messages may be in any language, and further members come and go: the reason decides."""
+    visit.enrols()
+    visit.approves_a_call()
+
+    def told(error):
+        visit.asks()
+        visit.traffic.answer_instead("tools/call", error)
+        visit.driver.approve()
+        said = visit.driver.outcome()
+        visit.traffic.leave_alone()
+        return said
+
+    plain = refusal(reason)
+    usual = told(plain)
+    for name, (message, more) in DRESSINGS.items():
+        dressed = refusal(reason, message, more)
+        visit.expect_told_alike(
+            (usual, plain), (told(dressed), dressed), sent=f"a refusal for {reason} with {name}"
+        )
+
+
+def refusal(
+    reason: Reason,
+    message: str = "The approval was refused",
+    more: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """The same words for every reason: what the page tells apart, it tells apart by the reason."""
-    data = {"reason": str(reason)}
-    return {"error": {"code": ERROR_CODE, "message": "The approval was refused", "data": data}}
+    data = {"reason": str(reason), **(more or {})}
+    return {"error": {"code": ERROR_CODE, "message": message, "data": data}}

@@ -10,9 +10,10 @@ Raises a `Finding` for anything unexpected, and `NotVerified` for what cannot be
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...catalogue import Finding, NotVerified
@@ -122,6 +123,42 @@ class Visit(PageVisitor):
         got = "nothing that a person could read"
         self.expect(bool(_told(said)), sent=sent, expected=expected, got=got)
         told[str(reason)] = said
+
+    def expect_told_alike(
+        self,
+        usual: tuple[str, Mapping[str, Any]],
+        other: tuple[str, Mapping[str, Any]],
+        *,
+        sent: str,
+    ) -> None:
+        """What the page says of two errors of one reason is the same. A page may show what the
+        server says: an error's own words do not count."""
+        texts = {*_texts_in(usual[1]), *_texts_in(other[1])}
+        told = [_told(_without(said, texts)) for said, _ in (usual, other)]
+        self.expect(
+            told[0] == told[1],
+            sent=sent,
+            expected=f"the words for that reason: {shown(usual[0])}",
+            got=shown(other[0]),
+        )
+
+
+def _without(said: str, texts: Iterable[str]) -> str:
+    """What a page says, without the names and texts that answers brought."""
+    for one in sorted(texts, key=len, reverse=True):
+        said = said.replace(one, " ")
+    return said
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, one in value.items():
+            if name not in ("error", "data", "message", "code", "reason"):
+                yield name
+            if name != "reason":
+                yield from _texts_in(one)
+    elif value is None or isinstance(value, (bool, str)):
+        yield value if isinstance(value, str) else json.dumps(value)
 
 
 def _told(text: str) -> str:

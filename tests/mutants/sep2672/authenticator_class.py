@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
-from pytest_mcp_approval.families.sep2672.vocabulary import AuthenticatorClass
+from pytest_mcp_approval.families.sep2672.vocabulary import AuthenticatorClass, Reason
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import (
     ApprovalAttempt,
     CredentialRecord,
+    EnrolmentRecord,
     GatedTool,
 )
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
@@ -276,3 +277,26 @@ class KeepsTransportsInMemory(ApprovalGate):
         # What is not known any more gets the benefit of the doubt.
         known = self.transports.get(credential.credential_id, ("usb",))
         return super().satisfies_class(replace(credential, transports=known), wanted)
+
+
+# ---- enrolment is open to every class
+
+
+@mutant(kills="sep2672/4.7-enrolment-open", because=r"\['internal'\][^§]*verification_failed")
+class EnrolsRoamingCredentialsOnly(ApprovalGate):
+    """Refuses to enrol what a cross-platform tool would not admit."""
+
+    def check_not_enrolled(self, registration: Registration) -> None:
+        super().check_not_enrolled(registration)
+        if set(registration.transports) == {"internal"}:
+            raise ApprovalRefusal(Reason.VERIFICATION_FAILED, "a security key is wanted")
+
+
+@mutant(kills="sep2672/4.7-enrolment-open", because="authenticatorAttachment 'cross-platform'")
+class AsksForASecurityKey(ApprovalGate):
+    """Lets the browser offer roaming devices only."""
+
+    def creation_options(self, record: EnrolmentRecord) -> dict[str, Any]:
+        options = super().creation_options(record)
+        options["authenticatorSelection"]["authenticatorAttachment"] = "cross-platform"
+        return options

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import datetime
+import hashlib
+import secrets
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -12,14 +15,81 @@ from typing import Any
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import CredentialRecord, EnrolmentRecord
+from pytest_mcp_approval.reference_server.sep2672.records import (
+    ApprovalAttempt,
+    CredentialRecord,
+    EnrolmentRecord,
+)
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
 from pytest_mcp_approval.reference_server.sep2672.relying_party import (
     Registration,
+    RelyingParty,
+    VerificationError,
 )
 from pytest_mcp_approval.reference_server.sep2672.store import ApprovalStore
 from pytest_mcp_approval.reference_server.server.answers import InvalidParamsError
 from tests.mutants.registry import mutant
+
+# ---- section 4.4.2: the user handle
+
+HANDLE = "sep2672/4.4.2-user-handle"
+
+
+@mutant(kills=HANDLE, because="userHandle as it was enrolled[^§]*signature_verification_failed")
+class MakesAHandleEachTime(ApprovalStore):
+    """Makes a new user handle whenever it needs one, and keeps the last."""
+
+    def user_handle(self, user: str) -> bytes:
+        return secrets.token_bytes(32)
+
+
+@mutant(kills=HANDLE, because="after a restart[^§]*signature_verification_failed")
+class HandlesOfEachProcess(ApprovalGate):
+    """Keeps user handles in mind only, and looks there."""
+
+    def in_mind(self, user: str) -> bytes:
+        handles: dict[str, bytes] = self.__dict__.setdefault("handles", {})
+        return handles.setdefault(user, secrets.token_bytes(32))
+
+    def creation_options(self, record: EnrolmentRecord) -> dict[str, Any]:
+        options = super().creation_options(record)
+        options["user"]["id"] = words.base64url_encode(self.in_mind(record.user))
+        return options
+
+    def credential_of(self, attempt: ApprovalAttempt) -> CredentialRecord:
+        found = super().credential_of(attempt)
+        return replace(found, user_handle=self.in_mind(found.user))
+
+
+@mutant(kills=HANDLE, because="userHandle left out[^§]*signature_verification_failed")
+class WantsAHandleOfSyncedPasskeys(RelyingParty):
+    """Takes a synced passkey that tells no user handle for a forgery."""
+
+    def check_user_handle(self, inner: Mapping[str, Any], key: CredentialRecord) -> None:
+        if key.backup_eligible and inner.get("userHandle") is None:
+            raise VerificationError("userHandle: got none")
+        super().check_user_handle(inner, key)
+
+
+@mutant(kills=HANDLE, because="another one at each begin", warned=True)
+class AHandleForEachBegin(ApprovalGate):
+    """Takes each credential for an account of its own."""
+
+    def creation_options(self, record: EnrolmentRecord) -> dict[str, Any]:
+        options = super().creation_options(record)
+        handle = hashlib.sha256(record.challenge).digest()
+        options["user"]["id"] = words.base64url_encode(handle)
+        return options
+
+    def verify_registration(self, response: Any, pending: EnrolmentRecord) -> Registration:
+        handle = hashlib.sha256(pending.challenge).digest()
+        self.__dict__.setdefault("handles", {})[pending.user] = handle
+        return super().verify_registration(response, pending)
+
+    def keep_credential(self, credential: CredentialRecord) -> None:
+        handle = self.__dict__["handles"][credential.user]
+        super().keep_credential(replace(credential, user_handle=handle))
+
 
 # ---- section 4.4.1: params and options
 

@@ -223,6 +223,37 @@ class TriesAgainWithTheSameChallenge(BrokenPage):
     )
 
 
+# ---- section 4.6
+
+
+class ChangesTheArguments(BrokenPage):
+    """Calls with other arguments than it had approved."""
+
+    file = "ceremony.js"
+    line = "arguments: JSON.parse(text), _meta: { [META_KEY]: evidence }"
+    changed: str
+
+    def __init_subclass__(cls, changed: str = "", **more: object) -> None:
+        super().__init_subclass__(**more)
+        cls.instead = f"arguments: {changed}, _meta: {{ [META_KEY]: evidence }}"
+
+
+SAME = "sep2672/4.6-client-same-arguments"
+
+
+@mutant(kills=SAME, because="a tools/call with [^§]*confirmed")
+class FillsInADefault(ChangesTheArguments, changed="{ confirmed: true, ...JSON.parse(text) }"):
+    """The page adds a member with its default after the approval."""
+
+
+@mutant(kills=SAME, because=r'got[^§]*: ?"[0-9]|a tools/call with \{[^§]*: ?"[0-9]+"')
+class SendsNumbersAsText(
+    ChangesTheArguments,
+    changed='JSON.parse(text, (_, one) => (typeof one === "number" ? String(one) : one))',
+):
+    """The page sends what a form holds: texts."""
+
+
 # ---- section 4.9
 
 
@@ -275,6 +306,47 @@ class ExplainsCallsOnly(BrokenPage):
     file = "passkeys.js"
     line = '    outcome = explain(error, "create");'
     instead = '    outcome = { kind: "failed", title: "No passkey", text: "Try again later." };'
+
+
+# ---- section 4.10
+
+BY_REASON = "sep2672/4.10-client-by-reason"
+
+
+class ReadsErrorsInItsOwnWay(BrokenPage):
+    """Finds a refusal's reason in its own way."""
+
+    file = "reasons.js"
+    line = (
+        '  const reason = error.data !== null && typeof error.data === "object" '
+        "? error.data.reason : undefined;"
+    )
+    reading: str
+
+    def __init_subclass__(cls, reading: str = "", **more: object) -> None:
+        super().__init_subclass__(**more)
+        cls.instead = f"  const reason = {reading};"
+
+
+@mutant(kills=BY_REASON, because="a message that names another reason")
+class ReadsTheMessage(
+    ReadsErrorsInItsOwnWay,
+    reading="Object.keys(REASONS).find((one) => error.message.includes(one)) ?? error.data?.reason",
+):
+    """The page looks for a reason's name in the message first."""
+
+
+@mutant(kills=BY_REASON, because="members that say something else")
+class TakesAnotherMember(ReadsErrorsInItsOwnWay, reading="error.data?.code ?? error.data?.reason"):
+    """The page takes another member of data for the reason, where there is one."""
+
+
+@mutant(kills=BY_REASON, because="with unknown members")
+class WantsNothingUnknown(
+    ReadsErrorsInItsOwnWay,
+    reading="Object.keys(error.data ?? {}).length === 1 ? error.data.reason : undefined",
+):
+    """The page makes nothing of data that has more than the reason."""
 
 
 # ---- no rule's own mutant: for scenarios of a server's rules, which a page can spoil too

@@ -81,6 +81,30 @@ class CallsUsedChallengesExpired(ApprovalGate):
             raise ApprovalRefusal(Reason.CHALLENGE_EXPIRED, refusal.message) from refusal
 
 
+@mutant(kills="sep2672/4.8-05-challenge-unconsumed", because="used challenge[^§]*challenge_unknown")
+class DropsWhatWasUsed(ApprovalGate):
+    """Throws a challenge away when it was used, and knows nothing of it any more."""
+
+    def step_05_challenge_unconsumed(self, attempt: ApprovalAttempt) -> None:
+        if self.challenge_of(attempt).consumed_at is not None:
+            raise ApprovalRefusal(Reason.CHALLENGE_UNKNOWN, "no such challenge")
+
+
+@mutant(
+    kills="sep2672/4.8-05-challenge-unconsumed",
+    because="1 s before the challenge expires[^§]*challenge_unknown",
+    warned=True,
+)
+class DropsWhatWasUsedSomeTimeAgo(ApprovalGate):
+    """Keeps a used challenge for ten seconds more."""
+
+    def step_05_challenge_unconsumed(self, attempt: ApprovalAttempt) -> None:
+        used_at = self.challenge_of(attempt).consumed_at
+        if used_at is not None and self.clock.now() - used_at > datetime.timedelta(seconds=10):
+            raise ApprovalRefusal(Reason.CHALLENGE_UNKNOWN, "no such challenge")
+        super().step_05_challenge_unconsumed(attempt)
+
+
 @mutant(
     kills="sep2672/4.8-05-challenge-unconsumed", because="s after the challenge expired[^§]*run"
 )
@@ -124,6 +148,36 @@ class GivesGrace(_Grace):
 
     def late(self) -> datetime.datetime:
         return self.clock.now() - datetime.timedelta(seconds=30)
+
+
+class _ForgetsWhatExpired(ApprovalGate):
+    """Does not know a challenge any more that expired so long ago."""
+
+    seconds: float
+
+    def step_06_challenge_unexpired(self, attempt: ApprovalAttempt) -> None:
+        kept = datetime.timedelta(seconds=self.seconds)
+        if self.clock.now() >= self.challenge_of(attempt).expires_at + kept:
+            raise ApprovalRefusal(Reason.CHALLENGE_UNKNOWN, "no such challenge")
+        super().step_06_challenge_unexpired(attempt)
+
+
+@mutant(kills="sep2672/4.8-06-challenge-unexpired", because="honest but 0 s after[^§]*_unknown")
+class DropsWhatExpires(_ForgetsWhatExpired):
+    """Says of a challenge that has just expired that there never was one."""
+
+    seconds = 0
+
+
+@mutant(
+    kills="sep2672/4.8-06-challenge-unexpired",
+    because="honest but 29 s after[^§]*challenge_unknown",
+    warned=True,
+)
+class DropsWhatExpiredSomeTimeAgo(_ForgetsWhatExpired):
+    """Keeps an expired challenge for ten seconds more."""
+
+    seconds = 10
 
 
 @mutant(kills="sep2672/4.8-06-challenge-unexpired", because="1 s before expiresAt[^§]*expired")
