@@ -1,4 +1,4 @@
-"""soft-fido2: one authenticator object a credential."""
+"""soft-fido2: one authenticator object for each credential."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which browser is found, how it is started, and how one is come by where there is none."""
+"""Which browser is found, how it is started, and how one is installed if there is none."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The browser in a pytest session: started once, out of asyncio's way, evidence for failures only,
-and one line where there is none. Each by a whole run of pytest, as users have it."""
+and one line if there is none. Each by a whole run of pytest, as users have it."""
 
 from __future__ import annotations
 

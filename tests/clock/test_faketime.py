@@ -82,7 +82,7 @@ def test_released_time_is_real_time_and_goes_on(clock, child):
     clock.release()
     before = time.time_ns()
     first, second = asked.nanoseconds(), asked.nanoseconds()
-    # It reads the real time a moment before it adds its own nothing.
+    # It reads the real time a moment before it adds a shift of zero.
     assert before - 5_000_000 <= first < second <= time.time_ns() + 5_000_000
 
 

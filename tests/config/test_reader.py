@@ -1,4 +1,4 @@
-"""The one reader of settings: what a dataclass says of a table, and the one form of an error."""
+"""The one reader of settings: what a dataclass says about a table, and the one form of an error."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ PARTS = {
 
 @pytest.fixture
 def bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bring]:
-    """Installs a distribution with a family for this test; gives the folder of its package."""
+    """Installs a distribution with a family for this test; returns the folder of its package."""
     count = 0
 
     def install(name: str = "borrowed", value: str | None = None, **changed: str | None) -> Path:

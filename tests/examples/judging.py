@@ -1,7 +1,7 @@
 """pytest in the folder of an example, and what the suite said there.
 
 It runs in this process, which is quicker than one more, and with one browser for all runs. The
-example's server is a process of its own, but where it is judged in pytest's.
+example's server is a separate process, unless it is checked inside pytest's.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def environment() -> Path:
 
 
 def _make(venv: Path, requirements: Path) -> None:
-    """By the pip that is here: one of its own would take longer than all the rest."""
+    """With our own pip: installing another would take longer than all the rest."""
     shutil.rmtree(venv, ignore_errors=True)  # what an interrupted run left
     _run(sys.executable, "-m", "venv", "--without-pip", str(venv))
     # Everything is pinned, so there is nothing to resolve; what is imported is compiled then.

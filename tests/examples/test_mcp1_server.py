@@ -69,7 +69,7 @@ def test_a_server_on_mcp_1_is_judged_and_passes(judge: Judge, part: str):
     judged = judge(*select, "-k", ONLY.get(part, ""))
     assert judged.code == 0, judged.text
     for verdict in ("failed", "warning", "harness error", "known"):
-        # Scenarios of two rules tell of both.
+        # Scenarios of two rules count for both.
         assert judged.rules(verdict) & wanted == set(), judged.text
     assert judged.rules("passed") >= wanted - TIMED, judged.text
 
@@ -86,18 +86,18 @@ BROKEN = {
 
 @pytest.mark.parametrize("rule", BROKEN)
 def test_a_broken_copy_is_found_out(folder: Path, judge: Judge, rule: str):
-    """One line of confirmation.py is another one, and just that rule tells."""
+    """One line of confirmation.py is changed, and only that rule fails."""
     healthy, broken = BROKEN[rule]
     source = (folder / "confirmation.py").read_text()
     assert source.count(healthy) == 1
     (folder / "confirmation.py").write_text(source.replace(healthy, broken))
     if rule == "one-time":
-        # Going by names alone, as many servers do: else the stamps stand against a replay.
+        # By names alone, as in many servers: otherwise the stamps would prevent a replay.
         server = (folder / "server.py").read_text()
         stamps = 'shelf.get(name, {}).get("stamp") != stamp'
         assert server.count(stamps) == 1
         (folder / "server.py").write_text(server.replace(stamps, "name not in shelf"))
-    # The first scenario that tells is enough.
+    # The first scenario that fails is enough.
     judged = judge(f"--mcp-approval-select={FAMILY}/{rule}", "-k", "not restart", "-x")
     assert judged.code == 1, judged.text
     assert rule in judged.rules("failed"), judged.text

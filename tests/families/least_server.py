@@ -1,4 +1,4 @@
-"""The least that an MCP server over Streamable HTTP can be, for servers of other makes than ours.
+"""A minimal MCP server over Streamable HTTP, the base of servers that are not ours.
 
 Written by hand, without any SDK and without the reference server: what is shared with the code
 under test could hide what is wrong with it. Knows no family.
@@ -24,7 +24,7 @@ class AnsweredWithError(Exception):
 def serve(
     name: str, tools: Iterable[str], call: Callable[[str, dict[str, Any]], dict[str, Any]]
 ) -> Application:
-    """An ASGI application of the handshake era; `call` gives the structured content of a tool."""
+    """An ASGI application of the handshake era; `call` returns the structured content of a tool."""
     names = list(tools)
 
     def answer(message: dict[str, Any]) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""What each family says of a recorded conversation, and that nothing a stranger sends upsets it."""
+"""What each family says about a recorded conversation, and that no input upsets it."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ text</textarea>
 class Handler(BaseHTTPRequestHandler):
     received: list[tuple[str, str, dict[str, Any]]]
     gone = threading.Event()
-    """Never set: to wait on it is to take one's time."""
+    """Never set: waiting on it takes the whole time."""
 
     def do_GET(self) -> None:
         self.received.append((self.path, self.headers.get("cookie", ""), {}))

@@ -1,4 +1,4 @@
-"""The honest approval of the families whose tokens a server hands out: nothing said is good."""
+"""The honest approval of the families whose tokens a server hands out: an empty text is good."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def target() -> Target:
 
 
 def test_the_header_goes_to_the_one_who_was_named(target: Target) -> None:
-    """A redirect to another origin is told and not followed, whoever it leads to."""
+    """A redirect to another origin is reported and not followed, wherever it leads."""
     with HostileServer(says(http(b"[]"))) as other:
         moved = http(b"", "302 Found", extra=f"Location: {other.url}\r\n")
         with HostileServer(says(moved)) as server:

@@ -1,4 +1,4 @@
-"""Several expectations in one scenario: all are tried, and the worst finding is told."""
+"""Several expectations in one scenario: all are tried, and the worst finding is reported."""
 
 from __future__ import annotations
 

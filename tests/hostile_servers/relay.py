@@ -71,7 +71,8 @@ class Plan:
         self.first: int = told.get("first", 1)
         self.times: int = told.get("times", 10**9)
         self.in_checks: bool = told.get("in_checks", False)
-        """Only while the body of a check runs: neither before it nor in looks after it."""
+        """Only while the body of a check runs: neither before it nor when the suite checks the
+        server's health after it."""
         self.every: int = told.get("every", 1)
         """Of these requests each such one; the counts outlive its deaths."""
         self.port: int = told.get("port", 0)
@@ -241,7 +242,7 @@ def _ugly(value: Any, name: str = "") -> Any:
 
 
 def hang() -> None:
-    """For ever; signals still do what they do."""
+    """For ever; signals still work."""
     while True:
         select.select([], [], [], 3600)
 

@@ -32,7 +32,7 @@ UNREADABLE = [
 def test_what_cannot_be_read_is_no_verdict(
     hostile: HostileServers, kind: str, habit: str, words: str
 ) -> None:
-    # On standard output the answer may still come after what is none, so that it is waited for.
+    # On standard output the answer may still come after other text, so the suite waits for it.
     waits = kind == "stdio" and habit in ("not UTF-8", "html")
     timeout = 5 if waits else 20
     visit = hostile.visit(kind, timeout=timeout, in_checks=True, times=1, do=habit, at="challenge")
@@ -65,7 +65,7 @@ def test_what_can_be_read_is_judged(hostile: HostileServers, kind: str, habit: s
 
 
 def test_a_session_that_is_ended_is_opened_again(hostile: HostileServers) -> None:
-    """404 for a session id, as the specification has it: what was under way is not judged."""
+    """404 for a session id, as in the specification: what was under way is not judged."""
     visit = hostile.visit(
         "http",
         options=["--mcp-approval-protocol=2025-11-25"],

@@ -13,7 +13,7 @@ PREFLIGHT_FAILED = 10
 
 CALL: dict[str, Any] = {"at": "tools/call", "tool": "place_trade"}
 POINTS: dict[str, tuple[dict[str, Any], int]] = {
-    # Where the first of the tour's checks stands that needs it: all before that are judged.
+    # The position of the first check that needs it: all before it are judged.
     "opening": ({"at": "opening", "do": "die", "first": 2}, 0),
     "listing": ({"at": "tools/list", "do": "die", "first": 3}, 0),
     "begin": ({"at": "begin", "do": "die", "in_checks": True}, 1),
@@ -163,7 +163,7 @@ def test_under_xdist_each_worker_gives_it_up(hostile: HostileServers) -> None:
 
 
 def test_tests_of_the_users_own_fail_with_one_line(hostile: HostileServers) -> None:
-    """A skip would be as good as a pass to them."""
+    """They would treat a skip as a pass."""
     assert hostile.pytester is not None
     path = hostile.pytester.makepyfile(
         """

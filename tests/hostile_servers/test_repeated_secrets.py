@@ -1,6 +1,6 @@
-"""Servers that repeat what they were told in confidence: in every spelling, and at every cut.
+"""Servers that repeat the secrets they were told: in every spelling, and at every cut.
 
-Each setting has a secret of its own. None of them stands in anything that a run leaves, whole or in
+Each setting has a secret of its own. None of them is in anything that a run leaves, whole or in
 part, in whatever form the file has it.
 """
 
@@ -34,7 +34,7 @@ SECRETS = {
 BOUNDS = (40, 57, 60, 70, 80, 90, 100, 120, 160, 200, 240, 300, 400, 500, 600, 1024, 2000, 4000)
 """Where a text may be cut, somewhere on its way."""
 WORTH = 9
-"""So many characters of a secret that stand together are a leak."""
+"""This many adjacent characters of a secret are a leak."""
 OWN_TEST = """
 def test_of_my_own(approval):
     target = approval.target

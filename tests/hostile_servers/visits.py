@@ -136,14 +136,14 @@ class Visit:
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     """What the checks said, one after the other; only of a run in this process."""
     peak: int = 0
-    """The most memory that the run held, in bytes; only of a run apart."""
+    """The most memory that the run held, in bytes; only of a separate run."""
 
     def of(self, verdict: str) -> list[dict[str, Any]]:
         return [one for one in self.verdicts if one["verdict"] == verdict]
 
     @property
     def shape(self) -> str:
-        """One letter a check."""
+        """One letter for each check."""
         letters = {"passed": ".", "not verified": "n", "not applicable": "-", "warning": "w"}
         return "".join(letters.get(one["verdict"], "X") for one in self.verdicts)
 

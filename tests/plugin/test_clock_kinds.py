@@ -46,7 +46,7 @@ def verdicts_of(suite, *arguments, target=URL):
 
 
 def header_line(result, name):
-    """A line of the header and what stands below it."""
+    """A line of the header and those below it."""
     lines = result.stdout.lines
     at = next(index for index, line in enumerate(lines) if line[14:].startswith(name))
     return " ".join(line[23:] for line in lines[at : at + 2])

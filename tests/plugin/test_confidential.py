@@ -1,4 +1,4 @@
-"""Which settings are told in confidence."""
+"""Which settings are secret."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Shortfall:
     passes: bool = True
     """Whether another of its scenarios passes."""
     exit_code: int = 0
-    """What the run ends with for that."""
+    """The exit code of the run then."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Row:
     """The few; `make matrix` takes all."""
     parts: Mapping[str, Part]
     over: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By transport, the parts that hang on how MCP travels. Transports not named here get all, and
+    """By transport, the parts that depend on the transport. Transports not named here get all, and
     so do all in `make matrix`: as a process a server takes a second or more to start."""
     spared: str = ""
     """Over stdio: what starts a server for each case, as an expression for `-k`."""

@@ -45,7 +45,7 @@ def test_holds_another(approval_target):
     hold(approval_target, "another")
 """
 SERVER = f"{shlex.quote(sys.executable)} -m pytest_mcp_approval.reference_server"
-# A server with a child that left its group and is deaf to being asked.
+# A server with a child that left its group and ignores SIGTERM.
 WRAPPER = """
 import os, subprocess, sys
 deaf = "import signal; signal.signal(15, signal.SIG_IGN); signal.pause()"

@@ -1,4 +1,4 @@
-"""Checks on a page in a user's run: made where there is a page and a browser, said where not."""
+"""Checks on a page in a user's run: made if there is a page and a browser, reported if not."""
 
 from __future__ import annotations
 

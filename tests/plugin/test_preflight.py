@@ -1,6 +1,6 @@
 """Before the first verdict: targets that are not there, are no servers, or are configured wrongly.
 
-Each is told in a line, in bounded time, under an exit code of its own, and never with a traceback.
+Each is reported in one line, in bounded time, with its own exit code, and never with a traceback.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def test_what_answers_is_no_mcp_server(suite, http_server, answer, words):
 def test_a_command_that_does_not_serve(suite, program, words):
     script = suite.pytester.makepyfile(server=program)
     target = f"stdio:{sys.executable} {script}"
-    # A command that ends is told at once; only silence has to be waited for.
+    # A command that ends is noticed at once; only silence takes time.
     seconds = 10 if "exit" in program else 1
     limits = [f"--mcp-approval-{name}={seconds}" for name in ("timeout", "launch-timeout")]
     result = suite.run(*limits, target=target)

@@ -1,4 +1,4 @@
-"""A settings file configures and starts nothing: what plain pytest runs stays the user's matter."""
+"""A settings file configures and starts nothing: what plain pytest runs is up to the user."""
 
 from __future__ import annotations
 

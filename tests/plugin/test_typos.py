@@ -1,4 +1,4 @@
-"""A name that nobody knows is never passed over: one line says so, with the name that was meant."""
+"""An unknown name is never ignored: one line says so, with the nearest known name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user with software authenticators before a gate, without any transport between them."""
+"""A user with software authenticators in front of a gate, without any transport between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate before an `MCPServer`: what is refused when it is put together, and on the wire."""
+"""The gate in front of an `MCPServer`: what is refused when it is put together, and on the wire."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from tests.report.samples import earlier_of
         (Verdict.PASSED, Verdict.WARNING, "worse"),
         (Verdict.PASSED, Verdict.NOT_VERIFIED, "worse"),
         (Verdict.NOT_VERIFIED, Verdict.FAILED, "worse"),
-        # What is no longer seen is not mended, nor is what was excused.
+        # What is no longer seen is not fixed, nor is what was excused.
         (Verdict.FAILED, Verdict.NOT_VERIFIED, "other"),
         (Verdict.FAILED, Verdict.KNOWN, "other"),
         (Verdict.PASSED, Verdict.NOT_APPLICABLE, "other"),

@@ -1,4 +1,4 @@
-"""Failures by cause: what is one finding, how it is told, and what is said first."""
+"""Failures by cause: what is one finding, how it is shown, and what comes first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one check that was not made does to a rule whose others passed, and where that is told."""
+"""What one check that was not made does to a rule whose others passed, and where that is shown."""
 
 from __future__ import annotations
 

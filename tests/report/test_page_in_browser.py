@@ -193,7 +193,7 @@ def test_hostile_text_runs_nothing_and_breaks_no_layout(page_of, opened, width):
     assert page.locator("main script, main img, main a[href^='javascript']").count() == 0
     too_wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert too_wide <= 0
-    # What turns text around, or obeys to a terminal, is spelled out.
+    # What reverses text, or controls a terminal, is spelled out.
     shown = flow.text_content() or ""
     assert "\\u202e" in shown
     assert "\\u001b[31m" in shown

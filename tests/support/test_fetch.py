@@ -1,4 +1,4 @@
-"""One HTTP client for all of the suite: bounded in time and size, and at home in one origin."""
+"""One HTTP client for all of the suite: bounded in time and size, and limited to one origin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON of a stranger: what hurts later is refused where it is read."""
+"""Untrusted JSON: what would do harm later is refused when it is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user told the suite in confidence is not shown, however it is written."""
+"""A user's secrets are not shown, however they are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is seen of the tools' runs: by several who are at work, and in answers of several kinds."""
+"""What is seen of the tools' runs: by several users at once, and in answers of several kinds."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_a_doubted_probe_is_none_also_for_those_that_are_made_of_the_target():
 
 
 class Answers:
-    """A session whose tool gives these results, one after the other."""
+    """A session whose tool returns these results, one after the other."""
 
     def __init__(self, *results):
         self.results = list(results)

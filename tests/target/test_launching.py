@@ -1,4 +1,4 @@
-"""A server that the suite starts itself: ready, told apart when it is not, and gone at the end."""
+"""A server that the suite starts itself: ready, or reported as not ready, and gone at the end."""
 
 from __future__ import annotations
 
@@ -387,7 +387,7 @@ def test_an_option_that_cannot_be_followed_is_told(tmp_path, given, message):
     "piece", [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1"]
 )
 def test_whether_it_is_ready_is_known_in_time(piece):
-    """It took the request, and never says what of it: the suite will see to that."""
+    """It took the request and never answers: the suite deals with that."""
     with HostileServer(drips(piece, piece if piece.endswith(b"\n") else b"1")) as server:
         started = time.monotonic()
         assert _ask(server.url, Deadline(0.4)) in ("", "invalid HTTP response: a bad status line")

@@ -1,4 +1,4 @@
-"""A server that is no MCP server: tells over HTTP who it is, and can behave badly. Stdlib only."""
+"""A server that is not an MCP server: says over HTTP who it is, can misbehave. Stdlib only."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def main() -> None:
     if "deaf" in words:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if "parent" in words:
-        # One that would outlive its parent, deaf to being asked.
+        # One that would outlive its parent and ignores SIGTERM.
         code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()"
         CHILDREN.append(subprocess.Popen([sys.executable, "-c", code]).pid)
     if "loud" in words:

@@ -1,5 +1,5 @@
-"""What a browser asks of an authenticator and of the person before it: each rule with the name of
-its DOM exception, and with the ceremony that goes through once the rule is ignored."""
+"""What a browser asks of an authenticator and of the person in front of it: each rule with the name
+of its DOM exception, and with the ceremony that goes through once the rule is ignored."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Peers that misbehave on purpose: a raw socket server, and programs for a child process.
 
-Knows nothing of the wire under test. Nothing here sleeps: who stays silent waits for its client
-to go.
+Knows nothing of the wire under test. Nothing here sleeps: a silent peer waits until its client
+leaves.
 """
 
 import contextlib

@@ -130,7 +130,7 @@ def test_each_misdeed_has_its_outcome(text: str, outcome: Outcome, words: str) -
     ],
 )
 def test_what_takes_the_whole_deadline(text: str, outcome: Outcome, words: str) -> None:
-    """It runs already when it is asked: its start is no part of the time."""
+    """It already runs when it is asked: its start does not count."""
     with StdioTransport(program("answer(read(), 0); read()\n" + text)) as transport:
         transport.start(Deadline(HANG_SECONDS))
         assert ask(transport, request_id=6).result == 0

@@ -1,4 +1,4 @@
-"""Applications in this process: lifespan, misdeeds, and a clock that somebody has frozen."""
+"""Applications in this process: lifespan, faults, and a clock that somebody has frozen."""
 
 import asyncio
 import json

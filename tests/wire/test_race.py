@@ -44,7 +44,7 @@ class Tickets:
 
 
 def take_over_http(tickets: Tickets) -> Any:
-    """Looks whether others ask meanwhile: who is alone for a moment finds no bug, however slow."""
+    """Looks whether others ask meanwhile: a request that is alone shows no bug, however slow."""
     together = threading.Barrier(2)
 
     def behave(connection: Any, request: bytes) -> None:

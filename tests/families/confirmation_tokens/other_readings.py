@@ -1,4 +1,4 @@
-"""Servers that do what the document leaves open: no finding is fair against any of them."""
+"""Servers that do what the document leaves open: a finding against any of them would be unfair."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.mutants.registry import having
 
 
 class AsksAboutHarmlessThings(ConfirmationGate):
-    """Wants a confirmation for what can be taken back, too."""
+    """Wants a confirmation even for what can be undone."""
 
     def perform(
         self, name: str, params: Mapping[str, Any], *, user: str, session: str = ""
@@ -45,7 +45,7 @@ class EvictsAtOnce(ConfirmationGate):
 
 
 class ShowsTheSameTokenAgain(ConfirmationGate):
-    """Who asks again before the token was used gets the same token."""
+    """Asking again before the token is used returns the same token."""
 
     def require_confirmation(self, call: OperationCall) -> TokenRefusal:
         asked = self.__dict__.setdefault("asked", {})

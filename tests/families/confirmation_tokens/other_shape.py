@@ -1,8 +1,8 @@
 """A server that confirms in a shape of its own: what a binding is tried against.
 
-Each operation is a tool. The first call is a JSON-RPC error whose data holds a ticket and the
-second until which it is good, since 1970; the second call brings the ticket as `_confirmation`
-among the arguments. Codes are its own. It shares nothing with the reference server but the idea.
+Each operation is a tool. The first call is a JSON-RPC error whose data has a ticket and its expiry
+in seconds since 1970; the second call brings the ticket as `_confirmation` among the arguments.
+Codes are its own. It shares nothing with the reference server but the idea.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class TicketOffice:
 
 
 class OneWordForAll(TicketOffice):
-    """Refuses every ticket with the same code; a sentence tells why."""
+    """Refuses every ticket with the same code; a sentence says why."""
 
     SENTENCES: ClassVar[dict[str, str]] = {
         "no_such_ticket": "Nobody knows this ticket",

@@ -1,4 +1,4 @@
-"""A server of another shape is judged by nothing but its table."""
+"""A server of another shape is checked with nothing but its table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MODULE = "tests.families.confirmation_tokens.other_shape"
 
 
 def judge(pytester: pytest.Pytester, factory: str, *options: str, table: str = TABLE):
-    """What the suite says of the server, and how the run ended."""
+    """What the suite says about the server, and how the run ended."""
     (pytester.path / "mcp-approval.toml").write_text(table, encoding="utf-8")
     listener = Verdicts()
     result = pytester.runpytest_inprocess(
@@ -37,7 +37,7 @@ OWN_SHAPE = {
     "test_each_failed_check_has_its_own_code": "codes of its own, where section 4.1 names them: "
     "TOKEN_INVALID is no_such_ticket",
 }
-"""What is its own where the document shows something else: told once each, as a warning."""
+"""Where it differs from the document: reported once each, as a warning."""
 PARTS = {
     "tokens": (
         ("1*", "2*", "3*"),
@@ -206,7 +206,7 @@ def test_a_mistake_in_the_table_is_one_line_before_anything_is_judged(
 
 
 def test_without_a_table_nothing_is_done(pytester: pytest.Pytester):
-    """Nothing is called on a server of which nothing was said to be safe."""
+    """Nothing is called on a server for which nothing is named as safe."""
     result, found = judge(pytester, "make", table="")
     assert result.ret == 10
     assert found == []

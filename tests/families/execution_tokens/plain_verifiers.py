@@ -1,4 +1,4 @@
-"""Verifiers written from the document alone, as short as can be: what it leaves open they take.
+"""Verifiers written from the document alone, as short as possible: they accept what it leaves open.
 
 Share nothing with the reference verifier. The secret is what they are given.
 """

@@ -1,13 +1,13 @@
-"""A gateway of another make: all tools behind one, its own codes, and dialogs in place of pages.
+"""A gateway of another kind: all tools behind one, its own codes, and dialogs instead of pages.
 
     python exec_gateway.py PORT FOLDER [--waits] [--empty-names] [--FAULT ...]
 
 It speaks MCP of the handshake era over HTTP, and has three tools: `exec {app, tool, arguments}`,
 `describe {app, tool}` and `consents`. A person is asked in a dialog of the desktop: after a refusal
 with the code -32010, or with --waits while the call waits. `Desktop` stands for the screen, and
-POST /desktop for whoever sits before it. What is decided is kept in one encrypted file. It shares
-nothing with the reference gateway but the idea. FAULTS are what it can do wrong; to take an empty
-name for a name is none, since the document's own code does.
+POST /desktop for the person in front of it. What is decided is kept in one encrypted file. It
+shares nothing with the reference gateway but the idea. FAULTS are what it can do wrong; to take an
+empty name for a name is none, since the document's own code does.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ class ExecGateway:
         return {"result": {"content": [], "structuredContent": kept}}
 
     def told(self, what: dict[str, Any]) -> Any:
-        """By whoever sits before the screen."""
+        """By the person in front of the screen."""
         if what["do"] == "attend":
             self.desktop.plan, self.desktop.shown = what, []
         elif what["do"] == "report":

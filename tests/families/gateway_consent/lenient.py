@@ -1,6 +1,6 @@
 """Gateways that do what the document leaves open, or more than it asks for: warned, never failed.
 
-Each is the reference with one habit of another make. `LENIENT` names the rule that speaks of it,
+Each is the reference with one habit of other gateways. `LENIENT` names the rule that mentions it,
 and words of the warning.
 """
 
@@ -85,7 +85,7 @@ class DeniesUntilItsEnd(Decisions):
 
 @lenient("two-layers", "")
 class HasAnotherCodeForAuthorisation(Gateway):
-    """Says in its own words that the app has to be asked."""
+    """Says in its own words that the app's authorisation is needed."""
 
     def authorise(self, *arguments: Any) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""MCP of the handshake era over HTTP, as the gateways that are none of ours serve it.
+"""MCP of the handshake era over HTTP, as gateways that are not ours serve it.
 
 One JSON answer for each request, no streams. Besides there are GET /done, which tells what ran, and
 POST to a path of the gateway's own for the person who decides. Standard library only. Knows no
@@ -19,7 +19,7 @@ class Gateway(Protocol):
 
     name: str
     persons_path: str
-    """Where the person is heard."""
+    """Where the person's decisions arrive."""
     done: list[str]
     """The tools that ran."""
 
@@ -27,7 +27,7 @@ class Gateway(Protocol):
         """By the person; what they see."""
 
     def caller_named(self, name: object) -> str:
-        """Who a client is that gave this name, whatever that may be."""
+        """The caller for a client that gave this name, which may be anything."""
 
     def listing(self) -> list[dict[str, Any]]: ...
 

@@ -1,10 +1,10 @@
-"""A gateway that is none of ours: what the suite's table and its hook for decisions are tried on.
+"""A gateway that is not ours, to try the suite's table and its hook for decisions on.
 
     python other_gateway.py PORT FOLDER [--keyed-by-app]
 
-It speaks MCP of the handshake era over HTTP. The code of a refusal is a word, as the document has
-it, its members are in snake_case, and consent_url leads to a native dialog, which nobody can open:
-POST /decide stands for the person. It shares nothing with the reference gateway but the idea.
+It speaks MCP of the handshake era over HTTP. The code of a refusal is a word, as in the document,
+its members are in snake_case, and consent_url leads to a native dialog, which nobody can open: POST
+/decide stands for the person. It shares nothing with the reference gateway but the idea.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A gateway with all tools behind one, its own codes and native dialogs is judged by its table."""
+"""A gateway with all tools behind one, its own codes and native dialogs needs only its table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IN_A_DIALOG = 'asks = "dialog"\nperson = '
 
 
 def judge(pytester: pytest.Pytester, *options: str, table: str = TABLE, flags: str = ""):
-    """What the suite says of it, and how the run ended."""
+    """What the suite says about it, and how the run ended."""
     return judge_program(pytester, COMMAND, table, *options, flags=flags)
 
 
@@ -56,7 +56,7 @@ def test_it_is_judged_by_its_table_and_a_hook_for_dialogs(pytester: pytest.Pytes
     # No other server of ours asks in dialogs.
     assert "test_a_dialog_shows_what_is_asked" in str(of_rules(found, Verdict.PASSED))
     assert of_rules(found, Verdict.NOT_VERIFIED) == {}
-    # Its shape is told once, by the rule that shows another one.
+    # Its shape is reported once, by the rule about the form.
     warnings = of_rules(found, Verdict.WARNING)
     assert set(warnings) == {"consent-required"}
     told = "\n".join(warnings["consent-required"])
@@ -91,7 +91,7 @@ def test_its_faults_are_found_too(pytester: pytest.Pytester, shape: str, fault: 
     table, flags = SHAPES[shape]
     result, found = judge(
         pytester,
-        "-x",  # the first scenario that tells is enough
+        "-x",  # the first scenario that fails is enough
         f"--mcp-approval-select={FAULTS[fault]}",
         table=table,
         flags=f"{flags} --{fault}",

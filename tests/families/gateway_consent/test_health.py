@@ -1,4 +1,4 @@
-"""One honest approval: "" where it is possible, one line where it is not."""
+"""One honest approval: "" if it is possible, one line if it is not."""
 
 from __future__ import annotations
 

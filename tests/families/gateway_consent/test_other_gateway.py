@@ -1,4 +1,4 @@
-"""A gateway of another shape, without a page, is judged by nothing but its table."""
+"""A gateway of another shape, without a page, is checked with nothing but its table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERIFIED = {
 
 
 def judge(pytester: pytest.Pytester, *options: str, table: str = TABLE, flags: str = ""):
-    """What the suite says of it, and how the run ended."""
+    """What the suite says about it, and how the run ended."""
     return judge_program(pytester, COMMAND, table, *options, flags=flags)
 
 

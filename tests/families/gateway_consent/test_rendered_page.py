@@ -1,5 +1,5 @@
-"""What counts as seen on a page: not what is cut off where no scrolling leads, nor what has the
-colour of its background."""
+"""What counts as seen on a page: not what is cut off and out of reach, nor what has the colour of
+its background."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gateway of another make: how it is called, how it words things, and mistakes in saying so."""
+"""A gateway that differs: how it is called, how it words things, and mistakes in its table."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class GivesBack(PreparationGate):
 
 
 class ZeroIsAtOnce(PrepareConfirmExtension):
-    """A lifetime of nothing, or less, is one that has ended when it begins."""
+    """A lifetime of zero or less has ended when it begins."""
 
     def read_settings(self, settings: Mapping[str, Any]) -> PreparationSettings:
         minutes = settings.get("expiry_minutes", 5)

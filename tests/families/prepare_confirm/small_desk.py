@@ -1,5 +1,5 @@
-"""Small servers with two-step tools, each of another shape than the reference: what false alarms
-come from. Things are gone once they were deleted; a confirmation is one mutation for all of them.
+"""Small servers with two-step tools, each of another shape than the reference: the source of false
+alarms. Things are gone once they were deleted; a confirmation is one mutation for all of them.
 
 Shares nothing with the reference server.
 """
@@ -89,7 +89,7 @@ class Burns(Desk):
 
 
 class Keeps(Desk):
-    """Deleting what is not there is no mistake for it."""
+    """Deleting what is not there is not an error."""
 
     def carry_out(self, ids: list[str]) -> dict[str, Any]:
         self.orders |= dict.fromkeys(ids, "open")

@@ -1,4 +1,4 @@
-"""Things that are gone after the first confirmation: put back, or said to be in the way."""
+"""Things that are gone after the first confirmation: put back, or reported as missing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_with_restore_the_same_server_is_judged(pytester: pytest.Pytester):
 
 @pytest.mark.parametrize(("factory", "table"), [("burns", RESTORED), ("keeps_and_burns", WITHOUT)])
 def test_a_fault_is_still_told(pytester: pytest.Pytester, factory: str, table: str):
-    """Where the same could be done on a fresh preview, nothing was missing."""
+    """If the same could be done on a fresh preview, nothing was missing."""
     found = judge(pytester, factory, table, "--mcp-approval-select=prepare_confirm/signature")
     said = [one["why"] for one in found if one["verdict"] == Verdict.WARNING]
     assert any("after forgeries of it were refused" in why for why in said)

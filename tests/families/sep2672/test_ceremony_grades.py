@@ -1,4 +1,4 @@
-"""A refusal in other words is told as a refusal, and graded apart from a call that ran."""
+"""A refusal in other words is reported as a refusal, and graded apart from a call that ran."""
 
 from __future__ import annotations
 

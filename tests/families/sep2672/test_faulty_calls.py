@@ -1,4 +1,4 @@
-"""The lattice of faults: whole, and honest about what it leaves out."""
+"""The pairs of faults: complete, and honest about what is left out."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_a_target_that_keeps_everything_keeps_one_passkey(
     enrolled = _counted(target, monkeypatch)
     assert [honest_approval(target) for _ in range(3)] == ["", "", ""]
     assert len(enrolled) == 1
-    target.server.reset()  # its passkey is unknown now: a new one has a chance
+    target.server.reset()  # its passkey is unknown now: a new one may work
     assert honest_approval(target) == ""
     assert len(enrolled) == 2
 

@@ -12,7 +12,7 @@ from pytest_mcp_approval.families.sep2672.page_traffic import Traffic
 from pytest_mcp_approval.families.sep2672.settings import read_table
 
 URL = "http://localhost:9/page"
-"""Nobody is there: the browser is given all that it asks for."""
+"""There is no server: the test answers everything that the browser asks for."""
 DESCRIPTION = read_table(
     {
         "page": {
@@ -218,7 +218,7 @@ def test_what_is_no_message_is_let_be(driver, approval_page):
 
 
 def test_an_answer_that_never_comes_is_not_waited_for(driver, approval_page, monkeypatch):
-    """A server that holds the page's request for ever holds nobody else."""
+    """A server that holds the page's request for ever blocks nobody else."""
     monkeypatch.setattr(page_traffic, "_ANSWER_MILLISECONDS", 100.0)
     traffic = Traffic(approval_page.context)
     made = driver("<p>x")

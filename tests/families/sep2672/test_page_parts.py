@@ -119,7 +119,7 @@ def bare_visit() -> Visit:
 
 
 def verbatim(text: str, shown: ShownText) -> list[str]:
-    """What is warned of; a Finding if the text is another one."""
+    """The warnings; a Finding if the text is another one."""
     visit = bare_visit()
     warned: list[str] = []
     visit.warn = warned.append

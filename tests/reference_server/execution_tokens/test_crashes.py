@@ -127,7 +127,7 @@ def time_of_an_execution(open_log: Callable[[Path], NonceLog], place: Path) -> f
     ("open_log", "tokens"), [(folder_log, 100), (sql_log, 60)], ids=["folder", "sqlite"]
 )
 def test_killed_at_any_point_a_token_executes_once_at_most(tmp_path, open_log, tokens):
-    """Each token is presented by two children, one after the other, each killed in the midst."""
+    """Each token is presented by two children, one after the other, each killed midway."""
     chance = random.Random(6)
     arbiter = Arbiter(SECRET, now)
     load_what_it_needs(open_log, tmp_path)
@@ -138,7 +138,7 @@ def test_killed_at_any_point_a_token_executes_once_at_most(tmp_path, open_log, t
         token = arbiter.approve(CONTENT, "exec", [])
         for number in range(2):
             process = child(open_log, tmp_path, token)
-            # A busy wait, for the points lie close together: around the execution.
+            # A busy wait, since the points are close together: around the execution.
             until = time.perf_counter() + chance.random() * 1.5 * usual
             while time.perf_counter() < until:
                 pass
@@ -148,12 +148,12 @@ def test_killed_at_any_point_a_token_executes_once_at_most(tmp_path, open_log, t
             assert runs <= 1, "a token has executed twice"
             executed_by_the_first += runs if number == 0 else 0
     assert kills == 2 * tokens
-    # The points were well chosen: some were behind an execution, which the second child met.
+    # The points were well chosen: some were after an execution, which the second child noticed.
     assert executed_by_the_first > 0
 
 
 class LoggedAfterwards(FolderNonceLog):
-    """What a careless service has: it looks before the execution, and writes down after it."""
+    """What a careless service has: it looks before the execution, and records after it."""
 
     def spend(self, nonce: str, expires_at: datetime.datetime, at: datetime.datetime) -> bool:
         del expires_at, at
@@ -170,7 +170,8 @@ class LoggedAfterwards(FolderNonceLog):
     ids=["folder", "sqlite", "a log that is written afterwards"],
 )
 def test_killed_right_after_its_execution_a_token_is_spent(tmp_path, open_log, executions):
-    """Three children, each of which dies by kill -9 if it executes. The last log shows the bite."""
+    """Three children, each of which dies by kill -9 if it executes. The last log shows that the
+    test can fail."""
     token = Arbiter(SECRET, now).approve(CONTENT, "exec", [])
     load_what_it_needs(open_log, tmp_path)
     for _ in range(3):

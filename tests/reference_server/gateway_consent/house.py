@@ -1,4 +1,4 @@
-"""A gateway as tests keep it: called as MCP calls it, decided for by a person at its pages."""
+"""A gateway as tests use it: called as MCP calls it, with a person who decides at its pages."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ _ids = itertools.count(1)
 
 
 class Client:
-    """One MCP client over HTTP, which says of itself what it is told to say."""
+    """One MCP client over HTTP, which says about itself what it is told to say."""
 
     def __init__(self, port: int, era: str, info: Any) -> None:
         self.port, self.era, self.info = port, era, info

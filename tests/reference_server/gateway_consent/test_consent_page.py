@@ -1,4 +1,4 @@
-"""The consent page: what it shows, of whom it takes a decision, and what it never lets through."""
+"""The consent page: what it shows, whose decisions it accepts, and what it never lets through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The consent page as people meet it: by keyboard, on small screens, in the dark, by their ears."""
+"""The consent page as people use it: keyboard, small screens, dark mode, screen readers."""
 
 from __future__ import annotations
 

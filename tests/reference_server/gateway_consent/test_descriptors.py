@@ -1,4 +1,4 @@
-"""Descriptors: what an app may say of itself, and names that no two tools share."""
+"""Descriptors: what an app may say about itself, and names that no two tools share."""
 
 from __future__ import annotations
 

@@ -25,6 +25,6 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def files() -> Iterator[Site]:
-    """For its files only: whoever is scripted answers in its stead."""
+    """For its files only: scripts answer in its place."""
     with contextlib.closing(Site()) as served:
         yield served

@@ -77,7 +77,7 @@ def check_display_text(visit, name, text, width):
     note = page.locator("#review-oddities")
     assert note.is_visible() == (name in ("bidi", "controls", "surrogates", "white space"))
     assert "U+202E" in note.inner_text() or name != "bidi"
-    # And it was before the person when the passkey was asked.
+    # And it was shown when the passkey was asked.
     visit.approve()
     asked = page.evaluate("JSON.stringify(globalThis.askedWith)")
     assert json.loads(asked) == text
@@ -162,7 +162,7 @@ def test_what_does_not_fit_together_is_logged_and_shown(visit, scripted, answers
     scripted(**answers)
     assert any(said in warning for warning in visit.warnings)
     assert said in visit.page.locator("#notices .notice").first.inner_text()
-    # What is marked, however clumsily, is still approved first.
+    # Any mark, even a malformed one, still means approval first.
     visit.ask()
 
 

@@ -129,7 +129,7 @@ class Visit:
         self.page.get_by_label("quantity").fill("10")
 
     def ask(self) -> Locator:
-        """Up to the review; gives displayText."""
+        """Up to the review; returns displayText."""
         self.button("Ask for approval").click()
         self.button("Approve").wait_for()
         return self.page.get_by_role("region", name="What you approve")
@@ -145,7 +145,7 @@ class Visit:
 
 
 class Scripted:
-    """Answers in the server's stead: a result, an error, or what a function makes of the params."""
+    """Answers instead of the server: a result, an error, or what a function makes of the params."""
 
     def __init__(self, visit: Visit, **answers: Any) -> None:
         self.capabilities: dict[str, Any] = {"extensions": {"verifiedApproval": {"of": "later"}}}

@@ -37,7 +37,7 @@ def server():
 
 @pytest.fixture
 def ready(new_key, client_of):
-    """A key whose PIN is set if it can have one, with a client and the person before it."""
+    """A key whose PIN is set if it can have one, with a client and the person in front of it."""
 
     def make(shape="security-key", **changes):
         key = new_key(shape, **changes)

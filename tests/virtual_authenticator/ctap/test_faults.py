@@ -49,7 +49,7 @@ def test_a_flag(fresh):
         got = fresh.get(allow=[identifier(made)])
     assert not made.auth_data.is_user_present()
     assert not got.auth_data.is_user_present()
-    got.verify(HASH, made.auth_data.credential_data.public_key)  # signed over, so still whole
+    got.verify(HASH, made.auth_data.credential_data.public_key)  # signed over, so still valid
 
 
 def test_another_algorithm(fresh):

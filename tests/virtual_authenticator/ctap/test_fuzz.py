@@ -26,7 +26,7 @@ HASH = bytes(range(32))
 
 @cache
 def key(shape):
-    """One a shape, with a PIN and two credentials, used by all examples."""
+    """One for each shape, with a PIN and two credentials, used by all examples."""
     clock = ManualClock()
     authenticator = Authenticator(shape, clock=clock, seed=shape)
     ClientPin(Ctap2(authenticator.ctap)).set_pin("2468")

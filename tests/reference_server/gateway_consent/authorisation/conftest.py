@@ -1,4 +1,4 @@
-"""A desk for each module, as new for each test."""
+"""A desk for each module, reset for each test."""
 
 import pytest
 

@@ -217,7 +217,7 @@ def test_a_parameter_that_comes_twice_is_refused(desk):
 
 @pytest.fixture
 def evil(desk):
-    """A second app of OAuth, which means ill; it is at the same address for want of another."""
+    """A second OAuth app, which is hostile; it is at the same address, since there is no other."""
     app = desk.app("mail")
     other = replace(app, id="com.evil.mail", name="Evil Mail")
     desk.located[other.id] = other

@@ -10,7 +10,7 @@ from tests.axe import violations
 
 @pytest.fixture
 def page(approval_page):
-    """Whatever a policy keeps from being done stands on the console."""
+    """Whatever a policy blocks is on the console."""
     said = []
     approval_page.page.on("console", lambda message: said.append(message.text))
     yield approval_page.page
