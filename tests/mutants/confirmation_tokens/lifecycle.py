@@ -40,7 +40,7 @@ class MarksTheTokenTooLate(ConfirmationGate):
 
 @broken(kills="5.2-single-use", because="8 times at once[^§]*one success[^§]*0 successes")
 class ServesNobodyInACrowd(ConfirmationGate):
-    """Takes a crowd with one token for an attack, and refuses all of it."""
+    """Takes many calls with one token for an attack, and refuses them all."""
 
     def consume(self, record: TokenRecord) -> None:
         crowd = self.__dict__.setdefault("crowd", Counter())
@@ -53,7 +53,7 @@ class ServesNobodyInACrowd(ConfirmationGate):
 
 @broken(kills="5.2-single-use", because="for all but one[^§]*TOKEN_INVALID")
 class TellsLatecomersSomethingElse(ConfirmationGate):
-    """Says TOKEN_INVALID to whoever comes second in a race."""
+    """Says TOKEN_INVALID to the losers of a race."""
 
     def consume(self, record: TokenRecord) -> None:
         time.sleep(0.02)  # so that all have passed the checks
@@ -123,7 +123,7 @@ class RevokesTheWholeCall(ConfirmationGate):
 
 @broken(kills="5.3-revocation", because="malformed tokens[^§]*no token at all")
 class RevocationTellsThemApart(ConfirmationGate):
-    """Says of what is malformed that it is no token."""
+    """Says that a malformed token is no token."""
 
     def revoke(self, token: Any, *, user: str, session: str = "") -> TokenRecord:
         if not words.is_token(token):
@@ -233,7 +233,7 @@ class AnySessionWillDo(ConfirmationGate):
 
 @broken(kills="5.4-session-expiry", because="with uses left[^§]*operation run")
 class SessionTokensNeverExpire(ConfirmationGate):
-    """Takes the session's life for that of its tokens."""
+    """Lets tokens live as long as their session."""
 
     def check_not_expired(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if not record.session_scoped:
@@ -264,7 +264,7 @@ class SessionTokensLiveForADay(ConfirmationGate):
 
 @broken(kills="5.4-session-scope", because="for other parameters, after its first use[^§]*run")
 class ConfirmedOnceForAll(ConfirmationGate):
-    """After its first use a session token serves whatever the operation is asked."""
+    """After its first use a session token is good for any parameters."""
 
     def check_parameters(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         if record.use_count == 0:

@@ -135,7 +135,7 @@ class EchoesTheCall(ConfirmationGate):
 
 @broken(kills="6.3-one-answer-for-unknown", because="the same twice[^§]*malformed")
 class TellsMalformedApart(ConfirmationGate):
-    """Says 'malformed' of one and 'not found' of the other."""
+    """Says 'malformed' for one and 'not found' for the other."""
 
     def find(self, attempt: RedemptionAttempt) -> TokenRecord | None:
         if not words.is_token(attempt.token):
@@ -145,7 +145,7 @@ class TellsMalformedApart(ConfirmationGate):
 
 @broken(kills="6.3-one-answer-for-unknown", because="the same twice[^§]*MALFORMED")
 class AnotherCodeForMalformed(ConfirmationGate):
-    """Has a code of its own for what is no token."""
+    """Has its own code for what is not a token."""
 
     def find(self, attempt: RedemptionAttempt) -> TokenRecord | None:
         if not words.is_token(attempt.token):
@@ -245,7 +245,7 @@ class NoLimitOnRevocations(unlimited("revocation")):
 
 @broken(kills="6.5-rate-limit", because="an honest call, after[^§]*RATE_LIMITED")
 class LimitsForEver(ConfirmationGate):
-    """Whoever met a limit of failures once is never served again."""
+    """Never serves a caller again that has once met the limit of failures."""
 
     def limited(self, ask: Any, kind: str, user: str, limit: RateLimit) -> None:
         banned = self.__dict__.setdefault("banned", set())
@@ -318,7 +318,7 @@ class ActiveAfterUse(ConfirmationGate):
 
 @broken(kills="7.3-status", because="that was asked about[^§]*TOKEN_ALREADY_USED")
 class AskingUsesItUp(ConfirmationGate):
-    """Takes the question for the use."""
+    """Counts a question about a token as its use."""
 
     def status(self, token: Any, *, user: str) -> dict[str, Any]:
         given: Mapping[str, Any] = super().status(token, user=user)

@@ -30,7 +30,7 @@ from tests.mutants.confirmation_tokens.parts import broken
 
 @broken(kills="1.3-flow", because="without a token[^§]*operation run")
 class RunsFirstAndAsksAfterwards(ConfirmationGate):
-    """Does what it is asked, and then asks whether it should."""
+    """Runs the operation, and then asks whether it should."""
 
     def confirm(self, call: OperationCall) -> None:
         if words.CONFIRMATION_MEMBER not in call.params:
@@ -285,7 +285,7 @@ class NamesNoOperation(lacking("operation")):
 
 @broken(kills="3.3-required-response", because="error.details.danger_level[^§]*high")
 class OtherDangerWords(ConfirmationGate):
-    """Has words of its own for the danger levels."""
+    """Has its own words for the danger levels."""
 
     def required_details(self, *call: Any) -> dict[str, Any]:
         return {**super().required_details(*call), "danger_level": "high"}

@@ -96,7 +96,7 @@ class AcceptedTwice(ConfirmationGate):
 
 @broken(kills="4.1-not-consumed", because="for time 2[^§]*TOKEN_INVALID")
 class ForgetsWhatItUsed(ConfirmationGate):
-    """Deletes a token with its use, and then does not know it."""
+    """Deletes a token when it is used, and then does not know it."""
 
     def consume(self, record: TokenRecord) -> None:
         super().consume(record)
@@ -117,7 +117,7 @@ class UsesUpTheWholeCall(ConfirmationGate):
 
 @broken(kills="4.1-adapter", because="at another adapter[^§]*operation run")
 class AdapterNotCompared(ConfirmationGate):
-    """As the code sample of section 4.3 has it: no word about the adapter."""
+    """As in the code sample of section 4.3: does not check the adapter."""
 
     checks: ClassVar[tuple[str, ...]] = without("check_adapter")
 
@@ -245,7 +245,7 @@ class Tolerant(ConfirmationGate):
 
 @broken(kills="5.1-skew-window", because="at tolerance 0[^§]*operation run")
 class ZeroMeansThirty(Tolerant):
-    """As the code sample of section 5.1 has it: zero is no value, so it is 30."""
+    """As in the code sample of section 5.1: zero counts as not set, so it is 30."""
 
     def tolerated(self, seconds: float) -> float:
         return seconds or 30
@@ -327,7 +327,7 @@ class NoToleranceByDefault(Tolerant):
 
 @broken(kills="5.1-skew-warning", because="tolerance of 61[^§]*none")
 class SilentAboutTolerance(SettingsReader):
-    """Does not warn of anything."""
+    """Never warns."""
 
     def warnings(self, tolerance: float) -> tuple[str, ...]:
         return ()

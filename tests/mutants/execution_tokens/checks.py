@@ -50,7 +50,7 @@ class NeverLooksAtTheClock(TokenVerifier):
 @mutant(kills=EXPIRY, because="1 s before it expires[^§]*expired")
 @in_extension
 class ComparesLocalTime(TokenVerifier):
-    """Compares the time on the wall with the time on the token's face."""
+    """Compares local time with the token's time, whatever its zone."""
 
     def check_expiry(self, token: Token, _: Request) -> None:
         zone = datetime.timezone(datetime.timedelta(hours=2))
@@ -77,7 +77,7 @@ class _LooseExpiry(Lenient):
 @mutant(kills=EXPIRY, because=f"an empty expires_at{TAKEN}")
 @in_extension
 class TakesNonsenseForNever(_LooseExpiry):
-    """Lets a token live for ever whose end it cannot read."""
+    """Lets a token live for ever if it cannot read the expiry."""
 
     def check_expiry(self, token: Token, request: Request) -> None:
         try:

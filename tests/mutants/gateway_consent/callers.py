@@ -114,7 +114,7 @@ class _OtherKey(Decisions):
 @mutant(kills=CALLERS, because="after .* was allowed to[^§]*two clients[^§]*tool run")
 @in_extension
 class KeyedByAppOnly(_OtherKey):
-    """What one client was allowed, all are."""
+    """What one client is allowed, all are allowed."""
 
     def key(self, caller: str) -> str:
         return ""
@@ -213,7 +213,7 @@ class OnceForAnybody(Decisions):
 @mutant(kills=CALLERS, because="'constructor', a name that means something[^§]*tool run")
 @in_extension
 class LooksCallersUpInAnObject(Decisions):
-    """Takes what every object has by nature for a decision."""
+    """Takes a built-in property of an object for a decision."""
 
     def remembered(self, caller: str, app_id: str, tool: str) -> bool | None:
         by_nature = {"constructor", "toString", "hasOwnProperty"}

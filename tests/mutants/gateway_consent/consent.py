@@ -222,7 +222,7 @@ class AsksTheAppFirst(Gateway):
 @mutant(kills=LAYERS, because="wants to be asked itself[^§]*APP_FAILED")
 @in_extension
 class TakesConsentForAuthorisation(Gateway):
-    """Calls the app as soon as the person agrees, with nothing to show."""
+    """Calls the app as soon as the person agrees, without a credential."""
 
     def authorise(self, *arguments: Any) -> None:
         return None
@@ -231,7 +231,7 @@ class TakesConsentForAuthorisation(Gateway):
 @mutant(kills=LAYERS, because="undecided[^§]*no request to the app")
 @in_extension
 class LooksWhetherTheAppIsThere(Gateway):
-    """Knocks at the app before it asks the person."""
+    """Contacts the app before it asks the person."""
 
     def ask(self, caller: str, app: App, tool: AppTool) -> GatewayRefusal:
         if app.base_url and not app.base_url.startswith("{"):

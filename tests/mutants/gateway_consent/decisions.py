@@ -63,7 +63,7 @@ class OpensForEveryCaller(Decisions):
 @mutant(kills=DENY, because="denied for ever, the first call[^§]*CONSENT_REQUIRED")
 @in_extension
 class ForgetsDenials(Decisions):
-    """Keeps a yes, and no no."""
+    """Remembers a yes, but not a no."""
 
     def keep(self, question: ConsentQuestion, choice: Choice) -> None:
         if choice is not Choice.DENY:
@@ -165,7 +165,7 @@ class RemembersInMemory(Decisions):
 @mutant(kills=REMEMBER, because="a denial remembered, after a restart")
 @in_extension
 class ForgetsDenialsAtItsEnd(Decisions):
-    """Writes down what was granted, and keeps denials in mind."""
+    """Stores what was granted, and keeps denials only in memory."""
 
     def __init__(self, vault: Any, clock: Any) -> None:
         super().__init__(vault, clock)
@@ -185,7 +185,7 @@ class ForgetsDenialsAtItsEnd(Decisions):
 @mutant(kills=REMEMBER, because="all tools remembered, after a restart")
 @in_extension
 class ForgetsAllToolsAtItsEnd(Decisions):
-    """Loses Authorize All Tools, with what it opened, when it starts anew."""
+    """Loses Authorize All Tools, with what it opened, when it restarts."""
 
     def __init__(self, vault: Any, clock: Any) -> None:
         super().__init__(vault, clock)

@@ -185,7 +185,7 @@ class GivesToAnyClient(AuthorisationServer):
 @mutant(kills=PKCE, because="601 s old")
 @in_extension
 class KeepsCodes(AuthorisationServer):
-    """Lets a code lie for a day."""
+    """Lets a code live for a day."""
 
     code_seconds = 86400
 

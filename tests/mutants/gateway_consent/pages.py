@@ -298,7 +298,7 @@ class FollowsDirectionMarks(_Rewrites):
 @mutant(kills=INJECTION, because="from right to left")
 @in_extension
 class TurnsTheHeadingAround(_Rewrites):
-    """Lets a client's name turn the sentence around that it stands in."""
+    """Lets a client's name reverse the sentence around it."""
 
     def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
         short = pages.shown_shortly(question.caller)

@@ -100,7 +100,7 @@ class KnowsOneLifetime(PrepareConfirmExtension):
 @mutant(kills=EXPIRED, because="in America/New_York[^§]*in 300 s[^§]*in -1[47][0-9]00 s")
 @in_extension
 class TakesLocalTimeForUtc(PreparationGate):
-    """Reads the clock on the wall and calls it UTC."""
+    """Takes local time for UTC."""
 
     def now(self) -> datetime:
         local = self.clock.now().astimezone(self.settings.time_zone)
@@ -268,7 +268,7 @@ class NeverForgets(PreparationGate):
 @mutant(kills=CLEANUP, because="none of it confirmed within an hour[^§]*held")
 @in_extension
 class KeepsEveryPreview(PreparationGate):
-    """Writes down every token that it issues, and never strikes one out."""
+    """Records every token that it issues, and never removes one."""
 
     def issue(self, operation: TwoStepOperation, draft: OperationDraft) -> tuple[str, datetime]:
         token, expires_at = super().issue(operation, draft)

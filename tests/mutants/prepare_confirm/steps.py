@@ -30,7 +30,7 @@ PAIRS = "prepare_confirm/pairs"
 @mutant(kills=PREVIEW, because="and no confirm[^§]*nothing done[^§]*[12] done")
 @in_extension
 class ExecutesInPrepare(PreparationGate):
-    """Does it while it prepares, and confirms with a nod."""
+    """Does it while preparing, and nothing when it is confirmed."""
 
     def prepare(
         self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
@@ -64,7 +64,7 @@ class ShowsNoItems(_Hides):
 @mutant(kills=PREVIEW, because="warnings: a list of texts")
 @in_extension
 class ShowsNoWarnings(_Hides):
-    """Warns of nothing."""
+    """Never warns."""
 
     member, value = "warnings", ()
 
@@ -88,7 +88,7 @@ class CallsThePreviewDone(_Hides):
 @mutant(kills=PREVIEW, because="without a time zone")
 @in_extension
 class ShowsAnEndWithoutZone(_Hides):
-    """Says until when, but not by which clock."""
+    """Shows the expiry without a time zone."""
 
     member, value = "token_expires_at", "2030-01-01T00:05:00"
 
@@ -239,7 +239,7 @@ class CountsWhatIsGone(PreparationGate):
 @mutant(kills=CONFIRM, because="was done meanwhile[^§]*proj-1 reported as not done")
 @in_extension
 class KeepsQuietOfWhatIsGone(PreparationGate):
-    """Does the rest, and says nothing of what it could not do."""
+    """Does the rest, and does not mention what it could not do."""
 
     def tell(
         self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome

@@ -51,7 +51,7 @@ LOGGED = "prepare_confirm/not-logged"
 @mutant(kills=SIGNATURE, because=r"pipe\|inside[^§]*signature")
 @in_extension
 class SplitsAtTheFirst(Mint):
-    """Takes what stands behind the first | for the signature."""
+    """Takes what follows the first | for the signature."""
 
     def split(self, token: str) -> tuple[str, str]:
         payload, _, signature = token.partition("|")
@@ -94,7 +94,7 @@ class SignsWithoutAKey(Mint):
 @mutant(kills=SIGNATURE, because="signed with the key 'changeme'[^§]*done")
 @in_extension
 class HasAGuessableKey(Mint):
-    """Has a key that stands in every example."""
+    """Has a key that is in every example."""
 
     def sign(self, payload: str) -> str:
         return hmac.new(b"changeme", payload.encode(), hashlib.sha256).hexdigest()

@@ -134,7 +134,7 @@ class UnwrapsLists(ApprovalGate):
 
 @mutant(kills="sep2672/4.8-02-evidence-well-formed", because="evidence without method[^§]*tool run")
 class AssumesTheMethod(ApprovalGate):
-    """Takes webauthn for granted where the method is missing."""
+    """Takes webauthn for granted if the method is missing."""
 
     def step_02_evidence_well_formed(self, attempt: ApprovalAttempt) -> None:
         if isinstance(attempt.evidence, dict):

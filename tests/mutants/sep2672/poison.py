@@ -69,7 +69,7 @@ class HandsOutWhatItWasTold(KeepsWhatItIsTold):
     kills=OFFERED, because=r"transports 'internal'\n.*\nan entry with transports \['internal'\]"
 )
 class TakesANameForAListButNotItsClass(KeepsWhatItIsTold):
-    """Takes one name for a list of it, and forgets the class of what it mended."""
+    """Takes one name for a list of it, and forgets the class of what it repaired."""
 
     def satisfies_class(self, credential: CredentialRecord, wanted: Any) -> bool:
         mended = isinstance(self._told.get(credential.credential_id), str)
