@@ -3,8 +3,9 @@
     from pytest_mcp_approval.reference_server import build
     application = build().asgi_app()
 
-What it needs is in the extra `reference`; importing this package alone needs nothing. Knows nothing
-of the plugin: of the rest of the project it uses the families' vocabularies only.
+Its dependencies are in the extra `reference`; importing this package alone needs none. Knows
+nothing of the plugin: of the rest of the project it uses only the families' vocabularies and
+`support`.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def __getattr__(name: str) -> Any:
 
 
 def missing_extra(error: ModuleNotFoundError) -> ModuleNotFoundError:
-    """The same error, in one line that says what to install; ours as it was."""
+    """The same error, in one line that says what to install; unchanged for our own modules."""
     name = (error.name or "").partition(".")[0]
     if name == __name__.partition(".")[0]:
         return error

@@ -1,4 +1,4 @@
-"""Puts the reference server together: which families it has, and what each of them is told."""
+"""Puts the reference server together: which families it has, and the settings of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .server.mcp_server import ReferenceServer
 
 
 def default_extensions() -> Mapping[str, type[Extension]]:
-    """What the reference server has of each family, by its name."""
+    """The extension for each family, by the family's name."""
     return {family: extension_class(family) for family in FAMILIES}
 
 

@@ -1,6 +1,6 @@
 """The command line of the reference server: options in, a running server out.
 
-What is wrong with an option is one line and exit code 2. Knows no rule of any specification.
+A wrong option gives one line and exit code 2. Knows no rule of any specification.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class UsageError(ValueError):
-    """An option that cannot be followed."""
+    """An option with a wrong value."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -41,7 +41,7 @@ class _Parser(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     options = _Parser(
         prog=PROGRAM,
-        description="An MCP server whose tools need human approval, to try it on.",
+        description="An MCP server whose tools need human approval, to try things out.",
     )
     transport = options.add_mutually_exclusive_group()
     transport.add_argument(
@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
         help="take the time from this file: +61 shifts it, an instant stops it",
     )
     options.add_argument(
-        "--user-header", metavar="NAME", help="the HTTP header that names the user; for trials only"
+        "--user-header", metavar="NAME", help="the HTTP header that names the user; for tests only"
     )
     options.add_argument(
         "--allowed-host",
@@ -86,13 +86,12 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="FAMILY",
-        help="do not start without this family, if the environment lacks what it must be told; "
-        "repeatable",
+        help="do not start without this family, if the environment lacks what it needs; repeatable",
     )
     options.add_argument(
         "--only",
         metavar="FAMILY",
-        help="have this family alone",
+        help="serve this family only",
     )
     for family in FAMILIES:
         declared = options_of(family)
@@ -108,7 +107,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code: 0 after a clean end, 2 for what cannot be started."""
+    """The exit code: 0 after a clean end, 2 if the server cannot start."""
     try:
         options = parser().parse_args(arguments)
         if options.stdio:
@@ -152,7 +151,7 @@ def _build(options: argparse.Namespace) -> ReferenceServer:
     except ExtensionSettingError as error:
         name, _, wrong = str(error).partition(":")
         for family in names:
-            if name in options_of(family):  # said by an option of its own
+            if name in options_of(family):  # set by its own option
                 raise UsageError(f"{options_of(family)[name].name}:{wrong}") from None
         raise UsageError(f"{'' if name.isupper() else '--set: '}{error}") from None
 
@@ -167,7 +166,7 @@ def _families(options: argparse.Namespace) -> list[str]:
 
 
 def _told_by_options(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    """What options of the families' own say, by family."""
+    """The values of the families' own options, by family."""
     settings: dict[str, dict[str, Any]] = {}
     for name, value in vars(options).items():
         family, dot, setting = name.partition(".")
@@ -192,7 +191,7 @@ def _told_by_set(given: Sequence[str], families: Sequence[str]) -> Iterator[tupl
 
 
 def store_url(name: str) -> str | None:
-    """Of `memory` (None), `sqlite:PATH` or an SQLAlchemy URL; `UsageError` for what cannot be
+    """The URL for `memory` (None), `sqlite:PATH` or an SQLAlchemy URL; `UsageError` if it cannot be
     opened."""
     if name == "memory":
         return None
@@ -202,7 +201,7 @@ def store_url(name: str) -> str | None:
     if name.startswith("sqlite:") and not name.startswith("sqlite://"):
         url = f"sqlite:///{name.removeprefix('sqlite:')}"
     if url in ("sqlite://", "sqlite:///", "sqlite:///:memory:"):
-        raise UsageError(f"--store: got {name!r}, expected a file; for none say memory")
+        raise UsageError(f"--store: got {name!r}, expected a file; use memory for none")
     try:
         engine = sqlalchemy.create_engine(url)
         try:
@@ -257,7 +256,7 @@ def _serve_http(options: argparse.Namespace, host: str, port: int) -> int:
         print(f"ready: {_url('localhost' if host in _WILDCARDS else host, port)}/mcp")
         # By name: browsers have no passkeys for numbers.
         page = _url("localhost" if host in (*_WILDCARDS, *_LOOPBACK) else host, port)
-        if page in origins:  # elsewhere no passkey could be enrolled
+        if page in origins:  # on another origin no passkey could be enrolled
             print(f"page: {page}/")
         sys.stdout.flush()
         while served.is_alive() and not ended.wait(1):

@@ -1,5 +1,5 @@
-"""Which families the reference server has. Nothing of a family is imported before it is asked for,
-so that the command line can say what is missing.
+"""Which families the reference server has. A family is imported only when it is needed, so that the
+command line can say what is missing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def extension_class(family: str) -> type[Extension]:
 
 
 def options_of(family: str) -> Mapping[str, CommandLineOption]:
-    """Its settings that have an option of the command line, by the name of the setting."""
+    """Its settings that are also command-line options, by the name of the setting."""
     module = importlib.import_module(f".{family}.settings", __package__)
     found: Mapping[str, CommandLineOption] = getattr(module, "OPTIONS", {})
     return found

@@ -1,9 +1,9 @@
-"""The demonstration operations: one of every case that the document tells apart; and what a suite
-that judges this server is told of them, in the form of its table [confirmation_tokens].
+"""The demonstration operations: one for every case that the document distinguishes; and what a
+suite that checks this server is told about them, as its table [confirmation_tokens].
 
-Each writes what it did into the effects and does nothing else, so a suite may call them all. An
-operation knows its parameters; it does not know whether it is gated, who confirmed it, or what
-carries its call.
+Each records what it did in the effects and does nothing else, so a suite may call them all. An
+operation knows its parameters; it does not know whether it is gated, who confirmed it, or which
+transport is used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SLOW_SECONDS = 0.15
 
 
 class BackendError(Exception):
-    """What is behind an operation broke down, after it had its effect."""
+    """The backend of an operation failed, after it had its effect."""
 
 
 def _run(effects: RecordedEffects, name: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -37,7 +37,7 @@ def _run(effects: RecordedEffects, name: str, params: Mapping[str, Any]) -> Mapp
 
 
 def _ask(question: str, params: Mapping[str, Any]) -> str:
-    """What a person is asked, with nothing in it that hides or turns around text."""
+    """What a person is asked, without characters that hide or reverse text."""
     shown = {name: visible(str(value))[:60] for name, value in params.items()}
     return question.format_map(defaultdict(lambda: "?", shown))
 
@@ -49,7 +49,7 @@ def _demonstrated(
     question: str = "Proceed?",
     **more: Any,
 ) -> tuple[AdapterOperation, list[Mapping[str, Any]]]:
-    """An operation, and calls that a suite may make of it. The question names parameters."""
+    """An operation, and calls of it that a suite may make. The question names parameters."""
     run = partial(_run, RecordedEffects(), name)
     return AdapterOperation(name, danger, run, partial(_ask, question), **more), calls
 

@@ -1,8 +1,8 @@
-"""The extension that puts the gate behind MCP tools: one tool for each adapter, as MCP-AQL has it.
+"""The extension that puts the gate behind MCP tools: one tool for each adapter, as in MCP-AQL.
 
 A call is `{"operation": ..., "params": {...}}`, an answer `{"success": ..., ...}`, both as
-structured content and as JSON text. Two adapters share the store, so that a token of the one can be
-tried at the other. The rules are the gate's.
+structured content and as JSON text. Two adapters share the store, so that a token from one can be
+tried at the other. The rules are in the gate.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ConfirmationExtension(Extension):
         super().__init__(parts)
         self.settings = self.reader_class().read(parts.settings)
         self.store = parts.backing.keep(self.family, self.store_class)
-        # An MCP session does not outlive its server, and stdio's is always called the same.
+        # An MCP session does not outlive its server, and stdio's always has the same name.
         self._life = secrets.token_hex(8)
         self.gates = {
             tool: self.gate_class(
@@ -89,7 +89,7 @@ class ConfirmationExtension(Extension):
             for tool, adapter in ADAPTERS.items()
         ]
         entries += [_look(AUDIT_TOOL, "Audit", "What became of your confirmation tokens")]
-        entries += [_look(LOG_TOOL, "Log", "What the operator was warned of")]
+        entries += [_look(LOG_TOOL, "Log", "What the operator was warned about")]
         if self.settings.store_access:
             planted = "Puts a token without expiry into the store"
             entries += [_look(STORE_TOOL, "Store", "The tokens in the store")]
@@ -163,7 +163,7 @@ class ConfirmationExtension(Extension):
             written["client_context"]["session_id"] = entry.session_id
         return written
 
-    # ---- for judging: what a store holds
+    # ---- for checks: what a store holds
 
     def stored(self) -> list[TokenRecord]:
         for gate in self.gates.values():
@@ -171,7 +171,7 @@ class ConfirmationExtension(Extension):
         return self.store.records()
 
     def plant(self, operation: str, params: Mapping[str, Any], caller: Caller) -> str:
-        """As a faulty migration might: a whole record, but for its expiry."""
+        """As a faulty migration might do: a complete record without an expiry."""
         gate = self.gates["mcp_aql"]
         found = gate.operations.get(operation)
         if found is None:

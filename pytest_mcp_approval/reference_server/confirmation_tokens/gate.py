@@ -1,6 +1,6 @@
-"""The gate of confirmation tokens: asks for consent, and lets an operation pass with its token.
+"""The gate of confirmation tokens: asks for consent, and runs an operation only with its token.
 
-A server author puts it before their own operations, whatever carries the messages:
+A server author puts it in front of their own operations, with any transport:
 
     gate = ConfirmationGate(
         [AdapterOperation("delete_repo", Danger.DESTRUCTIVE, run, critical=("owner", "repo"))],
@@ -8,12 +8,12 @@ A server author puts it before their own operations, whatever carries the messag
     )
     gate.perform("delete_repo", params, user=..., session=...)
 
-`perform` gives what the operation gave, or raises a `TokenRefusal` whose `to_answer()` is the
+`perform` returns what the operation returned, or raises a `TokenRefusal` whose `to_answer()` is the
 answer: CONFIRMATION_REQUIRED with a token first, then, with that token in
 `params["confirmation_token"]`, the operation itself.
 
 Knows the rules, one small method each (`checks`, in their order). Does not know a transport or a
-database; how a token is made is `minting`.
+database; `minting` makes tokens.
 """
 
 from __future__ import annotations
@@ -51,8 +51,7 @@ class ConfirmationGate(TokenLedger):
         "check_not_expired",
         "check_not_consumed",
     )
-    """Section 4.1; whichever comes first decides what is said, each alone decides that it is
-    refused."""
+    """Section 4.1; the first that fails decides the answer, and any one refuses."""
 
     def __init__(
         self,
@@ -81,7 +80,8 @@ class ConfirmationGate(TokenLedger):
         return SignedTokens(self.store, self.adapter_name, self.settings.signing_key)
 
     def fingerprint(self) -> str:
-        """Of what tokens were issued under: another one at a later start revokes them (5.3)."""
+        """Of the configuration that tokens were issued under: if it differs at a later start, they
+        are revoked (5.3)."""
         operations = [
             (one.name, int(one.danger), one.critical, one.max_uses)
             for one in self.operations.values()
@@ -95,7 +95,7 @@ class ConfirmationGate(TokenLedger):
     def perform(
         self, name: str, params: Mapping[str, Any], *, user: str, session: str = ""
     ) -> Mapping[str, Any]:
-        """Run an operation that is let pass; `TokenRefusal` for any other answer."""
+        """Run an operation if it may run; `TokenRefusal` for any other answer."""
         self.sweep()
         operation = self.operations.get(name)
         if operation is None:
@@ -115,7 +115,7 @@ class ConfirmationGate(TokenLedger):
         self.redeem(RedemptionAttempt(**vars(call), token=token, type=TokenType.CONFIRMATION))
 
     def execute(self, operation: AdapterOperation, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The token is used up by now, whatever becomes of the operation (section 5.2)."""
+        """The token is used up by now, whether or not the operation succeeds (section 5.2)."""
         own = (words.CONFIRMATION_MEMBER, words.QUOTA_MEMBER, TTL_MEMBER)
         return operation.run({key: value for key, value in params.items() if key not in own})
 
@@ -194,7 +194,7 @@ class ConfirmationGate(TokenLedger):
             record = self.find(attempt)
             for check in self.checks:
                 getattr(self, check)(record, attempt)
-            assert record is not None  # check_exists saw to it
+            assert record is not None  # by check_exists
             self.consume(record)
         except TokenRefusal as refusal:
             self.rejected(attempt, refusal)
@@ -221,7 +221,7 @@ class ConfirmationGate(TokenLedger):
         return self.mint.find(attempt.token, attempt)
 
     def check_exists(self, record: TokenRecord | None, attempt: RedemptionAttempt) -> None:
-        """Another user's token is as good as none."""
+        """Another user's token counts as none."""
         if record is None or record.user != attempt.user or record.type is not attempt.type:
             raise TokenRefusal(TokenCode.INVALID, INVALID_MESSAGE)
 
@@ -247,7 +247,7 @@ class ConfirmationGate(TokenLedger):
             raise self.mismatch(attempt)
 
     def mismatch(self, attempt: RedemptionAttempt) -> TokenRefusal:
-        """Section 6.3: which part differs, and how, is not told."""
+        """Section 6.3: the answer does not say which part differs, or how."""
         return TokenRefusal(
             TokenCode.SCOPE_MISMATCH,
             "The confirmation token was issued for something else",
@@ -279,14 +279,14 @@ class ConfirmationGate(TokenLedger):
         )
 
     def consume(self, record: TokenRecord) -> None:
-        """Section 5.2: one step, before the operation; of several at once one wins."""
+        """Section 5.2: one step, before the operation; only one of several at once wins."""
         if not self.mint.use(record):
             raise self.already_used(record)
 
     # ---- quota pauses
 
     def pass_quota(self, call: OperationCall, quota: int) -> None:
-        """After so many runs a pause, which a quota token ends for this very call."""
+        """Pause after this many runs; a quota token for this very call ends the pause."""
         key = f"{self.adapter_name}/{call.operation.name}/{call.user}"
         token = call.params.get(words.QUOTA_MEMBER)
         if token is not None:

@@ -1,7 +1,7 @@
-"""What the gate keeps a ledger of: revocation, status, purge, audit log, rate limits.
+"""The gate's bookkeeping: revocation, status, purge, audit log, rate limits.
 
-Sections 5.3, 5.5, 6.4, 6.5 and 7.3. Knows nothing of how an operation is confirmed: that is the
-gate's.
+Sections 5.3, 5.5, 6.4, 6.5 and 7.3. Does not know how an operation is confirmed: that is in the
+gate.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ class TokenLedger:
         return iso_8601(instant) if instant is not None else None
 
     def last_instant(self, expires_at: datetime.datetime) -> datetime.datetime:
-        """Section 5.1: the tolerance is added to the expiry; none is none."""
+        """Section 5.1: the tolerance is added to the expiry; zero adds nothing."""
         return expires_at + datetime.timedelta(seconds=self.settings.clock_skew_tolerance_seconds)
 
     # ---- section 5.3: revocation, and what can be asked about a token
 
     def revoke(self, token: Any, *, user: str, session: str = "") -> TokenRecord:
-        """By hand; what cannot be revoked is not told apart from what does not exist."""
+        """On request. The answer is the same for a token that cannot be revoked and for one that
+        does not exist."""
         self.sweep()
         self.limited(self.store.take, "revocation", user, self.settings.revocation_limit)
         record = self.look_up(token, user)
@@ -74,7 +75,7 @@ class TokenLedger:
             self.revoke_all("session end", session_id=session)
 
     def status(self, token: Any, *, user: str) -> dict[str, Any]:
-        """What became of a token of the caller's own (section 7.3)."""
+        """What became of one of the caller's own tokens (section 7.3)."""
         self.sweep()
         record = self.look_up(token, user)
         if record is None:
@@ -108,7 +109,7 @@ class TokenLedger:
     # ---- sections 5.5, 6.4 and 6.5: purge, audit, rate limits
 
     def sweep(self) -> None:
-        """Forget tokens that expired some time ago; now and then, by the server's clock."""
+        """From time to time, by the server's clock: forget tokens that expired some time ago."""
         now = self.clock.now()
         if self._swept_at is not None and abs(now - self._swept_at) < _SWEEP_EVERY:
             return
@@ -143,11 +144,11 @@ class TokenLedger:
         )
 
     def loggable(self, token: Any) -> str:
-        """What came as a token may be anything; the log is not the place for it."""
+        """What was sent as a token may be anything, and does not belong in the log."""
         return token if words.is_token(token) else "(malformed)"
 
     def limited(self, ask: Any, kind: str, user: str, limit: RateLimit) -> None:
-        """Section 6.5: refuse what is beyond a caller's limit."""
+        """Section 6.5: refuse requests beyond a caller's limit."""
         wait = ask(f"{kind}/{user}", limit, self.clock.now())
         if wait:
             raise TokenRefusal(

@@ -1,7 +1,7 @@
-"""How tokens are made and found again: a random key into the store, or a signed text of its own.
+"""How tokens are made and found again: a random key into the store, or a signed text.
 
 Section 6.2 recommends the first and allows the second. Both keep to the 64 characters of section
-2.2. Knows no rule of validation: what is found is judged by the gate.
+2.2. Knows no rule of validation: the gate judges what is found.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BODY = _NONCE + _ISSUED + _LIFE + _SCOPE
 
 
 class StoredTokens:
-    """Tokens that say nothing: 256 random bits, and everything else in the store."""
+    """Tokens without content: 256 random bits; everything else is in the store."""
 
     def __init__(self, store: TokenStore) -> None:
         self.store = store
@@ -50,7 +50,7 @@ class SignedTokens:
 
     The scope (operation, parameters, adapter, user, session) is itself an HMAC, since it would not
     fit; the signature covers it with all the rest. Half of the HMAC is kept, as RFC 2104 allows.
-    The store learns of a token when it is used or revoked. Each serves once.
+    The store learns of a token when it is used or revoked. Each can be used once.
     """
 
     def __init__(self, store: TokenStore, adapter_name: str, key: str = "") -> None:
@@ -84,7 +84,7 @@ class SignedTokens:
             record.user,
             record.session_id,
         )
-        # Lengths first, so that no two lists of parts are written alike.
+        # Lengths first, so that no two lists of parts give the same bytes.
         text = b"".join(len(part.encode()).to_bytes(4) + part.encode() for part in parts)
         return self._hmac(nonce + text)[:_SCOPE]
 
@@ -99,8 +99,8 @@ class SignedTokens:
         return hmac.new(self._key, text, hashlib.sha256).digest()
 
     def find(self, token: str, attempt: RedemptionAttempt | None) -> TokenRecord | None:
-        """The record that a genuine token stands for; where the scope is not the attempt's, one
-        with no operation at all, because the token does not say which was meant."""
+        """The record for a genuine token; if its scope is not the attempt's, one without an
+        operation, because the token does not say which was meant."""
         kind = next(one for one in words.TokenType if token.startswith(one.prefix))
         try:
             raw = base64.b64decode(token.removeprefix(kind.prefix), altchars=b"-_", validate=True)

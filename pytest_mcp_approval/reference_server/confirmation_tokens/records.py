@@ -25,11 +25,11 @@ class AdapterOperation:
     """The confirmation message of a call with these parameters."""
     reasons: tuple[str, ...] = ()
     critical: tuple[str, ...] = ()
-    """The parameters that a token is bound to: what the operation does depends on them."""
+    """The parameters that a token is bound to, because they decide what the operation does."""
     max_uses: int = 1
-    """Above one its tokens are session-scoped and serve that often (section 5.4)."""
+    """Above one, its tokens are session-scoped and can be used that often (section 5.4)."""
     quota: int | None = None
-    """How many runs there are between two quota pauses."""
+    """How many runs are allowed between two quota pauses."""
     quota_metric: str = "operations"
 
     @property
@@ -57,7 +57,7 @@ class TokenRecord:
     user: str
     issued_at: datetime.datetime
     expires_at: datetime.datetime | None
-    """None never comes from the gate; a store may hold it, and it is refused (section 5.1)."""
+    """The gate never writes None; if a store holds it, the token is refused (section 5.1)."""
     session_id: str = ""
     session_scoped: bool = False
     max_uses: int = 1
@@ -89,7 +89,7 @@ class AuditEntry:
 
 @dataclass(frozen=True)
 class Bucket:
-    """How much of a rate limit is left, and when that was so."""
+    """How much of a rate limit is left, and at what time."""
 
     key: str
     left: float

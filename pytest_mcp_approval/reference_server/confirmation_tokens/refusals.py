@@ -1,11 +1,11 @@
-"""What the gate refuses, as section 3.3 and 4.2 write it. Knows no transport."""
+"""The gate's refusals, in the form of sections 3.3 and 4.2. Knows no transport."""
 
 from __future__ import annotations
 
 from typing import Any
 
 
-class TokenRefusal(Exception):  # noqa: N818  # a refusal is an answer, no error of the server
+class TokenRefusal(Exception):  # noqa: N818  # a refusal is an answer, not an error
     """The answer `{"success": false, "error": ...}`."""
 
     def __init__(self, code: str, message: str, **details: Any) -> None:

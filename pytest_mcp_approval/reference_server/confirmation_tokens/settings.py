@@ -1,4 +1,4 @@
-"""What an operator can set, read once at the start: a bad value is one line, and nothing starts.
+"""What an operator can set, read once at the start. With a bad value nothing starts.
 
 Knows no rule of validation.
 """
@@ -43,12 +43,12 @@ class ConfirmationSettings:
     signing_key: str = field(default="", repr=False)
     """Of signed tokens; without one the store makes a random one. Who gives it wants them."""
     store_access: bool = False
-    """Adds tools that show the store and plant records in it: for judging, never for use."""
+    """Adds tools that show the store and plant records in it: never in production."""
     issue_limit: RateLimit = RateLimit(300)
     failure_limit: RateLimit = RateLimit(120)
     revocation_limit: RateLimit = RateLimit(60)
     warnings: tuple[str, ...] = ()
-    """What the operator should know; it is in the log too."""
+    """What the operator should know; also in the log."""
 
 
 class SettingsReader:
@@ -82,7 +82,7 @@ class SettingsReader:
         return value
 
     def tolerance(self, value: Any) -> float:
-        """Section 5.1: 0 to 300 seconds, and 0 is 0."""
+        """Section 5.1: 0 to 300 seconds; 0 means no tolerance."""
         try:
             return words.read_tolerance(value)
         except ValueError as error:
@@ -94,11 +94,11 @@ class SettingsReader:
             return ()
         return (
             f"{words.TOLERANCE_SETTING} is {tolerance:g}: above {words.WARNED_TOLERANCE} seconds "
-            "the window for replays grows a good deal",
+            "the window for replays becomes large",
         )
 
     def ttl(self, value: Any) -> dict[str, float]:
-        """By level and for quota pauses; what is beyond the maximum of section 5.1 is refused."""
+        """By level and for quota pauses; more than the maximum of section 5.1 is refused."""
         if not isinstance(value, Mapping) or set(value) - set(words.DEFAULT_TTL):
             refuse("ttl_seconds", value, f"seconds by {', '.join(words.DEFAULT_TTL)}")
         for name, seconds in value.items():

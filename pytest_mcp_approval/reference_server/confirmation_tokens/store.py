@@ -1,7 +1,7 @@
-"""What the gate of confirmation tokens remembers. Knows no rule: whether a token is still good is
-not its matter.
+"""What the gate of confirmation tokens remembers. Knows no rule: it does not decide whether a token
+is still good.
 
-`use` and `spend` decide races: each ends with one indivisible step whose answer says who won.
+`use` and `spend` decide races: each ends with one indivisible step, whose result says who won.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _TRIES = 20
 
 
 def _is_active(token: Any) -> Any:
-    """As `TokenRecord.state` has it."""
+    """The same condition as in `TokenRecord.state`."""
     return (token.revoked_because == "") & (token.use_count < token.max_uses)
 
 
 def _take(
     bucket: Bucket | None, key: str, limit: RateLimit, now: datetime.datetime
 ) -> tuple[Bucket, float]:
-    """The bucket with one taken out and 0; or as it is, and the seconds until there is one.
+    """The bucket after one was taken, and 0; or the bucket as it is, and the seconds until one is
+    free.
 
-    It is refilled evenly, by the server's clock: one that was set back refills nothing and takes
-    nothing away.
+    It is refilled evenly, by the server's clock; a clock that was set back changes nothing.
     """
     left = float(limit.burst)
     if bucket is not None:
@@ -73,24 +73,24 @@ class TokenStore(RecordStore):
         return self._tokens.find()
 
     def use(self, token_id: str) -> bool:
-        """Count one use if the token has one left; whether this very call did so."""
+        """Count one use if the token has one left; returns whether this very call did so."""
         return self._tokens.change(
             token_id, _is_active, use_count=lambda token: token.use_count + 1
         )
 
     def spend(self, record: TokenRecord) -> bool:
-        """Keep a token that was not kept so far as used; whether this very call did so."""
+        """Keep a token that was not kept so far as used; returns whether this very call did so."""
         return self._tokens.add(record) and self.use(record.id)
 
     def revoke(self, record: TokenRecord, because: str) -> bool:
-        """Revoke an active token, kept so far or not; whether this very call did so."""
+        """Revoke an active token, kept so far or not; returns whether this very call did so."""
         self._tokens.add(record)
         return self._tokens.change(record.id, _is_active, revoked_because=because)
 
     def revoke_all(
         self, because: str, *, session_id: str = "", user: str = "", adapter_name: str = ""
     ) -> list[TokenRecord]:
-        """Revoke the active tokens of a session, a user or an adapter, and give them."""
+        """Revoke the active tokens of a session, a user or an adapter, and return them."""
         wanted = {"session_id": session_id, "user": user, "adapter_name": adapter_name}
 
         def is_meant(token: Any) -> Any:
@@ -102,7 +102,7 @@ class TokenStore(RecordStore):
         return self._tokens.change_all(is_meant, revoked_because=because)
 
     def forget_expired(self, before: datetime.datetime) -> None:
-        """Drop the tokens that expired before this instant; one without an expiry never does."""
+        """Drop the tokens that expired before this instant; one without an expiry stays."""
         self._tokens.remove_all(lambda token: token.expires_at < before)
 
     def write(self, entry: AuditEntry) -> None:
@@ -115,13 +115,13 @@ class TokenStore(RecordStore):
     def take(self, key: str, limit: RateLimit, now: datetime.datetime) -> float:
         """Take one out of a rate limit; 0, or the seconds to wait if there is none left.
 
-        Read, and write only over what was read: whoever came between makes it begin anew."""
+        It writes only if nothing has changed since it read; otherwise it starts again."""
         for _ in range(_TRIES):
             before = self._buckets.get(key)
             after, wait = _take(before, key, limit, now)
             if wait or self._replaced(before, after):
                 return wait
-        return 0.0  # so many at once that counting fails: a limit may be late, never in the way
+        return 0.0  # too many at once to count: a limit may be late, but never blocks by mistake
 
     def _replaced(self, before: Bucket | None, after: Bucket) -> bool:
         if before is None:
@@ -134,7 +134,7 @@ class TokenStore(RecordStore):
         return _take(self._buckets.get(key), key, limit, now)[1]
 
     def count_run(self, key: str, quota: int) -> bool:
-        """Count one run if the quota has one left; whether it had."""
+        """Count one run if the quota has one left; returns whether it had."""
         self._runs.add(QuotaCount(key, 0))
         return self._runs.change(
             key, lambda count: count.used < quota, used=lambda count: count.used + 1
@@ -144,7 +144,7 @@ class TokenStore(RecordStore):
         self._runs.remove(key)
 
     def note_configuration(self, adapter_name: str, fingerprint: str) -> bool:
-        """Keep how an adapter is configured; whether it was configured otherwise before."""
+        """Remember an adapter's configuration; returns whether it was different before."""
         if self._configurations.add(AdapterConfiguration(adapter_name, fingerprint)):
             return False
         return self._configurations.change(
@@ -152,5 +152,5 @@ class TokenStore(RecordStore):
         )
 
     def signing_key(self) -> bytes:
-        """Random, made when it is first asked for, the same ever after."""
+        """Random, made when it is first needed, and never changed."""
         return self._keys.first_kept(SigningKey("signing", secrets.token_bytes(32))).value

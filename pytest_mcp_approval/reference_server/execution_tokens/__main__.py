@@ -1,7 +1,7 @@
-"""`python -m pytest_mcp_approval.reference_server.execution_tokens`: not without a secret.
+"""`python -m pytest_mcp_approval.reference_server.execution_tokens`: never without a secret.
 
-The reference server with every family, as `python -m pytest_mcp_approval.reference_server`; but
-where that one leaves this family out if EXECUTION_TOKEN_SECRET is not set, this one does not start.
+The reference server with every family, like `python -m pytest_mcp_approval.reference_server`. But
+if EXECUTION_TOKEN_SECRET is not set, that one leaves this family out, and this one does not start.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The demonstration: two tools as they are listed, and an execution that only leaves a trace.
 
-Knows no token: what is executed has been allowed, or it does not come here.
+Knows no token: only what has been allowed comes here.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ LISTINGS = [
 ]
 
 SUITE_SETTINGS: Mapping[str, Any] = {
-    # A token as text keeps its bytes: some of its numbers would not pass a strict door.
+    # A token as text keeps its bytes: the strict door would refuse some of its numbers.
     "token-as": "text",
     "secret-setting": "secret",
     "contents": ["echo approved\n", "echo something else\n"],
     "action": "exec",
     "host": "api.example.org",
 }
-"""What a suite that checks this server is told of it: its table [execution_tokens]."""
+"""What a suite that checks this server is told about it: its table [execution_tokens]."""
 
 
 def demonstrated(
     effects: RecordedEffects, action: str, url: str | None
 ) -> Callable[[bytes], dict[str, Any]]:
-    """What to run on the content: its hash is written down among the effects."""
+    """What to run with the content: its hash is recorded in the effects."""
 
     def run(content: bytes) -> dict[str, Any]:
         digest = hashlib.sha256(content).hexdigest()

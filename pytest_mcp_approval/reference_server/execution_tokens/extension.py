@@ -1,7 +1,7 @@
 """Execution tokens as a part of the reference server: a tool that approves, and one that executes.
 
-What is executed is a demonstration: the content's hash is written down among the effects. Knows
-MCP's shapes of tools and results; the rules are the verifier's.
+Executing is a demonstration: the content's hash is recorded in the effects. Knows MCP's shapes of
+tools and results; the rules are in the verifier.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ExecutionExtension(Extension):
         )
 
     def read_secret(self, given: Any) -> bytes:
-        """Without one of its own the server does not start."""
+        """Without a secret of its own the server does not start."""
         return read_secret({words.SECRET_VARIABLE: given})
 
     def listings(self) -> list[dict[str, Any]]:

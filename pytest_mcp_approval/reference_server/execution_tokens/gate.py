@@ -1,10 +1,10 @@
-"""The verifier: every check that a token must pass before its content may run, in one order.
+"""The verifier: every check that a token must pass before its content may run, in a fixed order.
 
     verifier = TokenVerifier(secret, nonces, now)
     verifier.verify(token, content, action_type="exec", host="api.example.org")
 
 A check is a method, so that each can be looked at, and broken, alone. The nonce is spent last, when
-nothing else can refuse, and before anything runs. Standard library only.
+no other check can refuse, and before anything runs. Standard library only.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from .tokens import Token, TokenError, canonical_string, sign
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be done, beside the token: the bytes, and what they are and reach."""
+    """What is to be done, besides the token: the bytes, their kind of action, and the host."""
 
     content: bytes
     action_type: str
     host: str | None = None
-    """A URL or a host; None for an action that reaches none."""
+    """A URL or a host; None for an action without one."""
 
 
 class TokenVerifier:
-    """Says yes by returning the token; everything else is a `ExecutionRefusal`."""
+    """Returns the token if it is good; otherwise raises an `ExecutionRefusal`."""
 
     checks: ClassVar[tuple[str, ...]] = (
         "check_signature",
@@ -60,7 +60,7 @@ class TokenVerifier:
         return token
 
     def read(self, data: Any) -> Token:
-        """Fields have their shape before they are joined: a colon inside one would be ambiguous."""
+        """Fields are checked before they are joined: a colon inside one would be ambiguous."""
         try:
             return Token.read(data)
         except TokenError as error:
@@ -98,7 +98,7 @@ class TokenVerifier:
             raise ExecutionRefusal(ExecutionReason.HOST, "host: got one that was not approved")
 
     def check_content(self, token: Token, request: Request) -> None:
-        """Of the very bytes that will run."""
+        """The hash of the very bytes that will run."""
         if not hmac.compare_digest(hashlib.sha256(request.content).hexdigest(), token.content_hash):
             raise ExecutionRefusal(
                 ExecutionReason.CONTENT, "content: got other bytes than were approved"

@@ -1,9 +1,9 @@
 """Which host a URL really names, and whether it is one of those that were allowed.
 
-A host is compared as a whole, in lower case, without the dot of the root, in its ASCII form. What
-different readers take for different hosts (user information, a backslash, an escaped dot, a space)
-names none. Knows no token.
-Not `urllib.parse`: it folds letters beyond ASCII into ASCII ones before anybody can look at them.
+A host is compared as a whole, in lower case, without the dot of the root, in its ASCII form. Text
+that readers could take for different hosts (user information, a backslash, an escaped dot, a space)
+names none. Knows no token. Does not use `urllib.parse`, which turns some non-ASCII letters into
+ASCII ones before they can be checked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FORBIDDEN = re.compile(r"[\\@%\s\x00-\x20\x7f]")
 
 
 class HostError(ValueError):
-    """A text that names no host beyond doubt."""
+    """A text that does not clearly name a host."""
 
 
 def host_of(text: str) -> str:
@@ -39,9 +39,9 @@ def host_of(text: str) -> str:
 
 
 def normalise(host: str) -> str:
-    """Lower case, without the dot of the root, ASCII (IDNA 2008 where it is not)."""
+    """Lower case, without the dot of the root, ASCII (by IDNA 2008 if needed)."""
     name = host.removesuffix(".")
-    # In this order: str.lower makes ASCII letters of some that are not (the Kelvin sign).
+    # In this order: str.lower turns some other letters into ASCII ones (the Kelvin sign).
     name = name.lower() if name.isascii() else _to_ascii(name)
     if not _ASCII_HOST.fullmatch(name):
         raise HostError("got no host name")
@@ -60,7 +60,7 @@ def _to_ascii(name: str) -> str:
 
 
 def is_allowed(text: str, allowed: Iterable[str]) -> bool:
-    """Whether the host of a URL is one of these, whole."""
+    """Whether the whole host of a URL is one of these."""
     host = host_of(text)
     for entry in allowed:
         try:

@@ -1,9 +1,9 @@
-"""The two sides of ADR-006: the arbiter approves by a token, the operator executes on it.
+"""The two sides of ADR-006: the arbiter approves with a token, the operator executes on it.
 
     token = Arbiter(secret, now).approve(content, "deploy", ["api.example.org"])
     Operator(verifier).execute(token, content, "deploy", run=deploy, host="https://api.example.org/")
 
-What runs is what was hashed: `run` is handed the very bytes that the verifier has looked at.
+What runs is what was hashed: `run` gets the very bytes that the verifier has checked.
 """
 
 from __future__ import annotations
@@ -72,6 +72,6 @@ class Operator:
         run: Callable[[bytes], Done],
         host: str | None = None,
     ) -> Done:
-        """What `run` gives. The nonce is spent before it begins: if it fails, that was the try."""
+        """What `run` returns. The nonce is spent before it begins: there is no second try."""
         self.verifier.verify(token, Request(content, action_type, host))
         return run(content)

@@ -1,5 +1,5 @@
-"""What execution tokens must be told at the start: the secret, by the environment. There is no
-default, and without a good one nothing starts. Standard library only. Knows no token.
+"""What execution tokens need at the start: the secret, from the environment. There is no default,
+and without a good one nothing starts. Standard library only. Knows no token.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ LONGEST_TTL = datetime.timedelta(hours=1)
 
 
 class SecretError(ExtensionSettingError):
-    """A secret that nobody may sign with: the service does not start."""
+    """A secret that must not be used: the service does not start."""
 
 
 def read_secret(environment: Mapping[str, object]) -> bytes:
-    """The secret of `EXECUTION_TOKEN_SECRET`; the one that everybody knows is refused."""
+    """The secret of `EXECUTION_TOKEN_SECRET`; the publicly known one is refused."""
     name = words.SECRET_VARIABLE
     text = environment.get(name)
     if text is None:

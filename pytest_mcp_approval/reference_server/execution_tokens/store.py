@@ -1,7 +1,7 @@
-"""The log of spent nonces: who spends one first has it, on this machine and after any crash.
+"""The log of spent nonces: the first to spend one wins, on this machine and after any crash.
 
-A nonce is on disk before `spend` returns, so that whatever runs afterwards cannot run twice, even
-if the process is killed at the next instant. Knows no token.
+A nonce is on disk before `spend` returns, so that what runs afterwards cannot run twice, even if
+the process is killed at that moment. Knows no token.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class NonceLog(Protocol):
     """Every method may be called by several threads and processes at once."""
 
     def spend(self, nonce: str, expires_at: datetime.datetime, now: datetime.datetime) -> bool:
-        """Mark it spent; whether this very call did so. It is durable when this returns."""
+        """Mark it spent; returns whether this very call did so. It is durable when this returns."""
         ...
 
 
@@ -31,10 +31,10 @@ class SpentNonce:
 
 
 class NonceStore(RecordStore):
-    """In a database; or in memory for tests and trials, which ADR-006 does not allow a service.
+    """In a database; or in memory for tests, which ADR-006 does not allow for a service.
 
-    A nonce is kept for its token's whole life, and forgotten after it: an expired token is refused
-    for its expiry. An hour is added for a clock that is set back.
+    A nonce is kept as long as its token is valid: after that the token is refused as expired. One
+    hour is added in case a clock is set back.
     """
 
     prefix: ClassVar[str] = "execution_tokens_"
@@ -51,7 +51,7 @@ class NonceStore(RecordStore):
 
 
 class FolderNonceLog:
-    """A file for each nonce, made only if it is not there: one system call decides.
+    """A file for each nonce, created only if it is not there: one system call decides.
 
     The verifiers in Bash and Node keep the same folder in the same way, so that they can share it.
     """
@@ -70,7 +70,7 @@ class FolderNonceLog:
         os.close(handle)
         folder = os.open(self._folder, os.O_RDONLY)
         try:
-            os.fsync(folder)  # the entry itself, should the machine fail
+            os.fsync(folder)  # the entry itself, in case the machine fails
         finally:
             os.close(folder)
         return True

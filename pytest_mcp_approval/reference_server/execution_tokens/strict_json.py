@@ -1,8 +1,8 @@
-"""Reads a token's JSON so that it can mean one thing only.
+"""Reads a token's JSON so that it can have only one meaning.
 
-A member that stands twice, a number that no double holds, nesting without end: each is read
-differently by different languages, so each is refused, within limits that the verifiers in Bash and
-Node keep too. Standard library only. Knows no member of a token.
+A repeated member, a number beyond a double, very deep nesting: languages read these differently, so
+they are refused, with the same limits as the verifiers in Bash and Node. Standard library only.
+Knows no member of a token.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .refusals import ExecutionRefusal
 MAXIMUM_BYTES = 1_000_000
 MAXIMUM_DEPTH = 32
 MAXIMUM_NUMBER = 400
-"""Characters of one number, well within what every language's reader takes."""
+"""Characters of one number, well within what every language can read."""
 
 
 def read_json(text: bytes) -> Any:

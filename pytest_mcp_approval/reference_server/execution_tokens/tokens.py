@@ -28,7 +28,7 @@ class TokenError(ValueError):
 
 @dataclass(frozen=True)
 class Token:
-    """A token as it came, its members looked at but nothing yet believed."""
+    """A token as it came: its members have the right form, but nothing is verified yet."""
 
     token_id: str
     nonce: str
@@ -39,7 +39,7 @@ class Token:
 
     @classmethod
     def read(cls, data: Any) -> Token:
-        """From a JSON object; `TokenError` for a member that is missing or of no use."""
+        """From a JSON object; `TokenError` for a member that is missing or malformed."""
         if not isinstance(data, Mapping):
             raise TokenError("token: got no object")
         token = cls(
@@ -65,11 +65,11 @@ class Token:
 
     @property
     def content_hash(self) -> str:
-        """Bare, whether it came with its prefix or not."""
+        """Without its prefix, whether it came with one or not."""
         return str(self.scope[words.CONTENT_HASH]).removeprefix(words.HASH_PREFIX)
 
     def expiry(self) -> datetime.datetime:
-        """The instant, to the microsecond; what a calendar does not have is refused."""
+        """The instant, to the microsecond; a date that does not exist is refused."""
         try:
             return datetime.datetime.fromisoformat(self.expires_at)
         except ValueError:
@@ -95,7 +95,7 @@ def _matching(data: Mapping[str, Any], name: str, pattern: re.Pattern[str], what
 
 
 def canonical_string(token_id: str, nonce: str, expires_at: str, scope: Mapping[str, Any]) -> bytes:
-    """What is signed: the separators are those of the published vector, and no line ends it."""
+    """What is signed: separators as in the published vector, no line end."""
     scope_json = json.dumps(scope, sort_keys=True, separators=(", ", ": "), ensure_ascii=True)
     return f"{token_id}:{nonce}:{expires_at}:{scope_json}".encode("ascii")
 

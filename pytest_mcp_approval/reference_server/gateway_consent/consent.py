@@ -1,9 +1,9 @@
-"""Decisions: which caller may use which tool of which app, and what a person is still asked.
+"""Decisions: which caller may use which tool of which app, and which questions are open.
 
-Remembered decisions are in the vault, one record for each (caller, app). Others serve one call of
-just that tool by just that caller, within minutes, and are never written down. A question is bound
-to its (caller, app, tool) and has an id that nobody can guess. A gateway belongs to one person, so
-that no user is told apart. Knows no MCP, no page and no credential.
+Remembered decisions are in the vault, one record for each (caller, app). Others are good for one
+call of that tool by that caller, within minutes, and are never stored. A question is bound to its
+(caller, app, tool) and has an id that nobody can guess. A gateway belongs to one person, so users
+are not distinguished. Knows no MCP, no page and no credential.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .vault import Record, Vault
 
 KIND = "consent"
 ONCE_LIFE = datetime.timedelta(minutes=5)
-"""For how long a decision that is not remembered waits for its call."""
+"""How long a decision that is not remembered waits for its call."""
 
 
 class ConsentError(Exception):
-    """A decision that cannot be taken: the question is unknown, too old or answered."""
+    """A decision that cannot be accepted: the question is unknown, too old or answered."""
 
 
 @dataclass(eq=False)
@@ -75,7 +75,7 @@ class Decisions:
         return True if record[words.ALL_TOOLS] else None
 
     def decided_once(self, caller: str, app_id: str, tool: str) -> bool | None:
-        """Looked at, not used up."""
+        """Does not use it up."""
         with self._lock:
             once = self._once.get((caller, app_id, tool))
             if once is None or self.too_old(once):
@@ -113,7 +113,7 @@ class Decisions:
         return question
 
     def keep_for_one_call(self, question: ConsentQuestion, choice: Choice) -> None:
-        """All tools, not remembered, is this tool once: the call at hand is all that it serves."""
+        """Without "remember", "all tools" means this tool once: only for the current call."""
         with self._lock:
             for subject in [one for one, once in self._once.items() if self.too_old(once)]:
                 del self._once[subject]
@@ -129,7 +129,7 @@ class Decisions:
         tools: dict[str, Any] = record[words.TOOLS]
         if choice is Choice.ALL:
             record[words.ALL_TOOLS] = True
-            # The newer decision counts: what was denied before is open now.
+            # The newer decision counts: it cancels earlier denials.
             for name in [name for name, own in tools.items() if not own[words.GRANTED]]:
                 del tools[name]
         tools[question.tool] = {
@@ -159,13 +159,13 @@ class Decisions:
         nested: dict[str, Any] = {}
         for key in sorted(self.vault.keys(KIND)):
             record = self.vault.load(KIND, *key)
-            if record is not None:  # else it went meanwhile
+            if record is not None:  # else it was deleted meanwhile
                 caller, app_id = key
                 nested.setdefault(caller, {})[app_id] = record
         return nested
 
     def reset(self) -> None:
-        """What is not in the vault; that one is reset by whoever keeps it."""
+        """Forget what is not in the vault; its owner resets the vault."""
         self.questions.clear()
         with self._lock:
             self._once.clear()

@@ -31,14 +31,14 @@ _MOST_LISTED = 100
 
 
 class ConsentPages:
-    """`apps` is who the questions are about."""
+    """`apps` are the apps that the questions are about."""
 
     def __init__(self, decisions: Decisions, apps: Callable[[], Mapping[str, App]]) -> None:
         self.decisions = decisions
         self.apps = apps
 
     def path(self, question: ConsentQuestion) -> str:
-        """What the page's address is made of, beside the host."""
+        """The path of the page's address."""
         return f"{PATH}/{question.id}"
 
     def routes(self) -> list[Route]:
@@ -70,12 +70,12 @@ class ConsentPages:
             f"<h1>{caller} asks to use a tool</h1>\n"
             f"<dl>\n{self.fields(question, app, tool)}\n</dl>\n"
             f'<p class="warning">If you authorize it, {caller} can call this tool with data of '
-            "its own choice. The name is what the client says of itself.</p>\n"
+            "its own choice. The name is the client's own claim.</p>\n"
             f"{self.form(question)}",
         )
 
     def fields(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
-        """Everything that the document wants to be seen."""
+        """Everything that the document wants to be shown."""
         rows = [
             pages.field("Client", question.caller),
             pages.field("App", app.name),
@@ -128,7 +128,7 @@ class ConsentPages:
             members = await pages.read_form(request)
             self.check_sender(question, members, request.cookies)
             if members.get(words.CHOICE_MEMBER) == "":
-                return await self.show(request)  # Enter, and none of the three buttons
+                return await self.show(request)  # Enter was pressed, and none of the three buttons
             choice, remember = self.read_choice(members)
         except pages.FormError as error:
             return pages.message("Nothing was decided", str(error), 400)
@@ -144,9 +144,9 @@ class ConsentPages:
     def check_sender(
         self, question: ConsentQuestion, members: Mapping[str, str], cookies: Mapping[str, str]
     ) -> None:
-        """The form is of this very page, shown to this very browser."""
+        """The form belongs to this page, and was shown to this browser."""
         if not same(members.get(words.CSRF_MEMBER), question.csrf):
-            raise pages.FormError("This form is not of this page.")
+            raise pages.FormError("This form does not belong to this page.")
         if not same(cookies.get(COOKIE), question.cookie):
             raise pages.FormError("This browser has not been shown this page (is a cookie lost?).")
 
@@ -183,7 +183,7 @@ def _said(choice: Choice, remember: bool) -> str:
 
 
 def _members(schemas: Mapping[str, Any], required: tuple[str, ...] = ()) -> str:
-    """A list of names, each with its sort and its description."""
+    """A list of names, each with its type and its description."""
     rows = []
     for name, given in list(schemas.items())[:_MOST_LISTED]:
         schema = given if isinstance(given, Mapping) else {}

@@ -1,4 +1,4 @@
-"""The demonstration apps: one of every kind, every way to let in, and neighbours to keep apart.
+"""The demonstration apps: one of every kind, every way in, and neighbours to keep apart.
 
 `{demonstration}` stands for the address of the demonstration app, which is known only once it runs.
 Knows no consent and no credential.
@@ -24,7 +24,7 @@ def _tool(
     returns: str = "",
     **execution: Any,
 ) -> dict[str, Any]:
-    """A tool whose parameters are all texts, and all needed."""
+    """A tool whose parameters are all texts, and all required."""
     described = {key: {**_TEXT, "description": text} for key, text in (parameters or {}).items()}
     tool: dict[str, Any] = {
         "name": name,
@@ -195,8 +195,8 @@ FILES = {
         ),
     ],
 }
-# A caller "A-b" with the first and a caller "A" with the second have one name between them where
-# names are joined by a hyphen.
+# If names are joined by a hyphen, caller "A-b" with the first and caller "A" with the second get
+# the same name.
 NEIGHBOURS = (
     _desktop(
         "com.x",
@@ -222,7 +222,7 @@ DESCRIPTORS: tuple[dict[str, Any], ...] = (
     *NEIGHBOURS,
 )
 COMMAND_PLACES = {"python": sys.executable}
-"""What a command may name without saying where it is."""
+"""What a command may use without a path."""
 
 
 def demonstration_apps() -> dict[str, App]:

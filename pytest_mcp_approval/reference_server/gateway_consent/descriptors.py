@@ -1,7 +1,7 @@
-"""What an app says of itself: who it is, which tools it has, how each is run, how it lets in.
+"""What an app says about itself: its identity, its tools, how each is run, and its way in.
 
-A descriptor is JSON. It comes from the app, which may mean ill: names and descriptions are any text
-(bounded), and are made harmless where they are shown. Knows no consent and no credential.
+A descriptor is JSON. It comes from the app, which may be hostile: names and descriptions are any
+text (bounded), and are made harmless when they are shown. Knows no consent and no credential.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PLATFORMS = ("web", "macos", "linux", "windows")
 
 
 class DescriptorError(ExtensionSettingError):
-    """A descriptor that cannot be followed, as `place: got ..., expected ...`."""
+    """A descriptor that cannot be used, as `place: got ..., expected ...`."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class App:
 
 
 def read_apps(given: Any) -> dict[str, App]:
-    """Apps by id. No two may share an id, or one could speak under the other's consent."""
+    """Apps by id. No two may share an id, or one could use the other's consent."""
     if not isinstance(given, (list, tuple)) or not 0 < len(given) <= MOST_APPS:
         raise DescriptorError(f"apps: got {_shown(given)}, expected a list of 1 to {MOST_APPS}")
     return by_id(read_app(one, f"apps[{number}]") for number, one in enumerate(given))
@@ -165,7 +165,7 @@ def _read_tool(given: Any, place: str) -> AppTool:
 
 
 def _read_auth(given: Any, place: str) -> Auth | None:
-    """What stands under the type's own name, as the document has it."""
+    """What is under the type's own name, as in the document."""
     if given is None:
         return None
     members = _object(given, place)

@@ -1,6 +1,6 @@
-"""Runs a tool of an app, once everybody has agreed: over HTTP, as a command, or on the desktop.
+"""Runs a tool of an app, after all checks: over HTTP, as a command, or on the desktop.
 
-Each kind is given just what it needs. Knows no consent, and of credentials only what to add to a
+Each kind gets only what it needs. Knows no consent, and of credentials only what to add to a
 request.
 """
 
@@ -23,7 +23,7 @@ _SECONDS = 20.0
 
 
 class ExecutionError(Exception):
-    """The app did not do it; the words are ours."""
+    """The app did not do it; the message is ours, not the app's."""
 
 
 class RejectedError(ExecutionError):
@@ -63,7 +63,7 @@ def over_http(
 
 
 def as_command(tool: AppTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The words of the descriptor, each argument one word: no shell reads them."""
+    """The descriptor's command, each argument one word: no shell is involved."""
     words = tool.execution.get("command")
     if not isinstance(words, list) or not words:
         raise ExecutionError("its descriptor names no command")

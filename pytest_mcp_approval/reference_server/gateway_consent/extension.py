@@ -1,8 +1,8 @@
-"""The gateway as a part of the reference server: every app's tools, and three that only look.
+"""The gateway as a part of the reference server: every app's tools, and three that only read.
 
 Nothing is opened until it is needed: no vault before the first call, no page before the first
 question, no demonstration app before the first call to a web app. Knows MCP's shapes of tools,
-results and errors; the rules are the gateway's.
+results and errors; the rules are in the gateway.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Made = TypeVar("Made")
 
 
 class Part(Generic[Made]):
-    """Made when it is first needed: of several calls that come first together, one makes it."""
+    """Made when it is first needed, and only once, even if several calls need it at once."""
 
     def __init__(self, make: Callable[[Any], Made]) -> None:
         self._make = make
@@ -57,7 +57,7 @@ class Part(Generic[Made]):
 
 
 class GatewayExtension(Extension):
-    """Tools of apps, behind consent. Each part is made by a method that a broken one replaces."""
+    """Tools of apps, behind consent. Each part is made by a method, so that it can be broken."""
 
     family = words.FAMILY
     suite_settings: ClassVar[Mapping[str, Any]] = SUITE_SETTINGS
@@ -84,7 +84,7 @@ class GatewayExtension(Extension):
             *_LOOKING,
         ]
         if self.settings.storage not in (Storage.AUTOMATIC, Storage.MEMORY):
-            # One that was asked for by name is there, or nothing starts.
+            # If a storage was named, it must be there, or nothing starts.
             try:
                 _ = self.vault
             except VaultError as error:
@@ -103,7 +103,7 @@ class GatewayExtension(Extension):
         return vault
 
     def make_vault(self, url: str | None = None) -> Vault:
-        from .store import open_vault  # here: who keeps all in memory needs no cryptography
+        from .store import open_vault  # here: in memory no cryptography is needed
 
         return open_vault(self.settings, url)
 
@@ -138,7 +138,7 @@ class GatewayExtension(Extension):
         return [*style_routes(), *self.pages.routes(), *self.authoriser.routes()]
 
     def locate(self, app: App) -> App:
-        """A web app with its address; the demonstration is started if it is of that one."""
+        """A web app with its address; starts the demonstration if the app is part of it."""
         if f"{{{PLACE}}}" not in (app.base_url or ""):
             return app
         return app.located({PLACE: self.demonstration.url})
@@ -152,7 +152,7 @@ class GatewayExtension(Extension):
 
     @Part
     def kept_demonstration(self) -> _KeptDemonstration:
-        """It is another party: a restart of the gateway does not end it."""
+        """It is a separate party: a restart of the gateway does not end it."""
         kept = self._backing.keep(
             f"{self.family} demonstration", lambda _: _KeptDemonstration(self.make_demonstration)
         )
@@ -194,7 +194,7 @@ class GatewayExtension(Extension):
         return tool_result(answer)
 
     def status(self) -> dict[str, Any]:
-        """What a suite that judges this gateway must know of it; nothing secret."""
+        """What a suite that checks this gateway must know about it; nothing secret."""
         folder = self.vault.folder
         return {
             "pagesUrl": self.listener.url,
@@ -208,7 +208,7 @@ class GatewayExtension(Extension):
 
     def reset(self) -> None:
         with self.lock:
-            self._is_reset = True  # for what is not there yet, when it is needed
+            self._is_reset = True  # for parts that are made later
             for name in ("vault", "kept_demonstration", "decisions", "authoriser"):
                 if name in self.made:
                     self.made[name].reset()
@@ -234,7 +234,7 @@ class _KeptDemonstration:
         self.app = make(self.redirect_uris)
 
     def redirect_uris(self) -> list[str]:
-        """Where it may send people back to; asked for once a person is there."""
+        """Where it may send people back to; needed only when a person is there."""
         return [uri for one in list(self.gateways) for uri in one.authoriser.redirect_uris()]
 
     def reset(self) -> None:

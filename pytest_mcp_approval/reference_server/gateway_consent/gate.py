@@ -1,14 +1,14 @@
-"""The gateway: in which order a call is looked at before an app's tool is run.
+"""The gateway: the order in which a call is checked before an app's tool is run.
 
-    1. who calls: what the client said of itself at the handshake
+    1. who calls: what the client said about itself at the handshake
     2. consent: has a person allowed this tool of this app to this caller
     3. arguments: those that the tool needs
     4. the app's own authorisation, for the tools that were allowed and no others
     5. a consent for one call is used up
     6. the tool is run
 
-Nothing of a later step happens before an earlier one is passed: an app learns of a call only when a
-person wants it. Each check is a method of its own. Knows no MCP and no storage.
+No step begins before the earlier ones have passed: an app learns of a call only if a person wants
+it. Each check is a method of its own. Knows no MCP and no storage.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SCHEMA_TYPES: dict[str, tuple[type, ...]] = {
 
 
 class Gateway:
-    """`authoriser` and `locate` are asked only for web apps: both may have to start something."""
+    """`authoriser` and `locate` are asked only for web apps: both may start something."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Gateway:
         """As the client wrote it: names that look alike are still two names."""
         length = len(who.client)
         if length > LONGEST_NAME:
-            # A page could not show the whole of it, and two names would look like one.
+            # A page could not show all of it, and two names could look the same.
             raise InvalidParamsError(
                 f"clientInfo.name: got {length} characters, expected {LONGEST_NAME} at most"
             )
@@ -95,7 +95,7 @@ class Gateway:
         if granted is None:
             raise self.ask(caller, app, tool)
         if not granted:
-            # A denial that is not remembered has now served its call.
+            # A denial that is not remembered is used up by this call.
             self.decisions.use_up(caller, app.id, tool.name)
             raise refusals.consent_denied(app, tool)
 
@@ -145,7 +145,7 @@ class Gateway:
         self, caller: str, app: App, tool: AppTool, consented: list[str]
     ) -> Sending | None:
         """What to add to the request, or the refusal that leads a person to the app's page."""
-        from .authorisation import AuthorisationNeeded  # here: not every app is one of the web
+        from .authorisation import AuthorisationNeeded  # here: not every app is a web app
 
         if app.auth is None:
             return None
@@ -161,21 +161,21 @@ class Gateway:
             raise refusals.app_failed(app, tool, str(error)) from None
 
     def consented(self, caller: str, app: App) -> list[str]:
-        """What an app is told of: the tools that this caller may use, and no others."""
+        """What an app is told: the tools that this caller may use, and no others."""
         return self.decisions.tools_granted(app, caller)
 
     # ---- 5. consent for one call
 
     def take_consent(self, caller: str, app: App, tool: AppTool) -> None:
-        """Last of all, so that a call which comes to nothing before does not cost it."""
+        """Last of all, so that a call that fails earlier does not use it up."""
         if not self.needs_consent(app):
             return
         kept = self.decisions.remembered(caller, app.id, tool.name)
         granted = self.decisions.use_up(caller, app.id, tool.name) if kept is None else kept
         if granted is None:
-            raise self.ask(caller, app, tool)  # another call was quicker
+            raise self.ask(caller, app, tool)  # another call took it first
         if not granted:
-            raise refusals.consent_denied(app, tool)  # a person was quicker
+            raise refusals.consent_denied(app, tool)  # a person denied it meanwhile
 
     # ---- 6. running
 

@@ -1,8 +1,8 @@
-"""One HTTP request to an app, bounded in size and time, and nothing of its own accord.
+"""One HTTP request to an app, bounded in size and time, and nothing else.
 
-No redirect is followed and no proxy asked, so that a credential goes where it was meant for and
-nowhere else; plain http is spoken to loopback only. Nothing is logged (httpx2 logs whole URLs, and
-an API key may stand in one). Knows no app and no credential.
+No redirect is followed and no proxy is used, so that a credential goes only where it should; plain
+http is used for loopback only. Nothing is logged (httpx2 logs whole URLs, which may contain an API
+key). Knows no app and no credential.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ MAXIMUM_BYTES = 1024 * 1024
 
 
 class SendingError(Exception):
-    """There is no answer; the words hold nothing of the request but its host."""
+    """There is no answer; the message contains nothing of the request but its host."""
 
 
 def send(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Fetched:
-    """Send it and read the answer to its end; `SendingError` if that cannot be."""
+    """Send it and read the answer to its end; `SendingError` if that fails."""
     parts = checked(url)
     try:
         return fetch(
@@ -49,7 +49,7 @@ def checked(url: str) -> SplitResult:
     except ValueError:
         raise SendingError("got a URL that cannot be read, expected http or https") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-        raise SendingError("got a URL of another sort, expected http or https and a host")
+        raise SendingError("got another kind of URL, expected http or https and a host")
     if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise SendingError(f"got http to {parts.hostname[:80]!a}, expected https beyond loopback")
     return parts

@@ -1,8 +1,8 @@
 """The gateway's own pages on loopback: a small HTTP server, started when a page is first needed.
 
-It is there whatever carries MCP, so that a gateway on standard input has pages as well. Only
-requests under a loopback name are served (a page elsewhere cannot point its own name here), and
-nothing of a request is logged: its address is a secret. Knows no consent and no app.
+It does not depend on MCP's transport, so that a gateway on standard input has pages too. Only
+requests under a loopback name are served (another site cannot point its own name here), and
+requests are not logged, since their addresses are secret. Knows no consent and no app.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HOST = "localhost"
 _HOSTS = ("localhost", "127.0.0.1")
 _BACKLOG = 128
 MAXIMUM_BYTES = 256 * 1024
-"""Of a request's body: forms, no uploads."""
+"""For a request's body: forms, not uploads."""
 
 
 class ListenerError(RuntimeError):
@@ -30,7 +30,7 @@ class ListenerError(RuntimeError):
 
 
 class Listener:
-    """`routes` are asked for once, at the start."""
+    """`routes` is called once, at the start."""
 
     def __init__(self, routes: Callable[[], Sequence[BaseRoute]], host: str = HOST) -> None:
         self._routes = routes
@@ -60,7 +60,7 @@ class Listener:
                 listening,
                 log_level=logging.CRITICAL,
                 access_log=False,
-                # The log of whoever embeds us stays as it is.
+                # The log of a program that embeds us stays as it is.
                 log_config=None,
                 lifespan="off",
                 server_header=False,
@@ -68,7 +68,7 @@ class Listener:
                 timeout_graceful_shutdown=1,
             )
         except ServingError:
-            raise ListenerError("the gateway's pages: got no listener on 127.0.0.1") from None
+            raise ListenerError("the gateway's pages: cannot listen on 127.0.0.1") from None
 
     def application(self) -> Any:
         from starlette.applications import Starlette
@@ -76,7 +76,7 @@ class Listener:
         return _Door(Starlette(routes=list(self._routes())), lambda: self._port)
 
     def stop(self) -> None:
-        """Also if it never ran; a page that is needed later starts it again, elsewhere."""
+        """Also if it never ran. If a page is needed later, it starts again on another port."""
         with self._lock:
             served, self._served = self._served, None
         if served is not None:
@@ -84,7 +84,7 @@ class Listener:
 
 
 class _Door:
-    """Lets in what is addressed to a loopback name with our port, and is not too large."""
+    """Lets in requests to a loopback name with our port that are not too large."""
 
     def __init__(self, app: Any, port: Callable[[], int]) -> None:
         self._app = app

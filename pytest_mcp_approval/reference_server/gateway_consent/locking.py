@@ -1,6 +1,6 @@
-"""One at a time, over threads and processes: a lock on a file that holds nothing.
+"""One at a time, across threads and processes: a lock on an empty file.
 
-The operating system lets go of it when its process ends, however it ends. Knows no record.
+The operating system releases it when its process ends, however it ends. Knows no record.
 """
 
 from __future__ import annotations

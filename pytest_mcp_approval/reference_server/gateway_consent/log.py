@@ -1,8 +1,8 @@
-"""The gateway's log: one logger, and nothing secret in it whoever listens.
+"""The gateway's log: one logger, and nothing secret in it for any handler.
 
-Every module of the gateway logs here, because a filter sees only what is logged on its own logger.
-It masks what the gateway was told to be secret, and whatever stands where credentials stand. Knows
-no consent: decisions are not logged at all, since a log lies on disk in clear.
+Every module of the gateway logs here, because a filter sees only records of its own logger. It
+masks known secrets, and whatever is in a place where credentials usually are. Knows no consent:
+decisions are not logged at all, since a log is on disk in clear text.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _SHORTEST = 6
 """Shorter ones would mask ordinary words."""
 _MOST = 2000
 
-# What gives away a credential by its place: schemes of authorisation, cookies, members and
-# parameters of that name.
+# Places that show a credential: authorisation schemes, cookies, members and parameters with such
+# names.
 _PLACES = (
     re.compile(r"(?i)\b(Bearer|Basic)\s+[^\s\"',;]+"),
     re.compile(r"(?i)\b((?:set-)?cookie\s*[:=]\s*)[^\r\n]+"),
@@ -35,7 +35,7 @@ _PLACES = (
 
 
 class Redactor(logging.Filter):
-    """Any thread may tell it a secret, or log."""
+    """Thread-safe."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Redactor(logging.Filter):
         self._secrets: dict[str, None] = {}
 
     def know(self, secrets: Iterable[str]) -> None:
-        """These are secrets from now on, as they are and as a URL writes them."""
+        """Mask these from now on, as they are and as URLs encode them."""
         with self._lock:
             for secret in secrets:
                 if len(secret) < _SHORTEST:
@@ -64,7 +64,7 @@ class Redactor(logging.Filter):
         return text
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """The record with its secrets masked, for every handler of everybody."""
+        """Mask the record's secrets, for every handler."""
         record.msg = self.redact(record.getMessage())
         record.args = None
         if record.exc_info:
@@ -74,7 +74,7 @@ class Redactor(logging.Filter):
 
 
 def _kept(found: re.Match[str]) -> str:
-    """What stands before the credential."""
+    """The text before the credential."""
     kept = found.group(1)
     return kept if kept[-1:] in "=: \"'" else f"{kept} "
 
@@ -86,7 +86,7 @@ if not any(isinstance(one, Redactor) for one in logger.filters):
 
 
 def secrets_in(record: Any) -> list[str]:
-    """Every text in a record of credentials; its type is none."""
+    """Every text in a record of credentials, except its type."""
     if isinstance(record, str):
         return [record]
     if isinstance(record, dict):

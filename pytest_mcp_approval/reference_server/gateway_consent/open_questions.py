@@ -1,8 +1,8 @@
 """Questions that wait for a person, each at an address of its own.
 
-Whoever has the address can answer: it cannot be guessed. Who asks often gets one page, and who asks
-without end fills nothing up. In memory, since they end with the listener that serves them. Knows no
-page and no rule about the answer.
+Whoever has the address can answer: it cannot be guessed. The same question again leads to the same
+page, and their number is limited. In memory, since they end with the listener that serves them.
+Knows no page and no rule about the answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 from ..server.clock import Clock
 
 LIFE = datetime.timedelta(minutes=10)
-"""For how long a page can be answered."""
+"""How long a page can be answered."""
 MOST = 1000
 
 
@@ -31,11 +31,11 @@ class OpenQuestion:
     asked_at: datetime.datetime
     id: str = field(kw_only=True, repr=False, default_factory=new_secret)
     cookie: str = field(kw_only=True, repr=False, default_factory=new_secret)
-    """What the browser that was shown the page has."""
+    """The secret of the browser that was shown the page."""
 
     @property
     def subject(self) -> tuple[str, ...]:
-        """What it is about. A tuple: no text can be read in two ways."""
+        """What it is about. A tuple, because joined text could be ambiguous."""
         return self.caller, self.app_id
 
 
@@ -43,7 +43,7 @@ Question = TypeVar("Question", bound=OpenQuestion)
 
 
 class OpenQuestions(Generic[Question]):
-    """Any thread may use them."""
+    """Thread-safe."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -51,7 +51,7 @@ class OpenQuestions(Generic[Question]):
         self._open: dict[tuple[str, ...], Question] = {}
 
     def ask(self, question: Question) -> Question:
-        """The open one about the same subject, else this one."""
+        """The open question about the same subject, else this one."""
         with self._lock:
             self._tidy()
             if question.subject not in self._open and len(self._open) >= MOST:
@@ -59,13 +59,13 @@ class OpenQuestions(Generic[Question]):
             return self._open.setdefault(question.subject, question)
 
     def find(self, id: str) -> Question | None:
-        """None if there is none of that id, or not any more."""
+        """None if there is none with that id, or no longer."""
         with self._lock:
             self._tidy()
             return next((one for one in self._open.values() if one.id == id), None)
 
     def take(self, id: str) -> Question | None:
-        """The same, and it is answered with that: of several who answer, one gets it."""
+        """The same, and it is answered by that: only one of several gets it."""
         with self._lock:
             question = self.find(id)
             return None if question is None else self._open.pop(question.subject)

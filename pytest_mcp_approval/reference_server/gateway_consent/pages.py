@@ -34,13 +34,13 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 LONG = 1500
-"""Beyond so many characters of HTML a text gets a box of its own, in which it scrolls."""
+"""A text with more characters of HTML than this scrolls in a box of its own."""
 MOST_SHOWN = 20_000
 _HEADING = 60
 
 
 class FormError(ValueError):
-    """A form that is not taken; the words are for the person."""
+    """A form that is not accepted; the message is for the person."""
 
 
 # ---- safe text
@@ -102,7 +102,7 @@ def message(title: str, text: str, status: int = 200) -> Response:
 
 def no_default_button(name: str) -> str:
     """First in a form: Enter in a field presses the first button, even one that is not shown. This
-    one makes no choice (a disabled one would be passed over), so that nobody agrees by accident."""
+    one makes no choice, so that nobody agrees by accident (a disabled one would be skipped)."""
     return f'<button hidden tabindex="-1" name="{escape(name)}" value=""></button>'
 
 
@@ -131,7 +131,7 @@ async def read_form(request: Request) -> dict[str, str]:
         raise FormError("This form was sent by another page.")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise FormError("This is no form of ours.")
+        raise FormError("This is not one of our forms.")
     try:
         text = (await request.body()).decode("ascii")
         members = parse_qs(
@@ -146,7 +146,7 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 def from_own_page(headers: Mapping[str, str]) -> bool:
-    """A browser says where a form comes from; others cannot be made to send one by a page."""
+    """A browser says where a form comes from; a page cannot make other programs send one."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     if site is not None and site != "same-origin":
         return False

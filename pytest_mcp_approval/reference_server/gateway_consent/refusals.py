@@ -1,4 +1,4 @@
-"""Why a call of an app's tool was not made, as the agent is told. Knows no MCP and no page."""
+"""Why a call of an app's tool was not made, as told to the agent. Knows no MCP and no page."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def authorization_required(
 ) -> GatewayRefusal:
     return GatewayRefusal(
         Refusal.AUTHORIZATION_REQUIRED,
-        "A person has to let the gateway into this app first: open authUrl.",
+        "A person has to give the gateway access to this app first: open authUrl.",
         {**about(app, tool), words.AUTH_TYPE: auth_type, words.AUTH_URL: auth_url},
     )
 
 
 def app_failed(app: App, tool: AppTool, why: str) -> GatewayRefusal:
-    """`why` is ours: what an app answers may hold anything."""
+    """`why` is our text: an app's answer may contain anything."""
     return GatewayRefusal(Refusal.APP_FAILED, f"The app did not do it: {why}.", about(app, tool))

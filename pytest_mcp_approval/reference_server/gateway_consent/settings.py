@@ -1,5 +1,4 @@
-"""What the gateway can be told at its start. With a setting that cannot be followed
-nothing starts."""
+"""The gateway's settings, read at its start. With a bad value nothing starts."""
 
 from __future__ import annotations
 
@@ -21,13 +20,13 @@ class Storage(StrEnum):
     """Where consents and credentials are kept."""
 
     AUTOMATIC = "automatic"
-    """In memory where the server's own store is; else in a file."""
+    """In memory if the server's own store is; otherwise in a file."""
     MEMORY = "memory"
     FILE = "file"
     KEYRING = "keyring"
-    """The key store of the operating system, or nothing starts."""
+    """The key store of the operating system; without one nothing starts."""
     SYSTEM = "system"
-    """The key store of the operating system where there is a usable one, else a file."""
+    """The key store of the operating system if there is a usable one, else a file."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class GatewaySettings:
 
 
 def read_settings(settings: Mapping[str, Any]) -> GatewaySettings:
-    """The settings, checked; `ExtensionSettingError` is one line that says what is wrong."""
+    """The settings, checked; `ExtensionSettingError` says in one line what is wrong."""
     check_names(settings, _KNOWN)
     return GatewaySettings(
         apps=_apps(settings.get("apps"), settings.get("more_apps")),

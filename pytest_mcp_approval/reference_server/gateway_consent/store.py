@@ -1,4 +1,4 @@
-"""Chooses the vault: what the settings name, what the machine has, and where its files go.
+"""Chooses the vault by the settings and the machine, and where its files go.
 
 Knows no consent and no credential.
 """
@@ -34,7 +34,7 @@ def open_vault(settings: GatewaySettings, url: str | None) -> Vault:
     if storage is Storage.KEYRING:
         raise VaultError(
             "storage: got keyring, but this machine has no key store that can be used; "
-            "say file, or system for whichever there is"
+            "set file, or system for whichever there is"
         )
     return FileVault(folder)
 
@@ -52,7 +52,7 @@ def _beside(url: str | None) -> Path | None:
 
 
 def own_folder() -> Path:
-    """Where a program of this person keeps its state."""
+    """Where this person's programs keep their state."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":

@@ -1,4 +1,4 @@
-"""What a suite that judges the reference gateway is told of it: tools that are safe to run, and
+"""What a suite that checks the reference gateway is told about it: tools that are safe to run, and
 where things are. Names in braces are members of what the status tool answers.
 """
 

@@ -1,7 +1,7 @@
 """Where the gateway keeps what nobody else may read: records by kind and key.
 
-Keys are lists of texts, and any text will do. Records are JSON objects. Knows no consent and no
-credential; the encrypted file and the key store are in files of their own.
+Keys are lists of any texts. Records are JSON objects. Knows no consent and no credential; the
+encrypted file and the key store are in other modules.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ Records = dict[tuple[str, Key], Record]
 
 
 class VaultError(Exception):
-    """The vault cannot be read or written; nothing of what it holds is in the words."""
+    """The vault cannot be read or written; the message contains nothing from it."""
 
 
 class Vault(ABC):
-    """Every method may be called by several threads, and where it outlives the process by several
-    processes."""
+    """Methods may be called by several threads, and by several processes if it outlives them."""
 
     storage: ClassVar[str]
-    """As the settings name it."""
+    """Its name in the settings."""
     folder: Path | None = None
     """Where its files are; None if it writes none."""
 
@@ -40,7 +39,7 @@ class Vault(ABC):
 
     @abstractmethod
     def delete(self, kind: str, *key: str) -> None:
-        """Also of what is not there."""
+        """Does nothing if it is not there."""
 
     @abstractmethod
     def keys(self, kind: str) -> list[Key]:
@@ -48,25 +47,25 @@ class Vault(ABC):
 
     @abstractmethod
     def exclusive(self) -> AbstractContextManager[None]:
-        """Alone with the vault: what is loaded inside is still true when it is saved inside."""
+        """Exclusive access: what is loaded inside is still current when it is saved inside."""
 
     @abstractmethod
     def reset(self) -> None: ...
 
     def close(self) -> None:  # noqa: B027
-        """Most have nothing open, and a restarted server finds what it had."""
+        """Most have nothing to close; a restarted server finds its records again."""
 
 
 class WholeVault(Vault):
-    """One that has all its records at hand."""
+    """A vault that handles all its records as a whole."""
 
     @abstractmethod
     def _all(self) -> Records:
-        """As they are now; not to be changed."""
+        """The records as they are now; do not change them."""
 
     @abstractmethod
     def _changing(self) -> AbstractContextManager[Records]:
-        """Alone with the records; what is changed inside is kept."""
+        """Exclusive access to the records; changes made inside are stored."""
 
     def load(self, kind: str, *key: str) -> Record | None:
         return copy.deepcopy(self._all().get((kind, key)))
@@ -88,7 +87,7 @@ class WholeVault(Vault):
 
 
 class MemoryVault(WholeVault):
-    """For tests and trials: gone with the process, and never on disk."""
+    """For tests: gone with the process, and never on disk."""
 
     storage = "memory"
 

@@ -1,7 +1,7 @@
 """A vault in one encrypted file, for machines without a key store.
 
-AES-256-GCM over all records at once, so that neither names nor their number are in clear, and any
-change of the file is noticed. A new file replaces the old one as a whole: a process that dies while
+AES-256-GCM over all records at once, so that neither names nor their number are readable, and any
+change to the file is noticed. A new file replaces the old one as a whole: a process that dies while
 writing leaves the old one. Several processes share it, one writing at a time. The key comes from
 the environment, or from a file beside it that only its owner may read. Knows no consent and no
 credential.
@@ -32,13 +32,13 @@ FILE = "vault"
 KEY_FILE = "vault.key"
 LOCK_FILE = "vault.lock"
 HEAD = b"mcp-approval vault 1\n"
-"""Says what the file is; authenticated with it."""
+"""Says what the file is; it is authenticated too."""
 KEY_BYTES = 32
 _NONCE_BYTES = 12
 
 
 class FileVault(WholeVault):
-    """The vault in a folder. A temporary one goes when it is closed."""
+    """The vault in a folder. A temporary one is removed when it is closed."""
 
     storage = "file"
     folder: Path
@@ -54,12 +54,12 @@ class FileVault(WholeVault):
         self._temporary = temporary
         self._remove = partial(shutil.rmtree, folder, ignore_errors=True)
         if temporary:
-            atexit.register(self._remove)  # should nobody close it
+            atexit.register(self._remove)  # in case nobody closes it
         make_private(folder)
         self._path = folder / FILE
         self._lock = FileLock(folder / LOCK_FILE)
         self._key = self.read_key(os.environ if environment is None else environment)
-        self._all()  # with another key nothing starts, rather than that all is asked anew
+        self._all()  # with a wrong key nothing starts, instead of every decision being lost
 
     # ---- the key
 
@@ -75,7 +75,7 @@ class FileVault(WholeVault):
             return _key_from(path.read_text(encoding="ascii", errors="replace"), KEY_FILE)
 
     def check_private(self, path: Path) -> None:
-        """A key that others can read is none."""
+        """A key file must not be readable by others."""
         if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
             mode = stat.S_IMODE(path.stat().st_mode)
             raise VaultError(f"{path.name}: got mode {mode:04o}, expected 0600; chmod 600 it")
@@ -99,8 +99,8 @@ class FileVault(WholeVault):
             return AESGCM(self._key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], HEAD)
         except (InvalidTag, ValueError):
             raise VaultError(
-                f"{FILE}: cannot be opened with this key, or is damaged; bring the right key, or "
-                "move the file away and every decision is asked for anew"
+                f"{FILE}: cannot be opened with this key, or is damaged; use the right key, or "
+                "move the file away and decide everything again"
             ) from None
 
     # ---- records
@@ -120,7 +120,7 @@ class FileVault(WholeVault):
         self._write(self._path, self.seal(json.dumps(entries).encode()))
 
     def _write(self, path: Path, content: bytes) -> None:
-        """As a whole or not at all, and on disk when this returns."""
+        """All or nothing, and on disk when this returns."""
         fresh = path.with_name(f"{path.name}.{secrets.token_hex(8)}.new")
         try:
             handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -154,7 +154,7 @@ class FileVault(WholeVault):
 
 
 def make_private(folder: Path) -> None:
-    """A folder for one person."""
+    """A folder that only its owner can read."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -168,12 +168,12 @@ def _key_from(text: str, name: str) -> bytes:
     except (binascii.Error, ValueError):
         key = b""
     if len(key) != KEY_BYTES:
-        raise VaultError(f"{name}: got no such key, expected base64 of {KEY_BYTES} bytes")
+        raise VaultError(f"{name}: got no valid key, expected base64 of {KEY_BYTES} bytes")
     return key
 
 
 def _sync(folder: Path) -> None:
-    """The entry itself, should the machine fail; not every system has that."""
+    """The folder's entry itself, in case the machine fails; not every system supports this."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,10 +1,9 @@
 """A vault in the key store of the operating system, through the library `keyring`.
 
 Keychain, Credential Manager, or the Secret Service: each encrypts what it holds. Their limits are
-kept: names have one short length, and what is longer than the shortest limit (Windows: 2560 bytes,
-two for a character) is written in parts, the new ones before the old ones go.
-Key stores cannot list what they hold, so an index is kept beside the records. Knows no consent and
-no credential.
+respected: names are short and of one length, and a text beyond the lowest limit (Windows: 2560
+bytes, two for a character) is written in parts, the new ones before the old ones are removed. Key
+stores cannot list their content, so an index is stored too. Knows no consent and no credential.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ INDEX = "index"
 _PART = 1000
 """Characters of one part: ASCII."""
 _PROBE_SECONDS = 5.0
-# Backends that keep nothing, or keep it in clear.
+# Backends that store nothing, or store it in clear text.
 _UNFIT = ("keyring.backends.fail", "keyring.backends.null", "keyrings.alt")
 
 Result = TypeVar("Result")
 
 
 class KeyringVault(Vault):
-    """`folder` holds nothing but the lock that processes share."""
+    """`folder` contains only the lock that processes share."""
 
     storage = "keyring"
 
@@ -58,7 +57,7 @@ class KeyringVault(Vault):
         with self.exclusive():
             index = self._index()
             if index.get(name) != kind:
-                # Before the record: whatever is there can be found, and so deleted.
+                # Before the record, so that every record can be found and deleted.
                 self._write(INDEX, json.dumps({**index, name: kind}))
             self._write(name, json.dumps({"key": key, "record": record}))
 
@@ -143,15 +142,15 @@ class KeyringVault(Vault):
         try:
             return question()
         except Exception as error:
-            # Backends raise what they like; their words may hold what was to be kept.
+            # Backends may raise anything, and their messages may contain the secret.
             raise VaultError(f"the key store: {type(error).__name__}") from None
 
 
 def address(kind: str, key: Key) -> str:
     """One name for one kind and key.
 
-    JSON of a list is injective (joined text is not: "a-b", "c" and "a", "b-c"), and SHA-256 makes
-    it short: Windows takes names of 337 bytes, others less.
+    JSON of a list is unambiguous (joined text is not: "a-b", "c" and "a", "b-c"), and SHA-256 makes
+    it short: Windows allows names of 337 bytes, others less.
     """
     text = json.dumps([kind, *key], ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
@@ -177,12 +176,12 @@ def usable_backend() -> KeyringBackend | None:
         several = chosen.backends if isinstance(chosen, ChainerBackend) else [chosen]
         return next((one for one in several if fit(one) and works(one)), None)
     except Exception:
-        # A backend that fails to load is none.
+        # A backend that fails to load does not count.
         return None
 
 
 def fit(backend: Any) -> bool:
-    """By what the library says of it: a priority below 1 is not recommended."""
+    """By the library's own rating: a priority below 1 is not recommended."""
     module = type(backend).__module__
     return not module.startswith(_UNFIT) and getattr(backend, "priority", 0) >= 1
 

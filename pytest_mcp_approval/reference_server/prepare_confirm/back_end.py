@@ -1,6 +1,6 @@
-"""The system behind the tools: it closes and deletes, and writes down each thing that it did.
+"""The system behind the tools: it closes and deletes, and records each thing that it did.
 
-Some of them fail, by half or late, or take their time: back ends do, and the tools in front have to
+Some variants fail, halfway or late, or are slow: real back ends do, and the tools in front must
 tell the truth about it. Knows no token and no preview.
 """
 
@@ -18,14 +18,14 @@ _SLOW_SECONDS = 0.4
 
 
 class BackEnd:
-    """A healthy one. Every change holds only for the version that the caller has seen."""
+    """A healthy one. Every change applies only to the version that the caller has seen."""
 
     def __init__(self, store: PreparationStore, effects: RecordedEffects) -> None:
         self.store = store
         self.effects = effects
 
     def change(self, name: str, subject: str, version: int, told: dict[str, Any]) -> bool:
-        """Do the change of that name in the store; whether it was done: it is written down then."""
+        """Make the change of that name in the store, and record it; returns whether it was made."""
         change: Callable[[str, int], bool] = getattr(self.store, name)
         done = change(subject, version)
         if done:
@@ -44,7 +44,7 @@ class Fails(BackEnd):
 
 
 class HalfFails(BackEnd):
-    """Does the first thing that it is asked for in a confirmation, and no other."""
+    """Does the first thing of a confirmation, and no other."""
 
     def before(self) -> None:
         self._changes = 0
@@ -57,7 +57,7 @@ class HalfFails(BackEnd):
 
 
 class FailsLate(BackEnd):
-    """Does what it is asked for, and then the answer is lost."""
+    """Does what it should, but the answer is lost."""
 
     def change(self, *asked: Any) -> bool:
         super().change(*asked)

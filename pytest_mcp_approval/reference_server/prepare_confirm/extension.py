@@ -1,7 +1,7 @@
-"""The two-step tools as a part of the reference server: six tools, and some beside them.
+"""The two-step tools as a part of the reference server: six tools, and some more.
 
-The others look, undo, and put projects and users in place for a trial. Knows MCP's shapes of tools
-and results; the rules are the gate's.
+The others read, undo, and put projects and users in place for a trial. Knows MCP's shapes of tools
+and results; the rules are in the gate.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class PrepareConfirmExtension(Extension):
             prefix, operation = self._pairs[name]
             act = self.gate.prepare if prefix == words.PREPARE else self.gate.confirm
             return self.result(act(operation, given, caller.user))
-        # Any other that is listed is a method of the same name.
+        # Any other listed tool is a method of the same name.
         return self.result(getattr(self, name)(given))
 
     def result(self, answer: dict[str, Any]) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class PrepareConfirmExtension(Extension):
     def reset(self) -> None:
         self.store.reset_at(self.clock.now())
 
-    # ---- the tools beside the pairs
+    # ---- the tools besides the pairs
 
     def reopen_projects(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """What makes closing reversible."""
@@ -203,7 +203,7 @@ _OTHERS = [
     tool_listing(
         "count_held_tokens",
         "Count held tokens",
-        "How many tokens this server remembers anything of.",
+        "How many tokens this server remembers.",
         {},
         read_only=True,
     ),

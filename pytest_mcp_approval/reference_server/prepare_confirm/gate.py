@@ -1,8 +1,8 @@
 """The gate: a preview and a token first, then what the token says and nothing else.
 
-Every check is a small method, so that each can be broken alone. A refused token is as good
-afterwards as it was before; a token is used up before anything is done with it, so that nothing can
-happen twice whatever the back end does. Knows no MCP.
+Every check is a small method, so that each can be broken alone. A refusal does not change a token.
+A token is used up before anything is done, so that nothing can happen twice, whatever the back end
+does. Knows no MCP.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class PreparationGate:
-    """One server's gate. May be called by several threads."""
+    """The gate of one server. Thread-safe."""
 
     mint_class: type[Mint] = Mint
 
@@ -49,7 +49,7 @@ class PreparationGate:
     def prepare(
         self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
     ) -> dict[str, Any]:
-        """A preview with a token, or what stands in its way."""
+        """A preview with a token, or why there is none."""
         tool = words.PREPARE + operation.name
         try:
             draft = operation.draft(arguments, self.store)
@@ -81,7 +81,7 @@ class PreparationGate:
         }
 
     def local_time(self, moment: datetime) -> str:
-        """For a person, who reads the clock on the wall."""
+        """For a person, in local time."""
         return f"{moment.astimezone(self.settings.time_zone):%H:%M:%S %Z}".rstrip()
 
     # ---- confirm
@@ -103,7 +103,7 @@ class PreparationGate:
         return self.tell(operation, payload, outcome)
 
     def verify(self, operation: TwoStepOperation, given: Any) -> Payload:
-        """All the checks, from what costs nothing to what uses the token up."""
+        """All the checks, from the cheapest to the one that uses the token up."""
         token = self.check_given(operation, given)
         payload = self.mint.open(token)
         self.check_action(operation, payload)
@@ -136,7 +136,7 @@ class PreparationGate:
             )
 
     def check_remembered(self, payload: Payload) -> None:
-        """With a key that outlives the memory of used tokens, only what was issued since counts."""
+        """If the key outlives the memory of used tokens, only tokens issued since then count."""
         if instant(payload.issued_at) < self.store.since():
             raise ConfirmationRefusal(
                 TwoStepReason.USED,
@@ -144,7 +144,7 @@ class PreparationGate:
             )
 
     def spend(self, payload: Payload) -> None:
-        """One step that decides, however many come at once."""
+        """One indivisible step, however many come at once."""
         self.clean_up()
         kept = timedelta(seconds=words.USED_KEPT_SECONDS)
         forget_at = max(instant(payload.expires_at), self.now() + kept)
@@ -160,7 +160,7 @@ class PreparationGate:
         payload: Payload,
         arguments: Mapping[str, Any],  # noqa: ARG002
     ) -> OperationOutcome:
-        """By what the token says; the arguments of this call have no say."""
+        """By what the token says; the arguments of this call do not matter."""
         self.back_end.before()
         with self.store.together():
             return operation.execute(payload.data, self.store, self.back_end)
@@ -182,11 +182,11 @@ class PreparationGate:
     # ---- housekeeping
 
     def clean_up(self) -> None:
-        """Used tokens are forgotten when nobody could use them any more."""
+        """Forget used tokens that have expired anyway."""
         self.store.forget_spent(self.now())
 
     def audit(self, tool: str, outcome: str, token: Any, caller: str) -> None:
-        """Every attempt is written down, and no token whole."""
+        """Record every attempt, but never a whole token."""
         mark = fingerprint(token)
         self.store.add_attempt(ConfirmationAttempt(self.now(), tool, outcome, mark, caller))
         logger.info("%s by %s: %s (token %s)", tool, caller, outcome, mark)
@@ -196,5 +196,5 @@ class PreparationGate:
 
 
 def instant(seconds: float) -> datetime:
-    """Unix time as an instant, to the microsecond: floats of today's dates carry no more."""
+    """Unix time as an instant, to the microsecond: floats of today's dates are no more exact."""
     return datetime.fromtimestamp(seconds, UTC)

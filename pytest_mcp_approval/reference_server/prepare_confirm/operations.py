@@ -1,7 +1,7 @@
 """The three operations: what a preview of each shows, and what its confirmation does.
 
-What was shown goes into the token with its versions; what has another version when the token comes
-back is reported and left alone. Knows no token and no transport.
+What was shown goes into the token with its versions; if a version differs when the token comes
+back, the thing is reported and left alone. Knows no token and no transport.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class OperationDraft:
     items: list[dict[str, Any]]
     warnings: list[str]
     data: dict[str, Any]
-    """What the token carries, and all that the confirmation goes by."""
+    """What the token carries; the confirmation uses nothing else."""
 
 
 @dataclass
@@ -39,9 +39,9 @@ class OperationOutcome:
 
     done: list[str] = field(default_factory=list)
     left_alone: dict[str, str] = field(default_factory=dict)
-    """By id, why."""
+    """The reason, by id."""
     unknown: list[str] = field(default_factory=list)
-    """Where the back end failed in the act: it may be done or not."""
+    """If the back end failed during the change: it may be done or not."""
     failure: str = ""
 
     @property
@@ -53,7 +53,7 @@ class TwoStepOperation(ABC):
     """One pair of tools."""
 
     name: ClassVar[str]
-    """As in prepare_<name> and confirm_<name>; also the action that its tokens are good for."""
+    """As in prepare_<name> and confirm_<name>; also the action of its tokens."""
     verb: ClassVar[str]
     past: ClassVar[str]
     thing: ClassVar[str]
@@ -73,7 +73,7 @@ class TwoStepOperation(ABC):
 
     @abstractmethod
     def answer(self, data: Mapping[str, Any], outcome: OperationOutcome) -> dict[str, Any]:
-        """The members of the answer that say what happened, beside success and message."""
+        """The members of the answer that say what happened, besides success and message."""
 
     def message(self, outcome: OperationOutcome) -> str:
         """One sentence with the whole truth."""
@@ -116,7 +116,7 @@ def do_each(
 
 
 def _rest(outcome: OperationOutcome, name: str) -> dict[str, Any]:
-    """What was not done, or may not have been; `name` is what an id is called."""
+    """What was not done, or may not have been; `name` is the member for an id."""
     left = [{name: one, "reason": why} for one, why in outcome.left_alone.items()]
     found = {"left_alone": left, "unknown": outcome.unknown}
     return {member: ids for member, ids in found.items() if ids}
@@ -132,7 +132,7 @@ class _OnProjects(TwoStepOperation):
             "minItems": 1,
             "maxItems": MOST_IDS,
         },
-        "force": {"type": "boolean", "description": "Do it in spite of what stands against it"},
+        "force": {"type": "boolean", "description": "Do it in spite of warnings"},
     }
 
     def draft(self, arguments: Mapping[str, Any], store: PreparationStore) -> OperationDraft:
@@ -230,7 +230,7 @@ class DeleteProjects(_OnProjects):
 
 
 class DeleteUser(TwoStepOperation):
-    """Irreversible; says so when somebody else vouches for the user's sign-in."""
+    """Irreversible; warns if the user signs in through another service."""
 
     name, verb, past, thing = "delete_user", "delete", "deleted", "user"
     title = "Delete a user"
@@ -279,7 +279,7 @@ OPERATIONS: tuple[TwoStepOperation, ...] = (CloseProjects(), DeleteProjects(), D
 
 
 def project_ids(arguments: Mapping[str, Any]) -> list[str]:
-    """Each id once, in the order in which they came."""
+    """Each id once, in the given order."""
     given = arguments.get("project_ids")
     if not isinstance(given, list) or not 0 < len(given) <= MOST_IDS:
         shown = f"{len(given)} of them" if isinstance(given, list) else type(given).__name__
@@ -301,7 +301,7 @@ def truth(arguments: Mapping[str, Any], name: str) -> bool:
 
 
 def named(ids: Sequence[str]) -> str:
-    """Some ids, and how many there are beside them."""
+    """Some ids, and how many more there are."""
     return ", ".join(repr(one) for one in list(ids)[:_NAMED]) + _more(ids)
 
 

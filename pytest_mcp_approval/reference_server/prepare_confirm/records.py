@@ -1,4 +1,4 @@
-"""What the back end keeps, and what is written down of each attempt. Knows no rule."""
+"""What the back end stores, and what is recorded about each attempt. Knows no rule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ACTIVE, CLOSED = "active", "closed"
 
 
 def fresh_version() -> int:
-    """Never one that was there before: what is deleted and made anew is another thing."""
+    """Never one that was used before: what is deleted and created again is not the same thing."""
     return secrets.randbits(52)
 
 
@@ -24,7 +24,7 @@ def item_of(record: Project | User) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Project:
-    """A project. Whatever changes it gives it another version: a preview is held to it."""
+    """A project. Every change gives it another version, and a preview is bound to a version."""
 
     project_id: str
     name: str
@@ -49,7 +49,7 @@ class User:
 
 @dataclass(frozen=True)
 class Beginning:
-    """When remembering began."""
+    """When the server began to remember."""
 
     name: str
     value: datetime.datetime
@@ -57,7 +57,7 @@ class Beginning:
 
 @dataclass(frozen=True)
 class SpentToken:
-    """A token that was used, until nobody could use it any more."""
+    """A used token, kept until it would have expired."""
 
     nonce: str
     forget_at: datetime.datetime
@@ -71,7 +71,7 @@ class ConfirmationAttempt:
     tool: str
     outcome: str
     token: str
-    """A fingerprint: it tells two tokens apart, and confirms nothing."""
+    """A fingerprint: it tells two tokens apart, and cannot be used as one."""
     caller: str
 
     def to_json(self) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...families.prepare_confirm.vocabulary import TwoStepReason
 
 
-class ConfirmationRefusal(Exception):  # noqa: N818  # a refusal is an outcome, no error of the code
+class ConfirmationRefusal(Exception):  # noqa: N818  # a refusal is an outcome, not an error
     """The token is refused: nothing may happen."""
 
     def __init__(self, reason: TwoStepReason, message: str) -> None:

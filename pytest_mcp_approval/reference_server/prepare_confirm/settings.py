@@ -1,5 +1,4 @@
-"""What the two-step tools can be told at their start. With a setting that cannot
-be followed nothing starts."""
+"""Settings of the two-step tools, read at their start. With a bad value nothing starts."""
 
 from __future__ import annotations
 
@@ -22,19 +21,19 @@ _SHORTEST_KEY = 16
 class PreparationSettings:
     expiry_minutes: float = DEFAULT_EXPIRY_MINUTES
     expiry_minutes_of: Mapping[str, float] = field(default_factory=dict)
-    """By operation, where it differs."""
+    """By operation, if it differs."""
     secret_key: str | None = None
     """None: a random one for each start."""
     back_end: str = "healthy"
     time_zone: ZoneInfo | None = None
-    """Where the people are who read the previews; None: where the machine thinks it is."""
+    """The time zone of the people who read the previews; None: the machine's."""
 
     def lifetime(self, operation: str) -> timedelta:
         return timedelta(minutes=self.expiry_minutes_of.get(operation, self.expiry_minutes))
 
 
 def read_settings(settings: Mapping[str, Any]) -> PreparationSettings:
-    """The settings, checked; `ExtensionSettingError` is one line that says what is wrong."""
+    """The settings, checked; `ExtensionSettingError` says in one line what is wrong."""
     check_names(settings, [field.name for field in fields(PreparationSettings)])
     by_operation = settings.get("expiry_minutes_of", {})
     names = [operation.name for operation in OPERATIONS]

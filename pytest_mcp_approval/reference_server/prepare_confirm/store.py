@@ -1,7 +1,7 @@
 """What the two-step tools remember: used tokens, attempts, and the back end's projects and users.
 
-Two kinds of steps decide races, so each is indivisible: `spend`, and the changes that hold only for
-a version. Their answer says who won. Knows no rule.
+Two kinds of steps decide races, so each is indivisible: `spend`, and the changes that apply only to
+one version. Their result says who won. Knows no rule.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .records import (
 )
 
 MOST_ATTEMPTS = 1000
-"""That are kept; older ones are in the log alone."""
+"""How many are kept; older ones are only in the log."""
 _SINCE = "since"
 
 
 class PreparationStore(RecordStore):
-    """In memory, or in the database of an SQLAlchemy URL; begun at `now`, unless it is there."""
+    """In memory, or in the database of an SQLAlchemy URL; started at `now`, unless it exists."""
 
     prefix: ClassVar[str] = "prepare_confirm_"
 
@@ -47,7 +47,7 @@ class PreparationStore(RecordStore):
             self.begin()
 
     def begin(self) -> None:
-        """With the demonstration's projects and users; of several replicas one does it."""
+        """Add the demonstration's projects and users; only one of several replicas does it."""
         with self.together():
             if self._beginnings.add(Beginning(_SINCE, self._now)):
                 self._projects.put(PROJECTS)
@@ -58,7 +58,7 @@ class PreparationStore(RecordStore):
         self.reset()
 
     def since(self) -> datetime.datetime:
-        """When remembering began: what was used before that is not known here."""
+        """When the memory began: tokens used before that are not known here."""
         found = self._beginnings.get(_SINCE)
         assert found is not None
         return found.value
@@ -66,14 +66,14 @@ class PreparationStore(RecordStore):
     # ---- used tokens
 
     def spend(self, nonce: str, forget_at: datetime.datetime) -> bool:
-        """Mark a token as used, unless it is; whether this very call did so."""
+        """Mark a token as used, unless it already is; returns whether this very call did so."""
         return self._spent.add(SpentToken(nonce, forget_at))
 
     def is_spent(self, nonce: str) -> bool:
         return self._spent.get(nonce) is not None
 
     def forget_spent(self, now: datetime.datetime) -> None:
-        """Drop those whose time to be forgotten has come."""
+        """Drop those that may be forgotten by now."""
         self._spent.remove_all(lambda token: token.forget_at <= now)
 
     def spent_count(self) -> int:
@@ -95,13 +95,13 @@ class PreparationStore(RecordStore):
     # ---- the back end
 
     def projects(self, ids: Iterable[str] | None = None) -> dict[str, Project]:
-        """Those of the ids that there are, or all."""
+        """The projects with these ids, as far as they exist, or all."""
         if ids is not None:
             return self._projects.get_all(ids)
         return {project.project_id: project for project in self._projects.find()}
 
     def put_projects(self, projects: Iterable[Project]) -> None:
-        """Add them, or change those that are there; either way under a version of its own."""
+        """Add them, or change those that are there; either way with a new version."""
         self._projects.put(replace(project, version=fresh_version()) for project in projects)
 
     def close_project(self, project_id: str, version: int) -> bool:

@@ -1,8 +1,8 @@
-"""Tokens: a payload that anyone can read, a | and a signature that only the key's holder makes.
+"""Tokens: a payload that anyone can read, a | and a signature that only the key's holder can make.
 
 The key is derived from the secret by PBKDF2 once, when it is first needed: that is slow on purpose.
-Nothing is kept of a token that was issued, so issuing any number of them takes no memory. Knows
-neither which tokens were used nor what their data mean.
+Issued tokens are not stored, so issuing any number takes no memory. Knows neither which tokens were
+used nor what their data mean.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .refusals import ConfirmationRefusal
 _SALT = b"pytest-mcp-approval prepare_confirm token signature"
 _ROUNDS = 100_000
 _LONGEST = 4 * 1024 * 1024
-"""Characters. Ten thousand ids make less than a tenth of it."""
+"""Characters. Ten thousand ids need less than a tenth of it."""
 
 
 class Mint:
     """Issues tokens and reads them again. Each check is a method of its own."""
 
     def __init__(self, secret: str | None) -> None:
-        # To 256 random bits stretching adds nothing; a phrase that a person chose needs it.
+        # Stretching adds nothing to 256 random bits; a phrase chosen by a person needs it.
         self._secret = secrets.token_bytes(32) if secret is None else secret.encode()
         self._rounds = 1 if secret is None else _ROUNDS
 
@@ -67,7 +67,7 @@ class Mint:
         if len(token) > _LONGEST:
             raise ConfirmationRefusal(TwoStepReason.MALFORMED, "malformed token: far too long")
         payload, signature = self.split(token)
-        # The signature first: nothing that a stranger wrote is parsed.
+        # The signature first: nothing unsigned is parsed.
         self.check_signature(payload, signature)
         return self.read(payload)
 
@@ -80,7 +80,7 @@ class Mint:
             ) from None
 
     def check_signature(self, payload: str, signature: str) -> None:
-        # As bytes: compare_digest takes no text beyond ASCII, and a stranger may well send some.
+        # As bytes: compare_digest accepts only ASCII text, and a client may send anything.
         given = signature.encode("utf-8", "replace")
         if not hmac.compare_digest(given, self.sign(payload).encode()):
             raise ConfirmationRefusal(TwoStepReason.SIGNATURE, "the token's signature is not valid")
@@ -95,7 +95,7 @@ class Mint:
 
 
 def fingerprint(token: Any) -> str:
-    """Tells tokens apart in logs, where no whole token may stand."""
+    """Tells tokens apart in logs, which must not contain whole tokens."""
     if not isinstance(token, str) or not token:
         return "none"
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()[:12]

@@ -1,8 +1,8 @@
-"""The demonstration tools: one of every case that SEP-2672 tells apart.
+"""The demonstration tools: one for every case that SEP-2672 distinguishes.
 
-Each writes what it did into the effects, with the arguments exactly as they came: nothing is filled
-in, coerced or dropped after a person has signed. A tool knows its arguments; it does not know
-whether it is gated, by whom it was approved, or what carries its call.
+Each records what it did in the effects, with the arguments exactly as they came: nothing is filled
+in, converted or dropped after a person has signed. A tool knows its arguments; it does not know
+whether it is gated, who approved it, or which transport is used.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _gated(
     check: Callable[[Mapping[str, Any]], object] | None = None,
     **schema: Any,
 ) -> Tool:
-    """A tool that only leaves a trace. Its arguments are good if they make a sentence, unless
+    """A tool that only leaves a trace. Its arguments are valid if `describe` can use them, unless
     `check` looks closer."""
 
     def run(arguments: Mapping[str, Any], effects: RecordedEffects) -> Mapping[str, Any]:
@@ -161,4 +161,4 @@ DEMONSTRATION_TOOLS = (
     DELETE_RESOURCE,
     GET_QUOTE,
 )
-"""Every case but the schema default, which section 8.3.3 warns of: add `RESTART_SERVICE` for it."""
+"""Every case but the schema default, which section 8.3.3 warns about: see `RESTART_SERVICE`."""

@@ -1,7 +1,7 @@
 """The half of the gate that enrols credentials: sections 4.4.1 and 4.4.2.
 
 Knows registration challenges and what becomes of them. Does not know calls, tools or classes: any
-credential may be enrolled, a tool's class is looked at when it is used.
+credential may be enrolled, a tool's class is checked when it is used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .relying_party import Registration, RelyingParty, VerificationError, parse_
 from .store import ApprovalStore
 
 RETENTION = datetime.timedelta(days=1)
-"""How long an expired challenge is remembered, so that a replay is told what it is."""
+"""How long an expired challenge is remembered, so that a replay gets the right reason."""
 
 
 class Enrolment:
@@ -85,9 +85,9 @@ class Enrolment:
         pending = self.find_pending(user, response)
         # 2. The response verifies against it: UV, signature and all.
         registration = self.verify_registration(response, pending)
-        # 3. Its credential is new. Only after verification: a forgery learns nothing.
+        # 3. Its credential is new. Only after verification, so that a forgery reveals nothing.
         self.check_not_enrolled(registration)
-        # 4. The challenge is used up; of several who come together, the store lets one.
+        # 4. The challenge is used up; of several at once, the store lets one through.
         self.consume_pending(pending)
         # 5. The credential is kept.
         credential = CredentialRecord(
@@ -110,8 +110,8 @@ class Enrolment:
     def find_pending(self, user: str, response: Any) -> EnrolmentRecord:
         """The challenge that the response claims to answer.
 
-        One that was used or has expired is no_pending_enrollment, and so is any while nothing is
-        pending. Another one, while something is pending, is a response that does not verify.
+        If it was used or has expired, or if nothing is pending, the reason is
+        no_pending_enrollment. If something else is pending, the response does not verify.
         """
         now = self.clock.now()
         given_out = self.store.enrolments(user)
@@ -163,7 +163,7 @@ def _already_enrolled() -> ApprovalRefusal:
 
 
 def _claimed_challenge(response: Any) -> bytes | None:
-    """The challenge in the client data, None where there is none to be read."""
+    """The challenge in the client data, None if none can be read."""
     try:
         inner = response["response"]
         client_data = parse_client_data(base64url_decode(inner["clientDataJSON"]))

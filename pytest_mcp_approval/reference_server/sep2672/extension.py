@@ -2,7 +2,7 @@
 
 Everything that a broken server could get wrong between the wire and the gate is a small method:
 what is declared, what is listed, whether a tool is gated, how a refusal is written. The rules are
-the gate's.
+in the gate.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Sep2672Extension(Extension):
     # ---- section 4.4: the three methods
 
     def methods(self) -> dict[str, Method]:
-        """A server that does not declare the capability does not know them: -32601."""
+        """A server that does not declare the capability answers them with -32601."""
         return dict.fromkeys(words.METHODS, self.on_approval) if self.settings.declare else {}
 
     def on_approval(self, caller: Caller, method: str, params: Any) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Sep2672Extension(Extension):
         return self.call_tool(caller.user, self.tools[name], arguments, caller.meta)
 
     def call_tool(self, user: str, tool: Tool, arguments: Any, meta: Any) -> dict[str, Any]:
-        """Verification first, then execution, and never the one without the other."""
+        """First verification, then execution; neither without the other."""
         if self.is_gated(tool):
             self.gate.verify(user, tool.name, arguments, meta)
         return self.execute(tool, arguments)

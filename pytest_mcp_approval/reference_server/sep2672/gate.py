@@ -1,6 +1,6 @@
-"""The gate of SEP-2672: enrols passkeys, issues challenges, and lets a call pass or refuses it.
+"""The gate of SEP-2672: enrols passkeys, issues challenges, and lets a call through or refuses it.
 
-A server author puts it before their own tools, whatever carries the messages:
+A server author puts it in front of their own tools, with any transport:
 
     gate = ApprovalGate(
         store=ApprovalStore("sqlite:///approvals.db"),
@@ -14,8 +14,9 @@ A server author puts it before their own tools, whatever carries the messages:
     wipe(user, arguments, meta)           # verifies params._meta of the call, then runs the tool
 
 `user` is whoever the connection was authenticated as, `arguments` the value as it was parsed,
-before any schema touched it, and `meta` the `_meta` of the request. What is refused is an
-`ApprovalRefusal` (bad params: `InvalidParamsError`), whose `to_error()` is the error of the answer.
+before any schema touched it, and `meta` the `_meta` of the request. A refusal is an
+`ApprovalRefusal` (for bad params `InvalidParamsError`), whose `to_error()` is the error of the
+answer.
 
 Knows the rules and their order (`steps`, one method each). Does not know a transport, a database,
 or WebAuthn's own checks (`relying_party`); it never runs a tool except through `guards`.
@@ -194,7 +195,7 @@ class ApprovalGate(Enrolment):
         return not ROAMING_TRANSPORTS.isdisjoint(credential.transports)
 
     def display_text(self, tool: GatedTool, arguments: Any) -> str:
-        """The author's sentence, then the call itself, so that nothing signed goes unseen."""
+        """The author's sentence, then the call itself, so that everything signed is shown."""
         try:
             sentence = tool.describe(arguments)
         except Exception:  # arguments that the author did not think of
@@ -340,7 +341,7 @@ class ApprovalGate(Enrolment):
             )
 
     def step_13_consume(self, attempt: ApprovalAttempt) -> None:
-        # 13. The challenge is consumed; of several who come together, the store lets one.
+        # 13. The challenge is consumed; of several at once, the store lets one through.
         challenge_id = self.challenge_of(attempt).challenge_id
         if not self.store.consume_challenge(challenge_id, self.clock.now()):
             raise ApprovalRefusal(
@@ -348,8 +349,8 @@ class ApprovalGate(Enrolment):
             )
 
     def step_14_update_counter(self, attempt: ApprovalAttempt) -> None:
-        # 14. The counter is kept. Another call may have raised it since step 11: then this one has
-        # regressed after all, and nothing runs.
+        # 14. The counter is stored. Another call may have raised it since step 11: then this one
+        # has regressed after all, and nothing runs.
         credential_id = self.credential_of(attempt).credential_id
         if not self.store.advance_counter(credential_id, attempt.counter):
             raise ApprovalRefusal(
@@ -357,12 +358,12 @@ class ApprovalGate(Enrolment):
                 f"signCount: got {attempt.counter}, expected more than the one before",
             )
 
-    # What steps 4 and 8 look for, and later steps look at: found once a call, or refused.
+    # What steps 4 and 8 look up and later steps use: found once in a call, or refused.
 
     def challenge_of(self, attempt: ApprovalAttempt) -> ChallengeRecord:
         if attempt.challenge is None:
             claimed = str(attempt.evidence.get("challengeId"))
-            # No database is asked for text that it could not even hold.
+            # Do not ask a database for text that it could not even store.
             issuable = claimed.isascii() and claimed.isprintable()
             record = self.store.challenge(claimed) if issuable else None
             if record is None or record.user != attempt.user:

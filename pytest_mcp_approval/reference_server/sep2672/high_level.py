@@ -1,4 +1,4 @@
-"""The gate of SEP-2672 before the tools of an `MCPServer`, the SDK's high-level server.
+"""The gate of SEP-2672 in front of the tools of an `MCPServer`, the SDK's high-level server.
 
     approval = VerifiedApproval(gate, user=lambda context: "the owner")
     server = MCPServer("notes", extensions=[approval], middleware=[approval.middleware])
@@ -10,8 +10,8 @@
 
 The extension brings the three approval methods. The middleware declares the capability in both
 eras, and asks the gate before a gated tool runs: with the arguments as they were parsed, before a
-schema fills in or converts any. `http_app` and `run_stdio` put the strict door before the SDK,
-which by itself leaves some malformed messages without an answer.
+schema fills in or converts any. `http_app` and `run_stdio` put the strict door in front of the SDK,
+which leaves some malformed messages unanswered.
 
 Knows the SDK's public hooks (and, for stdio, the server within its server); no rule of the SEP.
 """
@@ -62,7 +62,7 @@ class VerifiedApproval(Extension):
         """Decorate a tool that needs approval; `options` are those of `MCPServer.add_tool`.
 
         `describe` says in a sentence what a call with these arguments would do: a person reads it
-        before they approve. It is given the arguments as the client sent them.
+        before they approve. It gets the arguments as the client sent them.
         """
         self._check_installed(server)
 
@@ -83,7 +83,7 @@ class VerifiedApproval(Extension):
 
     def _check_installed(self, server: MCPServer[Any]) -> None:
         if not self._is_extension or self.middleware not in server.middleware:
-            # Half of it would list gated tools that nothing guards, or nobody can approve.
+            # Half a set-up would list gated tools that nothing guards, or that nobody can approve.
             raise RuntimeError(
                 f"{server.name} is not set up for approval, expected "
                 "MCPServer(..., extensions=[approval], middleware=[approval.middleware])"
@@ -132,7 +132,7 @@ class VerifiedApproval(Extension):
 
 
 async def _in_thread(work: Callable[[], Result]) -> Result:
-    """Stores wait and calls race: not on the event loop. A refusal becomes the answer's error."""
+    """Not on the event loop, since stores may block. A refusal becomes the answer's error."""
     try:
         return await anyio.to_thread.run_sync(work)
     except ErrorAnswer as refusal:
@@ -148,4 +148,4 @@ def run_stdio(server: MCPServer[Any]) -> None:
     """Serve standard input and output until input ends or SIGTERM comes."""
     from ..server.stdio import run
 
-    run(server._lowlevel_server)  # the SDK has no other way to bring one's own files
+    run(server._lowlevel_server)  # the SDK has no other way to use other files

@@ -1,7 +1,7 @@
 """Whether a credential's public key is a key at all, before anything is verified with it.
 
-Loading a key does not say so for every kind: a point of Ed25519 is taken as it comes. Knows no
-ceremony. Parsing and cryptography are py_webauthn's and cryptography's.
+Loading does not check every kind: it accepts any Ed25519 point. Knows no ceremony. Uses py_webauthn
+and cryptography.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from webauthn.helpers.decode_credential_public_key import (
 
 ES256, EDDSA, RS256 = -7, -8, -257
 ALGORITHMS = (ES256, EDDSA, RS256)
-"""What is offered at registration, by preference."""
+"""Offered at registration, in order of preference."""
 
 _P = 2**255 - 19
 _D = -121665 * pow(121666, -1, _P) % _P
@@ -31,7 +31,7 @@ def algorithm_of(cose_key: bytes) -> int:
 
 
 def load(cose_key: bytes) -> Any:
-    """The key, for `webauthn.helpers.verify_signature`; ValueError for what is no key."""
+    """The key, for `webauthn.helpers.verify_signature`; ValueError if it is not a key."""
     decoded = decode_credential_public_key(cose_key)
     key = decoded_public_key_to_cryptography(decoded)
     match decoded, key:

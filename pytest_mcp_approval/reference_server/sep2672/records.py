@@ -1,6 +1,6 @@
-"""What the gate of SEP-2672 keeps, and what a tool's author tells it. Data without behaviour.
+"""What the gate of SEP-2672 stores, and what a tool's author tells it. Data without behaviour.
 
-Knows neither where records are kept nor which rule looks at them.
+Does not know where records are stored or which rule uses them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class GatedTool:
 
 @dataclass(frozen=True)
 class ServerSetting:
-    """What the server keeps of itself."""
+    """What the server stores about itself."""
 
     name: str
     value: str
@@ -54,7 +54,7 @@ class ServerSetting:
 
 @dataclass(frozen=True)
 class UserHandle:
-    """Under which handle authenticators know a user."""
+    """The handle by which authenticators know a user."""
 
     name: str
     handle: bytes
@@ -62,7 +62,7 @@ class UserHandle:
 
 @dataclass(frozen=True)
 class EnrolmentRecord:
-    """A registration challenge that was given out (section 4.4.1)."""
+    """A registration challenge that was issued (section 4.4.1)."""
 
     challenge: bytes
     user: str
@@ -78,7 +78,7 @@ class CredentialRecord:
     user: str
     user_handle: bytes
     public_key: bytes
-    """COSE_Key, as it stood in the authenticator data."""
+    """COSE_Key, as it was in the authenticator data."""
     counter: int
     transports: tuple[str, ...]
     backup_eligible: bool

@@ -1,11 +1,11 @@
 """WebAuthn as a relying party: is this registration, is this assertion what was asked for?
 
-One small method a check, in the order of WebAuthn Level 3, sections 7.1 and 7.2; each raises
-`VerificationError` and none answers with a bool. Parsing, keys, signatures and attestation formats
-are py_webauthn's. Its two all-in-one functions are not used: they look at the counter before the
+One small method for each check, in the order of WebAuthn Level 3, sections 7.1 and 7.2; each raises
+`VerificationError`, and none returns a bool. py_webauthn does parsing, keys, signatures and
+attestation formats. Its two all-in-one functions are not used: they check the counter before the
 signature, accept `crossOrigin: true`, and accept an `id` that is not the attested one.
 
-Does not know challenges' life, counters' memory, users or reasons: those are the gate's.
+Does not know how long challenges live, stored counters, users or reasons: those are in the gate.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _STATEMENTS: dict[str, Callable[..., bool]] = {
 
 
 class VerificationError(ValueError):
-    """A WebAuthn response is not what it must be; the message is fit for a client."""
+    """A WebAuthn response is not what it must be; the message may be sent to a client."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class RelyingParty:
         self.algorithms = tuple(algorithms)
 
     def accept_origin(self, origin: str) -> None:
-        """One page more that it may be reached from."""
+        """One more page that it may be reached from."""
         if origin not in self.origins:
             self.origins = (*self.origins, origin)
 
@@ -108,7 +108,7 @@ class RelyingParty:
         # Step 20, and 6.5.1.1: the algorithm was offered, the key is one.
         self.check_algorithm(public_key)
         self.check_public_key(public_key)
-        # Steps 21 to 24: the statement is signed as its format says; whose it is, is not asked.
+        # Steps 21 to 24: the statement is signed as its format says; who made it does not matter.
         self.check_attestation_statement(attestation, attestation_bytes, client_data_bytes)
         # Step 25 and 5.8.3: the id is the attested one, and of sane length.
         self.check_credential_id(response, credential_id)
@@ -129,7 +129,7 @@ class RelyingParty:
     def _verify_assertion(self, response: Any, challenge: bytes, key: CredentialRecord) -> int:
         inner = self.check_envelope(response)
         self.check_credential_id(response, key.credential_id)
-        # Step 6: the owner of the credential is the one who is named, if one is named.
+        # Step 6: if a user is named, it is the owner of the credential.
         self.check_user_handle(inner, key)
         client_data_bytes = _decoded(inner, "clientDataJSON")
         client_data = parse_client_data(client_data_bytes)
@@ -145,7 +145,7 @@ class RelyingParty:
         self.check_user_present(data)
         self.check_user_verified(data)
         self.check_backup_flags(data, key)
-        # Steps 20 and 21. Step 22, the counter, is the gate's.
+        # Steps 20 and 21. Step 22, the counter, is in the gate.
         self.check_signature(
             key, _decoded(inner, "signature"), data_bytes + _sha256(client_data_bytes)
         )
@@ -154,7 +154,7 @@ class RelyingParty:
     # ---- the checks of both ceremonies
 
     def check_envelope(self, response: Any) -> Mapping[str, Any]:
-        """The members that every PublicKeyCredentialJSON has; gives back its `response`."""
+        """The members that every PublicKeyCredentialJSON has; returns its `response`."""
         if not isinstance(response, Mapping):
             raise VerificationError(f"response: got {kind_of(response)}, expected an object")
         if response.get("type") != "public-key":
@@ -217,7 +217,7 @@ class RelyingParty:
     # ---- the checks of a registration
 
     def check_attestation_object(self, encoded: bytes) -> AttestationObject:
-        # Encoded anew it must be the same: one value, nothing behind it, no member twice.
+        # Encoded again it must be the same: one value, nothing after it, no member twice.
         if encode_cbor(parse_cbor(encoded)) != encoded:
             raise VerificationError("attestationObject: got other CBOR than CTAP2 writes")
         return parse_attestation_object(encoded)
@@ -268,7 +268,7 @@ class RelyingParty:
             raise VerificationError("attestation statement: got one that does not verify")
 
     def check_transports(self, given: Any) -> tuple[str, ...]:
-        """As given, each once; unknown names too, which may be of a later time (section 5.8.4)."""
+        """As given, each once; unknown names too, which may be newer (section 5.8.4)."""
         if given is None:
             return ()
         if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
@@ -308,7 +308,7 @@ def parse_client_data(encoded: bytes) -> Mapping[str, Any]:
 
 
 def _guarded(verification: Callable[[], Result]) -> Result:
-    """Whatever a library throws at hostile input means that the input does not verify."""
+    """Whatever a library raises for hostile input means that the input does not verify."""
     try:
         return verification()
     except VerificationError:

@@ -1,4 +1,4 @@
-"""What the gate of SEP-2672 can be told at the start of its server. A bad value is one line."""
+"""Settings of the gate of SEP-2672, read at the start. A bad value gives one line."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ OPTIONS = options_in(ApprovalSettings)
 
 
 def read_settings(given: Mapping[str, Any]) -> ApprovalSettings:
-    """`ExtensionSettingError` is one line that says what is wrong."""
+    """`ExtensionSettingError` says in one line what is wrong."""
     check_names(given, [field.name for field in fields(ApprovalSettings)])
     settings = ApprovalSettings(**given)
     for name in ("challenge_ttl", "enrolment_ttl"):

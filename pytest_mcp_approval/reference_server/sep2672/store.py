@@ -1,8 +1,8 @@
-"""What the gate of SEP-2672 remembers. Knows no rule: whether a record is still good is not its
-matter.
+"""What the gate of SEP-2672 remembers. Knows no rule: it does not decide whether a record is still
+good.
 
 `consume_challenge`, its sister `consume_enrolment` and `advance_counter` decide races: each is one
-indivisible step, and its answer says who won.
+indivisible step, and its result says who won.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class ApprovalStore(RecordStore):
         self._challenges = self.table("challenges", ChallengeRecord, indexed=("expires_at",))
 
     def server_id(self) -> str:
-        """Random, made when it is first asked for, the same ever after (section 4.6)."""
+        """Random, made when it is first needed, and never changed (section 4.6)."""
         return self._settings.first_kept(ServerSetting("server_id", str(uuid.uuid4()))).value
 
     def user_handle(self, user: str) -> bytes:
-        """Random, made when the user is first met, the same ever after."""
+        """Random, made when the user first appears, and never changed."""
         return self._handles.first_kept(UserHandle(user, secrets.token_bytes(32))).handle
 
     def add_enrolment(self, record: EnrolmentRecord) -> None:
@@ -52,11 +52,11 @@ class ApprovalStore(RecordStore):
         return self._enrolments.find({"user": user})
 
     def consume_enrolment(self, challenge: bytes, now: datetime.datetime) -> bool:
-        """Mark it used if it is there and unused; whether this very call did so."""
+        """Mark it used if it is there and unused; returns whether this very call did so."""
         return self._enrolments.change(challenge, {"consumed_at": None}, consumed_at=now)
 
     def add_credential(self, record: CredentialRecord) -> bool:
-        """Keep it unless its id is taken, by whomever; whether it was kept."""
+        """Store it unless its id is taken, by any user; returns whether it was stored."""
         return self._credentials.add(record)
 
     def credential(self, credential_id: bytes) -> CredentialRecord | None:
@@ -71,7 +71,7 @@ class ApprovalStore(RecordStore):
         self._credentials.remove(credential_id)
 
     def advance_counter(self, credential_id: bytes, counter: int) -> bool:
-        """Set the counter if the stored one is zero or lower; whether this very call did so."""
+        """Set the counter if the stored one is zero or lower; returns whether it did so."""
         return self._credentials.change(
             credential_id,
             lambda kept: (kept.counter == 0) | (kept.counter < counter),
@@ -85,7 +85,7 @@ class ApprovalStore(RecordStore):
         return self._challenges.get(challenge_id)
 
     def consume_challenge(self, challenge_id: str, now: datetime.datetime) -> bool:
-        """Mark it used if it is there and unused; whether this very call did so."""
+        """Mark it used if it is there and unused; returns whether this very call did so."""
         return self._challenges.change(challenge_id, {"consumed_at": None}, consumed_at=now)
 
     def forget_expired(self, before: datetime.datetime) -> None:

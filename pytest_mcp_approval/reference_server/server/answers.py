@@ -1,5 +1,5 @@
-"""The shapes of MCP that extensions share: entries of tools, arguments, results, and how to say no
-by a JSON-RPC error. Knows no rule."""
+"""The shapes of MCP that extensions share: entries of tools, arguments, results, and refusals as
+JSON-RPC errors. Knows no rule."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def tool_listing(
 
 
 def object_arguments(arguments: Any) -> Mapping[str, Any]:
-    """The arguments of a call; none are an empty object."""
+    """The arguments of a call; an empty object if there are none."""
     given = {} if arguments is None else arguments
     if not isinstance(given, Mapping):
         raise InvalidParamsError(f"arguments: got {type(given).__name__}, expected an object")

@@ -1,4 +1,4 @@
-"""The clocks of the reference server: what time it is, and how instants are kept and written.
+"""The clocks of the reference server: what time it is, and how instants are stored and written.
 
 Knows no expiry and no specification. A gate takes its clock as an argument, so a test moves time
 by moving the clock.
@@ -13,7 +13,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Anything that tells the time, aware of its time zone."""
+    """Anything that tells the time, with a time zone."""
 
     def now(self) -> datetime.datetime: ...
 
@@ -52,8 +52,8 @@ class SettableClock:
 class FileClock:
     """What a file says: a shift in seconds (`+61`, `-5`), or an instant to stand still at.
 
-    Read on every look, so that a suite can move the clock of a server in another process. Without
-    the file, or with an empty one, it is the system's clock. Replace the file as a whole.
+    Read every time, so that a suite can move the clock of a server in another process. Without the
+    file, or with an empty one, it is the system's clock. Replace the file as a whole.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -85,8 +85,8 @@ def _aware(instant: datetime.datetime) -> datetime.datetime:
 
 
 def whole_milliseconds(instant: datetime.datetime) -> datetime.datetime:
-    """What is written is what is kept, so that "at expiresAt" means the same instant to the client
-    who reads it and to the server who compares it."""
+    """What is written is what is stored, so that "at expiresAt" means the same instant to the
+    client who reads it and to the server who compares it."""
     return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 

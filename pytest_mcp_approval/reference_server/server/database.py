@@ -1,8 +1,8 @@
-"""Tables of records in a database: SQLite or PostgreSQL, by one SQLAlchemy code path.
+"""Tables of records in a database: SQLite or PostgreSQL, with one SQLAlchemy code path.
 
-Adding is one INSERT, changing one conditional UPDATE, and the rows that it touched decide: no lock
-and no isolation level is relied upon. Columns are made from the members of a record. Instants are
-kept as whole microseconds, the same on every database. Knows no family and no rule.
+Adding is one INSERT, changing one conditional UPDATE, and the number of changed rows decides: it
+relies on no lock and no isolation level. Columns are made from the members of a record. Instants
+are stored as whole microseconds, the same on every database. Knows no family and no rule.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Database:
 
     @property
     def engine(self) -> sqlalchemy.Engine:
-        """Opened when it is first needed: who uses another family pays nothing."""
+        """Opened when it is first needed, so that other families cost nothing."""
         with self._lock:
             if self._engine is None:
                 self._engine = self._open()
@@ -76,8 +76,8 @@ class Database:
 
     def _write_ahead(self, connection: Any, _: Any) -> None:
         """Readers do not wait for a writer. What was committed outlives the process, however it
-        ends; only a failing machine could lose the last of it, and then whole (SQLite, "Performance
-        Considerations" of WAL), unless every commit is to be on disk (FULL)."""
+        ends; only a failing machine could lose the last commits, but never parts of one (SQLite,
+        "Performance Considerations" of WAL), unless every commit must be on disk (FULL)."""
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
 
@@ -92,7 +92,7 @@ class Database:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """One transaction for all that this thread does inside; kept also after an error."""
+        """One transaction for all that this thread does inside; committed even after an error."""
         if getattr(self._mine, "connection", None) is not None:
             yield
             return
@@ -111,7 +111,7 @@ class Database:
 
 def _engine_options(url: str) -> dict[str, Any]:
     if sqlalchemy.make_url(url).get_backend_name() == "sqlite":
-        # A writer waits for another one instead of failing.
+        # A writer waits for another instead of failing.
         return {"connect_args": {"timeout": 30}}
     return {"pool_pre_ping": True}
 
@@ -121,14 +121,14 @@ def _create(engine: sqlalchemy.Engine, statement: CreateTable | CreateIndex) -> 
         with engine.begin() as connection:
             connection.execute(statement)
     except (sqlalchemy.exc.IntegrityError, sqlalchemy.exc.ProgrammingError):
-        # PostgreSQL, where another replica does the same at this moment: "if not exists" looks
-        # before the other has committed. Now it is there; any other error comes again.
+        # PostgreSQL, if another replica does the same at this moment: "if not exists" looks before
+        # the other has committed. Now it exists; any other error will come again.
         with engine.begin() as connection:
             connection.execute(statement)
 
 
 class DatabaseTable(RecordTable[Record]):
-    """One table; its columns are the members of a record, and a number where order matters."""
+    """One table; its columns are the members of a record, and a number if order matters."""
 
     def __init__(self, database: Database, shape: Shape[Record], metadata: MetaData) -> None:
         super().__init__(shape)
@@ -153,13 +153,13 @@ class DatabaseTable(RecordTable[Record]):
             return [self.shape.record(*row) for row in connection.execute(question)]
 
     def _decides(self, statement: Any, parameters: Mapping[str, Any] | None = None) -> bool:
-        """Whether this very statement changed something: who won a race."""
+        """Whether this statement changed something, which decides a race."""
         with self._database.transaction() as connection:
             return bool(connection.execute(statement, parameters).rowcount > 0)
 
     def _about(self, kind: str, key: Any, where: Where) -> tuple[Any, dict[str, Any]]:
-        """An UPDATE or DELETE of one record. Written once where only values differ: building it for
-        each of ten thousand records would take longer than running it."""
+        """An UPDATE or DELETE of one record. Built once if only values differ: building it for each
+        of ten thousand records would take longer than running it."""
         if callable(where):
             about = getattr(self._table, kind)()
             return about.where(self._key == key, where(self._table.c)), {}
@@ -180,7 +180,7 @@ class DatabaseTable(RecordTable[Record]):
         with self._database.transaction() as connection:
             insert: Any = _INSERT[connection.dialect.name]
             statement = insert(self._table).values(_row(self, record)).returning(self._order)
-            # Where another's row is on its way, the database waits and then says who won.
+            # If another's row is being added, the database waits and then says who won.
             added = connection.execute(statement.on_conflict_do_nothing()).first()
             most = self.shape.most
             if added is not None and most is not None and added[0] % _TRIM_EVERY == 0:
@@ -251,7 +251,7 @@ def _type_of(kind: Any) -> Any:
         if one in _TYPES:
             return _TYPES[one]
         if isinstance(one, type) and issubclass(one, Enum):
-            # With room for words of a later version.
+            # With room for values of later versions.
             return sqlalchemy.Enum(one, native_enum=False, length=100, values_callable=_values)
     raise TypeError(f"a member of a record: got {kind}, expected one that a column can hold")
 

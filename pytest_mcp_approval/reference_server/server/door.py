@@ -1,7 +1,7 @@
 """Strict JSON at the door: what a message must be before any protocol layer looks at it.
 
-The SDK behind the door repairs some of what is refused here and leaves some without any answer.
-What is refused, and by which code:
+The SDK behind the door repairs some of what is refused here, and leaves some unanswered. What is
+refused, and with which code:
 
     -32700  the text has no one meaning: invalid UTF-8, no JSON, NaN or Infinity, a number too large
             for a double, a member twice, half of a surrogate pair, nesting beyond `MAXIMUM_DEPTH`
@@ -10,9 +10,8 @@ What is refused, and by which code:
     -32602  its params are no object, or the arguments in them hold a whole number beyond 2^53 - 1,
             which RFC 8785 cannot write and so nobody can sign
 
-The answer carries the request's id wherever the id itself can be read. Knows JSON and the envelope
-of JSON-RPC; no transport (`door_http`, `stdio`), and of methods only that params may have
-arguments.
+The answer has the request's id whenever the id can be read. Knows JSON and the envelope of
+JSON-RPC; no transport (`door_http`, `stdio`), and of methods only that params may have arguments.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ INVALID_PARAMS = -32602
 MAXIMUM_BYTES = 4 * 1024 * 1024
 MAXIMUM_DEPTH = 100
 MAXIMUM_INTEGER = 2**53 - 1
-_MAXIMUM_DIGITS = 400  # beyond them not even a double; Python refuses to read thousands
+_MAXIMUM_DIGITS = 400  # more do not even fit a double; Python refuses to read thousands
 
 
 class DoorRefusal(Exception):  # noqa: N818 - an answer, not an error of the code
@@ -93,9 +92,9 @@ _DECODER = json.JSONDecoder(
 
 
 def _claimed_id(body: bytes) -> Any:
-    """The id of a message that was refused, read once more and without being strict."""
+    """The id of a refused message, read again without being strict."""
     try:
-        # Objects as tuples of their members, so that an id that stands twice is seen.
+        # Objects as tuples of their members, so that a repeated id is seen.
         members = json.loads(
             body.decode(),
             object_pairs_hook=tuple,
@@ -104,7 +103,7 @@ def _claimed_id(body: bytes) -> Any:
     except (ValueError, RecursionError):
         return None
     ids = [value for name, value in members if name == "id"] if type(members) is tuple else []
-    return ids[0] if len(ids) == 1 else None  # of two, nobody knows which the sender waits for
+    return ids[0] if len(ids) == 1 else None  # of two, nobody knows which one the sender expects
 
 
 def _check_envelope(message: Any) -> None:

@@ -1,8 +1,8 @@
-"""The door on HTTP: an ASGI middleware before the MCP endpoint.
+"""The door on HTTP: an ASGI middleware in front of the MCP endpoint.
 
 Reads the whole body of a POST, lets `door.check` look at it, and answers a refusal itself (400, or
-413 for what is too large). Other methods and other paths pass untouched; a session that a client
-ends by DELETE is told. Knows no JSON of its own.
+413 if it is too large). Other methods and paths pass unchanged; it reports sessions that a client
+ends by DELETE. Knows no JSON of its own.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class HttpDoor:
         await self.app(scope, replay, send)
 
     async def _end_session(self, scope: Any, receive: Any, send: Any) -> None:
-        """The end is told before the answer goes out, so that whoever has it can rely on it."""
+        """The end is reported before the answer goes out, so that the client can rely on it."""
         session = Request(scope).headers.get("mcp-session-id", "")
 
         async def watch(message: Any) -> None:

@@ -1,6 +1,6 @@
 """What the demonstration tools have done: the proof of how often something ran.
 
-Knows no approval: a tool that ran is written down, whoever let it run.
+Knows no approval: every run is recorded, whoever allowed it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class RecordedEffects:
         self._entries: list[dict[str, Any]] = []
 
     def record(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Write one execution down, with the arguments exactly as they came."""
+        """Record one execution, with the arguments exactly as they came."""
         with self._lock:
             number = len(self._entries) + 1
             entry = {"number": number, "tool": tool, "arguments": copy.deepcopy(dict(arguments))}

@@ -1,8 +1,8 @@
 """An extension: what one family adds to the reference server.
 
-It brings tools of its own and a state of its own, and sees every call of its tools as it came; it
-may also declare a capability, answer methods of its own and serve pages. The server routes requests
-to it and tells it when an MCP session ends. Knows no specification.
+It has its own tools and its own state, and sees every call of its tools as it came; it may also
+declare a capability, answer methods of its own and serve pages. The server routes requests to it
+and tells it when an MCP session ends. Knows no specification.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Kept = TypeVar("Kept")
 class Backing:
     """Where extensions keep their state: in memory, or in the database of an SQLAlchemy URL.
 
-    Whoever restarts or doubles a server keeps it, so that a new server finds what the old one had.
+    It outlives a server that is restarted or doubled: a new server finds what the old one had.
     """
 
     def __init__(self, url: str | None = None) -> None:
@@ -49,8 +49,8 @@ class Backing:
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls: the user, the MCP session ("" where the era or the transport has none), and what
-    the client calls itself ("" where it does not say)."""
+    """Who calls: the user, the MCP session ("" if the era or the transport has none), and what the
+    client calls itself ("" if it does not say)."""
 
     user: str
     session: str = ""
@@ -65,7 +65,7 @@ Method = Callable[[Caller, str, Any], dict[str, Any]]
 
 @dataclass(frozen=True)
 class ExtensionParts:
-    """What a server lends its extensions."""
+    """What a server gives its extensions."""
 
     clock: Clock
     effects: RecordedEffects
@@ -78,30 +78,30 @@ class Extension(ABC):
 
     family: ClassVar[str]
     suite_settings: ClassVar[Mapping[str, Any]] = {}
-    """What a suite that judges this server needs to be told: the family's table in its settings."""
+    """What a suite that checks this server must be told: the family's table in its settings."""
     environment_settings: ClassVar[Mapping[str, str]] = {}
-    """Settings without a default, by the variable of the environment that holds each: nobody should
-    read them on a command line. A server that is not told them does not have the extension."""
+    """Settings without a default, by their environment variables: they must not appear on a command
+    line. Without them a server does not have the extension."""
 
     store: Any
     """What it remembers, and what outlives it."""
 
     @classmethod
     def trial_settings(cls) -> Mapping[str, Any]:
-        """What a server that is started only to be judged is told, unless somebody says more."""
+        """The settings of a server that is started only to be checked, unless others are given."""
         return {}
 
     @classmethod
     def instance_settings(cls) -> Mapping[str, Any]:
-        """The same for what no two servers share, unless they share a store."""
+        """The same for settings that differ between servers, unless they share a store."""
         return {}
 
     def running_suite_settings(self) -> Mapping[str, Any]:
-        """What shows only when the server runs of what a suite needs to be told."""
+        """What a suite must be told that is known only once the server runs."""
         return {}
 
-    def served_at(self, origin: str) -> None:  # noqa: B027  # most do not mind
-        """Its pages are served there too."""
+    def served_at(self, origin: str) -> None:  # noqa: B027  # most do not need it
+        """Called when its pages are served there too."""
 
     def __init__(self, parts: ExtensionParts) -> None:
         self.clock = parts.clock
@@ -112,7 +112,7 @@ class Extension(ABC):
         return capabilities
 
     def methods(self) -> Mapping[str, Method]:
-        """What it answers beside `tools/call`, by the name of the method."""
+        """What it answers besides `tools/call`, by the name of the method."""
         return {}
 
     @abstractmethod
@@ -137,7 +137,7 @@ class Extension(ABC):
         return []
 
     def page_origins(self) -> Sequence[str]:
-        """Origins of pages, here or elsewhere, whose requests are let in."""
+        """Origins of pages, here or elsewhere, whose requests are allowed."""
         return ()
 
     def session_ended(self, session: str) -> None:  # noqa: B027  # most have nothing to do
@@ -148,4 +148,4 @@ class Extension(ABC):
         self.store.reset()
 
     def close(self) -> None:  # noqa: B027  # most run nothing
-        """The server ends: what the extension runs beside it ends too, what is stored stays."""
+        """The server ends: whatever the extension started ends too, what is stored stays."""

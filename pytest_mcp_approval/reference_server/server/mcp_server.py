@@ -1,8 +1,7 @@
 """The reference server: extensions behind MCP, in both eras, over Streamable HTTP and stdio.
 
-What a family declares, lists, runs and refuses is its extension's, the rules are the extension's
-gate's, and strict JSON is the door's; this file knows only MCP. Its one tool of its own shows what
-was executed.
+A family's extension declares, lists, runs and refuses; its gate has the rules; the door checks the
+JSON. This file knows only MCP. Its one tool of its own shows what was executed.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ def mcp_error(refusal: ErrorAnswer) -> MCPError:
 
 
 class ReferenceServer:
-    """An MCP server whose tools are its extensions'."""
+    """An MCP server with the tools of its extensions."""
 
     def __init__(
         self,
@@ -95,7 +94,7 @@ class ReferenceServer:
         self.effects.clear()
 
     def stop(self) -> None:
-        """What the extensions run beside it ends; what is stored stays for the next one."""
+        """End what the extensions started; what is stored stays for the next server."""
         for extension in self.extensions:
             extension.close()
 
@@ -116,7 +115,7 @@ class ReferenceServer:
         """Declare, and let an extension see a call that the SDK would refuse."""
         params = ctx.params
         if params is not None and not isinstance(params.get("_meta", {}), Mapping):
-            # A _meta that is no object holds nothing: an extension is to say so, not the SDK.
+            # A _meta that is not an object counts as empty: the extension refuses it, not the SDK.
             ctx = replace(ctx, params={k: v for k, v in params.items() if k != "_meta"})
         result = await call_next(_name_client(ctx))
         if ctx.method in ("initialize", "server/discover") and isinstance(result, dict):
@@ -171,14 +170,14 @@ class ReferenceServer:
         except MCPError:
             raise
         except Exception as error:
-            # Never expected, so never told to the client.
+            # Unexpected, so the client gets no details.
             logger.exception("a request failed")
             raise MCPError(INTERNAL_ERROR, "Internal error") from error
 
     # ---- who calls
 
     def user_of(self, ctx: Context) -> str:
-        """Who is calling. A demonstration: real servers ask their authentication."""
+        """Who is calling. A demonstration: real servers use their authentication."""
         return self.user_named_in(ctx.request) if isinstance(ctx.request, Request) else DEFAULT_USER
 
     def user_named_in(self, request: Request) -> str:
@@ -195,7 +194,7 @@ class ReferenceServer:
         return Caller(self.user_of(ctx), session, self.client_of(ctx), meta)
 
     def client_of(self, ctx: Context) -> str:
-        """What the client calls itself: at the handshake, or in each request where there is none.
+        """What the client calls itself: at the handshake, or in each request if there is none.
 
         A request of the handshake era cannot rename its session.
         """
@@ -224,7 +223,7 @@ class ReferenceServer:
         """One application for both eras, `GET /effects` and the pages. Make one for every start.
 
         Requests are served only under a loopback name or one of `allowed_hosts`, and from a page
-        only of a loopback origin or one of `allowed_origins`: DNS rebinding gets nowhere.
+        only of a loopback origin or one of `allowed_origins`: this stops DNS rebinding.
         """
         security = _security(allowed_hosts, allowed_origins)
 
@@ -256,8 +255,8 @@ class ReferenceServer:
 
 
 def _named(info: Any) -> dict[str, Any]:
-    """What a client says of itself, with a name and a version that are texts: where it says
-    nothing that can be read, it is a client without a name, and served all the same."""
+    """What a client says about itself, with name and version as texts. If it says nothing readable,
+    it is a client without a name, and is served all the same."""
     known = dict(info) if isinstance(info, Mapping) else {}
     texts = {member: known.get(member) for member in ("name", "version")}
     return known | {member: text if isinstance(text, str) else "" for member, text in texts.items()}

@@ -1,4 +1,4 @@
-"""Secrets that came as text: their digests, and comparing them. Knows none."""
+"""Digests and comparison of secrets that came as text."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def digest(secret: str) -> str:
 
 
 def sha256_challenge(verifier: str) -> str:
-    """What proves a verifier that is not shown yet: S256 of PKCE (RFC 7636, section 4.2)."""
+    """Commits to a verifier without showing it: S256 of PKCE (RFC 7636, section 4.2)."""
     hashed = hashlib.sha256(verifier.encode("utf-8", "surrogatepass")).digest()
     return base64.urlsafe_b64encode(hashed).decode().rstrip("=")
 
 
 def same(given: Any, expected: str) -> bool:
-    """In constant time; what is no text is never the same."""
+    """In constant time; anything but text is never the same."""
     text = given if isinstance(given, str) else ""
     return hmac.compare_digest(text.encode("utf-8", "surrogatepass"), expected.encode())

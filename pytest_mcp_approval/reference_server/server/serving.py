@@ -15,10 +15,10 @@ class ServingError(RuntimeError):
 
 
 class ServedApplication:
-    """Serves from its making to `stop`; `options` are those of uvicorn's configuration."""
+    """Serves from its creation to `stop`; `options` are those of uvicorn's configuration."""
 
     def __init__(self, app: Any, listening: socket.socket, **options: Any) -> None:
-        import uvicorn  # here: who serves nothing pays nothing
+        import uvicorn  # here, so that it costs nothing if nothing is served
 
         self.port = int(listening.getsockname()[1])
         self._server = uvicorn.Server(uvicorn.Config(app, **options))

@@ -1,7 +1,7 @@
 """Settings of extensions: how one is declared, and the checks that several families make.
 
-The settings of a family are a dataclass; a field made by `option` is an option of the command line
-too. What is wrong is one line, "name: got ..., expected ...", and nothing starts. Knows no family.
+The settings of a family are a dataclass; a field made by `option` is also a command-line option.
+With a bad value nothing starts: one line says "name: got ..., expected ...". Knows no family.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ _OPTION = "option"
 
 
 class ExtensionSettingError(ValueError):
-    """A setting that cannot be followed, as `name: got ..., expected ...`: nothing starts."""
+    """A bad value, as `name: got ..., expected ...`: nothing starts."""
 
 
 @dataclass(frozen=True)
 class CommandLineOption:
-    """How a setting is said on the command line."""
+    """How a setting is given on the command line."""
 
     name: str
     argument: Mapping[str, Any]
     """For argparse."""
     alone: bool = False
-    """Whether it also means that the server has this family only."""
+    """Whether it also means that the server has only this family."""
 
 
 def option(default: Any, name: str, help: str, *, alone: bool = False, **argument: Any) -> Any:
-    """A setting that is an option of the command line too."""
+    """A setting that is also a command-line option."""
     told = CommandLineOption(name, {"help": help, **argument}, alone)
     return field(default=default, metadata={_OPTION: told})
 
@@ -53,7 +53,7 @@ def check_names(given: Mapping[str, Any], known: Iterable[str]) -> None:
 
 
 def bounded(name: str, value: Any, most: float, unit: str = "seconds") -> float:
-    """More than nothing: zero is no way to say "the default"."""
+    """More than 0: zero does not mean "the default"."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not 0 < value <= most:
         refuse(name, value, f"{unit} up to {most}, and more than 0")

@@ -1,9 +1,9 @@
 """Runs an MCP server on standard input and output, behind the door. Knows no approval.
 
-`StdioDoor.lines` and `StdioDoor.output` stand in for the two text files that the SDK's stdio
-transport reads and writes: what the door refuses is answered there. Input is read by a thread of
-its own, so that its end and a signal both end the server at once. While it serves, descriptor 1 is
-standard error's, so that a stray print cannot harm the wire.
+`StdioDoor.lines` and `StdioDoor.output` replace the two text files that the SDK's stdio transport
+reads and writes: they answer what the door refuses. A thread reads the input, so that its end and a
+signal both end the server at once. While it serves, descriptor 1 leads to standard error, so that a
+stray print cannot damage the protocol.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ async def _serve(server: Server[Any], door: StdioDoor) -> None:
     for name in (signal.SIGTERM, signal.SIGINT):
         with suppress(NotImplementedError, ValueError):  # Windows, or not the main thread
             loop.add_signal_handler(name, serving.cancel)
-    files: Any = (door.lines(), door.output)  # all that the SDK asks of its two files
+    files: Any = (door.lines(), door.output)  # all that the SDK needs of its two files
     with suppress(asyncio.CancelledError):
         async with stdio_server(*files) as (read_stream, write_stream):
             await server.run(read_stream, write_stream, server.create_initialization_options())
 
 
 class Output:
-    """Whole lines to a descriptor, one at a time, whoever writes them."""
+    """Writes whole lines to a descriptor, one at a time, from any task."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -64,7 +64,7 @@ class Output:
         self._all_answered = asyncio.Event()
 
     def owe(self, message: dict[str, Any]) -> None:
-        """A request went in: its answer is to come out."""
+        """Note a request: its answer must come out."""
         if "id" in message and "method" in message:
             self._owed.add(json.dumps(message["id"]))
 
@@ -86,7 +86,7 @@ class Output:
             self._all_answered.set()
 
     async def flush(self) -> None:
-        """Nothing is held back."""
+        """Nothing to do: nothing is buffered."""
 
     def _write(self, data: bytes) -> None:
         with self._lock:
@@ -100,7 +100,7 @@ def read_line(file: BinaryIO) -> bytes | None:
     if line.endswith(b"\n"):
         return line
     if len(line) <= door.MAXIMUM_BYTES:
-        return b""  # half a line is none
+        return b""  # half a line does not count
     while line and not line.endswith(b"\n"):
         line = file.readline(_CHUNK)
     return None
@@ -146,7 +146,7 @@ class StdioDoor:
                         line = b""
                     loop.call_soon_threadsafe(read.put_nowait, line)
 
-        # A daemon: a read that never returns must not keep the process.
+        # A daemon: a read that never returns must not keep the process alive.
         threading.Thread(target=reader, name="stdin", daemon=True).start()
         while (line := await read.get()) != b"":
             yield line

@@ -1,10 +1,10 @@
-"""Tables of records: what the store of a family is made of, in memory or in a database.
+"""Tables of records: the parts of a family's store, in memory or in a database.
 
 A record is a frozen dataclass, and its first member is its key. Two steps decide races, so each is
-indivisible and its answer says who won: `add` (of several records with one key one is kept) and
-`change` (a condition is looked at and the record changed, at once). A condition is given members
-with their values, or as a function of the record that uses ==, <, & and | only: a database reads
-the same function as SQL. Knows no rule and no family.
+indivisible and its result says who won: `add` (of several records with one key one is kept) and
+`change` (checks a condition and changes the record in one step). A condition is a set of members
+with values, or a function of the record that uses only ==, <, & and |: a database reads the same
+function as SQL. Knows no rule and no family.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Shape(Generic[Record]):
     is_log: bool = False
     """Its records have no key: they are only added."""
     is_ordered: bool = False
-    """Records are found in the order in which they were added, in a database too; logs always."""
+    """Records are found in the order in which they were added, in a database too; as in logs."""
     indexed: tuple[str, ...] = ()
     most: int | None = None
-    """How many records of a log are kept, at least; older ones go."""
+    """How many records of a log are kept at least; older ones are removed."""
     survives_reset: bool = False
 
     @property
@@ -54,19 +54,19 @@ class RecordTable(ABC, Generic[Record]):
 
     @abstractmethod
     def add(self, record: Record) -> bool:
-        """Keep it unless its key is taken; whether this very call did so."""
+        """Store it unless its key is taken; returns whether this very call did so."""
 
     @abstractmethod
     def put(self, records: Iterable[Record]) -> None:
-        """Keep them in the place of those with the same keys."""
+        """Store them, replacing those with the same keys."""
 
     @abstractmethod
     def get_all(self, keys: Iterable[Any]) -> dict[Any, Record]:
-        """Those of the keys that there are."""
+        """The records with these keys, as far as they exist."""
 
     @abstractmethod
     def find(self, where: Where = ANY, newest: int | None = None) -> list[Record]:
-        """All for which it holds, or the newest of them, oldest first."""
+        """All records for which it holds, or the newest of them, oldest first."""
 
     @abstractmethod
     def change_all(self, where: Where, **values: Any) -> list[Record]:
@@ -74,7 +74,7 @@ class RecordTable(ABC, Generic[Record]):
 
     @abstractmethod
     def change(self, key: Any, where: Where = ANY, **values: Any) -> bool:
-        """Change one record if the condition holds for it; whether this very call did so."""
+        """Change one record if the condition holds for it; returns whether it did so."""
 
     @abstractmethod
     def remove_all(self, where: Where = ANY) -> None: ...
@@ -87,7 +87,7 @@ class RecordTable(ABC, Generic[Record]):
         return self.get_all([key]).get(key)
 
     def first_kept(self, record: Record) -> Record:
-        """What stands under its key: of several who come first together, one writes it."""
+        """What is stored under its key: if several try to be first, one succeeds."""
         key = getattr(record, self.shape.key)
         found = self.get(key)
         if found is None:
@@ -166,12 +166,12 @@ def _holds(where: Where, record: Any) -> bool:
         try:
             return bool(where(record))
         except TypeError:
-            return False  # a member that is None is neither less nor more, as in SQL
+            return False  # None is neither less nor more, as in SQL
     return all(getattr(record, name) == value for name, value in where.items())
 
 
 def worked_out(values: Mapping[str, Any], record: Any) -> dict[str, Any]:
-    """The values of a change, with those that depend on the record as it is."""
+    """The values of a change, including those computed from the record."""
     return {name: value(record) if callable(value) else value for name, value in values.items()}
 
 
@@ -180,9 +180,9 @@ class RecordStore:
     needed; else gone with the process."""
 
     prefix: ClassVar[str] = ""
-    """Before the names of its tables: families share a database."""
+    """A prefix for the names of its tables, since families share a database."""
     outlives_the_machine: ClassVar[bool] = False
-    """Whether a failing machine must not lose the last change either."""
+    """Whether the last change must survive even if the machine fails."""
 
     def __init__(self, url: str | None = None) -> None:
         self._tables: list[RecordTable[Any]] = []
@@ -202,14 +202,14 @@ class RecordStore:
         return table
 
     def together(self) -> AbstractContextManager[None]:
-        """Changes in here are written together, which is quicker; they hold even after an error."""
+        """Changes in here are written together, which is quicker; they stay even after an error."""
         found: AbstractContextManager[None] = (
             nullcontext() if self._database is None else self._database.together()
         )
         return found
 
     def begin(self) -> None:
-        """What a new or emptied store begins with, unless it is there."""
+        """Add what a new or emptied store begins with, unless it is there."""
 
     def _opened(self) -> None:
         if self._to_reset:
@@ -218,7 +218,7 @@ class RecordStore:
             self.begin()
 
     def reset(self) -> None:
-        """Forget everything but what survives it."""
+        """Forget everything except what survives a reset."""
         if self._database is not None and not self._database.is_open:
             self._to_reset = True  # done when it is first needed
             return

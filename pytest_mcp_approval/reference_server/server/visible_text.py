@@ -20,7 +20,7 @@ _CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
 
 
 def visible(text: str) -> str:
-    """The text on one line, every character of it to be seen."""
+    """The text on one line, with every character visible."""
     return "".join(map(_visible, text))
 
 

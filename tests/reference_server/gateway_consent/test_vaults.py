@@ -205,7 +205,7 @@ def test_the_key_may_come_from_the_environment(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "short", "x" * 44, base64.b64encode(bytes(31)).decode(), "é"])
 def test_a_key_that_is_none_starts_nothing_and_is_not_shown(tmp_path: Path, text: str) -> None:
-    with pytest.raises(VaultError, match=f"{VAULT_KEY_VARIABLE}: got no such key") as error:
+    with pytest.raises(VaultError, match=f"{VAULT_KEY_VARIABLE}: got no valid key") as error:
         FileVault(tmp_path, {VAULT_KEY_VARIABLE: text})
     assert not text or text not in str(error.value)
 

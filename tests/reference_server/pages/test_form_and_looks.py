@@ -73,7 +73,7 @@ def test_a_default_is_mentioned_and_not_sent(visit, form):
         ("count", "1.5", "expected a whole number"),
         ("count", "9007199254740993", "too large to be sent exactly"),
         ("share", "1e999", "too large to be sent exactly"),
-        ("more", "[1", "this is no JSON"),
+        ("more", "[1", "this is not JSON"),
         ("more", "[9007199254740993]", "too large to be sent exactly"),
     ],
 )
@@ -90,7 +90,7 @@ def test_what_cannot_be_sent_is_said_at_its_field(visit, form, field, text, word
     assert visit.params_of("tools/call") == []
 
 
-@pytest.mark.parametrize(("text", "words"), [("{", "no JSON"), ("[]", "one JSON object")])
+@pytest.mark.parametrize(("text", "words"), [("{", "not JSON"), ("[]", "one JSON object")])
 def test_raw_json_must_be_an_object(visit, form, text, words):
     form.get_by_label("name").fill("Ann")
     form.get_by_label("Write the arguments as JSON").check()

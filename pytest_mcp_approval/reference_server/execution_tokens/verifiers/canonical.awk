@@ -1,7 +1,7 @@
-# Reads a token (JSON) from standard input for verify.sh and writes what is to be looked at, a line
-# each, as `name<TAB>value`: the texts as JSON writes them in ASCII, and scope_json as it is signed.
-# Anything that languages read differently (a member that stands twice, NaN, a number beyond a
-# double, bytes that are no UTF-8, a depth without end) is refused. Works on bytes: LC_ALL=C.
+# Reads a token (JSON) from standard input for verify.sh and writes what is to be checked, one
+# `name<TAB>value` on each line: texts as JSON writes them in ASCII, and scope_json as it is signed.
+# Anything that languages read differently (a repeated member, NaN, a number beyond a double, bytes
+# that are not UTF-8, very deep nesting) is refused. Works on bytes: LC_ALL=C.
 
 function refuse(what) { if (!failed) print "malformed\t" what; failed = 1; exit 0 }
 
@@ -23,7 +23,7 @@ function hex_value(digits,    i, value, found) {
     return value
 }
 
-# The code point of raw UTF-8 at the position, which moves behind it.
+# The code point of raw UTF-8 at the position, which moves past it.
 function read_utf8(    b, more, point, least, i, next_byte) {
     b = byte(position++)
     if (b < 128) return b
@@ -118,7 +118,7 @@ function read_number(    text, b) {
     return written_float(text)
 }
 
-# The shortest digits that give the same double, in the shape that Python's repr has.
+# The shortest digits that give the same double, in the form of Python's repr.
 function written_float(text,    value, precision, shown, sign, digits, exponent, parts) {
     value = text + 0
     if (value > 1.7976931348623157e308 || value < -1.7976931348623157e308)
@@ -145,7 +145,7 @@ function written_float(text,    value, precision, shown, sign, digits, exponent,
 
 function zeros(count,    out) { out = ""; while (count-- > 0) out = out "0"; return out }
 
-# ---- values; `path` is the place of a value, and what stands there is remembered under it
+# ---- values; `path` is the place of a value, which is stored under it
 
 function read_value(path, depth,    b, out) {
     skip_space()
@@ -179,7 +179,7 @@ function read_object(path, depth,    names, keys, values, count, name, key, out,
         name = read_string(); key = sort_key
         skip_space()
         if (byte(position++) != 58) refuse("no JSON: a colon was expected")
-        # The members are kept in order of their keys as they come.
+        # Members are sorted by their keys as they come.
         for (i = count; i > 0 && keys[i] "" > key ""; i--) ;
         if (i > 0 && keys[i] "" == key "") refuse("got a member that stands twice")
         for (j = count; j > i; j--) { keys[j + 1] = keys[j]; names[j + 1] = names[j]; values[j + 1] = values[j] }
@@ -212,7 +212,7 @@ function read_array(path, depth,    count, out, value) {
 
 # ---- the program
 
-# `od` writes the bytes as numbers: no awk reads every byte alike, but all read numbers.
+# `od` writes the bytes as numbers: awks differ in how they read bytes, but all read numbers.
 { for (i = 1; i <= NF; i++) bytes[total++] = $i + 0 }
 
 END {

@@ -4,8 +4,8 @@
 //   verify.mjs --token FILE --content FILE --nonce-log FOLDER --action TYPE [--host URL] [-- COMMAND]
 //
 // The secret is in EXECUTION_TOKEN_SECRET. One line of JSON on standard output, and an exit code:
-// 0 accepted (and the nonce spent), 1 refused, 2 not started. With a COMMAND the very bytes that
-// were hashed are its standard input, and its output follows on standard error. `-` for a file is
+// 0 accepted (and the nonce spent), 1 refused, 2 not started. A COMMAND gets the very bytes that
+// were hashed on standard input, and its output goes to standard error. `-` for a file is
 // standard input.
 import { spawnSync } from "node:child_process";
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
@@ -35,8 +35,8 @@ function readSecret(environment) {
   return secret;
 }
 
-// ---- JSON, read so that it can mean one thing only, and kept as Python's json would write it:
-// JSON.parse would lose what tells 1 from 1.0, and let a member stand twice.
+// ---- JSON, read so that it can have only one meaning, and kept as Python's json would write it:
+// JSON.parse would not tell 1 from 1.0, and would accept a repeated member.
 
 const MAXIMUM_BYTES = 1_000_000;
 const MAXIMUM_DEPTH = 32;
@@ -198,7 +198,7 @@ class Reader {
   }
 }
 
-// ---- the token's members: they have their shape before they are joined
+// ---- the token's members: checked before they are joined
 
 const UUID = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
 const INSTANT = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|\+00:00)$/;
@@ -233,7 +233,7 @@ function readToken(bytes) {
   return token;
 }
 
-/** Since 1970; what a calendar does not have is refused. */
+/** Since 1970; a date that does not exist is refused. */
 function microseconds(instant) {
   const [year, month, day, hour, minute, second] = INSTANT.exec(instant).slice(1, 7).map(Number);
   const date = new Date(0);
@@ -316,7 +316,7 @@ function parse(given) {
   const options = {};
   for (let i = 0; i < words.length; i += 2) {
     const name = words[i].replace(/^--/, "");
-    if (!["token", "content", "nonce-log", "action", "host"].includes(name)) throw new NotStarted("an option that there is not");
+    if (!["token", "content", "nonce-log", "action", "host"].includes(name)) throw new NotStarted("an unknown option");
     if (words[i + 1] === undefined) throw new NotStarted(`--${name}: got no value`);
     options[name] = words[i + 1];
   }

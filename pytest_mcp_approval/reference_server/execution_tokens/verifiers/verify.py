@@ -2,10 +2,10 @@
 
     verify.py --token FILE --content FILE --nonce-log FOLDER --action TYPE [--host URL] [-- COMMAND]
 
-The secret is in EXECUTION_TOKEN_SECRET. One line of JSON on standard output, and an exit code:
-0 accepted (and the nonce spent), 1 refused, 2 not started. With a COMMAND the very bytes that were
-hashed are its standard input, and its output follows on standard error. `-` for a file is standard
-input. Needs Python 3.11 and nothing else.
+The secret is in EXECUTION_TOKEN_SECRET. One line of JSON on standard output, and an exit code: 0
+accepted (and the nonce spent), 1 refused, 2 not started. A COMMAND gets the very bytes that were
+hashed on standard input, and its output goes to standard error. `-` for a file is standard input.
+Needs Python 3.11 and nothing else.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pytest_mcp_approval.reference_server.execution_tokens.strict_json import re
 
 
 class VerifierUsageError(ValueError):
-    """What cannot be started, in one line."""
+    """Why it cannot start, in one line."""
 
 
 class _CommandParser(argparse.ArgumentParser):

@@ -4,8 +4,8 @@
 #   verify.sh --token FILE --content FILE --nonce-log FOLDER --action TYPE [--host URL] [-- COMMAND]
 #
 # The secret is in EXECUTION_TOKEN_SECRET. One line of JSON on standard output, and an exit code:
-# 0 accepted (and the nonce spent), 1 refused, 2 not started. With a COMMAND the very bytes that
-# were hashed are its standard input, and its output follows on standard error. `-` for a file is
+# 0 accepted (and the nonce spent), 1 refused, 2 not started. A COMMAND gets the very bytes that
+# were hashed on standard input, and its output goes to standard error. `-` for a file is
 # standard input. The secret is never an argument of a command, where other users could see it.
 set -uo pipefail
 export LC_ALL=C
@@ -43,7 +43,7 @@ while (($#)); do
             shift 2
             ;;
         --) shift; command=("$@"); break ;;
-        *) not_started "an option that there is not" ;;
+        *) not_started "an unknown option" ;;
     esac
 done
 [[ -n $token_file && -n $content_file && -n $nonce_log && -n $action_given ]] ||
@@ -120,8 +120,8 @@ month_days=(0 31 28 31 30 31 30 31 31 30 31 30 31)
 
 # ---- the checks, in order
 
-# The signature: over the literal text, no line ends it. Compared by a keyed hash of each, so that
-# the time it takes tells nothing about the expected one.
+# The signature: over the literal text, without a line end. Compared by a keyed hash of each, so
+# that the time does not reveal the expected one.
 canonical="$token_id:$nonce:$expires_at:${member[scope_json]}"
 expected=$(printf '%s' "$canonical" | hmac)
 ((${#expected} == 64)) || not_started "openssl failed"
@@ -135,7 +135,7 @@ y=$((month <= 2 ? year - 1 : year)) m=$(((month + 9) % 12))
 days=$((365 * y + y / 4 - y / 100 + y / 400 + (m * 306 + 5) / 10 + day - 1 - 719468))
 expiry=$((((days * 24 + hour) * 60 + minute) * 60 + second))
 expiry=$((expiry * 1000000 + 10#${fraction:0:6}))
-# Of `date`, not of Bash itself: libfaketime, with which tests move the time, does not reach Bash's.
+# From `date`, not from Bash: tests move the time with libfaketime, which does not affect Bash.
 now=$(date +%s%6N 2>/dev/null)
 if [[ ! $now =~ ^[0-9]{16,}$ ]]; then # a date that knows whole seconds only
     now=$(date +%s)
@@ -178,7 +178,7 @@ if [[ -n $host_given ]]; then
         authority=${host#*://}
         authority=${authority%%[/?#]*}
     fi
-    # With a port, which must be a number that there is; or none after the colon.
+    # With a valid port number, or none after the colon.
     if [[ $authority =~ ^([^:]*):([0-9]*)$ ]]; then
         authority=${BASH_REMATCH[1]}
         port=${BASH_REMATCH[2]}
@@ -193,13 +193,13 @@ if [[ -n $host_given ]]; then
     [[ -n $allowed ]] || refuse host_not_allowed "host: got one that was not approved"
 fi
 
-# The content: of the very bytes that will run.
+# The content: the hash of the very bytes that will run.
 found=$(sha256 <"$work/content")
 ((${#found} == 64)) || not_started "openssl failed"
 [[ $found == "${content_hash#sha256:}" ]] ||
     refuse content_mismatch "content: got other bytes than were approved"
 
-# The nonce, last: the file is made only if it is not there, by one system call, and is on disk
+# The nonce, last: one system call creates the file, only if it is not there, and it is on disk
 # before anything runs.
 spent=$nonce_log/${nonce,,}
 (set -o noclobber; : >"$spent") 2>/dev/null || {

@@ -27,7 +27,7 @@ class ApiKeys(TypedWay):
         return None if record is None else self.placed(asking.app, record[words.VALUE])
 
     def placed(self, app: App, key: str) -> Sending:
-        """Location, name and prefix as the descriptor has them."""
+        """Location, name and prefix as in the descriptor."""
         name, location = needed_setting(app, "name"), text_setting(app, "location", "header")
         if location == "query":
             return Sending(query={name: key})

@@ -30,10 +30,10 @@ _REFUSALS = (400, 401, 403)
 
 class AppCredentials(RenewingWay, TypedWay):
     kind = AuthType.APP_CREDENTIAL
-    early = 5 * 60 * 1000  # it has to last for the call as well
+    early = 5 * 60 * 1000  # it must also last for the call
 
     def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
-        """A token and its end, from the app's token end point."""
+        """A token and its expiry, from the app's token endpoint."""
         told = {name: record[name] for name in (_APP_ID, words.APP_SECRET)}
         answer = http_client.send(
             "POST",
@@ -46,7 +46,7 @@ class AppCredentials(RenewingWay, TypedWay):
         members = members_of(answer.body)
         token = members.get(text_setting(app, "tokenType", "tenantAccessToken"))
         if not 200 <= answer.status < 300 or not is_visible(token):
-            raise NotSentError("its token end point gave no token")
+            raise NotSentError("its token endpoint gave no token")
         usual = lifetime(settings_of(app).get("expiresIn"), APP_TOKEN_SECONDS) / 1000
         lasts = lifetime(members.get("expire"), usual)
         return {words.ACCESS_TOKEN: token, words.EXPIRES_AT: self.credentials.now() + lasts}
@@ -58,7 +58,7 @@ class AppCredentials(RenewingWay, TypedWay):
         )
 
     def members(self, app: App, values: Mapping[str, str]) -> Mapping[str, Any]:
-        """Exchanged at once: who mistyped is told so while they still look at it."""
+        """Exchanged at once, so that a person learns of a typing error while the page is open."""
         try:
             return {**values, **self.fresh(app, values)}
         except RenewalRefusedError:

@@ -1,8 +1,8 @@
-"""The app's own authorisation, after consent: which credential goes with a call, or who is asked.
+"""The app's own authorisation, after consent: which credential goes with a call, or whom to ask.
 
-Looks where the request goes before anything is taken out of the vault: no credential leaves for
-plain http beyond loopback, nor for another origin than the app's own. Knows no consent: it is told
-what was consented to.
+Checks where the request goes before it reads anything from the vault: no credential is sent over
+plain http beyond loopback, or to an origin other than the app's own. Knows no consent: it is told
+which tools were allowed.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class Authoriser:
     def authorise(
         self, app: App, caller: str, consented: Sequence[str], url: str, tool: str | None = None
     ) -> Sending:
-        """What to add to a request to that URL; `AuthorisationNeeded` where a person comes first,
-        `SendingError` where nothing may be sent."""
+        """What to add to a request to that URL; `AuthorisationNeeded` if a person must be asked
+        first, `SendingError` if nothing may be sent."""
         if app.auth is None:
             return Sending()
         self.check_transport(url)
@@ -85,22 +85,22 @@ class Authoriser:
         return self.pages_url() + self.dialogs.path(ticket)
 
     def check_transport(self, url: str) -> None:
-        """The document: never over unencrypted connections; loopback is no connection."""
+        """The document: never over unencrypted connections. Loopback does not count as one."""
         http_client.checked(url)
 
     def check_origin(self, app: App, url: str) -> None:
-        """What a tool's path makes of the address stays with the app."""
+        """A tool's path must not lead away from the app."""
         origin = domains.origin_of(url)
         if origin is None or origin != domains.origin_of(app.base_url or ""):
-            raise NotSentError("its tool is at another origin than the app itself")
+            raise NotSentError("its tool is at an origin other than the app's own")
 
     def rejected(self, app: App, caller: str) -> None:
-        """The app answered 401 to what was sent: it is renewed, or asked for again."""
+        """The app answered 401 to what was sent: renew the credential, or ask for it again."""
         if app.auth is not None:
             self.ways[app.auth.type].rejected(app, caller)
 
     def redirect_uris(self) -> list[str]:
-        """What has to be registered with the apps that use OAuth: an address for each."""
+        """The addresses to register with the apps that use OAuth: one for each."""
         return [
             self.oauth2.redirect_uri(app)
             for app in self.apps().values()
@@ -112,5 +112,5 @@ class Authoriser:
         return self.dialogs.routes()
 
     def reset(self) -> None:
-        """Open pages are closed; what the vault has is the vault's."""
+        """Close open pages; the vault is reset separately."""
         self.tickets.clear()

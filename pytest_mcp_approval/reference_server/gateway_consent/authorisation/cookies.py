@@ -26,9 +26,9 @@ from .ways import (
 )
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}")
-"""A token of RFC 9110, section 5.6.2, as RFC 6265 section 4.1.1 asks for."""
+"""A token of RFC 9110, section 5.6.2, as RFC 6265 section 4.1.1 requires."""
 _VALUE = re.compile(r"[\x21-\x3a\x3c-\x7e]*")
-"""Visible ASCII but the semicolon: RFC 6265 leaves out more, browsers send more."""
+"""Visible ASCII except the semicolon: RFC 6265 allows less, browsers send more."""
 _LONGEST = 16_384
 
 
@@ -36,7 +36,7 @@ class Cookies(TypedWay):
     kind = AuthType.COOKIE
 
     def sending(self, asking: Asking) -> Sending | None:
-        """To another host the request goes without them, as a browser's would."""
+        """A request to another host goes without them, as in a browser."""
         if not self.goes_to(asking.app, asking.url):
             return Sending()
         record = self.load(asking)
@@ -92,5 +92,5 @@ def parse(text: str) -> dict[str, str]:
 
 
 def text_of(cookies: Mapping[str, str]) -> str:
-    """As it is kept, and as the header is sent."""
+    """As stored, and as sent in the header."""
     return "; ".join(f"{name}={value}" for name, value in cookies.items())

@@ -1,7 +1,7 @@
-"""Credentials in the vault: one record for each caller and app, and no other reader of the vault.
+"""Credentials in the vault: one record for each caller and app. Nothing else reads them.
 
-Whatever is kept or loaded is made known to the log's redactor. Knows what a record is called and
-not what is in it.
+Tells the log's redactor about everything that is stored or loaded. Knows the names of records, not
+their content.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MASKED = "(kept)"
 
 
 class Credentials:
-    """The callers are kept apart here as well: what one was let into, another was not."""
+    """Callers are separate here too: access for one is not access for another."""
 
     def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault = vault
@@ -60,19 +60,19 @@ class Credentials:
         return self._stripes[hash((caller, app_id)) % _STRIPES]
 
     def note_renewal(self, caller: str, app_id: str) -> None:
-        """Inside of `alone`. Not in the record, whose members the document lists."""
+        """Call inside `alone`. Not in the record, whose members the document lists."""
         self._renewals[caller, app_id] = self.now()
         self._renewals.move_to_end((caller, app_id))
         while len(self._renewals) > _MOST_NOTES:
             self._renewals.popitem(last=False)
 
     def renewed_lately(self, caller: str, app_id: str) -> bool:
-        """Whether a token that is not taken is a new one: another would be no better."""
+        """Whether a rejected token was a new one: then another would not help."""
         noted = self._renewals.get((caller, app_id))
         return noted is not None and abs(self.now() - noted) < LATELY
 
     def now(self) -> int:
-        """Milliseconds since 1970, as everything here is kept."""
+        """Milliseconds since 1970, like all times stored here."""
         return int(self._clock.now().timestamp() * 1000)
 
 

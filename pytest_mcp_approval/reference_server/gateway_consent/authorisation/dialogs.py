@@ -1,7 +1,7 @@
-"""The pages at which a person lets the gateway into an app: dialogs, and OAuth's there and back.
+"""The pages on which a person gives the gateway access to an app: dialogs, and OAuth's redirects.
 
-A dialog asks for one thing at a time, and never shows again what was typed. Forms have a secret
-that counts once, and the browser a cookie. Knows no rule of any way in: those are asked.
+A dialog asks for one thing at a time, and never shows what was typed. A form has a secret that can
+be used once, and the browser a cookie. Knows no rule of any way in: it asks the ways.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ _MOST_FORMS = 8
 
 @dataclass(eq=False)
 class Ticket(OpenQuestion):
-    """An invitation to let the gateway into an app for a caller."""
+    """An invitation to give the gateway access to an app, for one caller."""
 
     consented: Sequence[str] = ()
     values: dict[str, str] = field(default_factory=dict, repr=False)
-    """What a dialog of two steps has of its first."""
+    """The values of earlier steps of the dialog."""
     forms: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_FORMS), repr=False)
-    """A secret for each form that was shown and not sent yet."""
+    """A secret for each form that was shown but not sent yet."""
 
     def new_form(self) -> str:
         form = new_secret()
@@ -58,14 +58,14 @@ class Ticket(OpenQuestion):
     def take_form(self, given: str) -> bool:
         """Whether the form was shown for this ticket, and is sent for the first time."""
         try:
-            self.forms.remove(given)  # one step: of several at once, one is the first
+            self.forms.remove(given)  # one step: only one of several at once succeeds
         except ValueError:
             return False
         return True
 
 
 class Dialogs:
-    """`apps` are those that the tickets are about, with their addresses filled in."""
+    """`apps` are the apps of the tickets, with their addresses filled in."""
 
     def __init__(
         self,
@@ -186,11 +186,11 @@ class Dialogs:
     def check_sender(
         self, ticket: Ticket, members: Mapping[str, str], cookies: Mapping[str, str]
     ) -> None:
-        """The form is of this very page, shown to this very browser, and sent once."""
+        """The form belongs to this page, was shown to this browser, and is sent once."""
         if not same(cookies.get(DIALOG_COOKIE), ticket.cookie):
             raise pages.FormError("This browser has not been shown this page (is a cookie lost?).")
         if not ticket.take_form(members.get(words.CSRF_MEMBER, "")):
-            raise pages.FormError("This form is not of this page, or was sent before.")
+            raise pages.FormError("This form does not belong to this page, or was sent before.")
 
     def accept(self, ticket: Ticket, app: App, way: TypedWay, value: str) -> Response:
         from starlette.responses import RedirectResponse
@@ -220,7 +220,7 @@ class Dialogs:
             start = await anyio.to_thread.run_sync(way.start, app, ticket.caller, ticket.consented)
         except (SendingError, VaultError):
             logger.exception("an authorisation could not be started")
-            return pages.message("This app cannot be asked", "What it says is not enough.", 502)
+            return pages.message("This app cannot be asked", "Its description is incomplete.", 502)
         answer = RedirectResponse(start.location, 302, pages.HEADERS)
         answer.set_cookie(
             start.cookie_name,
@@ -233,7 +233,7 @@ class Dialogs:
         return answer
 
     async def come_back(self, request: Request) -> Response:
-        """Whatever comes of it, the browser's cookie has done its work."""
+        """In any case the browser's cookie is no longer needed."""
         answer = await self.taken_back(request)
         name = cookie_name(request.query_params.get("state", ""))
         if name in request.cookies:
@@ -265,7 +265,7 @@ class Dialogs:
 
 
 def _help(app: App) -> str:
-    """A link that the descriptor gives, if it leads to a page."""
+    """The descriptor's link, if it leads to a page."""
     given: Any = settings_of(app).get("instructions")
     url = given.get("helpUrl") if isinstance(given, Mapping) else None
     url = url or text_setting(app, "obtainUrl") or text_setting(app, "loginUrl")

@@ -1,6 +1,6 @@
 """Which host a cookie or a key may go to. Names only: nothing is looked up.
 
-Knows no credential. What cannot be read one way only belongs nowhere.
+Knows no credential. An ambiguous name belongs nowhere.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _PORTS = {"http": 80, "https": 443}
 def belongs(host: str, domain: str) -> bool:
     """Whether a cookie of `domain` goes to `host`.
 
-    With a leading dot: that domain and what is below it, label by label. Without: that host alone.
-    A number (an IP address) has nothing below it, nor has a name of one label such as `.com`.
+    With a leading dot: that domain and its subdomains, label by label. Without: that host alone. An
+    IP address has no subdomains, and neither has a name of one label such as `.com`.
     """
     host, domain = host.lower(), domain.lower()
     below = domain.startswith(".")
@@ -46,7 +46,7 @@ def is_number(host: str) -> bool:
 
 
 def origin_of(url: str) -> tuple[str, str, int] | None:
-    """Scheme, host and port; None for what has none, or none for certain."""
+    """Scheme, host and port; None if they are missing or ambiguous."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

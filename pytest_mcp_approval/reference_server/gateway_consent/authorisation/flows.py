@@ -1,6 +1,6 @@
-"""OAuth flows that are under way: what a state stands for, until the browser comes back with it.
+"""OAuth flows in progress: what a state stands for, until the browser comes back with it.
 
-Kept in the vault, because the verifier is a secret. A state is taken once. Knows no HTTP.
+Kept in the vault, because the verifier is a secret. A state is accepted once. Knows no HTTP.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST = 200
 
 
 class FlowError(ValueError):
-    """The browser came back with something that is not taken: words for the person."""
+    """What the browser brought back is not accepted; the message is for the person."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Flow:
     expires_at: int
     verifier: str = field(repr=False)
     binding: str = field(repr=False)
-    """Digest of the cookie that the browser was given at the start."""
+    """Digest of the cookie that the browser got at the start."""
 
 
 class Flows:
@@ -55,12 +55,12 @@ class Flows:
         return state, cookie
 
     def take(self, state: str) -> Flow:
-        """The flow of this state, which is good for nothing from now on."""
+        """The flow of this state, which cannot be used again."""
         with self._vault.exclusive():
             record = self._vault.load(KIND, digest(state))
             self.use_up(state)
         if record is None:
-            raise FlowError("This answer belongs to no request of ours, or came twice.")
+            raise FlowError("This answer belongs to no open request, or came twice.")
         flow = Flow(**{**record, "tools": tuple(record["tools"])})
         self.check_unexpired(flow)
         return flow
@@ -70,10 +70,10 @@ class Flows:
 
     def check_unexpired(self, flow: Flow) -> None:
         if self._credentials.now() >= flow.expires_at:
-            raise FlowError("This took too long: start again at the agent.")
+            raise FlowError("This took too long: start again from the agent.")
 
     def _clear_away(self) -> None:
-        """Who starts flows and never ends them fills nothing up."""
+        """Flows that are started and never finished must not pile up."""
         found = self._vault.keys(KIND)
         if len(found) < _MOST:
             return

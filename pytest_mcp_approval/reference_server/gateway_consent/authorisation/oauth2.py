@@ -1,6 +1,6 @@
 """The gateway as a client of OAuth 2.0 with PKCE, in this profile's spelling.
 
-Knows no page and no consent: it is told which tools were consented to.
+Knows no page and no consent: it is told which tools were allowed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TOOLS = "tools"
 
 @dataclass(frozen=True)
 class FlowStart:
-    """Where the browser goes, and the cookie that it takes along for the way back."""
+    """Where the browser goes, and the cookie that it needs when it comes back."""
 
     location: str = field(repr=False)
     cookie_name: str
@@ -72,12 +72,12 @@ class OAuth2(RenewingWay):
     # ---- what is sent
 
     def serves(self, record: Mapping[str, Any], asking: Asking) -> bool:
-        """Whether the app was asked about the tool (or all the tools) that it is about now."""
+        """Whether the app was asked about this tool (or all these tools)."""
         wanted = asking.consented if asking.tool is None else [asking.tool]
         return set(wanted) <= set(record.get(_TOOLS, ()))
 
     def after_refusal(self, asking: Asking, record: dict[str, Any]) -> dict[str, Any] | None:
-        """Another process may have renewed it meanwhile; else nothing of it is good any more."""
+        """Another process may have renewed it meanwhile; if not, the record is worthless."""
         now_kept = self.load(asking)
         if now_kept is not None and now_kept != record:
             return now_kept
@@ -93,7 +93,7 @@ class OAuth2(RenewingWay):
 
     def redirect_uri(self, app: App) -> str:
         """One for each app, so that no app's answer can be taken for another's (RFC 9700, section
-        4.4.2): an app sends a browser only to the address that was registered with it."""
+        4.4.2): an app redirects only to the address registered with it."""
         return f"{self.pages_url()}{CALLBACK}/{place_of(app.id)}"
 
     def start(self, app: App, caller: str, consented: Sequence[str]) -> FlowStart:
@@ -118,22 +118,22 @@ class OAuth2(RenewingWay):
         given = {name: value for name, value in parameters.items() if value}
         query = "&".join(part for part in (parts.query, urlencode(given)) if part)
         location = parts._replace(query=query, fragment="").geturl()
-        # By a name of its own: two flows in one browser do not disturb each other.
+        # Each flow has its own cookie name: two flows in one browser do not interfere.
         return FlowStart(location, cookie_name(state), cookie)
 
     def new_verifier(self) -> str:
         return secrets.token_urlsafe(48)
 
     def aai_tools(self, app: App, consented: Sequence[str]) -> tuple[str, ...]:
-        """Just what was consented to, for this caller. A comma in a name would make two of it."""
+        """Only what was allowed, for this caller. A comma in a name would split it in two."""
         if any("," in name for name in consented):
-            raise NotSentError("a name of its tools has a comma, which no list of tools can hold")
+            raise NotSentError("one of its tools has a comma in its name, which cannot be listed")
         return tuple(name for name in app.tools if name in consented)
 
     # ---- the way back
 
     def finish(self, back: Return, apps: Mapping[str, App]) -> Flow:
-        """Tokens are kept, or `FlowError` says why not."""
+        """Store the tokens; `FlowError` says why not."""
         flow = self.flows.take(self.state_of(back))
         app = apps.get(flow.app_id)
         if app is None:
@@ -148,11 +148,11 @@ class OAuth2(RenewingWay):
     def state_of(self, back: Return) -> str:
         state = back.parameters.get("state")
         if not state:
-            raise FlowError("This answer says nothing of the request that it belongs to (state).")
+            raise FlowError("This answer does not say which request it belongs to (state).")
         return state
 
     def check_place(self, back: Return, flow: Flow) -> None:
-        """The answer of one app is not the answer of another one."""
+        """One app's answer must not count as another's."""
         if back.place != place_of(flow.app_id):
             raise FlowError("This is the answer of another app.")
 
@@ -162,7 +162,7 @@ class OAuth2(RenewingWay):
             raise FlowError("This was started in another browser (is a cookie lost?).")
 
     def check_issuer(self, back: Return, app: App) -> None:
-        """RFC 9207, where the descriptor says who the issuer is."""
+        """RFC 9207, if the descriptor names the issuer."""
         expected = text_setting(app, "issuer")
         if expected and back.parameters.get("iss") != expected:
             raise FlowError("This answer was issued by somebody else (iss).")
@@ -196,10 +196,10 @@ class OAuth2(RenewingWay):
         with self.credentials.alone(flow.caller, app.id):
             self.credentials.save(flow.caller, app.id, {**fresh, _TOOLS: list(flow.tools)})
 
-    # ---- the token end point
+    # ---- the token endpoint
 
     def ask_for_tokens(self, app: App, asked: Mapping[str, str]) -> dict[str, Any]:
-        """The members to keep. The client is named too, as RFC 6749 section 4.1.3 has it."""
+        """The members to store. The client is named too, as in RFC 6749, section 4.1.3."""
         answer = http_client.send(
             "POST",
             needed_setting(app, "tokenEndpoint"),
@@ -210,13 +210,13 @@ class OAuth2(RenewingWay):
             raise RenewalRefusedError
         members = members_of(answer.body)
         if not 200 <= answer.status < 300:
-            raise NotSentError(f"its token end point answered with the status {answer.status}")
+            raise NotSentError(f"its token endpoint answered with the status {answer.status}")
         return self.read_tokens(members)
 
     def read_tokens(self, members: Mapping[str, Any]) -> dict[str, Any]:
         token, kind = member(members, "accessToken"), member(members, "tokenType")
         if not is_visible(token) or not isinstance(kind, str) or kind.lower() != "bearer":
-            raise NotSentError("its token end point gave no bearer token")
+            raise NotSentError("its token endpoint gave no bearer token")
         lasts = lifetime(member(members, "expiresIn"), ACCESS_TOKEN_SECONDS)
         kept: dict[str, Any] = {
             words.ACCESS_TOKEN: token,
@@ -232,7 +232,7 @@ def cookie_name(state: str) -> str:
 
 
 def place_of(app_id: str) -> str:
-    """A part of an address for any id; no two ids have the same."""
+    """A part of an address for any id, unique for each."""
     if _PLAIN_ID.fullmatch(app_id):
         return app_id
     return "~" + digest(app_id)

@@ -1,7 +1,7 @@
-"""A bearer token that is renewed by itself before it ends.
+"""A bearer token that is renewed automatically before it expires.
 
-Of several calls at once one renews, and the others use what it got. Where a new token comes from is
-the way's own affair. Knows no page.
+Of several calls at once one renews, and the others use its token. Each way in knows where a new
+token comes from. Knows no page.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from .ways import Asking, Sending, WayIn
 
 
 class RenewalRefusedError(Exception):
-    """The app gives no token for what is kept."""
+    """The app issues no new token for the stored one."""
 
 
 class RenewingWay(WayIn):
     early: ClassVar[int]
-    """A token is renewed so many milliseconds before its end."""
+    """A token is renewed this many milliseconds before it expires."""
 
     @abstractmethod
     def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
-        """The members of a new token; `RenewalRefusedError` where the app gives none."""
+        """The members of a new token; `RenewalRefusedError` if the app gives none."""
 
     def serves(self, record: Mapping[str, Any], asking: Asking) -> bool:  # noqa: ARG002
-        """Whether the token is for what it is sought for."""
+        """Whether the token is good for what is asked."""
         return True
 
     def sending(self, asking: Asking) -> Sending | None:
@@ -50,7 +50,7 @@ class RenewingWay(WayIn):
         return bool(self.credentials.now() >= record[words.EXPIRES_AT])
 
     def renewed(self, asking: Asking) -> dict[str, Any] | None:
-        """With a new token; None where a person has to be asked again."""
+        """The record with a new token; None if a person must be asked again."""
         app, caller = asking.app, asking.caller
         with self.credentials.alone(caller, app.id):
             record = self.load(asking)
@@ -70,13 +70,13 @@ class RenewingWay(WayIn):
             return record
 
     def after_refusal(self, asking: Asking, record: dict[str, Any]) -> dict[str, Any] | None:  # noqa: ARG002
-        """Nothing of what is kept is good any more."""
+        """The stored record is worthless."""
         logger.info("an app refused to renew a token: a person is asked again")
         self.credentials.forget(asking.caller, asking.app.id)
         return None
 
     def rejected(self, app: App, caller: str) -> None:
-        """The token ends now; if it is a new one, another would be no better."""
+        """The token counts as expired now, unless it is new: then another would not help."""
         with self.credentials.alone(caller, app.id):
             record = self.credentials.load(caller, app.id)
             if record is None:

@@ -1,7 +1,7 @@
 """What the four ways in have in common on the gateway's side.
 
-A way turns what is kept into what is sent, and what a person typed into what is kept. No `repr` and
-no error shows a credential. Knows no page and no MCP.
+A way turns what is stored into what is sent, and what a person typed into what is stored. No `repr`
+and no error shows a credential. Knows no page and no MCP.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONGEST_SECRET = 8192
 
 
 class AuthorisationNeeded(Exception):  # noqa: N818 - an answer, not an error of the code
-    """A person has to let the gateway into the app first, at this page of the gateway."""
+    """A person must first give the gateway access to the app, on this page of the gateway."""
 
     def __init__(self, url: str) -> None:
         super().__init__("a person has to let the gateway into the app")
@@ -33,11 +33,11 @@ class AuthorisationNeeded(Exception):  # noqa: N818 - an answer, not an error of
 
 
 class NotSentError(SendingError):
-    """The credential may not go there, or cannot be had; the words hold no value."""
+    """The credential may not be sent there, or there is none; the message contains no secret."""
 
 
 class NotAcceptedError(ValueError):
-    """What was typed in cannot be kept: words for the person, without what they typed."""
+    """What was typed in cannot be stored; the message is for the person, and does not repeat it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +53,7 @@ class Sending:
 
 @dataclass(frozen=True)
 class Asking:
-    """For whom a credential is sought, and for which tools of the app."""
+    """Who needs a credential, and for which tools of the app."""
 
     app: App
     caller: str
@@ -86,7 +86,7 @@ class WayIn(ABC):
 
     @abstractmethod
     def rejected(self, app: App, caller: str) -> None:
-        """The app did not take what was sent."""
+        """The app did not accept what was sent."""
 
     def load(self, asking: Asking) -> dict[str, Any] | None:
         return self.credentials.load(asking.caller, asking.app.id)
@@ -99,11 +99,11 @@ class TypedWay(WayIn):
     def steps(self, app: App) -> Sequence[DialogStep]: ...
 
     def check(self, app: App, step: DialogStep, value: str) -> str:  # noqa: ARG002
-        """One value as it is to be kept; `NotAcceptedError` for what cannot be right."""
+        """One value as it is stored; `NotAcceptedError` if it cannot be right."""
         return checked_secret(value, step.label)
 
     def keep(self, app: App, caller: str, values: Mapping[str, str]) -> None:
-        """All the steps' values, checked."""
+        """Store the values of all steps, checked."""
         record = {
             words.TYPE: self.kind.value,
             **self.members(app, values),
@@ -112,11 +112,11 @@ class TypedWay(WayIn):
         self.credentials.save(caller, app.id, record)
 
     def members(self, app: App, values: Mapping[str, str]) -> Mapping[str, Any]:  # noqa: ARG002
-        """What is kept of them."""
+        """What to store."""
         return values
 
     def rejected(self, app: App, caller: str) -> None:
-        """What does not end by itself was revoked: the person is asked again."""
+        """A credential without an expiry must have been revoked: the person is asked again."""
         self.credentials.forget(caller, app.id)
 
 
@@ -125,7 +125,7 @@ def settings_of(app: App) -> Mapping[str, Any]:
 
 
 def text_setting(app: App, name: str, default: str = "") -> str:
-    """A text of the descriptor's, which is the app's and may be anything."""
+    """A text of the descriptor; it comes from the app and may be anything."""
     value = settings_of(app).get(name, default)
     return value if isinstance(value, str) else default
 
@@ -144,14 +144,14 @@ def header_name(name: str) -> str:
 
 
 def checked_secret(value: str, what: str) -> str:
-    """As it can stand in a header: visible ASCII, without what was pasted around it."""
+    """As it can be sent in a header: visible ASCII, without blanks pasted around it."""
     value = value.strip()
     if not value:
         raise NotAcceptedError(f"{what}: got nothing, expected it to be pasted here.")
     if len(value) > LONGEST_SECRET:
         raise NotAcceptedError(f"{what}: got more than {LONGEST_SECRET} characters.")
     if not is_visible(value):
-        raise NotAcceptedError(f"{what}: got spaces or characters that none can have.")
+        raise NotAcceptedError(f"{what}: got spaces or characters that it cannot have.")
     return value
 
 
@@ -174,6 +174,6 @@ def member(members: Mapping[str, Any], name: str) -> Any:
 
 
 def lifetime(value: Any, default: float) -> int:
-    """Seconds as milliseconds; what is no lifetime counts as the default."""
+    """Seconds as milliseconds; the default if it is not a lifetime."""
     usable = isinstance(value, (int, float)) and not isinstance(value, bool)
     return int((value if usable and 0 < value < 10**9 else default) * 1000)

@@ -1,8 +1,8 @@
 """The demonstration apps on one loopback address: the other side of the four ways in.
 
 One place (`/mail`, `/notes`, ...) for each web app of the descriptors: its tools behind its lock,
-its authorisation server or token end point, and the page where a person finds what to type in. What
-was done is in the effects. Knows nothing of the gateway.
+its authorisation server or token endpoint, and the page where a person finds what to type in. The
+effects show what was done. Knows nothing of the gateway.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .locks import AppTokenLock, CookieLock, KeyLock, Lock
 from .oauth import AuthorisationServer, NotAskedError, OAuthError, Redirect, RegisteredClient
 
 OTHER_CLIENT_ID = "neighbour-gateway"
-"""A second client, so that there is somebody else to be mistaken for."""
+"""A second client, so that mix-ups can be tried."""
 _UNSTORED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
 
 class DemonstrationApp:
-    """`redirect_uris` are the gateway's, asked for when they matter."""
+    """`redirect_uris` returns the gateway's; called when they are needed."""
 
     server_class: type[AuthorisationServer] = AuthorisationServer
 
@@ -83,7 +83,7 @@ class DemonstrationApp:
         self.listener.stop()
 
     def reset(self) -> None:
-        """As if newly started; what people know stays."""
+        """As if newly started; people's secrets stay."""
         self.effects.clear()
         for lock in self.locks.values():
             lock.clear()
@@ -112,7 +112,7 @@ class DemonstrationApp:
         try:
             found = server.ask(request.url.query)
         except NotAskedError as error:
-            return message("This request cannot be followed", str(error), 400)
+            return message("This request cannot be answered", str(error), 400)
         if isinstance(found, Redirect):
             return RedirectResponse(found.location, 302, _UNSTORED)
         return pages.question_page(
@@ -124,7 +124,7 @@ class DemonstrationApp:
         )
 
     def tools_shown(self, server: AuthorisationServer, tools: Sequence[str]) -> dict[str, str]:
-        """What the person sees of the tools that were asked for."""
+        """What the person is shown about the requested tools."""
         return {name: server.tools[name] for name in tools}
 
     async def decide(self, request: Request) -> Response:
@@ -136,7 +136,7 @@ class DemonstrationApp:
                 raise FormError("Neither Allow nor Deny was chosen.")
             found = server.decide(form.get("question", ""), decision == "allow")
         except (FormError, NotAskedError) as error:
-            return message("This request cannot be followed", str(error), 400)
+            return message("This request cannot be answered", str(error), 400)
         return RedirectResponse(found.location, 303, _UNSTORED)
 
     async def token(self, request: Request) -> Response:
@@ -149,7 +149,7 @@ class DemonstrationApp:
                 raise OAuthError("invalid_request", "a form is expected")
             return JSONResponse(server.token(body), headers=_UNSTORED)
         except OAuthError as error:
-            # Under the RFC's names: this profile has none of its own for errors.
+            # With the RFC's names: this profile defines none for errors.
             challenge = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
             return JSONResponse(error.members, error.status, {**_UNSTORED, **challenge})
 

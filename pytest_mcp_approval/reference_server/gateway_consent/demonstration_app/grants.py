@@ -1,8 +1,8 @@
-"""What an app has given out: codes and tokens, by the digests of their texts.
+"""What an app has issued: codes and tokens, by the digests of their texts.
 
-All that came of one "Allow" shares one `Allowed`, which can be revoked as a whole. Using something
-up is one step that decides, however many come at once. Knows no HTTP, no rule about who may have
-what, and no time: it is told.
+Everything issued after one "Allow" shares one `Allowed`, which can be revoked as a whole. Using
+something up is one indivisible step, however many try at once. Knows no HTTP, no rule about who may
+have what, and no clock.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 from ...server.secret_text import digest
 
 _MOST = 10_000
-"""The oldest go first. A demonstration is not filled up by whoever asks most."""
+"""The oldest go first, so that nobody can fill up the demonstration."""
 
 Record = TypeVar("Record")
 
@@ -33,7 +33,7 @@ class Allowed:
 
 @dataclass
 class Grant:
-    """A code, an access token or a refresh token; the two last members are those of a code."""
+    """A code, an access token or a refresh token; only a code has the last two members."""
 
     allowed: Allowed
     expires_at: datetime
@@ -46,7 +46,7 @@ class Grant:
         return self._use.locked()
 
     def spend(self) -> bool:
-        """Whether it was this very call that used it up."""
+        """Use it up; returns whether this very call did so."""
         return self._use.acquire(blocking=False)
 
 
@@ -68,7 +68,7 @@ class Ledger(Generic[Record]):
             return self._records.get(digest(secret))
 
     def take(self, secret: str) -> Record | None:
-        """It is not there any more."""
+        """Find it and remove it."""
         with self._lock:
             return self._records.pop(digest(secret), None)
 

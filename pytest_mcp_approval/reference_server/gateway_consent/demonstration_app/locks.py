@@ -1,9 +1,9 @@
-"""What stands before an app's tools: one lock for each way in, on the app's side (that of OAuth is
+"""What protects an app's tools: one lock for each way in, on the app's side (the one for OAuth is
 in `oauth.py`).
 
-A lock looks at one request and says why it does not open. Comparisons take the same time whatever
-is wrong. What a person needs to get in is made at random for each lock, so that none of it is ever
-in a file of the project. Knows no gateway.
+A lock checks one request and says why it does not open. Comparisons take the same time whatever is
+wrong. The secrets that a person needs are random for each lock, so none is ever in a file of the
+project. Knows no gateway.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ class Closed(HTTPException):
 
 
 class Lock:
-    """For everybody, as the app without authorisation has it."""
+    """Open to everybody, for the app without authorisation."""
 
     known: Mapping[str, str] = {}
-    """What a person finds on their page of the app, to be typed in."""
+    """What a person finds on their account page, to type in."""
 
     def open(self, request: Request, tool: str) -> None:
         """Returns, or raises `Closed`."""
 
     def clear(self) -> None:
-        """Forget what was given out; what a person knows stays."""
+        """Forget what was issued; a person's secrets stay."""
 
 
 class KeyLock(Lock):
-    """An API key, just where the descriptor says, and just as it says; it opens every tool."""
+    """An API key, exactly where and how the descriptor says; it opens every tool."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         key = f"key_{secrets.token_urlsafe(24)}"
@@ -72,7 +72,7 @@ class AppTokenLock(Lock):
         self._tokens: Ledger[datetime] = Ledger()
 
     def exchange(self, given: Any) -> dict[str, Any]:
-        """The answer of the token end point; `Closed` for other credentials."""
+        """The answer of the token endpoint; `Closed` for other credentials."""
         members = given if isinstance(given, dict) else {}
         if not _all_right(members, self.known):
             raise Closed(401, "invalid_client")
@@ -101,12 +101,12 @@ class CookieLock(Lock):
 
 
 def _all_right(given: Mapping[str, Any], known: Mapping[str, str]) -> bool:
-    """Every one is looked at: the time does not say which is wrong."""
+    """All are compared, so that the time does not show which is wrong."""
     right = [same(given.get(name), value) for name, value in known.items()]
     return bool(right) and all(right)
 
 
 def bearer(request: Request) -> str:
-    """The token of an Authorization header (RFC 6750, section 2.1), "" where there is none."""
+    """The token of an Authorization header (RFC 6750, section 2.1), "" if there is none."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token if scheme.lower() == "bearer" else ""

@@ -1,8 +1,8 @@
 """The app's authorisation server: codes with PKCE, access tokens, refresh tokens.
 
-Text in, an outcome out; each rule is a method of its own. Parameters have the names of RFC 6749
-here, whatever the spelling of the request. Responses name the issuer (RFC 9207), so that a client
-of several apps can tell whose they are. Knows no HTML and no HTTP but what a bearer token is.
+Takes text, returns an outcome; each rule is a method. Parameters have the names of RFC 6749 here,
+whatever the spelling of the request. Responses name the issuer (RFC 9207), so that a client of
+several apps can tell them apart. Knows no HTML, and of HTTP only bearer tokens.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
 
 class NotAskedError(ValueError):
-    """A request that a person is told about and nobody is sent anywhere for. Holds no value."""
+    """A faulty request: the person is told, nobody is redirected. Contains no value of it."""
 
 
 class OAuthError(Exception):
-    """`error` is a word of RFC 6749, section 4.1.2.1 or 5.2. Holds no value of the request."""
+    """`error` is a word of RFC 6749, section 4.1.2.1 or 5.2. Contains no value of the request."""
 
     def __init__(self, error: str, description: str, status: int = 400) -> None:
         super().__init__(description)
@@ -47,7 +47,7 @@ class OAuthError(Exception):
 
 @dataclass(frozen=True)
 class RegisteredClient:
-    """A public client: it has no secret, PKCE is what tells it from others."""
+    """A public client: it has no secret; PKCE distinguishes it from others."""
 
     client_id: str
     redirect_uris: Callable[[], Sequence[str]]
@@ -76,7 +76,7 @@ class Redirect:
 
 
 class AuthorisationServer(Lock):
-    """One app's. `issuer` says under which address it is reached, once it is."""
+    """The server of one app. `issuer` returns its address, once it runs."""
 
     code_seconds = CODE_SECONDS
     access_seconds = ACCESS_TOKEN_SECONDS
@@ -104,7 +104,7 @@ class AuthorisationServer(Lock):
     # ---- the authorisation request
 
     def ask(self, query: str) -> AuthorisationQuestion | Redirect:
-        """What to show; where the client is told of its mistake; else `NotAskedError`."""
+        """What to show, or a redirect that tells the client its mistake, or `NotAskedError`."""
         try:
             asked = spelling.read(query).values
         except spelling.SpellingError as error:
@@ -114,7 +114,7 @@ class AuthorisationServer(Lock):
             raise NotAskedError("clientId: got no client that this app knows")
         redirect_uri = asked.get("redirect_uri", "")
         if not self.is_registered(client, redirect_uri):
-            raise NotAskedError("redirectUri: got another address than the client has registered")
+            raise NotAskedError("redirectUri: got an address that the client has not registered")
         state = asked.get("state", "")
         try:
             self.check_request(asked)
@@ -144,14 +144,14 @@ class AuthorisationServer(Lock):
         self.check_challenge(asked)
 
     def check_challenge(self, asked: Mapping[str, str]) -> None:
-        """The digest of S256 in base64url. No method would mean "plain" (RFC 7636, 4.3), where
-        whoever sees the challenge has the verifier."""
+        """The digest of S256 in base64url. Without a method, "plain" would apply (RFC 7636, 4.3):
+        then the challenge is the verifier."""
         challenge = _needed(asked, "code_challenge")
         if asked.get("code_challenge_method") != "S256" or not _CHALLENGE.fullmatch(challenge):
             raise OAuthError("invalid_request", "codeChallenge has to be one of S256")
 
     def tools_of(self, asked: Mapping[str, str]) -> tuple[str, ...]:
-        """What is listed for confirmation are tools of this app, each once."""
+        """The listed tools must be tools of this app, each once."""
         named = asked.get("aai_tools", "").split(",")
         if not set(named) <= set(self.tools) or len(set(named)) != len(named):
             raise OAuthError("invalid_request", "aaiTools has to list tools of this app")
@@ -164,10 +164,10 @@ class AuthorisationServer(Lock):
         return scopes
 
     def decide(self, question_id: str, allow: bool) -> Redirect:
-        """The person's answer, taken once."""
+        """The person's answer, accepted once."""
         question = self.questions.take(question_id)
         if question is None or self.clock.now() >= question.expires_at:
-            raise NotAskedError("this question is answered, or too old: start again at the agent")
+            raise NotAskedError("this question is answered, or too old: start again from the agent")
         if not allow:
             return self.send_back(question.redirect_uri, question.state, error="access_denied")
         code = secrets.token_urlsafe(32)
@@ -204,8 +204,8 @@ class AuthorisationServer(Lock):
         return self.token_members(parameters, self.given(held.allowed, scopes))
 
     def held(self, ledger: Ledger[Grant], asked: Mapping[str, str], name: str) -> Grant:
-        """The code or refresh token, which is good for this client now. This profile's token
-        request names no client; one that is named has to be the one that it was given to."""
+        """The code or refresh token, if it is good for this client now. This profile's token
+        request names no client; if one is named, it must be the one that got the code or token."""
         found, client_id = ledger.find(_needed(asked, name)), asked.get("client_id")
         if client_id is not None and client_id not in self.clients:
             raise OAuthError("invalid_client", "clientId: got no client known here", 401)
@@ -222,8 +222,8 @@ class AuthorisationServer(Lock):
         return held.allowed.client_id == client_id
 
     def check_unused(self, held: Grant) -> bool:
-        """A second use means that two have it: all that came of it ends (RFC 6749, sections 4.1.2
-        and 10.4; RFC 9700, section 4.14.2)."""
+        """A second use means that two parties have it: everything issued for it ends (RFC 6749,
+        sections 4.1.2 and 10.4; RFC 9700, section 4.14.2)."""
         if held.used:
             held.allowed.revoked = True
         return not held.used
@@ -242,7 +242,7 @@ class AuthorisationServer(Lock):
             raise _not_granted()
 
     def spend(self, held: Grant) -> None:
-        """When everything else is right; of several that come at once one wins."""
+        """After all other checks; only one of several at once wins."""
         if not held.spend():
             held.allowed.revoked = True
             raise _not_granted()
@@ -274,7 +274,7 @@ class AuthorisationServer(Lock):
             raise Closed(403, "insufficient_scope")
 
     def opened(self, access_token: str) -> Allowed | None:
-        """What the bearer may do; None for a token that is good for nothing (any more)."""
+        """What the bearer may do; None for a token that is not valid (any more)."""
         held = self.access.find(access_token)
         return held.allowed if held is not None and self.is_good(held) else None
 
@@ -290,5 +290,5 @@ def _needed(asked: Mapping[str, str], name: str) -> str:
 
 
 def _not_granted() -> OAuthError:
-    """One answer for all that is wrong with a code or a token: whoever guesses learns nothing."""
-    return OAuthError("invalid_grant", "it is not known, not yours, or over")
+    """The same answer for every fault of a code or token: guessing reveals nothing."""
+    return OAuthError("invalid_grant", "it is unknown, not yours, or no longer valid")

@@ -1,8 +1,7 @@
 """The two spellings of OAuth's parameters: this profile's camelCase, and RFC 6749's.
 
-Requests are translated at the door, and an answer goes out in the spelling of its request: one
-conversation, one spelling. Knows no rule of OAuth but that no parameter comes twice and an empty
-one counts as left out (RFC 6749, section 3.1).
+Requests are translated on arrival, and an answer has the spelling of its request. The only rules of
+OAuth known here: no parameter twice, and an empty one counts as absent (RFC 6749, section 3.1).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _MOST_FIELDS = 100
 
 
 class SpellingError(ValueError):
-    """Parameters that cannot be read one way only. Says the name, never a value."""
+    """Ambiguous parameters. Says the name, never a value."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def read(text: str) -> Parameters:
         raise SpellingError("parameters: got something else, expected a form in UTF-8") from None
     values: dict[str, str] = {}
     given: set[str] = set()
-    for name, value in pairs:  # both spellings of one parameter are that parameter twice
+    for name, value in pairs:  # a parameter in both spellings is there twice
         rfc = RFC_NAMES.get(name, name)
         if rfc not in PROFILE_NAMES and rfc not in _SAME_IN_BOTH:
             continue  # it means nothing here

@@ -8,7 +8,7 @@ import { create, get } from "./webauthn.js";
 /** The person said no to what was shown. */
 export class Declined extends Error {}
 
-/** The server sent something else than a challenge. */
+/** The server sent something other than a challenge. */
 export class NoChallenge extends Error {}
 
 const spent = new Set(); // section 4.5: a challengeId goes out on one call only, retries included
@@ -25,7 +25,7 @@ export async function enrol(connection, { signal, waiting }) {
 /**
  * One call of a tool. A tool without the annotation is called at once (section 4.2); for any other the
  * person reviews displayText before the assertion starts (section 4.9). `review(envelope, sign)` shows the
- * challenge and gives what `sign(signal)` gave, or throws `Declined`.
+ * challenge and returns what `sign(signal)` returned, or throws `Declined`.
  */
 export async function callTool(connection, tool, given, { review, calling }) {
   // The same value in both requests: nothing can change it in between.

@@ -1,4 +1,4 @@
-// Elements, and words for those who listen. Text goes in as text: nothing here takes markup.
+// Elements, and announcements for screen readers. Text goes in as text: nothing here takes markup.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -12,12 +12,12 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Told to a screen reader, whatever has the focus. */
+/** Announce to a screen reader, whatever has the focus. */
 export function announce(text) {
   byId("live").textContent = text;
 }
 
-/** A point of time on this machine's clock; as it came where it is none. */
+/** A point in time in this machine's time zone; unchanged if it is none. */
 export function showTime(element, text) {
   const instant = new Date(typeof text === "string" ? text : NaN);
   if (Number.isNaN(instant.getTime())) {

@@ -12,7 +12,7 @@ class FieldError extends Error {
   }
 }
 
-/** {element, read}: `read()` gives the arguments, or undefined after saying what is wrong at its place. */
+/** {element, read}: `read()` returns the arguments, or undefined after saying what is wrong at its place. */
 export function argumentsForm(schema) {
   const properties = schema?.properties !== null && typeof schema?.properties === "object" ? schema.properties : {};
   const required = new Set(Array.isArray(schema?.required) ? schema.required : []);
@@ -113,14 +113,14 @@ function readJson(one, isWhole) {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new FieldError(one, `${one.name}: this is no JSON (${error.message}).`);
+    throw new FieldError(one, `${one.name}: this is not JSON (${error.message}).`);
   }
   JSON.parse(text, (_, part) => { if (typeof part === "number") requireExact(one, part); return part; });
   if (isWhole && (value === null || typeof value !== "object" || Array.isArray(value))) throw new FieldError(one, `${one.name}: expected one JSON object, such as {"name": "value"}.`);
   return value;
 }
 
-/** What a page cannot hold exactly it must not have approved. */
+/** A page must not ask for approval of a number that it cannot hold exactly. */
 function requireExact(one, number) {
   if (!Number.isFinite(number) || (Number.isInteger(number) && !Number.isSafeInteger(number))) {
     throw new FieldError(one, `${one.name}: a number is too large to be sent exactly; write it as text.`);

@@ -1,5 +1,5 @@
-// The beginning: connect, list, and hand over to the parts of the page. `?protocol=2025-11-25` speaks that
-// revision of MCP instead of the newest that the server has.
+// The start: connect, list, and hand over to the parts of the page. `?protocol=2025-11-25` speaks
+// that revision of MCP instead of the newest that the server has.
 
 import { showTools } from "./calling.js";
 import { announce, byId, make } from "./dom.js";

@@ -1,6 +1,6 @@
-// MCP over Streamable HTTP, from a page. Both eras: 2026-07-28 (`server/discover`, no session) and the
-// handshake up to 2025-11-25 (`initialize`, then a session); which one is found out by asking.
-// Knows no approval: what a refusal means is for others to say.
+// MCP over Streamable HTTP, from a page. Both eras: 2026-07-28 (`server/discover`, no session) and
+// the handshake up to 2025-11-25 (`initialize`, then a session); the page asks which one. Knows no
+// approval: other files explain a refusal.
 
 import { UnreadableAnswer, answerIn } from "./stream.js";
 
@@ -42,13 +42,13 @@ export class Connection {
     this.#wanted = protocol;
   }
 
-  /** {revision, capabilities, server}: what was agreed upon, asked for anew where there is nothing. */
+  /** {revision, capabilities, server}: what was agreed; connects first if needed. */
   async open() {
     this.#terms ??= await this.#agree();
     return this.#terms;
   }
 
-  /** The result of a request. One that must go out `once` is never sent again, even if the session was lost. */
+  /** The result of a request. One that must be sent `once` is never sent again, even if the session was lost. */
   async request(method, params = {}, { once = false, signal } = {}) {
     await this.open();
     try {
@@ -77,7 +77,7 @@ export class Connection {
       if (!Array.isArray(result?.supportedVersions) || !result.supportedVersions.includes(NEWEST)) return undefined;
       return { revision: NEWEST, capabilities: object(result.capabilities), server: object(object(result._meta)[`${META}serverInfo`]) };
     } catch (error) {
-      // A server of the handshake era may refuse this in any way that it likes.
+      // A server of the handshake era may refuse this in any way.
       if (error instanceof NoAnswer && error.kind === "unreachable") throw error;
       return undefined;
     }
@@ -161,7 +161,7 @@ function sessionlessHeaders(method, name) {
   return { "MCP-Protocol-Version": NEWEST, "Mcp-Method": method, ...(name === undefined ? {} : { "Mcp-Name": headerValue(name) }) };
 }
 
-/** Plain where that survives the journey, else base64, as 2026-07-28 has it. */
+/** Plain if a header can carry it, else base64, as in 2026-07-28. */
 function headerValue(text) {
   if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !/^=\?base64\?.*\?=$/.test(text)) return text;
   const bytes = new TextEncoder().encode(text);

@@ -1,10 +1,10 @@
-// What became of something, at its place on the page. It takes the focus, so that nobody misses it.
+// Shows an outcome at its place on the page. It takes the focus, so that nobody misses it.
 
 import { announce, make } from "./dom.js";
 
 const MARKS = { executed: "✓", enrolled: "✓", "tool-error": "!", refused: "✕", declined: "–", failed: "!" };
 
-/** `outcome` is {kind, title, text, code?, said?, reason?, value?}; `again` what the button for one more try does. */
+/** `outcome` is {kind, title, text, code?, said?, reason?, value?}; `again` is what the button for another try does. */
 export function showOutcome(place, outcome, again) {
   place.dataset.outcome = outcome.kind;
   place.dataset.reason = outcome.reason ?? "";

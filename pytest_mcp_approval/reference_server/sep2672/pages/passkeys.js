@@ -44,7 +44,7 @@ async function enrolOne(connection) {
   showOutcome(place, outcome);
 }
 
-/** What the server has; where it does not say, what was enrolled from this page. */
+/** What the server has; if it does not say, what was enrolled from this page. */
 async function refresh() {
   try {
     const response = await fetch("/passkeys", { credentials: "omit", signal: AbortSignal.timeout(10_000) });
@@ -53,7 +53,7 @@ async function refresh() {
       for (const one of await response.json()) known.set(one.credentialId, one);
     }
   } catch {
-    // The server is gone: whoever asks it for more is told so.
+    // The server is gone: the next request to it will say so.
   }
   show();
 }

@@ -1,5 +1,5 @@
-// Every way in which something does not happen, in words. The code of each is given too, for whoever
-// reports it. Knows no screen.
+// Every way in which something can fail, in words. The code of each is shown too, for bug reports.
+// Knows no screen.
 
 import { Declined, NoChallenge, mayHaveRun } from "./ceremony.js";
 import { NoAnswer, RpcError } from "./mcp.js";
@@ -62,8 +62,8 @@ const SILENCE = {
 const UNSURE = " It may or may not have run: look before you ask again.";
 
 /**
- * {kind, title, text, code, said}: `kind` is refused, declined or failed, `said` what the other side said
- * itself. `ceremony` is "create" or "get".
+ * {kind, title, text, code, said}: `kind` is refused, declined or failed, `said` is what the other side said.
+ * `ceremony` is "create" or "get".
  */
 export function explain(error, ceremony) {
   if (error instanceof Declined) return words("declined", ["Declined", "You did not approve. Nothing was called."], "declined");

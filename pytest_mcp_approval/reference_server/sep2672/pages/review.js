@@ -1,13 +1,13 @@
-// The approval surface: displayText as it came, then the person, then the passkey. Nothing is asked of a
-// passkey before Approve was pressed (SEP-2672 section 4.9).
+// The approval surface: displayText as it came, then the person, then the passkey. No passkey is
+// asked before Approve is pressed (SEP-2672 section 4.9).
 
 import { Declined } from "./ceremony.js";
 import { announce, byId, showTime } from "./dom.js";
 
-/** What cannot be seen, or moves what can: told beside the text, which itself is left alone. */
+/** Characters that cannot be seen, or that move others: mentioned beside the text, which stays unchanged. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Shows a challenge; gives what `sign(signal)` gave, or throws its error, or `Declined`. */
+/** Shows a challenge; returns what `sign(signal)` returned, or throws its error, or `Declined`. */
 export function review(tool, envelope, sign) {
   const dialog = byId("review");
   const text = byId("display-text");

@@ -1,8 +1,8 @@
 """What the reference server serves to a browser: one page, its files, and the policy around them.
 
 The files are the ones beside this module, listed by name, so that nothing else can be asked for.
-The page speaks MCP for itself; all that this module knows is where the endpoint is, and whom to ask
-for the passkeys that a user has.
+The page itself speaks MCP; this module knows only where the endpoint is, and whom to ask for a
+user's passkeys.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TYPES = {
 _START = "main.js"
 """The script that the page names; the other modules are sent along with it."""
 _ENDPOINT = 'data-endpoint="/mcp"'
-"""What index.html says of the endpoint, until the server knows better."""
+"""The endpoint in index.html, which is replaced by the real one."""
 
 POLICY = "; ".join(
     (
@@ -55,7 +55,7 @@ HEADERS: Mapping[str, str] = {
         "publickey-credentials-create=(self), publickey-credentials-get=(self), "
         "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
     ),
-    # What is on it may be gone with the next start of the server.
+    # The page's content may change with the next start of the server.
     "Cache-Control": "no-store",
 }
 
@@ -70,7 +70,7 @@ def page_routes(
 ) -> list[Route]:
     """`/`, `/pages/<file>` and `/passkeys`, for the hosts and origins that `security` allows.
 
-    `served` has the last word on what a file holds.
+    `served` may change the content of a file.
     """
     page = (FOLDER / "index.html").read_text(encoding="utf-8")
     page = page.replace(_ENDPOINT, f'data-endpoint="{html.escape(endpoint)}"', 1)

@@ -1,10 +1,10 @@
-// The answer to a request, out of a JSON body or an event stream. Knows no method and no session.
+// The answer to a request, from a JSON body or an event stream. Knows no method and no session.
 
-const LARGEST = 32 * 1024 * 1024; // characters; a server that sends more is not listened to
+const LARGEST = 32 * 1024 * 1024; // characters; more than that is not read
 
 export class UnreadableAnswer extends Error {}
 
-/** The JSON-RPC message under this id; undefined where the answer ends without it. */
+/** The JSON-RPC message with this id; undefined if the answer ends without it. */
 export async function answerIn(response, id) {
   const type = (response.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase();
   if (type === "text/event-stream") {
@@ -24,11 +24,11 @@ function parse(text) {
   try {
     return JSON.parse(text);
   } catch {
-    throw new UnreadableAnswer("got something that is no JSON");
+    throw new UnreadableAnswer("got something that is not JSON");
   }
 }
 
-/** An error may come without an id, where the server could not read ours. */
+/** An error may come without an id, if the server could not read ours. */
 function pick(message, id) {
   for (const one of Array.isArray(message) ? message : [message]) {
     if (one === null || typeof one !== "object" || "method" in one) continue;
@@ -46,11 +46,11 @@ async function* texts(response) {
       const { value, done } = await reader.read();
       if (done) return;
       length += value.length;
-      if (length > LARGEST) throw new UnreadableAnswer("got an answer without end");
+      if (length > LARGEST) throw new UnreadableAnswer("got an endless answer");
       yield value;
     }
   } finally {
-    reader.cancel().catch(() => {}); // whoever has their answer hangs up
+    reader.cancel().catch(() => {}); // the answer is complete: hang up
   }
 }
 
@@ -65,7 +65,7 @@ async function* events(chunks) {
   }
 }
 
-/** They end with CR LF, LF or CR, which may be cut anywhere; what is not ended is none. */
+/** They end with CR LF, LF or CR, which may be cut anywhere; an unfinished line does not count. */
 async function* lines(chunks) {
   let rest = "";
   for await (const chunk of chunks) {

@@ -1,4 +1,4 @@
-// What a listing says of a tool's approval (SEP-2672 sections 4.2 and 4.3). Knows no screen.
+// What a listing says about a tool's approval (SEP-2672 sections 4.2 and 4.3). Knows no screen.
 
 export const META_KEY = "io.modelcontextprotocol/verified-approval";
 const CAPABILITY = "verifiedApproval";
@@ -30,7 +30,7 @@ function described(listing) {
   };
 }
 
-/** Unknown members are let be. What is marked, however clumsily, is meant to be approved. */
+/** Unknown members are ignored. Any mark, even a malformed one, means that approval is wanted. */
 function approvalOf(listing) {
   const meta = listing._meta;
   if (meta === null || typeof meta !== "object" || !(META_KEY in meta)) return undefined;
@@ -42,7 +42,7 @@ function approvalOf(listing) {
   return { class: CLASSES.includes(given) ? given : "cross-platform", isGiven: given !== undefined, oddities };
 }
 
-/** What does not fit together between the capability and the listings, one line each. */
+/** Contradictions between the capability and the listings, one line each. */
 export function inconsistencies(capabilities, tools) {
   const gated = tools.filter((tool) => tool.approval);
   const extensions = capabilities.extensions;

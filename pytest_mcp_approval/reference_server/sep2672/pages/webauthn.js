@@ -1,5 +1,5 @@
-// Passkeys, with JSON on both sides. What the browser can turn into JSON itself it does; the rest is
-// for browsers that cannot yet. Knows no server and no reason for a ceremony.
+// Passkeys, with JSON on both sides. The browser converts to JSON if it can; the rest is for
+// browsers that cannot yet. Knows no server and no reason for a ceremony.
 
 export class PasskeysMissing extends Error {}
 
