@@ -177,7 +177,7 @@ def test_a_state_serves_once(consents):
 
 @requirement("gateway_consent/oauth-callback")
 def test_one_apps_answer_is_not_taken_for_anothers(consents):
-    """Two apps at once: the answer of the one comes with the state of the other."""
+    """Two apps at once: the answer of one comes with the state of the other."""
     apps = consents.with_apps()
     _honest(apps, apps.client("Honest"))
     client = apps.client()

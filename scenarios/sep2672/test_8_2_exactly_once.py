@@ -49,7 +49,7 @@ def _honest_on(ceremony, approval, passkey):
     outcome = approval.call(challenge, passkey.sign(challenge))
     if not outcome.executed:
         raise NotVerified(f"the replica refuses honest calls: {outcome.describe()}")
-    # Replicas may share their effects: this run is none of the next ones.
+    # Replicas may share their effects: this run must not count for later calls.
     ceremony.approval.forget()
 
 

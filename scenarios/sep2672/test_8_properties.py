@@ -150,7 +150,7 @@ def test_evidence_of_one_call_gets_no_run_for_another(ceremony):
 @requirement("sep2672/8.1.3-rewritten-call")
 @pytest.mark.parametrize("part", ["clientDataJSON", "authenticatorData", "signature"])
 def test_evidence_patched_together_gets_no_run(ceremony, part):
-    """Two genuine approvals of the same call; one part of the one is put into the other."""
+    """Two genuine approvals of the same call; a part of one is put into the other."""
     ceremony.honest()
     mine, other = ceremony.challenge(), ceremony.challenge()
     genuine, donor = ceremony.evidence(mine), ceremony.evidence(other)

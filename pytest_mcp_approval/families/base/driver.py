@@ -1,4 +1,4 @@
-"""What the drivers of all families share: a target, and a look at what its tools have done.
+"""What the drivers of all families share: a target, and what its tools have done.
 
 Knows no specification and no verdicts.
 """

@@ -145,7 +145,7 @@ class GatewayOutcome(ObservedOutcome):
 
 
 class _Told(NamedTuple):
-    """A code, where it stands, the members beside it, and the message."""
+    """A code, its place, the members beside it, and the message."""
 
     code: Any
     place: str

@@ -110,7 +110,7 @@ class PageDriver:
             self._locate("ready", selector, state="attached")
 
     def enrol(self) -> str:
-        """Enrol a passkey; what the page says of it."""
+        """Enrol a passkey; returns what the page says."""
         self._note_stale("enrolled")
         self._press("enrol")
         return self._await_text("enrolled")
