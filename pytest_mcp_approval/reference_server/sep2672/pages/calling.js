@@ -8,7 +8,7 @@ import { explain } from "./reasons.js";
 import { review } from "./review.js";
 
 const MANY = 12; // tools: from here on they can be searched
-const CLASS_WORDS = { "cross-platform": "a passkey usable from another device", platform: "any passkey of yours" };
+const CLASS_WORDS = { "cross-platform": "a passkey usable from another device", platform: "any of your passkeys" };
 
 export function showTools(connection, tools) {
   const groups = [
@@ -89,7 +89,7 @@ async function outcomeOf(connection, tool, given, tell) {
       review: (envelope, sign) => { tell(""); return review(tool, envelope, sign); },
       calling: () => tell(`Calling ${tool.name} …`),
     });
-    if (result?.isError === true) return { kind: "tool-error", title: "The tool reports an error", text: "The call was let through; what went wrong is the tool's own.", value: result };
+    if (result?.isError === true) return { kind: "tool-error", title: "The tool reports an error", text: "The call was allowed; the error is the tool's own.", value: result };
     const text = tool.approval ? "Your approval was accepted, once, and the tool has run." : "The tool has run.";
     return { kind: "executed", title: "Done", text, value: result };
   } catch (error) {

@@ -21,7 +21,7 @@ export function argumentsForm(schema) {
   const raw = { control: area, error: make("p", { id: "arguments-json-error", class: "field-error", hidden: true }), name: "The arguments" };
   const rawPart = make("div", { class: "field", hidden: true },
     make("label", { for: "arguments-json" }, "Arguments (JSON)"),
-    make("p", { id: "arguments-json-hint", class: "hint" }, "One JSON object. It is sent as it stands."),
+    make("p", { id: "arguments-json-hint", class: "hint" }, "One JSON object. It is sent as it is."),
     area, raw.error);
   const formPart = make("div", {}, ...fields.map((one) => one.element));
   if (!fields.length) formPart.append(make("p", { class: "soft" }, "This tool takes no arguments."));

@@ -69,7 +69,7 @@ function show() {
 function entry({ credentialId, createdAt, transports }) {
   const when = make("time");
   showTime(when, createdAt);
-  const ways = Array.isArray(transports) && transports.length ? transports.join(", ") : "transports not said";
+  const ways = Array.isArray(transports) && transports.length ? transports.join(", ") : "transports unknown";
   return make("li", {},
     make("code", { title: credentialId }, credentialId.length > 16 ? `${credentialId.slice(0, 12)}…` : credentialId),
     make("span", { class: "soft" }, ways),

@@ -8,20 +8,20 @@ import { PasskeysMissing } from "./webauthn.js";
 /** SEP-2672 section 4.10: what happened, and what to do. */
 export const REASONS = {
   missing_evidence: ["The approval did not arrive", "The call reached the server without a complete approval, so it was not run. Ask again."],
-  unsupported_method: ["The server takes another kind of approval", "It was sent a passkey approval, and says that it does not take one. It was not run."],
+  unsupported_method: ["The server wants another kind of approval", "It was sent a passkey approval, and says that it does not accept one. Nothing was run."],
   challenge_unknown: ["The server does not know this request", "It may have been restarted since, or the request is someone else's. Nothing was run. Ask again for a new one."],
   challenge_consumed: ["This approval was used before", "An approval is good for one call only. If it was not you who used it, find out who did before you ask again."],
-  challenge_expired: ["The approval came too late", "The request had expired by the time that your approval arrived, so nothing was run. Ask again, and approve before the time that is shown."],
+  challenge_expired: ["The approval came too late", "The request had expired by the time your approval arrived, so nothing was run. Ask again, and approve before the time that is shown."],
   challenge_wrong_tool: ["The approval is for another tool", "What you approved was not this tool, so nothing was run. Ask again."],
   unknown_credential: ["This passkey is not enrolled here", "The server does not know the passkey that signed. Enrol it first, or use one that is listed."],
   authenticator_class_mismatch: ["This passkey is not enough for this tool", "The tool wants a passkey that can be used from another device: a security key, a phone or a synced passkey. Yours is bound to one device."],
-  signature_verification_failed: ["The signature does not hold", "The server could not verify what your passkey signed, so nothing was run. If it happens again, enrol the passkey anew."],
+  signature_verification_failed: ["The signature is not valid", "The server could not verify what your passkey signed, so nothing was run. If it happens again, enrol the passkey again."],
   signature_counter_regression: ["This passkey may have been copied", "It counted backwards, as a copy would. Nothing was run. If you cannot explain it, stop using this passkey."],
-  argument_hash_mismatch: ["The call is not the one that you approved", "Its arguments were changed after you approved them, so nothing was run. Find out by what before you ask again."],
+  argument_hash_mismatch: ["The call is not the one that you approved", "Its arguments were changed after you approved them, so nothing was run. Find out how before you ask again."],
   tool_not_approved_required: ["This tool needs no approval", "The server issues no approval for it, although it is listed as needing one. Reload the page to see the tools as they are now."],
   no_eligible_credential: ["You have no passkey for this tool", "Enrol a passkey first. If you have one: this tool may want one that can be used from another device, such as a security key, a phone or a synced passkey."],
   credential_already_enrolled: ["This passkey is already enrolled", "There is nothing left to do: you can approve with it."],
-  no_pending_enrollment: ["The enrolment has run out", "It took too long, or was finished before. Start it again."],
+  no_pending_enrollment: ["The enrolment has expired", "It took too long, or was finished before. Start it again."],
   verification_failed: ["The new passkey could not be verified", "The server does not trust what your device sent, and did not keep it. Most often the page's address is not one that the server knows."],
 };
 

@@ -69,7 +69,7 @@ function showOddities(text) {
   const place = byId("review-oddities");
   place.hidden = !found.size;
   const named = [...found].slice(0, 8).map(([name, count]) => (count > 1 ? `${name} × ${count}` : name)).join(", ");
-  place.textContent = `Read with care: the text holds characters that cannot be seen or that move others (${named}${found.size > 8 ? ", …" : ""}).`;
+  place.textContent = `Read with care: the text has characters that cannot be seen or that move others (${named}${found.size > 8 ? ", …" : ""}).`;
 }
 
 function lengthOf(text) {
