@@ -83,7 +83,7 @@ def test_a_session_token_expires_like_any_other(tokens):
 
 @requirement("confirmation_tokens/5.4-session-expiry")
 def test_a_use_does_not_renew_a_session_token(tokens):
-    """Used at the last moment, it is over at the same instant as if it had not been."""
+    """A use at the last moment does not make it live longer."""
     operation = _scoped(tokens)
     if operation.max_uses == 2:
         raise NotApplicable("with max-uses 2 no use is left after two")

@@ -135,7 +135,7 @@ def _spellings(key):
 
 
 def _answers(tokens):
-    """What a client can get to see of the key's work: every kind of answer, by what was sent."""
+    """What a client can see that was made with the key: every kind of answer, by what was sent."""
     driver = tokens.driver
     yield "tools/list", driver.session.call("tools/list")
     issued = tokens.issue()

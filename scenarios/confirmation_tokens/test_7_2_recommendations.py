@@ -27,7 +27,7 @@ def _of_kind(tokens, kind, session):
 @requirement("confirmation_tokens/7.2-revocation")
 @pytest.mark.parametrize("kind", ["confirmation", "quota", "session"])
 def test_a_token_can_be_revoked(tokens, kind):
-    """Of whatever kind it is: the request succeeds, and the token runs nothing from then on."""
+    """For any kind: the request succeeds, and the token runs nothing from then on."""
     usual = contextlib.nullcontext(tokens.driver.session)
     with tokens.own_session() if kind == "session" else usual as session:
         served = tokens.redeem(_of_kind(tokens, kind, session), session=session)
@@ -48,11 +48,11 @@ def test_a_token_can_be_revoked(tokens, kind):
 # ---- where the state is kept
 
 MANY = 8
-"""Tokens of each call: a random character that is the same in all of them is no chance."""
+"""Tokens of each call: a random character is not the same in all of them by chance."""
 
 
 def _two_calls(tokens):
-    """Two calls that differ as much as the table has it: in lifetime, operation or parameters."""
+    """Two calls that differ as far as the table allows: in lifetime, operation or parameters."""
     first = tokens.operation
     others = [one for one in tokens.usual_operations() if one.name != first.name]
     lives = tokens.table.ttl

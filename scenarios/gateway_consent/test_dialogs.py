@@ -1,4 +1,4 @@
-"""The pages at which a person gives a credential: whose it is, one thing at a time, and Cancel."""
+"""The pages on which a person gives a credential: whose it is, one thing at a time, and Cancel."""
 
 import html
 
@@ -41,7 +41,7 @@ class Dialog:
 
 
 def _dialog(apps, app):
-    """The dialog that comes up first for a client that nobody knows; and its call."""
+    """The dialog that comes up first for an unknown client; and its call."""
     client, tool = apps.client(), apps.app_tool(app)
     with apps.honest_step("the dialog could not be opened"):
         dialog = Dialog(apps, client, tool)

@@ -222,7 +222,7 @@ LIVES = {"office": APP_TOKEN_SECONDS, "oauth": ACCESS_TOKEN_SECONDS}
 
 
 def _under(value: Any, app: str) -> Any:
-    """The record of an app, however deep it stands."""
+    """The record of an app, at any depth."""
     if not isinstance(value, dict):
         return None
     if isinstance(value.get(app), dict):
@@ -326,7 +326,7 @@ def test_no_answer_to_a_client_holds_a_credential(consents, app):
 @requirement("gateway_consent/never-logged")
 @pytest.mark.parametrize("app", ["key-header", "key-query", "office", "cookie", "oauth"])
 def test_no_report_of_a_failure_holds_a_credential(consents, app):
-    """The app breaks down: what is told to the agent, and logged for its keeper, explains that
+    """The app breaks down: what is told to the agent, and logged for the operator, explains that
     without what was sent."""
     apps = consents.with_apps(stored=True)
     file = apps.driver.facts().log

@@ -1,4 +1,4 @@
-"""Whoever reads the server's database must not find a token in it that they could use."""
+"""A server's database must not contain a token that its readers could use."""
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.base import probes

@@ -225,7 +225,7 @@ def with_handle(ceremony, challenge, passkey, handle):
 @requirement("sep2672/4.4.2-user-handle")
 @pytest.mark.parametrize("handle", HANDLES)
 def test_a_credential_serves_with_the_handle_of_its_enrolment(ceremony, handle):
-    """Two discoverable credentials, of which each tells its user handle; more was begun since."""
+    """Two discoverable credentials, each with its user handle; more enrolments were begun since."""
     passkeys = {}
     for which, shape in {"first": "icloud-keychain", "second": "google-password-manager"}.items():
         passkeys[which] = ceremony.enrol(shape)

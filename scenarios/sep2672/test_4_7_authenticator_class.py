@@ -460,7 +460,7 @@ EVERY_CLASS = {
 @requirement("sep2672/4.7-enrolment-open")
 @pytest.mark.parametrize(("shape", "transports"), EVERY_CLASS.values(), ids=EVERY_CLASS)
 def test_a_credential_of_any_class_is_enrolled(ceremony, shape, transports):
-    """Which tools it may approve is looked at when it is used, not when it is enrolled."""
+    """Which tools it may approve is checked when it is used, not when it is enrolled."""
     ceremony.honest()
     passkey, reply = enrol_with(ceremony, transports, shape)
     ceremony.expect(
@@ -473,7 +473,7 @@ def test_a_credential_of_any_class_is_enrolled(ceremony, shape, transports):
 
 @requirement("sep2672/4.7-enrolment-open")
 def test_no_attachment_is_asked_for(ceremony):
-    """With authenticatorAttachment in the options a browser offers devices of one sort only."""
+    """With authenticatorAttachment in the options a browser offers only one kind of device."""
     selection = begin(ceremony).get("authenticatorSelection")
     asked = selection.get("authenticatorAttachment") if isinstance(selection, dict) else None
     ceremony.expect(

@@ -172,7 +172,7 @@ class GatewayConsent(Driver):
         return self._look(named)
 
     def credentials(self) -> Any:
-        """The stored credentials, as the gateway gives them out: with their secrets masked."""
+        """The stored credentials, as the gateway exports them: with their secrets masked."""
         named = self.facts().credentials
         if not named:
             raise DriverError(f"there is no credentials = 'tool:NAME' or a URL in [{FAMILY}]")

@@ -122,8 +122,8 @@ class GatewayConsentTable:
     export: str = ""
     """`tool:NAME` or a URL that returns the stored consents in the document's nested shape."""
     credentials: str = ""
-    """The same for the stored credentials: an object in which a record stands under its app's id,
-    with its secrets masked."""
+    """The same for the stored credentials: an object with a record under its app's id, with its
+    secrets masked."""
     files: tuple[str, ...] = setting((), filled=True)
     """Files and folders with everything that the gateway writes."""
     log: str = ""

@@ -64,7 +64,7 @@ class Pair:
     change: tuple[ToolCall, ...] = _calls()
     """Changes one of the things behind a preview's back."""
     appear: tuple[ToolCall, ...] = _calls()
-    """Brings something new that the pair could be done to as well."""
+    """Creates something new that the pair could also act on."""
     reversible: bool | None = None
     """None: not known."""
     guessed: bool = setting(False, internal=True)

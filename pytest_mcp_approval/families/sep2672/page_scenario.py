@@ -131,7 +131,7 @@ class Visit(PageVisitor):
         *,
         sent: str,
     ) -> None:
-        """What the page says of two errors of one reason is the same. A page may show what the
+        """What the page says about two errors with one reason is the same. A page may show what the
         server says: an error's own words do not count."""
         texts = {*_texts_in(usual[1]), *_texts_in(other[1])}
         told = [_told(_without(said, texts)) for said, _ in (usual, other)]

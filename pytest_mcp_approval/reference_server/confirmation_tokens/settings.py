@@ -41,7 +41,7 @@ class ConfirmationSettings:
     ttl_seconds: Mapping[str, float] = field(default_factory=lambda: dict(words.DEFAULT_TTL))
     token_style: str = "stored"
     signing_key: str = field(default="", repr=False)
-    """Of signed tokens; without one the store makes a random one. Who gives it wants them."""
+    """For signed tokens, which it turns on; without one the store makes a random one."""
     store_access: bool = False
     """Adds tools that show the store and plant records in it: never in production."""
     issue_limit: RateLimit = RateLimit(300)

@@ -255,7 +255,7 @@ class EachUseBeginsAnew(TokenStore):
 
 @broken(kills="5.4-session-expiry", because="for a session token[^§]*[0-9]{4,} s ahead")
 class SessionTokensLiveForADay(ConfirmationGate):
-    """Takes a session for a day's work, and gives its tokens as long."""
+    """Lets the tokens of a session live for a day."""
 
     def lifetime(self, kind: words.TokenType, call: OperationCall) -> float:
         usual = super().lifetime(kind, call)

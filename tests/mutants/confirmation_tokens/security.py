@@ -285,7 +285,7 @@ class CarriesTheOperation(StoredTokens):
 
 @broken(kills="2.3-payload", because="type that is true of it[^§]*type .?confirmation")
 class AlwaysAConfirmation(ConfirmationGate):
-    """Says of every token that it is one for a confirmation."""
+    """Calls every token a confirmation token."""
 
     def status(self, token: Any, *, user: str) -> dict[str, Any]:
         return {**super().status(token, user=user), "type": "confirmation"}
@@ -293,7 +293,7 @@ class AlwaysAConfirmation(ConfirmationGate):
 
 @broken(kills="2.3-payload", because="consumed true[^§]*consumed false")
 class NeverConsumed(ConfirmationGate):
-    """Does not write down that a token was used up where others read it."""
+    """Always says that a token is not used up."""
 
     def status(self, token: Any, *, user: str) -> dict[str, Any]:
         return {**super().status(token, user=user), "consumed": False}
@@ -301,7 +301,7 @@ class NeverConsumed(ConfirmationGate):
 
 @broken(kills="2.3-payload", because="expires_at that is true of it")
 class TellsAnotherEnd(ConfirmationGate):
-    """Shows an end that the client was not told of."""
+    """Shows an expiry that the client was not told."""
 
     def status(self, token: Any, *, user: str) -> dict[str, Any]:
         shown = super().status(token, user=user)

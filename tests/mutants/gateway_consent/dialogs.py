@@ -76,7 +76,7 @@ class DoesNotSayWhose(Dialogs):
 @mutant(kills=DIALOG, because="the app's instructions in the dialog")
 @in_extension
 class DoesNotSayHow(Dialogs):
-    """Leaves out how the credential is got."""
+    """Does not say how to get the credential."""
 
     def instructions(self, app: App) -> str:
         return ""
@@ -109,7 +109,7 @@ class KeepsSeconds(Credentials):
 
 
 class _Shows(Credentials):
-    """Keeps a record in another form, which whoever exports it sees."""
+    """Keeps a record in another form, which its export shows."""
 
     def form(self, record: Mapping[str, Any]) -> dict[str, Any]:
         raise NotImplementedError

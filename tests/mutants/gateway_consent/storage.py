@@ -324,7 +324,7 @@ class ReportsWhatItSent(Gateway):
 @mutant(kills=LOGGED, because="breaks down[^§]*in clear in the log")
 @in_extension
 class LogsFailedRequests(Gateway):
-    """Logs the whole request when an app fails, for its keeper to look into."""
+    """Logs the whole request when an app fails, for the operator."""
 
     def run(self, app: App, tool: AppTool, arguments: Any, sending: Sending | None) -> Any:
         try:

@@ -389,7 +389,7 @@ class KeepsAttemptsWhole(PreparationGate):
 @mutant(kills=STORED, because="a token of [a-z_]+, used[^§]*the whole token")
 @in_extension
 class KeepsUsedTokensWhole(PreparationGate):
-    """Knows used tokens by themselves, and keeps them for that."""
+    """Recognises used tokens by their text, and stores them for that."""
 
     def confirm(
         self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str

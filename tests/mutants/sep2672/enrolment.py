@@ -45,7 +45,7 @@ class MakesAHandleEachTime(ApprovalStore):
 
 @mutant(kills=HANDLE, because="after a restart[^§]*signature_verification_failed")
 class HandlesOfEachProcess(ApprovalGate):
-    """Keeps user handles in mind only, and looks there."""
+    """Keeps user handles in memory only."""
 
     def in_mind(self, user: str) -> bytes:
         handles: dict[str, bytes] = self.__dict__.setdefault("handles", {})
@@ -63,7 +63,7 @@ class HandlesOfEachProcess(ApprovalGate):
 
 @mutant(kills=HANDLE, because="userHandle left out[^§]*signature_verification_failed")
 class WantsAHandleOfSyncedPasskeys(RelyingParty):
-    """Takes a synced passkey that tells no user handle for a forgery."""
+    """Takes a synced passkey without a user handle for a forgery."""
 
     def check_user_handle(self, inner: Mapping[str, Any], key: CredentialRecord) -> None:
         if key.backup_eligible and inner.get("userHandle") is None:
@@ -73,7 +73,7 @@ class WantsAHandleOfSyncedPasskeys(RelyingParty):
 
 @mutant(kills=HANDLE, because="another one at each begin", warned=True)
 class AHandleForEachBegin(ApprovalGate):
-    """Takes each credential for an account of its own."""
+    """Takes each credential for a separate account."""
 
     def creation_options(self, record: EnrolmentRecord) -> dict[str, Any]:
         options = super().creation_options(record)

@@ -346,7 +346,7 @@ class WantsNothingUnknown(
     ReadsErrorsInItsOwnWay,
     reading="Object.keys(error.data ?? {}).length === 1 ? error.data.reason : undefined",
 ):
-    """The page makes nothing of data that has more than the reason."""
+    """The page ignores data that has more than the reason."""
 
 
 # ---- no rule's own mutant: for scenarios of a server's rules, which a page can spoil too

@@ -151,7 +151,7 @@ class GivesGrace(_Grace):
 
 
 class _ForgetsWhatExpired(ApprovalGate):
-    """Does not know a challenge any more that expired so long ago."""
+    """Forgets a challenge this long after it expired."""
 
     seconds: float
 
@@ -164,7 +164,7 @@ class _ForgetsWhatExpired(ApprovalGate):
 
 @mutant(kills="sep2672/4.8-06-challenge-unexpired", because="honest but 0 s after[^§]*_unknown")
 class DropsWhatExpires(_ForgetsWhatExpired):
-    """Says of a challenge that has just expired that there never was one."""
+    """Says that a challenge that has just expired never existed."""
 
     seconds = 0
 
