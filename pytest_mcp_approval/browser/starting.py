@@ -27,7 +27,7 @@ QUIET = (
     "--disable-component-update",
     "--disable-sync",
 )
-_FETCHED = ("--no-zygote", "--headless=shell")
+_FETCHED = ("--headless=shell",)
 """What the Chromium of the npm package needs: it is built for machines without a desktop."""
 
 
