@@ -75,12 +75,6 @@ def in_words(what: str, error_of: type[DriverError], longest: int = 200) -> Iter
         raise error_of(f"{what}: {neutralise(' / '.join(lines[:2]), longest)}") from None
 
 
-def answering(page: Any, milliseconds: float | None = None) -> None:
-    """Fail if the page hangs: Playwright runs scripts without a deadline, so first wait for
-    something with one."""
-    page.locator("html").wait_for(state="attached", timeout=milliseconds)
-
-
 @cache
 def script_in(file: Path, name: str) -> str:
     """One of the functions that look at a page from inside, in a file of JavaScript."""

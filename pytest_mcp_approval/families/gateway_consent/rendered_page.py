@@ -10,9 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ...browser.deadlines import answering_within
+from ...browser.keys import PATIENCE
 from ...support.text import neutralise
 from ...target import Target
-from ..base.people import answering, script_in
+from ..base.people import script_in
 from .people import go_to, page_errors
 
 MARK = "data-suite"
@@ -42,8 +44,7 @@ class RenderedPage:
         go_to(self.page, url, self._target)
 
     def _evaluate(self, name: str, given: Any = None) -> Any:
-        with page_errors(self.page.url):
-            answering(self.page)
+        with page_errors(self.page.url), answering_within(self.page, PATIENCE):
             return self.page.evaluate(_script(name), given)
 
     def text(self) -> str:

@@ -21,15 +21,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ...browser.deadlines import answering_within
 from ...config.settings import PREFIX, SettingsError
 from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError
-from ..base.people import answering, in_words, script_in
+from ..base.people import in_words, script_in
 from .page_description import TABLE, PageDescription
 from .settings import settings_of
 
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import JSHandle, Locator
 
     from ...browser.pages import ApprovalPage
-
-Asked = TypeVar("Asked")
 
 NO_PAGE = f"the server has no page to test: {PREFIX}page=URL"
 PATIENCE = 10.0
@@ -145,10 +144,15 @@ class PageDriver:
 
     def await_review(self) -> bool:
         """Wait for the review; False if the page says what became of the call instead."""
-        self._wait(
-            lambda: self.review_is_open() or self._fresh("outcome") is not None, "display-text"
-        )
-        return self.review_is_open()
+        is_open = False
+
+        def came() -> bool:
+            nonlocal is_open
+            is_open = self.review_is_open()
+            return is_open or self._fresh("outcome") is not None
+
+        self._wait(came, "display-text")
+        return is_open or self.review_is_open()
 
     def review_is_open(self) -> bool:
         """Whether a text to approve can be seen now."""
@@ -157,7 +161,7 @@ class PageDriver:
     def display_text(self) -> ShownText:
         """The text that is to be approved, as it is shown."""
         place, _ = self._locate("display-text", self.description.entry("display-text")[-1])
-        with self._in_words("display-text"):
+        with self._in_words("display-text"), self._answering():
             return ShownText(**place.evaluate(_script("shown")))
 
     def outcome(self) -> str:
@@ -174,9 +178,9 @@ class PageDriver:
 
     # ---- how it is done
 
-    def _answering(self, asked: Asked) -> Asked:
-        answering(self.page, 1000 * self.patience)
-        return asked
+    def _answering(self) -> AbstractContextManager[None]:
+        """For scripts in the page. Never in less time: a page that is slow is not closed."""
+        return answering_within(self.page, max(PATIENCE, self.patience))
 
     def _send(self, key: str, tool: str, arguments: Mapping[str, Any]) -> None:
         self.choose(tool, arguments)
@@ -217,10 +221,10 @@ class PageDriver:
         if state == "visible":
             places = places.filter(visible=True)
         try:
-            kinds = self._answering(places).evaluate_all(_KINDS)
+            kinds = self._kinds_of(places)
             if not kinds:
                 places.first.wait_for(state=state, timeout=1000 * self.patience)
-                kinds = places.evaluate_all(_KINDS)
+                kinds = self._kinds_of(places)
         except TimeoutError:
             kinds = []
         except Error as error:
@@ -232,6 +236,11 @@ class PageDriver:
             raise self._missing(key, selector, len(kinds))
         self.memory.found.add(key)
         return places, str(kinds[0])
+
+    def _kinds_of(self, places: Locator) -> list[Any]:
+        with self._answering():
+            kinds: list[Any] = places.evaluate_all(_KINDS)
+        return kinds
 
     def _missing(self, key: str, selector: str, count: int) -> PageError:
         amount = "nothing" if not count else f"{count} elements"
@@ -249,13 +258,15 @@ class PageDriver:
         from playwright.sync_api import Error
 
         try:
-            found = self._answering(self.page).evaluate(_script("there"))
+            with self._answering():
+                found = self.page.evaluate(_script("there"))
         except Error:
             return []
         return [str(one) for one in found]
 
     def _text_at(self, place: Locator) -> str | None:
-        texts = self._answering(place).evaluate_all(_TEXTS, _LONGEST_OUTCOME)
+        with self._answering():
+            texts = place.evaluate_all(_TEXTS, _LONGEST_OUTCOME)
         return str(texts[0]) if texts else None
 
     def _seen(self, key: str) -> Locator:
@@ -280,7 +291,7 @@ class PageDriver:
 
         self._stale = None
         if self._visible(key) is not None:
-            with contextlib.suppress(Error):  # it is just being replaced
+            with contextlib.suppress(Error), self._answering():  # it is just being replaced
                 self._stale = self._seen(key).first.evaluate_handle(_script("watched"))
 
     def _is_stale(self) -> bool:
@@ -288,10 +299,8 @@ class PageDriver:
 
         if self._stale is None:
             return False
-        with contextlib.suppress(Error):  # the document is another one
-            if not self._answering(self._stale).evaluate(
-                "watched => watched.touched || !watched.place.isConnected"
-            ):
+        with contextlib.suppress(Error), self._answering():  # the document is another one
+            if not self._stale.evaluate("watched => watched.touched || !watched.place.isConnected"):
                 return True
         self._stale = None
         return False
@@ -307,8 +316,15 @@ class PageDriver:
         return text if text and text.strip() else None
 
     def _await_text(self, key: str) -> str:
-        self._wait(lambda: self._fresh(key) is not None, key)
-        return self.says_now(key)
+        said: str | None = None
+
+        def came() -> bool:
+            nonlocal said
+            said = self._fresh(key)
+            return said is not None
+
+        self._wait(came, key)
+        return said.strip() if said is not None else self.says_now(key)
 
     def _wait(self, condition: Callable[[], bool], key: str) -> None:
         from ...browser.errors import BrowserError

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pytest_mcp_approval.families.sep2672 import page_traffic
+from pytest_mcp_approval.families.sep2672 import page, page_traffic
 from pytest_mcp_approval.families.sep2672.page import PageDriver, PageError, PageMemory
 from pytest_mcp_approval.families.sep2672.page_traffic import Traffic
 from pytest_mcp_approval.families.sep2672.settings import read_table
@@ -65,6 +65,15 @@ def test_a_list_is_chosen_from_and_a_field_filled(driver):
     made.ask("wipe", {"a": "é"})
     assert not made.await_review()
     assert made.outcome() == 'wipe{"a": "é"}'
+
+
+def test_a_page_that_is_caught_in_a_loop_costs_its_time_once(driver, monkeypatch):
+    """It stops answering while the outcome is waited for: one line says so, in time."""
+    monkeypatch.setattr(page, "PATIENCE", 1.0)
+    made = driver(FORM, "ask.onclick = () => setTimeout(() => { for (;;); }, 50);", patience=1.0)
+    made.ask("wipe", {})
+    with pytest.raises(PageError, match="got nothing"):
+        made.outcome()
 
 
 def test_one_field_for_each_argument(driver):
