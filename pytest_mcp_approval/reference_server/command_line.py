@@ -6,6 +6,7 @@ A wrong option gives one line and exit code 2. Knows no rule of any specificatio
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import signal
@@ -121,9 +122,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _build(options: argparse.Namespace) -> ReferenceServer:
-    from .assembly import build
-    from .server.clock import FileClock, SystemClock
-    from .server.extension import Backing
+    # All that is loaded here stays until the end: searching it for garbage, now or later, takes a
+    # quarter of the time that the server needs to start.
+    gc.disable()
+    try:
+        from .assembly import build
+        from .server.clock import FileClock, SystemClock
+        from .server.extension import Backing
+    finally:
+        gc.freeze()
+        gc.enable()
 
     clock = FileClock(options.clock_file) if options.clock_file else SystemClock()
     try:
