@@ -13,19 +13,23 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ...support.deadline import Deadline
 from ...support.text import neutralise
 from ...target import Target
-from ...wire import Reply, Session
+from ...wire import Reply, Session, race
 from ..base.driver import Driver, DriverError
 from . import vocabulary as words
 from .binding import ConfirmationBinding, binding_of
 from .outcome import ConfirmationAnswer, ConfirmationOutcome, Instant, is_limit
 from .vocabulary import TokenType
 
+TOGETHER = 20
+"""How many calls are sent at the same moment, where many are needed: as many as any server takes,
+and a distant one is not waited for a thousand times."""
 _WAITS = 3
 _CALLS, _LATEST, _AHEAD = (f"confirmation tokens: {what}" for what in ("calls", "latest", "ahead"))
 _MANY = 40
@@ -76,6 +80,12 @@ class ConfirmationTokens(Driver):
         calls = self.target.remembered.get(_CALLS, 0)
         self.target.remembered[_CALLS] = calls + 1
         return (session or self.session).call("tools/call", params)
+
+    def send_together(self, calls: Sequence[Mapping[str, Any]]) -> list[Reply]:
+        """Several tools/call at the same moment, as they are."""
+        remembered = self.target.remembered
+        remembered[_CALLS] = remembered.get(_CALLS, 0) + len(calls)
+        return race(self.session, [("tools/call", one) for one in calls])
 
     def patiently(self, params: Mapping[str, Any], session: Session | None = None) -> Reply:
         """The same; a rate limit is waited out, by the target's clock if that can be moved.
@@ -175,6 +185,24 @@ class ConfirmationTokens(Driver):
         given = self._safe(operation, params)
         call = self.binding.call_params(operation, given, tool=tool)
         return self.issued(operation, given, self.patiently(call, session))
+
+    def issue_many(
+        self, operation: str, params: Mapping[str, Any], count: int, seconds: float
+    ) -> list[IssuedToken]:
+        """So many tokens for one call, or as many as there are when the time is over."""
+        call = self.binding.call_params(operation, params)
+        issued: list[IssuedToken] = []
+        deadline = Deadline(seconds)
+        while len(issued) < count and not deadline.passed:
+            for reply in self.send_together([call] * min(TOGETHER, count - len(issued))):
+                try:
+                    issued.append(self.issued(operation, params, reply))
+                except DriverError:
+                    if issued and not deadline.left():
+                        break
+                    # A limit, or more at once than the target takes: this one alone.
+                    issued.append(self.issue(operation, params))
+        return issued
 
     def issued(self, operation: str, params: Mapping[str, Any], reply: Reply) -> IssuedToken:
         """The token that a reply holds."""

@@ -116,6 +116,12 @@ class Confirmations(ScenarioView):
         with self.honest_step("an honest call got no token"):
             return self.driver.issue(chosen.name, given, **more)
 
+    def issue_many(self, count: int, seconds: float) -> list[IssuedToken]:
+        """So many tokens for the usual operation, or as many as there are in this time."""
+        chosen = self.operation
+        with self.honest_step("an honest call got no token"):
+            return self.driver.issue_many(chosen.name, chosen.params, count, seconds)
+
     def honest(self, operation: NamedOperation | None = None, **more: Any) -> ConfirmationOutcome:
         """The positive twin: asked, confirmed, run. If it fails, nothing here can be judged."""
         outcome = self.driver.redeem(self.issue(operation, **more), **more)
