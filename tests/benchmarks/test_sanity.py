@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import sanity, suite
+from benchmarks import runs, sanity, suite
 from benchmarks.waiting import together
 
 SEP2672 = {"scenarios": [{"rules": ["sep2672/4.2-listed"]}, {"rules": ["sep2672/4.8-order"]}]}
@@ -66,6 +66,43 @@ def test_two_workers_are_at_most_twice_as_fast():
     assert suite.speed(30.0, 20.0)["speed-up"] == 1.5
     with pytest.raises(SystemExit, match="two workers: got 30"):
         suite.speed(30.0, 1.0)
+
+
+def a_run(output: str) -> runs.Run:
+    return runs.Run(9.0, 5.0, output)
+
+
+WHOLE = (
+    "59 passed      20 checks in 4.0 s\nx passed  4 checks in 1.5 s\nwaited 3.0 s of 5.0 s in 9 "
+    "calls\n== 20 passed, 1 not verified, 3 not applicable, 7 deselected, 2 warnings in 6.00s ==\n"
+)
+
+
+def test_a_run_has_the_checks_of_all_its_families():
+    assert (a_run(WHOLE).checks, a_run(WHOLE).waiting) == (24, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("output", "figure", "problem"),
+    [
+        (WHOLE.replace("== 20 passed", "== 7620 passed"), "checks", "got 24, expected the 7624"),
+        (WHOLE.replace("4 checks in", "9 checks in"), "checks", "got 29, expected the 24"),
+        ("no tests ran in 0.01s\n", "checks", "got 0"),
+        (WHOLE.replace("waited 3.0", "waited 8.0"), "waiting", "got 1.60"),
+        (WHOLE.replace("waited", "slept"), "waiting", "how long was waited"),
+    ],
+)
+def test_a_run_with_other_tests_or_doubtful_counts_has_no_figures(
+    output: str, figure: str, problem: str
+):
+    with pytest.raises(SystemExit, match=problem):
+        getattr(a_run(output), figure)
+
+
+def test_a_family_is_measured_without_the_tests_of_this_project(pytestconfig: pytest.Config):
+    """Without a path, pytest would run what `testpaths` names as well."""
+    assert pytestconfig.getini("testpaths")
+    assert suite.of_family("sep2672")[len(suite.PYTEST)] == "mcp-approval/sep2672"
 
 
 def test_calls_that_wait_at_the_same_time_are_counted_once():
