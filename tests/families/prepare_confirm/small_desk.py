@@ -41,7 +41,7 @@ class Desk:
         return {
             "action": "preview",
             "operation": "delete",
-            "items": [{"id": one} for one in ids],
+            "items": [{"id": one, "name": f"Order {one}"} for one in ids],
             "warnings": ["This cannot be undone"],
             "confirmation_token": token,
             "token_expires_at": datetime.fromtimestamp(until, UTC).isoformat(),
