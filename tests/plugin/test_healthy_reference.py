@@ -311,7 +311,10 @@ TABLE: dict[str, Row] = {
         over={"http": ("steps", "life"), "stdio": ("steps",)},
         spared="not very_many",  # a thousand calls
         shortfalls=(Shortfall("one-time", "needs a replica", in_a_process_without_a_file),),
-        no_scenario=("client-two-steps", "client-shows-preview", "client-starts-over"),
+        no_scenario=(
+            *("client-two-steps", "client-shows-preview", "client-starts-over"),
+            "client-reports-result",
+        ),
     ),
 }
 
