@@ -19,10 +19,12 @@ _SCREENSHOT_MILLISECONDS = 5_000.0
 class Recorder:
     """Records one context from its beginning."""
 
-    def __init__(self, context: BrowserContext) -> None:
+    def __init__(self, context: BrowserContext, *, closely: bool = True) -> None:
+        """`closely`: with the document before and after every step, which costs half as much again
+        as the steps."""
         self._context = context
         # Pictures at every step would cost more than the steps; the last one is taken in `keep`.
-        context.tracing.start(snapshots=True, screenshots=False, sources=False)
+        context.tracing.start(snapshots=closely, screenshots=False, sources=False)
         self._running = True
 
     def keep(self, folder: Path, name: str) -> list[Path]:

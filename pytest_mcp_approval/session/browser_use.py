@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _PYTEST_PLAYWRIGHT = "pytest_playwright.pytest_playwright"
 MOST_KEPT = 20
 """How many failed tests of a session (or worker) keep evidence."""
+WATCHED_CLOSELY = 10
+"""Up to so many tests in a run, traces have the document at every step: when a failure is repeated,
+that is worth its price."""
 EVIDENCE = Path(".mcp-approval") / "evidence"
 """Below pytest's root, unless the user says where findings go."""
 
@@ -169,7 +172,8 @@ def recorded_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[
     with opened_page(browser) as page:
         recorder = None
         if held.folder() is not None:
-            recorder = item.stash[_RECORDER] = Recorder(page.context)
+            closely = len(request.session.items) <= WATCHED_CLOSELY
+            recorder = item.stash[_RECORDER] = Recorder(page.context, closely=closely)
         try:
             yield page
         finally:

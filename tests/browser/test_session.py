@@ -127,6 +127,34 @@ def test_asyncio_goes_on_working_and_evidence_is_kept_for_failures(pytester, inn
     assert (pytester.path / ".mcp-approval" / ".gitignore").read_text() == "*\n"
 
 
+@pytest.mark.parametrize(("others", "closely"), [(9, True), (10, False)])
+def test_few_tests_are_watched_closely(pytester, inner, site, others, closely):
+    """The document at every step is for whoever looks into a failure, and too dear for all."""
+    address = site.put("/watched", f"{PLAIN}<p>what was there</p>")
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+
+        def test_that_fails(approval_page):
+            approval_page.goto("{address}")
+            approval_page.page.locator("p").click()
+            assert False
+
+
+        @pytest.mark.parametrize("number", range({others}))
+        def test_other(number):
+            pass
+        """
+    )
+    inner().assert_outcomes(passed=others, failed=1)
+    [kept] = (pytester.path / ".mcp-approval" / "evidence").glob("*.zip")
+    with zipfile.ZipFile(kept) as trace:
+        told = trace.read("trace.trace")
+    assert b'"click"' in told
+    assert (b"frame-snapshot" in told) is closely
+
+
 def test_a_scenario_on_a_page_names_its_evidence_in_every_report(pytester, inner, site):
     address = site.put("/scenario", f"{PLAIN}<p>what was there</p>")
     path = pytester.makepyfile(
