@@ -19,13 +19,16 @@ from pytest_mcp_approval.families.gateway_consent.vocabulary import (
 # ---- dialog-fields
 
 
-def _expect_shown(consents, rendered_page, what, text, sent):
-    consents.expect(
-        rendered_page.shows(text),
-        sent=sent,
-        expected=f"{what} on the page: {shown(text, 80)}",
-        got=f"the page shows {shown(rendered_page.text(), 300)}",
-    )
+def _expect_shown(consents, rendered_page, texts, sent):
+    """Each of the texts, by what it is, in one look at the page."""
+    seen = rendered_page.text()
+    for what, text in texts.items():
+        consents.expect(
+            " ".join(text.split()) in seen,
+            sent=sent,
+            expected=f"{what} on the page: {shown(text, 80)}",
+            got=f"the page shows {shown(seen, 300)}",
+        )
 
 
 @requirement("gateway_consent/dialog-fields")
@@ -49,8 +52,7 @@ def test_the_page_shows_what_is_asked(consents, rendered_page):
             described = schema.get("description") if isinstance(schema, dict) else None
             if isinstance(described, str):
                 fields[f"the description of {name}"] = described
-        for what, text in fields.items():
-            _expect_shown(consents, rendered_page, what, text, sent)
+        _expect_shown(consents, rendered_page, fields, sent)
 
 
 @requirement("gateway_consent/dialog-fields", needs=[])
@@ -197,8 +199,7 @@ def test_the_page_shows_what_the_tool_returns(consents, rendered_page):
     """And every other text of one of the suite's apps."""
     texts = {field: f"the {field} of the suite" for field in FIELDS}
     other, tool = _page_of(consents, rendered_page, texts, consents.fresh("Cursor"))
-    for field, text in texts.items():
-        _expect_shown(other, rendered_page, field, text, f"the page of {tool.name}")
+    _expect_shown(other, rendered_page, texts, f"the page of {tool.name}")
 
 
 # ---- dialog-injection
@@ -226,8 +227,7 @@ def test_markup_is_shown_as_text(consents, rendered_page, what):
     other.expect(
         not found, sent=sent, expected="nothing but text", got=f"it made {', '.join(found[:4])}"
     )
-    for field, text in {**texts, "caller": caller}.items():
-        _expect_shown(other, rendered_page, field, text, sent)
+    _expect_shown(other, rendered_page, {**texts, "caller": caller}, sent)
 
 
 @requirement("gateway_consent/dialog-injection")
@@ -245,7 +245,7 @@ def test_markup_in_a_clients_name_is_shown_as_text(consents, rendered_page):
             expected="nothing but text",
             got=f"it made {', '.join(found[:4])}",
         )
-        _expect_shown(consents, rendered_page, "the caller's name", caller, sent)
+        _expect_shown(consents, rendered_page, {"the caller's name": caller}, sent)
 
 
 BIDI = {
@@ -269,10 +269,8 @@ def test_direction_marks_turn_nothing_around(consents, rendered_page, what):
         expected="every word from left to right",
         got=f"from right to left: {', '.join(turned)}",
     )
-    for field in FIELDS:
-        _expect_shown(
-            other, rendered_page, field, f"{field} abc", f"the page, with {what} in its texts"
-        )
+    texts = {field: f"{field} abc" for field in FIELDS}
+    _expect_shown(other, rendered_page, texts, f"the page, with {what} in its texts")
 
 
 @requirement("gateway_consent/dialog-injection")
@@ -309,10 +307,10 @@ def test_long_texts_leave_everything_in_reach(consents, rendered_page, what):
         consents, rendered_page, texts, f"caller {consents.mark} {long_name} ends"
     )
     sent = f"the page of a tool whose texts are long ({what})"
-    for field in FIELDS:
-        _expect_shown(other, rendered_page, field, f"{field} begins", sent)
-    for field in ("tool description", "parameter description", "returns"):
-        _expect_shown(other, rendered_page, f"the end of {field}", f"{field} ends", sent)
+    ends = ("tool description", "parameter description", "returns")
+    texts = {field: f"{field} begins" for field in FIELDS}
+    texts.update({f"the end of {field}": f"{field} ends" for field in ends})
+    _expect_shown(other, rendered_page, texts, sent)
     if rendered_page.too_wide():
         other.warn(f"{sent}: the page is {rendered_page.too_wide()} pixels wider than the window")
     BrowserConsentPerson(rendered_page.page, other.target, other.driver.table.page).press(

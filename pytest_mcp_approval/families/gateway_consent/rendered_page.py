@@ -51,9 +51,6 @@ class RenderedPage:
         """Everything visible, with single blanks."""
         return " ".join(str(self._evaluate("visible text")).split())
 
-    def shows(self, text: str) -> bool:
-        return " ".join(text.split()) in self.text()
-
     def backwards(self) -> list[str]:
         found: list[str] = self._evaluate("backwards")
         return found
