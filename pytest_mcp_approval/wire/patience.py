@@ -86,7 +86,7 @@ class Patience:
         if self._silent_seconds:
             spare = self.timeout + _GRACE_SECONDS - self._silent_seconds
             seconds = min(seconds, _GRACE_SECONDS, spare)
-        if self._silences.get(kind_of(outgoing), 0) >= _SILENCES:
+        if self._silences and self._silences.get(kind_of(outgoing), 0) >= _SILENCES:
             seconds = min(seconds, _LESS_SECONDS)
         # Nearly all of it counts as all of it: the caller's deadline is already running.
         if seconds > 0.9 * left:

@@ -9,9 +9,15 @@ import pytest
 
 from pytest_mcp_approval.support.json_reading import DEEPEST, JsonError, read_json
 
+MANY_AND_NOT_DEEP = [[{}]] * DEEPEST
+
 
 @pytest.mark.parametrize(
-    "value", [None, 1, -1.5, 1e308, 10**300, "a\ud800", [], {"a": [{}, "\u2028"]}, "", True]
+    "value",
+    [
+        *(None, 1, -1.5, 1e308, 10**300, "a\ud800", [], {"a": [{}, "\u2028"]}, "", True),
+        pytest.param(MANY_AND_NOT_DEEP, id="many and not deep"),
+    ],
 )
 def test_what_is_json_is_read(value: object) -> None:
     assert read_json(json.dumps(value)) == value

@@ -144,12 +144,12 @@ class ReferenceServer:
     async def on_call_tool(self, ctx: Context, params: AnyParams) -> CallToolResult:  # noqa: ARG002
         call = ctx.params or {}
         name, arguments = call.get("name", ""), call.get("arguments", {})
+        if name == EFFECTS_TOOL["name"]:
+            return CallToolResult.model_validate(tool_result({"effects": self.effects.to_json()}))
         for extension in self.extensions:
             if any(entry["name"] == name for entry in extension.listings()):
                 work = partial(extension.call, name, arguments, self.caller_of(ctx))
                 return CallToolResult.model_validate(await self.answer(extension, work))
-        if name == EFFECTS_TOOL["name"]:
-            return CallToolResult.model_validate(tool_result({"effects": self.effects.to_json()}))
         raise MCPError(INVALID_PARAMS, f"tool: got {ascii(name)[:80]}, unknown here")
 
     # ---- answers
