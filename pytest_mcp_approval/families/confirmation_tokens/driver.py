@@ -30,6 +30,8 @@ from .vocabulary import TokenType
 TOGETHER = 20
 """How many calls are sent at the same moment, where many are needed: as many as any server takes,
 and a distant one is not waited for a thousand times."""
+_PAUSE_SECONDS = 20.0
+"""In which an operation with a quota has to come to a pause."""
 _WAITS = 3
 _CALLS, _LATEST, _AHEAD = (f"confirmation tokens: {what}" for what in ("calls", "latest", "ahead"))
 _MANY = 40
@@ -232,8 +234,10 @@ class ConfirmationTokens(Driver):
 
     def paused(self, operation: str, params: Mapping[str, Any] | None = None) -> IssuedToken:
         """Run an operation with a quota until it pauses; the token of the pause."""
-        given = self._safe(operation, params)
-        for _ in range(self.binding.table.burst):
+        given, most, runs = self._safe(operation, params), self.binding.table.burst, 0
+        deadline = Deadline(_PAUSE_SECONDS)
+        while runs < most and not deadline.passed:
+            runs += 1
             outcome = self.call(operation, given)
             token = outcome.answer.get("quota_token")
             if outcome.answer.means(words.QUOTA_PAUSED) and isinstance(token, str):
@@ -241,7 +245,8 @@ class ConfirmationTokens(Driver):
                 return IssuedToken(operation, given, token, outcome.answer, expiry, TokenType.QUOTA)
             if not outcome.executed:
                 raise DriverError(f"{operation} did not come to a pause: {outcome.describe()}")
-        raise DriverError(f"{operation} did not pause in {self.binding.table.burst} runs")
+        more = f" and {_PAUSE_SECONDS:.0f} s, and more were not tried" if runs < most else ""
+        raise DriverError(f"{operation} did not pause in {runs} runs{more}")
 
     # ---- introspection
 

@@ -8,6 +8,7 @@ from pytest_mcp_approval.catalogue import Verdict
 from pytest_mcp_approval.families.confirmation_tokens.driver import TOGETHER, ConfirmationTokens
 from pytest_mcp_approval.support.deadline import Deadline
 from tests.families.confirmation_tokens.test_other_shape import judge
+from tests.inner_runs import Verdicts, plugin_options
 
 
 class OverAfterOneRound(Deadline):
@@ -45,6 +46,24 @@ def test_a_slow_server_is_not_asked_for_minutes(
     verdicts = {one["verdict"]: one["why"] for one in reversed(found)}
     assert verdicts[Verdict.NOT_VERIFIED] == told
     assert Verdict.FAILED not in verdicts
+
+
+def test_an_operation_that_does_not_pause_is_not_run_for_minutes(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+):
+    """On the reference, whose operation with a quota pauses after more than one run."""
+    monkeypatch.setattr(
+        "pytest_mcp_approval.families.confirmation_tokens.driver.Deadline", OverAfterOneRound
+    )
+    listener = Verdicts()
+    pytester.runpytest_inprocess(
+        *("-p", "no:cacheprovider", *plugin_options(), "--mcp-approval-target=reference"),
+        "mcp-approval/confirmation_tokens/test_2_tokens.py::test_a_quota_token_resumes_what_paused",
+        plugins=[listener],
+    )
+    (one,) = listener.found
+    assert one["verdict"] == Verdict.NOT_VERIFIED
+    assert "did not pause in 1 runs and 20 s, and more were not tried" in one["why"]
 
 
 def test_many_tokens_are_asked_for_together(
