@@ -28,7 +28,9 @@ from pytest_mcp_approval.config.registry import built_in
 from tests.examples.node_packages import node_modules
 
 RESULTS = ROOT / "benchmarks" / "results"
-TRANSPORTS = ("in-process", "http", "stdio")
+TRANSPORTS = ("in-process", "http", "stdio+sqlite")
+"""A process that keeps everything in memory forgets used nonces when it is restarted, and is found
+out: with stdio there is a database."""
 Rows = list[tuple[str, ...]]
 _JUDGED = re.compile(r"([0-9]+) (?:passed|warned|known|not verified|not applicable)\b")
 """How pytest counts checks in its last line, in a run that ended well."""
