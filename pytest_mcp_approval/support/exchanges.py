@@ -87,6 +87,8 @@ class Exchange:
 
     def cut_to(self, size: int) -> "Exchange":
         """The same with at most `size` bytes of each body, and of the headers on each side."""
+        if self.weight <= size:
+            return self
         return replace(
             self,
             sent=self.sent.cut_to(size),
