@@ -54,11 +54,12 @@ class InnerSession:
         self,
         *plugins: object,
         order: Order = list,
-        enough: Callable[[dict[str, Any]], bool] | None = None,
+        skip: Callable[[pytest.Item], bool] = lambda _: False,
+        enough: Callable[[], bool] = lambda: False,
         **options: Any,
     ) -> Verdicts:
-        """The verdicts on one target, up to the first that is `enough`. Options are ours, without
-        their prefix. No verdicts if the preflight ends the run; the output says why."""
+        """The verdicts on one target, until they are `enough`. Options are ours, without their
+        prefix. No verdicts if the preflight ends the run; the output says why."""
         heard = Verdicts()
         self._written.seek(0)
         self._written.truncate()
@@ -70,8 +71,11 @@ class InnerSession:
             )
             items = order(items)
             for item, following in zip(items, [*items[1:], None], strict=True):
+                if skip(item):
+                    self.session._setupstate.teardown_exact(following)
+                    continue
                 self.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-                if enough is not None and any(map(enough, heard.found)):
+                if enough():
                     break
         return heard
 

@@ -68,13 +68,25 @@ def _some(executions, tricks):
 
 @requirement("execution_tokens/scope-host")
 def test_the_same_host_in_other_words_is_one_or_the_other(executions):
-    """Case, a trailing dot, a port: accepted or refused, and the verifier survives."""
+    """Case, a trailing dot, a port: accepted or refused, as a whole, and the verifier survives."""
     executions.need_argument("host")
     host = executions.table.host
     executions.honest(host=f"https://{host}/")
-    for other in (host.upper(), f"{host}.", f"https://{host}:443/"):
-        executions.execute(executions.token(), host=other)
-    executions.honest(host=f"https://{host}/")
+    with executions.several() as several:
+        for other in (host.upper(), f"{host}.", f"https://{host}:443/"):
+            with several.one(other):
+                sent = f"a token for {host}, with {other}"
+                answer = executions.execute(executions.token(), host=other)
+                executions.expect(
+                    answer.refused or answer.served_once,
+                    sent=sent,
+                    expected="accepted and content run once, or refused and not run",
+                    got=answer.describe(),
+                )
+                executions.expect_accepted(
+                    executions.execute(executions.token(), host=f"https://{host}/"),
+                    sent=f"{sent}, and an honest one after that",
+                )
 
 
 @requirement("execution_tokens/scope-host")

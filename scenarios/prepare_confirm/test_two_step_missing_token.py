@@ -81,6 +81,7 @@ def test_confirming_without_arguments_at_all(two_step):
     two_step.honest()
     for pair in two_step.pairs():
         two_step.put_in_place(pair)
+        two_step.preview(pair)  # so that there is something to be confirmed
         outcome = two_step.driver.submit(pair, {"name": pair.confirm})
         two_step.expect_refusal(
             outcome, sent=f"{pair.confirm} without any arguments", plain_form=False

@@ -114,7 +114,11 @@ def test_declared_methods_make_a_whole_ceremony(ceremony):
     """Declaring commits to all of it: enrol, challenge, and evidence that is accepted."""
     if not isinstance(declared(ceremony.session), dict):
         raise NotApplicable("the capability is not declared, so the methods are not promised")
-    ceremony.honest()
+    with ceremony.promised(
+        sent="an enrolment, a challenge and a call with its evidence, all of them honest",
+        expected="a result, tool run: the capability is declared",
+    ):
+        ceremony.honest()
 
 
 @requirement("sep2672/4.3-missing-evidence")

@@ -39,6 +39,8 @@ class Mutant:
     """The defect, in the words of its docstring."""
     warned: bool = False
     """The document leaves it open: it is a warning, also of a MUST."""
+    protocol: str | None = None
+    """The revision of MCP in which it shows, if that is not the one that the suite chooses."""
     command: Callable[[Path], str] | None = None
     """For what is no server: makes the broken command in a folder, and gives its command line."""
 
@@ -64,7 +66,9 @@ def register(mutant: Mutant) -> None:
     MUTANTS[mutant.name] = mutant
 
 
-def mutant(*, kills: str, because: str, warned: bool = False) -> Callable[[Any], Any]:
+def mutant(
+    *, kills: str, because: str, warned: bool = False, protocol: str | None = None
+) -> Callable[[Any], Any]:
     """Registers a broken part, and puts the factory of a server that has it in its place."""
 
     def decorate(part: Any) -> Any:
@@ -72,7 +76,8 @@ def mutant(*, kills: str, because: str, warned: bool = False) -> Callable[[Any],
         made.mcp_approval_target = ReferenceTarget  # as which the suite then opens it
         made.part = part
         words = inspect.getdoc(part) or "no words for it"
-        register(Mutant(part.__name__, part.__module__, kills, because, words, warned))
+        found = Mutant(part.__name__, part.__module__, kills, because, words, warned, protocol)
+        register(found)
         return made
 
     return decorate

@@ -74,11 +74,20 @@ def test_it_ends_where_enough_was_heard(session: InnerSession, tmp_path: Path):
     backwards = session.judge(
         target=[target],
         order=lambda items: items[::-1],
-        enough=bool,
+        enough=lambda: True,
         **options,
     ).found
     assert len(whole) > 1
     assert [one["scenario"] for one in backwards] == [whole[-1]["scenario"]]
+
+
+def test_it_leaves_out_what_is_skipped(session: InnerSession, tmp_path: Path):
+    target = BROKEN.target_in(tmp_path)
+    options: dict[str, Any] = {"select": [RULE], "findings": "none", "browser": "none"}
+    whole = [one["scenario"] for one in session.judge(target=[target], **options).found]
+    others = session.judge(target=[target], skip=lambda item: item.nodeid in whole[::2], **options)
+    assert len(whole) > 2
+    assert [one["scenario"] for one in others.found] == whole[1::2]
 
 
 def test_it_leaves_the_process_as_it_was(tmp_path: Path):

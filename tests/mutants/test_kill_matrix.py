@@ -1,28 +1,29 @@
-"""The bite of the suite: each broken server is found out, by its own rule, for its own reason."""
+"""The bite of the suite: each broken server is found out, by its own rule, for its own reason.
+
+And each scenario bites: it fails on one of them at least (notes.py).
+"""
 
 from __future__ import annotations
 
-import importlib
-import re
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
-from pytest_mcp_approval.catalogue import Verdict, catalogue
+from pytest_mcp_approval.catalogue import catalogue
 from pytest_mcp_approval.catalogue.requirements import covered
-from pytest_mcp_approval.config.registry import built_in, registered
-from tests.inner_browser import shared_browser
+from pytest_mcp_approval.config.registry import built_in
+from tests.inner_runs import ROOT
 from tests.inner_session import InnerSession
-from tests.mutants.notes import FINDER, TRIED, found_by, renewed
-from tests.mutants.registry import MUTANTS, Mutant
+from tests.mutants.judging import Judged, judge, load_mutants, text_of, wanted_verdict
+from tests.mutants.notes import found_by, scenario_functions, shown_failing, still_true
+from tests.mutants.registry import Mutant
 from tests.mutants.search_order import function_of, search_order
+from tests.mutants.shown_elsewhere import SHOWN_ELSEWHERE
 
-for path in sorted(Path(__file__).parent.glob("*/*.py")):
-    importlib.import_module(f"tests.mutants.{path.parent.name}.{path.stem}")
+MUTANTS = load_mutants()
+RENEW = "renew the notes: python -m tests.mutants.notes"
 
 
 @pytest.fixture(scope="module")
@@ -33,43 +34,24 @@ def inner_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InnerSes
     opened.close()
 
 
-def text_of(result: dict[str, Any]) -> str:
-    """All that a scenario says of what it found."""
-    return "\n".join((result["evidence"] or {"why": result["why"]}).values())
-
-
 @pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda mutant: mutant.name)
 def test_a_broken_server_is_found_out(
     inner_session: InnerSession,
     mutant: Mutant,
-    request: pytest.FixtureRequest,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    rule = catalogue(mutant.kills.partition("/")[0])[mutant.kills]
-    must = rule.level == "MUST" and not mutant.warned
-    wanted = Verdict.FAILED if must else Verdict.WARNING
-    on_a_page = rule.party == "client" or "browser" in rule.needs
     monkeypatch.setenv("HOME", str(tmp_path))
-
-    def says_so(result: dict[str, Any]) -> bool:
-        return result["verdict"] == wanted and bool(re.search(mutant.because, text_of(result)))
-
-    results = inner_session.judge(
-        *([shared_browser()] if on_a_page else []),
-        order=partial(search_order, found_by=found_by().get(mutant.name)),
-        enough=says_so,  # whether it is found out is all that is asked
-        target=[mutant.target_in(tmp_path)],
-        select=[mutant.kills],
-        findings="none",
-        browser=None if on_a_page else "none",
-    ).found
-    assert results, f"no scenario ran: {inner_session.written}"
-    findings = [one for one in results if one["verdict"] == wanted]
-    assert findings, f"{mutant.fault} -- nobody noticed: {sorted({o['verdict'] for o in results})}"
-    finder = next((one for one in findings if says_so(one)), None)
-    assert finder is not None, [text_of(one) for one in findings]
-    request.node.user_properties += [(TRIED, len(results)), (FINDER, finder["scenario"])]
+    noted = found_by().get(mutant.name, [])
+    functions = {*map(function_of, noted)}
+    judged = judge(inner_session, mutant, tmp_path, first=noted, functions=functions)
+    assert judged.results, f"no scenario ran: {inner_session.written}"
+    wanted = wanted_verdict(mutant)
+    findings = [one for one in judged.results if one["verdict"] == wanted]
+    verdicts = sorted({one["verdict"] for one in judged.results})
+    assert findings, f"{mutant.fault} -- nobody noticed: {verdicts}"
+    assert judged.finder is not None, [text_of(one) for one in findings]
+    assert functions - judged.failed.keys() == set(), f"noted, and did not fail. {RENEW}"
 
 
 def test_every_rule_that_is_judged_has_a_mutant():
@@ -79,36 +61,71 @@ def test_every_rule_that_is_judged_has_a_mutant():
     assert owed - killed == set(), "rules without a mutant"
 
 
+def test_every_scenario_is_shown_failing():
+    """One that fails on no broken server may be one that cannot fail."""
+    shown = shown_failing(found_by())
+    assert scenario_functions().keys() - shown - SHOWN_ELSEWHERE.keys() == set(), (
+        f"{RENEW}; for what it does not find, write a mutant, or mend the scenario"
+    )
+    assert SHOWN_ELSEWHERE.keys() & shown == set(), "these do fail here"
+    assert SHOWN_ELSEWHERE.keys() - scenario_functions().keys() == set(), "no such scenario"
+    assert all((ROOT / file).is_file() for file in SHOWN_ELSEWHERE.values())
+
+
+def test_notes_are_of_mutants_and_scenarios_that_exist():
+    notes = found_by()
+    assert notes.keys() == MUTANTS.keys(), RENEW
+    assert still_true(notes, MUTANTS, scenario_functions()) == notes, RENEW
+    for mutant, noted in notes.items():
+        family = MUTANTS[mutant].kills.partition("/")[0]
+        assert all(one.startswith(f"mcp-approval/{family}/") for one in noted), mutant
+
+
 def test_what_found_a_mutant_out_comes_first_and_then_one_case_of_each_scenario():
     ids = ["one[1]", "one[2]", "one[3]", "two", "three[1]", "three[2]"]
     items: Any = [type("Item", (), {"nodeid": name})() for name in ids]
     assert [one.nodeid for one in search_order(items)] == [
         *("one[1]", "two", "three[1]", "one[2]", "three[2]", "one[3]"),
     ]
-    assert [one.nodeid for one in search_order(items, "three[2]")] == [
-        *("three[2]", "three[1]", "one[1]", "two", "one[2]", "one[3]"),
+    assert [one.nodeid for one in search_order(items, ["three[2]", "one[3]"])] == [
+        *("three[2]", "one[3]", "one[1]", "three[1]", "one[2]", "two"),
     ]
-    assert sorted(one.nodeid for one in search_order(items, "gone")) == sorted(ids)
+    assert sorted(one.nodeid for one in search_order(items, ["gone"])) == sorted(ids)
 
 
-def test_notes_are_of_mutants_and_scenarios_that_exist():
-    """A rule's other scenarios are tried anyway; here what was renamed is noticed."""
-    assert found_by().keys() <= MUTANTS.keys()
-    for mutant, scenario in found_by().items():
-        _, family, place = scenario.split("/", 2)
-        file, _, function = function_of(place).partition("::")
-        assert family == MUTANTS[mutant].kills.partition("/")[0]
-        text = (registered(family).scenarios / file).read_text(encoding="utf-8")
-        assert f"def {function}(" in text, (mutant, scenario)
+def test_what_is_gone_is_not_noted():
+    notes = {
+        "Kept": ["f::one[a]", "f::two", "f::gone[b]"],
+        "Empty": ["f::gone"],
+        "Gone": ["f::one"],
+    }
+    assert still_true(notes, ["Kept", "Empty", "New"], ["f::one", "f::two"]) == {
+        "Kept": ["f::one[a]", "f::two"]
+    }
+    assert shown_failing(notes) == {"f::one", "f::two", "f::gone"}
 
 
-def test_notes_are_renewed_by_a_run():
-    told = {"Kept": (1, "a"), "Moved": (5, "b"), "New": (3, "c"), "Quick": (2, "d")}
-    report = ElementTree.Element("testsuite")
-    for mutant, (tried, finder) in told.items():
-        case = ElementTree.SubElement(report, "testcase", name=f"test_it[{mutant}]")
-        for name, value in ((TRIED, str(tried)), (FINDER, finder)):
-            ElementTree.SubElement(case, "property", name=name, value=value)
-    ElementTree.SubElement(report, "testcase", name="test_another")
-    notes = renewed({"Kept": "a", "Moved": "old", "Gone": "x"}, report)
-    assert notes == {"Kept": "a", "Moved": "b", "New": "c"}
+def said(scenario: str, verdict: str, got: str) -> dict[str, Any]:
+    evidence = {"sent": "a call", "expected": "a refusal", "got": got}
+    return {"scenario": scenario, "verdict": verdict, "why": got, "evidence": evidence}
+
+
+def test_a_mutant_is_judged_until_it_is_found_out_and_what_is_asked_for_has_failed():
+    mutant = Mutant("Any", "here", "prepare_confirm/missing-token", "it ran", "a fault")
+    judged = Judged(mutant, {"f::two"})
+    first, second, third = (
+        type("Item", (), {"nodeid": f"f::{n}[x]"})() for n in ("one", "two", "three")
+    )
+    judged.results.append(said("f::one[x]", "failed", "another word"))
+    assert not judged.needless(first), "not yet for its reason"
+    judged.results.append(said("f::one[y]", "warning", "it ran"))
+    assert not judged.needless(first), "a warning where a failure is due"
+    judged.results.append(said("f::one[z]", "failed", "it ran"))
+    assert judged.needless(first)
+    assert not judged.is_done()
+    assert [judged.needless(one) for one in (first, second, third)] == [True, False, True]
+    judged.results.append(said("f::two[x]", "failed", "after this, honest calls fail: it ran"))
+    assert not judged.is_done(), "it was found afterwards, not by the scenario"
+    judged.results.append(said("f::two[y]", "warning", "too late"))
+    assert judged.is_done()
+    assert judged.failed == {"f::one": "f::one[x]", "f::two": "f::two[y]"}

@@ -33,6 +33,11 @@ _LISTED = 12
 """How many findings are listed after the worst one; the others are counted."""
 
 
+class HonestStepRefused(NotVerified):
+    """The target refused what it should serve. Without it nothing else can be judged, unless the
+    rule itself is about it: see `ScenarioView.promised`."""
+
+
 class Several:
     """Several expectations of one scenario: all are tried, and the worst finding is raised.
 
@@ -100,7 +105,7 @@ class ScenarioView:
     def need_served(self, outcome: ObservedOutcome, what: str = "the honest call failed") -> None:
         """`NotVerified` unless served: a refusal proves nothing if honest calls are refused too."""
         if not outcome.served:
-            raise NotVerified(f"{what}, so nothing follows: {outcome.describe()}")
+            raise HonestStepRefused(f"{what}, so nothing follows: {outcome.describe()}")
 
     def need_target(self, target: Target | None, what: str) -> Target:
         """Another server, which is closed when the scenario ends."""
@@ -118,7 +123,17 @@ class ScenarioView:
         try:
             yield
         except DriverError as error:
-            raise NotVerified(f"{what}: {error}" if what else str(error)) from error
+            refused = NotVerified if error.reply is None else HonestStepRefused
+            raise refused(f"{what}: {error}" if what else str(error)) from error
+
+    @contextlib.contextmanager
+    def promised(self, *, sent: str, expected: str) -> Iterator[None]:
+        """Around honest steps that the rule itself promises: where the target refuses one, the rule
+        is broken."""
+        try:
+            yield
+        except HonestStepRefused as refusal:
+            raise Finding(sent=sent, expected=expected, got=str(refusal.msg)) from refusal
 
     @contextlib.contextmanager
     def may_not_start(self) -> Iterator[None]:

@@ -192,3 +192,14 @@ broken(
     kills="content-at-execution",
     because="with another content[^§]*exit code 0",
 )
+broken(
+    "NodeReadsContentAsText",
+    "node",
+    "Reads the content as UTF-8, and puts a sign in the place of what is none.",
+    (
+        "const content = readBytes(options.content);",
+        "const content = Buffer.from(readBytes(options.content).toString());",
+    ),
+    kills="content-at-execution",
+    because="bytes that are no text[^§]*content_mismatch",
+)

@@ -1,0 +1,18 @@
+"""Scenarios that fail on no server of the kill matrix, and which test shows that they can.
+
+Few, and each with a test that fails if they cannot.
+"""
+
+from __future__ import annotations
+
+from tests.mutants.ceremonies import BITES, CEREMONIES
+
+_PAGES = "tests/mutants/test_ceremonies_bite.py"
+_DIALOGS = "tests/families/gateway_consent/test_exec_gateway.py"
+
+SHOWN_ELSEWHERE = {
+    **{f"{CEREMONIES}::{scenario.partition('[')[0]}": _PAGES for scenario in BITES},
+    # Here a person is asked on a page; that gateway has dialogs, and faults of its own.
+    "mcp-approval/gateway_consent/test_page.py::test_a_dialog_shows_what_is_asked": _DIALOGS,
+}
+"""The file of the test, by the beginning of a scenario's id."""
