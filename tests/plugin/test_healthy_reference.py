@@ -256,7 +256,7 @@ TABLE: dict[str, Row] = {
             "gateway's oauth": Part(("oauth-callback", "aai-tools-only-consented")),
             "keys": Part(("api-key", "app-credential")),
             "cookies": Part(("cookie",)),
-            "credentials": Part(("credential-*",)),
+            "credentials": Part(("credential-*", "key-store")),
         },
         over={
             "http": ("consent", "callers", "decisions", "gateway's oauth"),

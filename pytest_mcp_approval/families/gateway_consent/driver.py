@@ -11,6 +11,7 @@ Knows no verdicts: it does what it is told and reports what came back.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -173,10 +174,11 @@ class GatewayConsent(Driver):
 
     def credentials(self) -> Any:
         """The stored credentials, as the gateway exports them: with their secrets masked."""
-        named = self.facts().credentials
-        if not named:
-            raise DriverError(f"there is no credentials = 'tool:NAME' or a URL in [{FAMILY}]")
-        return self._look(named)
+        return self._look(self.facts().credentials)
+
+    def key_store(self) -> str:
+        """The names of its entries in the system's key store, as text to search."""
+        return json.dumps(self._look(self.facts().key_store), ensure_ascii=False)
 
     def _look(self, named: str) -> Any:
         if named.startswith(_TOOL):

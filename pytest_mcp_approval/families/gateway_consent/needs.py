@@ -23,6 +23,7 @@ _WAYS: dict[str, tuple[AuthType, ...]] = {
     "two-layers": tuple(AuthType),
     "never-logged": tuple(AuthType),
     "credential-shape": tuple(AuthType),
+    "key-store": tuple(AuthType),
     "credential-dialog": (AuthType.API_KEY, AuthType.APP_CREDENTIAL, AuthType.COOKIE),
 }
 """Rules about a way to authorise, which a gateway need not have."""
@@ -49,6 +50,10 @@ CHECKS: dict[str, Check] = {
     "credentials": _has(
         lambda table: table.credentials or table.auth == (),
         "to see how credentials are stored: credentials = 'tool:NAME' or a URL",
+    ),
+    "key-store": _has(
+        lambda table: table.key_store or table.auth == (),
+        "to see what is in the system's key store: key-store = 'tool:NAME' or a URL",
     ),
     "oauth": _has(lambda table: table.oauth, "an app's authorisation server: oauth"),
     "apps": _has(

@@ -253,7 +253,7 @@ class Consents(ScenarioView):
     # ---- other gateways
 
     def with_descriptors(
-        self, descriptors: Iterable[dict[str, Any]], *, stored: bool = False
+        self, descriptors: Iterable[dict[str, Any]], *, stored: bool | str = False
     ) -> Consents:
         """The same gateway with more apps, closed with the scenario; `stored`: its data in
         files."""
@@ -267,7 +267,8 @@ class Consents(ScenarioView):
             other = self.target.with_environment({table.descriptors_environment: str(path)})
         if other is not None and stored and table.storage_setting:
             self._close_later(other.close)
-            other = other.variant(FAMILY, table.storage_setting, "file")
+            kind = stored if isinstance(stored, str) else "file"
+            other = other.variant(FAMILY, table.storage_setting, kind)
         driver = GatewayConsent(
             self.need_target(
                 other,
@@ -286,7 +287,7 @@ class Consents(ScenarioView):
         path.write_text(json.dumps(descriptors), encoding="utf-8")
         return path
 
-    def with_apps(self, *, stored: bool = False) -> AppConsents:
+    def with_apps(self, *, stored: bool | str = False) -> AppConsents:
         """The same gateway with the suite's own apps behind it."""
         if self.driver.table.auth == ():
             raise NotApplicable(f"the gateway has no way to authorise (auth {TABLE})")

@@ -124,6 +124,8 @@ class GatewayConsentTable:
     credentials: str = ""
     """The same for the stored credentials: an object with a record under its app's id, with its
     secrets masked."""
+    key_store: str = ""
+    """The same for the names of the entries that the gateway has in the system's key store."""
     files: tuple[str, ...] = setting((), filled=True)
     """Files and folders with everything that the gateway writes."""
     log: str = ""

@@ -141,6 +141,10 @@ APP_TOKEN_SECONDS = 2 * 3600
 STATUS_TOOL = "gateway_status"
 EXPORT_TOOL = "gateway_export"
 CREDENTIALS_TOOL = "gateway_credentials"
+KEY_STORE_TOOL = "gateway_key_store"
+
+KEY_STORE_SERVICE = "aai-gateway"
+"""The document's name of the gateway's part of a key store: service, target or schema."""
 
 VAULT_KEY_VARIABLE = "MCP_APPROVAL_VAULT_KEY"
 """The variable of the environment with the key of the encrypted file: base64 of 32 bytes."""

@@ -1,4 +1,4 @@
-"""The gateway as a part of the reference server: every app's tools, and three that only read.
+"""The gateway as a part of the reference server: every app's tools, and some that only read.
 
 Nothing is opened until it is needed: no vault before the first call, no page before the first
 question, no demonstration app before the first call to a web app. Knows MCP's shapes of tools,
@@ -185,6 +185,8 @@ class GatewayExtension(Extension):
             return self.result(self.status())
         if name == words.EXPORT_TOOL:
             return self.result(self.decisions.export())
+        if name == words.KEY_STORE_TOOL:
+            return self.result(self.key_store())
         if name == words.CREDENTIALS_TOOL:
             return self.result(self.authoriser.credentials.export())
         app, tool = self._tools[name]
@@ -192,6 +194,13 @@ class GatewayExtension(Extension):
 
     def result(self, answer: dict[str, Any]) -> dict[str, Any]:
         return tool_result(answer)
+
+    def key_store(self) -> dict[str, Any]:
+        """The names of what it has in a key store; without one there are none."""
+        accounts = self.vault.accounts()
+        return {
+            "entries": [{"service": words.KEY_STORE_SERVICE, "account": one} for one in accounts]
+        }
 
     def status(self) -> dict[str, Any]:
         """What a suite that checks this gateway must know about it; nothing secret."""
@@ -255,6 +264,12 @@ _LOOKING = [
         words.EXPORT_TOOL,
         "Export consents",
         "Every remembered decision: client, app, tool.",
+        read_only=True,
+    ),
+    tool_listing(
+        words.KEY_STORE_TOOL,
+        "Key store",
+        "Under which names the gateway has something in the system's key store.",
         read_only=True,
     ),
     tool_listing(

@@ -25,6 +25,8 @@ class Storage(StrEnum):
     FILE = "file"
     KEYRING = "keyring"
     """The key store of the operating system; without one nothing starts."""
+    TRIAL = "trial"
+    """A key store of this process alone: it shows where things would go."""
     SYSTEM = "system"
     """The key store of the operating system if there is a usable one, else a file."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from .settings import GatewaySettings, Storage
 from .vault import MemoryVault, Vault, VaultError
 from .vault_file import FileVault
-from .vault_keyring import KeyringVault, usable_backend
+from .vault_keyring import KeyringVault, TrialKeyStore, usable_backend
 
 
 def open_vault(settings: GatewaySettings, url: str | None) -> Vault:
@@ -28,6 +28,9 @@ def open_vault(settings: GatewaySettings, url: str | None) -> Vault:
         if folder is not None:
             return FileVault(folder)
         return FileVault(Path(tempfile.mkdtemp(prefix="mcp-approval-gateway-")), temporary=True)
+    if storage is Storage.TRIAL:
+        trial = folder or Path(tempfile.mkdtemp(prefix="mcp-approval-gateway-"))
+        return KeyringVault(TrialKeyStore(), trial, temporary=folder is None)
     folder, backend = folder or own_folder(), usable_backend()
     if backend is not None:
         return KeyringVault(backend, folder)

@@ -7,7 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...families.gateway_consent.vocabulary import CREDENTIALS_TOOL, EXPORT_TOOL, STATUS_TOOL
+from ...families.gateway_consent.vocabulary import (
+    CREDENTIALS_TOOL,
+    EXPORT_TOOL,
+    KEY_STORE_TOOL,
+    STATUS_TOOL,
+)
 from .demonstration import CLIENT_ID
 
 _LOOK: Mapping[str, Any] = {"kind": "desktop", "arguments": {}}
@@ -16,6 +21,7 @@ SUITE_SETTINGS: Mapping[str, Any] = {
     "status": STATUS_TOOL,
     "export": f"tool:{EXPORT_TOOL}",
     "credentials": f"tool:{CREDENTIALS_TOOL}",
+    "key-store": f"tool:{KEY_STORE_TOOL}",
     "files": ["{folder}"],
     "log": "{logFile}",
     "descriptors-setting": "more_apps",

@@ -52,6 +52,10 @@ class Vault(ABC):
     @abstractmethod
     def reset(self) -> None: ...
 
+    def accounts(self) -> list[str]:
+        """The names of its entries in a key store; none if it is in no key store."""
+        return []
+
     def close(self) -> None:  # noqa: B027
         """Most have nothing to close; a restarted server finds its records again."""
 

@@ -8,16 +8,20 @@ stores cannot list their content, so an index is stored too. Knows no consent an
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import json
+import re
 import secrets
+import shutil
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...families.gateway_consent.vocabulary import KEY_STORE_SERVICE
 from .locking import FileLock
 from .vault import Key, Record, Vault, VaultError
 from .vault_file import LOCK_FILE, make_private
@@ -25,10 +29,11 @@ from .vault_file import LOCK_FILE, make_private
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
-SERVICE = "pytest-mcp-approval gateway"
+SERVICE = KEY_STORE_SERVICE
 INDEX = "index"
 _PART = 1000
 """Characters of one part: ASCII."""
+_READABLE = 80
 _PROBE_SECONDS = 5.0
 # Backends that store nothing, or store it in clear text.
 _UNFIT = ("keyring.backends.fail", "keyring.backends.null", "keyrings.alt")
@@ -37,13 +42,23 @@ Result = TypeVar("Result")
 
 
 class KeyringVault(Vault):
-    """`folder` contains only the lock that processes share."""
+    """`folder` contains only the lock that processes share. A temporary one goes when the vault
+    is closed."""
 
     storage = "keyring"
 
-    def __init__(self, backend: KeyringBackend, folder: Path) -> None:
-        self.folder = folder
+    def __init__(
+        self,
+        backend: KeyringBackend | TrialKeyStore,
+        folder: Path,
+        *,
+        temporary: bool = False,
+    ) -> None:
+        self.folder: Path = folder
         self._backend = backend
+        self._temporary = temporary
+        if temporary:
+            atexit.register(self.close)  # should nobody close it
         make_private(folder)
         self._lock = FileLock(folder / LOCK_FILE)
 
@@ -75,6 +90,11 @@ class KeyringVault(Vault):
             texts = [self._read(name) for name in names]
         return [tuple(json.loads(text)["key"]) for text in texts if text is not None]
 
+    def accounts(self) -> list[str]:
+        """The names under which it keeps its records, without those of parts."""
+        with self.exclusive():
+            return sorted(self._index())
+
     def exclusive(self) -> AbstractContextManager[None]:
         return self._lock.held()
 
@@ -83,6 +103,11 @@ class KeyringVault(Vault):
             for name in self._index():
                 self._erase(name)
             self._erase(INDEX)
+
+    def close(self) -> None:
+        if self._temporary:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            atexit.unregister(self.close)
 
     # ---- texts of any length under a name
 
@@ -147,13 +172,15 @@ class KeyringVault(Vault):
 
 
 def address(kind: str, key: Key) -> str:
-    """One name for one kind and key.
+    """One name for one kind and key: what a person may read of it, and a digest that decides.
 
+    The document has cred-<appId>; of an id with other characters, or a long one, a part is shown.
     JSON of a list is unambiguous (joined text is not: "a-b", "c" and "a", "b-c"), and SHA-256 makes
     it short: Windows allows names of 337 bytes, others less.
     """
     text = json.dumps([kind, *key], ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    readable = re.sub(r"[^A-Za-z0-9._-]", "", key[-1] if key else "")[:_READABLE]
+    return f"{kind}-{readable}-{hashlib.sha256(text.encode('ascii')).hexdigest()}"
 
 
 def _parts(name: str, head: str) -> list[str]:
@@ -161,6 +188,25 @@ def _parts(name: str, head: str) -> list[str]:
         return []
     count, _, generation = head.partition(" ")
     return [f"{name}.{generation}.{number}" for number in range(int(count))]
+
+
+# ---- a key store to try it with
+
+
+class TrialKeyStore:
+    """One of this process alone, for machines that have none: it shows where things would go."""
+
+    def __init__(self) -> None:
+        self.passwords: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, name: str) -> str | None:
+        return self.passwords.get((service, name))
+
+    def set_password(self, service: str, name: str, text: str) -> None:
+        self.passwords[service, name] = text
+
+    def delete_password(self, service: str, name: str) -> None:
+        self.passwords.pop((service, name), None)
 
 
 # ---- whether there is a key store

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import KIND
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.flows import Flow, Flows
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import (
     FlowStart,
@@ -156,7 +157,7 @@ class LetsAllClientsIn(Gateway):
     """Once the app has let one client in, consents of that app are everybody's."""
 
     def check_consent(self, caller: str, app: App, tool: Any) -> None:
-        if not any(app.id == key[1] for key in self.decisions.vault.keys("credential")):
+        if not any(app.id == key[1] for key in self.decisions.vault.keys(KIND)):
             super().check_consent(caller, app, tool)
 
 

@@ -154,7 +154,7 @@ def test_no_two_keys_share_an_address(
     assert (address(kind, key) == address(other_kind, other)) == (
         (kind, key) == (other_kind, other)
     )
-    assert len(address(kind, key)) == 64
+    assert len(address(kind, key)) <= len(kind) + 64 + 80 + 2
 
 
 # ---- the file
@@ -464,3 +464,29 @@ def test_the_vault_is_chosen_by_what_there_is(
     assert own_folder().is_relative_to(tmp_path)
     assert chosen(None, storage="system") == (Storage.KEYRING, own_folder())
     assert chosen(None, storage="keyring", **here) == (Storage.KEYRING, tmp_path / "named")
+
+
+# ---- a key store to try it with
+
+
+def test_a_trial_key_store_shows_the_documents_places_and_goes_with_its_vault():
+    vault = open_vault(read_settings({"storage": "trial"}), None)
+    vault.save("cred", {"type": "apiKey", "value": SECRET}, "Cursor", "com.example/mail")
+    vault.save("cred", {"type": "apiKey", "value": SECRET}, "Windsurf", "com.example/mail")
+    names = vault.accounts()
+    assert len(set(names)) == 2, "one for each caller"
+    assert all(name.startswith("cred-com.examplemail-") for name in names)
+    assert not any(SECRET in name or "Cursor" in name for name in names)
+    vault.delete("cred", "Cursor", "com.example/mail")
+    assert len(vault.accounts()) == 1
+    assert vault.folder is not None
+    vault.close()
+    assert not vault.folder.exists()
+
+
+def test_a_vault_in_no_key_store_has_no_names_there(tmp_path: Path):
+    for settings in ({"storage": "memory"}, {"storage": "file", "folder": str(tmp_path)}):
+        vault = open_vault(read_settings(settings), None)
+        vault.save("cred", {"value": SECRET}, "Cursor", "com.example.mail")
+        assert vault.accounts() == []
+        vault.close()

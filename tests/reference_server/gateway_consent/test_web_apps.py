@@ -14,6 +14,7 @@ import pytest
 
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Refusal
 from pytest_mcp_approval.reference_server.gateway_consent import http_client
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import KIND
 from pytest_mcp_approval.support.fetch import Fetched
 from tests.reference_server.gateway_consent.house import House
 from tests.reference_server.gateway_consent.visitor import Visitor, typed
@@ -146,7 +147,7 @@ def test_no_credential_is_in_a_file_in_the_log_or_in_an_answer(
         folder = Path(street.call("gateway_status")["folder"])
         files = b"\n".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
         vault = street.extension.vault
-        kept = [vault.load("credential", *key) for key in vault.keys("credential")]
+        kept = [vault.load(KIND, *key) for key in vault.keys(KIND)]
         locks = street.extension.demonstration.locks.values()
         secrets = {secret for lock in locks for secret in lock.known.values()}
         for record in kept:

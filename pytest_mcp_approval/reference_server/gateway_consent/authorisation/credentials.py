@@ -15,7 +15,8 @@ from ...server.clock import Clock
 from ..log import redactor, secrets_in
 from ..vault import Vault
 
-KIND = "credential"
+KIND = "cred"
+"""As the document begins the names of credentials in a key store."""
 LATELY = 60 * 1000
 _STRIPES = 64
 _MOST_NOTES = 1000

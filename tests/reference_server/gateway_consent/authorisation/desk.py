@@ -17,6 +17,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation import (
     Authoriser,
     Sending,
 )
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import KIND
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration import demonstration_apps
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import DemonstrationApp
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
@@ -124,7 +125,7 @@ class Desk:
         return http_client.send("POST", url, headers, b"{}").status
 
     def record(self, place: str, caller: str = "Cursor") -> dict[str, Any] | None:
-        return self.vault.load("credential", caller, f"com.example.{place}")
+        return self.vault.load(KIND, caller, f"com.example.{place}")
 
     # ---- the person
 

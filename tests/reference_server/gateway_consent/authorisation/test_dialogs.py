@@ -12,6 +12,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation import (
     AuthorisationNeeded,
     NotSentError,
 )
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import KIND
 from tests.reference_server.gateway_consent.authorisation.desk import MILLISECONDS
 from tests.reference_server.gateway_consent.visitor import Visitor
 
@@ -48,7 +49,7 @@ def test_the_records_are_the_document_s(desk, place):
     assert record.keys() == RECORDS[place]
     assert record["type"] == desk.app(place).auth.type.value
     assert record["createdAt"] == MILLISECONDS
-    assert desk.vault.keys("credential") == [("Cursor", f"com.example.{place}")]
+    assert desk.vault.keys(KIND) == [("Cursor", f"com.example.{place}")]
 
 
 def test_keys_go_where_the_descriptor_says(desk):
@@ -299,7 +300,7 @@ def test_while_the_app_is_away_a_good_token_is_used(desk):
 def test_what_the_app_forgot_is_asked_for_again(desk):
     desk.type_in(desk.needed("office"), *desk.known("office"))
     desk.vault.save(
-        "credential",
+        KIND,
         {**desk.record("office"), "appSecret": "revoked-since"},
         "Cursor",
         "com.example.office",

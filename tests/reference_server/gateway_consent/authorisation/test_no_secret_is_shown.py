@@ -33,9 +33,12 @@ def test_no_log_no_repr_no_page(desk, place, caplog):
     assert desk.call(place) == 200
     secrets |= set(secrets_in(desk.record(place))) - {"sendEmail", "Bearer"}
     assert len(secrets) >= (1 if place in ("notes", "search", "social") else 3)
+    exported = repr(desk.authoriser.credentials.export())
+    assert "(kept)" in exported
     desk.authoriser.rejected(desk.app(place), "Cursor")
     shown = [
         caplog.text,
+        exported,
         *(page.text + str(page.headers) for page in pages),
         repr(desk.authoriser.tickets.__dict__),
     ]

@@ -13,6 +13,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation import (
     AuthorisationNeeded,
     NotSentError,
 )
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import KIND
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import place_of
 from tests.reference_server.gateway_consent.authorisation.desk import MILLISECONDS
 from tests.reference_server.gateway_consent.visitor import Visitor
@@ -241,7 +242,7 @@ def test_the_answer_of_one_app_is_not_taken_for_another_s(desk, evil):
     assert page.status == 400
     assert "another app" in page.text
     assert desk.site.exchanges == 0
-    assert desk.vault.keys("credential") == []
+    assert desk.vault.keys(KIND) == []
 
 
 def test_a_state_of_one_app_does_not_serve_another(desk, evil):
@@ -249,7 +250,7 @@ def test_a_state_of_one_app_does_not_serve_another(desk, evil):
     moved = back.replace("/callback/com.evil.mail", "/callback/com.example.mail")
     assert moved != back
     assert desk.visitor.get(moved).status == 400
-    assert desk.vault.keys("credential") == []
+    assert desk.vault.keys(KIND) == []
 
 
 def test_the_issuer_is_looked_at_where_it_is_known(desk):
