@@ -6,7 +6,6 @@ failed. Knows no notes and no file.
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -16,32 +15,16 @@ from typing import Any
 
 import pytest
 
-from pytest_mcp_approval.catalogue import Requirement, Verdict, catalogue
+from pytest_mcp_approval.catalogue import Verdict
 from tests.inner_browser import shared_browser
 from tests.inner_session import InnerSession
-from tests.mutants.registry import MUTANTS, Mutant
+from tests.mutants.registry import Mutant, rule_of, wanted_verdict
 from tests.mutants.search_order import function_of, search_order
 
 _FINDINGS = (Verdict.FAILED, Verdict.WARNING)
 _AFTERWARDS = "after this, honest calls fail"
 """The look at the target after a scenario says so. The scenario itself expected nothing that did
 not come."""
-
-
-def load_mutants() -> dict[str, Mutant]:
-    """All of them, by name."""
-    for path in sorted(Path(__file__).parent.glob("*/*.py")):
-        importlib.import_module(f"tests.mutants.{path.parent.name}.{path.stem}")
-    return MUTANTS
-
-
-def rule_of(mutant: Mutant) -> Requirement:
-    return catalogue(mutant.kills.partition("/")[0])[mutant.kills]
-
-
-def wanted_verdict(mutant: Mutant) -> Verdict:
-    must = rule_of(mutant).level == "MUST" and not mutant.warned
-    return Verdict.FAILED if must else Verdict.WARNING
 
 
 def text_of(result: dict[str, Any]) -> str:

@@ -78,7 +78,8 @@ def renew(anew: set[str]) -> None:
     """First what finds these mutants out, and those without a note. Then what else fails, on any
     mutant of its rule, among the functions that none is noted for."""
     from tests.inner_session import InnerSession
-    from tests.mutants.judging import judge, load_mutants
+    from tests.mutants.judging import judge
+    from tests.mutants.registry import load_mutants
     from tests.mutants.shown_elsewhere import SHOWN_ELSEWHERE
 
     # Some mutants write to HOME, where a fetched browser would not be found.

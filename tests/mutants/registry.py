@@ -11,12 +11,14 @@ that takes the options of `reference_server.build` and gives a server.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_mcp_approval.catalogue import Requirement, Verdict, catalogue
 from pytest_mcp_approval.reference_server.assembly import build
 from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
@@ -64,6 +66,27 @@ def register(mutant: Mutant) -> None:
     # An inner run of pytest forgets modules that it imported, and the next one imports them anew.
     assert known is None or known.module == mutant.module, f"two mutants are called {mutant.name}"
     MUTANTS[mutant.name] = mutant
+
+
+def load_mutants() -> dict[str, Mutant]:
+    """All of them, by name."""
+    for path in sorted(Path(__file__).parent.glob("*/*.py")):
+        importlib.import_module(f"tests.mutants.{path.parent.name}.{path.stem}")
+    return MUTANTS
+
+
+def rule_of(mutant: Mutant) -> Requirement:
+    return catalogue(mutant.kills.partition("/")[0])[mutant.kills]
+
+
+def wanted_verdict(mutant: Mutant) -> Verdict:
+    """What its scenarios have to say: a warning for a SHOULD, and for what is left open."""
+    must = rule_of(mutant).level == "MUST" and not mutant.warned
+    return Verdict.FAILED if must else Verdict.WARNING
+
+
+def is_warned(mutant: Mutant) -> bool:
+    return wanted_verdict(mutant) is Verdict.WARNING
 
 
 def mutant(

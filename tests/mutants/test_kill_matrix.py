@@ -16,9 +16,9 @@ from pytest_mcp_approval.catalogue.requirements import covered
 from pytest_mcp_approval.config.registry import built_in
 from tests.inner_runs import ROOT
 from tests.inner_session import InnerSession
-from tests.mutants.judging import Judged, judge, load_mutants, text_of, wanted_verdict
+from tests.mutants.judging import Judged, judge, text_of
 from tests.mutants.notes import found_by, scenario_functions, shown_failing, still_true
-from tests.mutants.registry import Mutant
+from tests.mutants.registry import Mutant, load_mutants, wanted_verdict
 from tests.mutants.search_order import function_of, search_order
 from tests.mutants.shown_elsewhere import SHOWN_ELSEWHERE
 
