@@ -38,6 +38,26 @@ def is_finding(result: dict[str, Any]) -> bool:
     return result["verdict"] in _FINDINGS and not got.startswith(_AFTERWARDS)
 
 
+GOT_IS_PINNED = ("confirmation_tokens", "execution_tokens", "prepare_confirm")
+"""Families whose mutants say in `because` what was got. The others are not all looked at yet."""
+
+
+def says_so(mutant: Mutant, result: dict[str, Any]) -> bool:
+    """Whether a scenario says what the mutant is to be found out for.
+
+    What was sent and expected is said of every server alike, so the words must reach into what was
+    got.
+    """
+    if result["verdict"] != wanted_verdict(mutant):
+        return False
+    if not re.search(mutant.because, text_of(result)):
+        return False
+    found, family = result["evidence"], mutant.kills.partition("/")[0]
+    if not found or family not in GOT_IS_PINNED:
+        return True
+    return not re.search(mutant.because, f"{found['sent']}\n{found['expected']}\n")
+
+
 @dataclass(eq=False)
 class Judged:
     """The verdicts on one mutant, as they come."""
@@ -55,11 +75,7 @@ class Judged:
     @property
     def finder(self) -> dict[str, Any] | None:
         """The first that says what the mutant is to be found out for."""
-        wanted, because = wanted_verdict(self.mutant), re.compile(self.mutant.because)
-        for one in self.results:
-            if one["verdict"] == wanted and because.search(text_of(one)):
-                return one
-        return None
+        return next((one for one in self.results if says_so(self.mutant, one)), None)
 
     @property
     def failed(self) -> dict[str, str]:

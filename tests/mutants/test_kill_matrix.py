@@ -50,7 +50,10 @@ def test_a_broken_server_is_found_out(
     findings = [one for one in judged.results if one["verdict"] == wanted]
     verdicts = sorted({one["verdict"] for one in judged.results})
     assert findings, f"{mutant.fault} -- nobody noticed: {verdicts}"
-    assert judged.finder is not None, [text_of(one) for one in findings]
+    assert judged.finder is not None, (
+        "found out, but not for its reason, or only in what was sent and expected",
+        [text_of(one) for one in findings],
+    )
     assert functions - judged.failed.keys() == set(), f"noted, and did not fail. {RENEW}"
 
 
@@ -105,8 +108,8 @@ def test_what_is_gone_is_not_noted():
     assert shown_failing(notes) == {"f::one", "f::two", "f::gone"}
 
 
-def said(scenario: str, verdict: str, got: str) -> dict[str, Any]:
-    evidence = {"sent": "a call", "expected": "a refusal", "got": got}
+def said(scenario: str, verdict: str, got: str, sent: str = "a call") -> dict[str, Any]:
+    evidence = {"sent": sent, "expected": "a refusal", "got": got}
     return {"scenario": scenario, "verdict": verdict, "why": got, "evidence": evidence}
 
 
@@ -120,6 +123,8 @@ def test_a_mutant_is_judged_until_it_is_found_out_and_what_is_asked_for_has_fail
     assert not judged.needless(first), "not yet for its reason"
     judged.results.append(said("f::one[y]", "warning", "it ran"))
     assert not judged.needless(first), "a warning where a failure is due"
+    judged.results.append(said("f::one[u]", "failed", "another word", sent="it ran"))
+    assert not judged.needless(first), "what was sent is no reason"
     judged.results.append(said("f::one[z]", "failed", "it ran"))
     assert judged.needless(first)
     assert not judged.is_done()

@@ -262,7 +262,10 @@ class SessionTokensLiveForADay(ConfirmationGate):
         return 86_400 if call.operation.max_uses > 1 and call.session else usual
 
 
-@broken(kills="5.4-session-scope", because="for other parameters, after its first use[^§]*run")
+@broken(
+    kills="5.4-session-scope",
+    because="for other parameters, after its first use[^§]*run[^§]*operation run",
+)
 class ConfirmedOnceForAll(ConfirmationGate):
     """After its first use a session token is good for any parameters."""
 

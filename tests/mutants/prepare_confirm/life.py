@@ -52,7 +52,7 @@ class ExpiresAMinuteEarly(PreparationGate):
             raise ConfirmationRefusal(TwoStepReason.EXPIRED, "the token has expired")
 
 
-@mutant(kills=EXPIRED, because="85800 s after the token expired[^§]*done")
+@mutant(kills=EXPIRED, because="85800 s after the token expired[^§]*done[^§]*[1-9][0-9]* done")
 @in_extension
 class ComparesTheTimeOfDay(PreparationGate):
     """Compares hours and minutes, and forgets the day."""
@@ -70,7 +70,7 @@ class LivesForTenMinutes(PrepareConfirmExtension):
         return read_settings({"expiry_minutes": 10, **settings})
 
 
-@mutant(kills=EXPIRED, because="configured for 0 minutes[^§]*no token")
+@mutant(kills=EXPIRED, because="configured for 0 minutes[^§]*no token[^§]*[1-9][0-9]* done")
 class TakesZeroForTheDefault(PrepareConfirmExtension):
     """Reads a lifetime of zero as if none were given."""
 
@@ -79,7 +79,7 @@ class TakesZeroForTheDefault(PrepareConfirmExtension):
         return read_settings({**settings, "expiry_minutes": minutes})
 
 
-@mutant(kills=EXPIRED, because="configured for -1 minutes[^§]*no token")
+@mutant(kills=EXPIRED, because="configured for -1 minutes[^§]*no token[^§]*[1-9][0-9]* done")
 class TakesAnyNumber(PrepareConfirmExtension):
     """Takes the amount of a negative lifetime."""
 
@@ -140,7 +140,9 @@ class SpendsExpiredTokens(PreparationGate):
 # ---- one-time
 
 
-@mutant(kills=ONE_TIME, because="with the same token, the second time[^§]*done")
+@mutant(
+    kills=ONE_TIME, because="with the same token, the second time[^§]*done[^§]*[1-9][0-9]* done"
+)
 @in_extension
 class NeverSpends(Renews):
     """Lets a token serve as long as it lives."""
@@ -149,7 +151,7 @@ class NeverSpends(Renews):
         pass
 
 
-@mutant(kills=ONE_TIME, because="used 61 minutes ago[^§]*done")
+@mutant(kills=ONE_TIME, because="used 61 minutes ago[^§]*done[^§]*[1-9][0-9]* done")
 @in_extension
 class ForgetsAfterAnHour(Renews):
     """Clears used tokens after an hour, those that still live among them."""
@@ -160,7 +162,7 @@ class ForgetsAfterAnHour(Renews):
             raise ConfirmationRefusal(TwoStepReason.USED, "the token has already been used")
 
 
-@mutant(kills=ONE_TIME, because="after a restart with the same key[^§]*done")
+@mutant(kills=ONE_TIME, because="after a restart with the same key[^§]*done[^§]*[1-9][0-9]* done")
 @in_extension
 class ForgetsAtARestart(Renews):
     """Keeps used tokens in the process alone, and its key for ever."""
@@ -178,7 +180,7 @@ class ForgetsAtARestart(Renews):
         self.used.add(payload.nonce)
 
 
-@mutant(kills=ONE_TIME, because="with a used token, a blank behind[^§]*done")
+@mutant(kills=ONE_TIME, because="with a used token, a blank behind[^§]*done[^§]*[1-9][0-9]* done")
 @in_extension
 class RemembersTheSpelling(Renews):
     """Trims tokens before it verifies them, and remembers them as they came."""
@@ -193,7 +195,7 @@ class RemembersTheSpelling(Renews):
         return payload
 
 
-@mutant(kills=ONE_TIME, because="from another session[^§]*done")
+@mutant(kills=ONE_TIME, because="from another session[^§]*done[^§]*[1-9][0-9]* done")
 class RemembersPerSession(PrepareConfirmExtension):
     """Keeps used tokens for each session apart; without sessions each call is one."""
 
@@ -256,7 +258,7 @@ class BurnsOnAForgery(PreparationGate):
 # ---- cleanup
 
 
-@mutant(kills=CLEANUP, because="confirmations, and one more[^§]*held")
+@mutant(kills=CLEANUP, because="confirmations, and one more[^§]*held[^§]*[0-9]+ held")
 @in_extension
 class NeverForgets(PreparationGate):
     """Remembers every used token for ever."""
@@ -265,7 +267,7 @@ class NeverForgets(PreparationGate):
         pass
 
 
-@mutant(kills=CLEANUP, because="none of it confirmed within an hour[^§]*held")
+@mutant(kills=CLEANUP, because="none of it confirmed within an hour[^§]*held[^§]*[0-9]+ held")
 @in_extension
 class KeepsEveryPreview(PreparationGate):
     """Records every token that it issues, and never removes one."""

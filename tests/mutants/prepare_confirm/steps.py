@@ -53,7 +53,7 @@ class _Hides(PreparationGate):
         return {**super().preview(*arguments), self.member: self.value}
 
 
-@mutant(kills=PREVIEW, because="items: a list of what it concerns")
+@mutant(kills=PREVIEW, because="items: a list of what it concerns[^§]*action: preview")
 @in_extension
 class ShowsNoItems(_Hides):
     """Gives a token for things that it does not show."""
@@ -61,7 +61,7 @@ class ShowsNoItems(_Hides):
     member, value = "items", ()
 
 
-@mutant(kills=PREVIEW, because="warnings: a list of texts")
+@mutant(kills=PREVIEW, because="warnings: a list of texts[^§]*action: preview")
 @in_extension
 class ShowsNoWarnings(_Hides):
     """Never warns."""
@@ -69,7 +69,7 @@ class ShowsNoWarnings(_Hides):
     member, value = "warnings", ()
 
 
-@mutant(kills=PREVIEW, because="next_step: a text that names the confirm tool")
+@mutant(kills=PREVIEW, because="next_step: a text that names the confirm tool[^§]*action: preview")
 @in_extension
 class NamesNoNextStep(_Hides):
     """Does not say which tool confirms."""
@@ -77,7 +77,7 @@ class NamesNoNextStep(_Hides):
     member, value = "next_step", "Confirm with the token"
 
 
-@mutant(kills=PREVIEW, because="action: the text preview")
+@mutant(kills=PREVIEW, because="action: the text preview[^§]*action: done")
 @in_extension
 class CallsThePreviewDone(_Hides):
     """Answers prepare as if it had been done."""
@@ -223,7 +223,9 @@ class TrimsIds(_OtherData):
         return {**payload.data, "project_ids": [one.strip() for one in payload.data["project_ids"]]}
 
 
-@mutant(kills=CONFIRM, because="was done meanwhile[^§]*counts what was really done")
+@mutant(
+    kills=CONFIRM, because="was done meanwhile[^§]*counts what was really done[^§]*[1-9][0-9]* done"
+)
 @in_extension
 class CountsWhatIsGone(PreparationGate):
     """Counts ids that were not found as done."""
@@ -236,7 +238,9 @@ class CountsWhatIsGone(PreparationGate):
         return super().tell(operation, payload, outcome)
 
 
-@mutant(kills=CONFIRM, because="was done meanwhile[^§]*proj-1 reported as not done")
+@mutant(
+    kills=CONFIRM, because="was done meanwhile[^§]*proj-1 reported as not done[^§]*[1-9][0-9]* done"
+)
 @in_extension
 class KeepsQuietOfWhatIsGone(PreparationGate):
     """Does the rest, and does not mention what it could not do."""
@@ -271,7 +275,10 @@ class WarnsOfAllAlike(_Warns):
         return [f"{len(draft.items)} thing(s). Please be careful"]
 
 
-@mutant(kills=PAIRS, because="names the way back, and none that there is no way back")
+@mutant(
+    kills=PAIRS,
+    because="names the way back, and none that there is no way back[^§]*warnings: ",
+)
 @in_extension
 class FrightensOfClosing(_Warns):
     """Says that closing is for ever, as deleting is."""
@@ -280,7 +287,10 @@ class FrightensOfClosing(_Warns):
         return [*draft.warnings, "This CANNOT BE UNDONE"]
 
 
-@mutant(kills=PAIRS, because="on an SSO user[^§]*a warning that it is an SSO user")
+@mutant(
+    kills=PAIRS,
+    because="on an SSO user[^§]*a warning that it is an SSO user[^§]*warnings: ",
+)
 @in_extension
 class OverlooksSso(_Warns):
     """Does not tell SSO users from others."""
@@ -289,7 +299,7 @@ class OverlooksSso(_Warns):
         return [line for line in draft.warnings if "SSO" not in line]
 
 
-@mutant(kills=PAIRS, because="who is none of SSO's[^§]*no warning of SSO")
+@mutant(kills=PAIRS, because="who is none of SSO's[^§]*no warning of SSO[^§]*warnings: ")
 @in_extension
 class SeesSsoEverywhere(_Warns):
     """Warns of SSO whenever a user is deleted."""

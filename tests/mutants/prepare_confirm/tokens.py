@@ -68,7 +68,10 @@ class ComparesEightCharacters(Mint):
             raise ConfirmationRefusal(TwoStepReason.SIGNATURE, "the signature is not valid")
 
 
-@mutant(kills=SIGNATURE, because="with an empty signature[^§]*done|without a signature[^§]*done")
+@mutant(
+    kills=SIGNATURE,
+    because="with(out a|an empty) signature[^§]*[1-9][0-9]* done",
+)
 @in_extension
 class TakesUnsigned(Mint):
     """Verifies a signature if there is one."""
@@ -82,7 +85,7 @@ class TakesUnsigned(Mint):
             super().check_signature(payload, signature)
 
 
-@mutant(kills=SIGNATURE, because="with a plain SHA-256[^§]*done")
+@mutant(kills=SIGNATURE, because="with a plain SHA-256[^§]*done[^§]*[1-9][0-9]* done")
 @in_extension
 class SignsWithoutAKey(Mint):
     """Hashes the payload and calls it a signature."""
@@ -91,7 +94,7 @@ class SignsWithoutAKey(Mint):
         return hashlib.sha256(payload.encode()).hexdigest()
 
 
-@mutant(kills=SIGNATURE, because="signed with the key 'changeme'[^§]*done")
+@mutant(kills=SIGNATURE, because="signed with the key 'changeme'[^§]*done[^§]*[1-9][0-9]* done")
 @in_extension
 class HasAGuessableKey(Mint):
     """Has a key that is in every example."""
@@ -100,7 +103,10 @@ class HasAGuessableKey(Mint):
         return hmac.new(b"changeme", payload.encode(), hashlib.sha256).hexdigest()
 
 
-@mutant(kills=SIGNATURE, because="with another force, under the old signature[^§]*done")
+@mutant(
+    kills=SIGNATURE,
+    because="with another force, under the old signature[^§]*done[^§]*[1-9][0-9]* done",
+)
 @in_extension
 class SignsAllButTheFlag(Mint):
     """Leaves the force flag out of what it signs."""
@@ -153,7 +159,9 @@ class ReadsBeforeItVerifies(PreparationGate):
 # ---- action-bound
 
 
-@mutant(kills=ACTION, because="with a token of prepare_[^§]*wrong action[^§]*done")
+@mutant(
+    kills=ACTION, because="with a token of prepare_[^§]*wrong action[^§]*done[^§]*[1-9][0-9]* done"
+)
 @in_extension
 class LooksAtNoAction(PreparationGate):
     """Takes any token at any tool whose data fit."""
@@ -180,7 +188,10 @@ class BurnsAtTheWrongTool(PreparationGate):
 # ---- missing-token
 
 
-@mutant(kills=MISSING, because="with no token for a token[^§]*KeyError|exception that escaped")
+@mutant(
+    kills=MISSING,
+    because="exception that escaped[^§]*KeyError",
+)
 @in_extension
 class RaisesWithoutAToken(PreparationGate):
     """Lets an exception through when there is no token."""
@@ -202,7 +213,10 @@ class FailsOnOtherTypes(PreparationGate):
         return given if given else super().check_given(operation, given)
 
 
-@mutant(kills=MISSING, because="with the arguments of prepare_[^§]*no token[^§]*done")
+@mutant(
+    kills=MISSING,
+    because="with the arguments of prepare_[^§]*no token[^§]*done[^§]*[1-9][0-9]* done",
+)
 @in_extension
 class DoesWithoutAToken(PreparationGate):
     """Takes the arguments of prepare for a confirmation."""
@@ -242,7 +256,7 @@ class SpendsByContent(PreparationGate):
 # ---- token-format
 
 
-@mutant(kills=FORMAT, because="expires_at as shown")
+@mutant(kills=FORMAT, because="expires_at as shown[^§]*expires_at [0-9]+-[0-9]+")
 @in_extension
 class ShowsAnotherEnd(PreparationGate):
     """Shows an end that is not the token's."""
@@ -282,7 +296,7 @@ class HasABuiltInKey(PrepareConfirmExtension):
         return read_settings({"secret_key": "the key of every server of this kind", **settings})
 
 
-@mutant(kills=KEY, because="told an empty key[^§]*does not start")
+@mutant(kills=KEY, because="told an empty key[^§]*does not start[^§]*action: preview")
 class TakesAnEmptyKey(PrepareConfirmExtension):
     """Starts with an empty key."""
 
@@ -301,7 +315,7 @@ class OverlooksItsKey(Mint):
         super().__init__(None)
 
 
-@mutant(kills=KEY, because="a server with another key[^§]*done")
+@mutant(kills=KEY, because="a server with another key[^§]*done[^§]*[1-9][0-9]* done")
 @in_extension
 class KnowsTwoKeysApartByLength(Mint):
     """Derives its key from the length of the secret, and that rounded."""
@@ -330,7 +344,10 @@ class TriesAgain(PreparationGate):
         return outcome
 
 
-@mutant(kills=FAILED, because="the back end fails[^§]*success false, and a message")
+@mutant(
+    kills=FAILED,
+    because="the back end fails[^§]*success false, and a message[^§]*success: True",
+)
 @in_extension
 class ClaimsSuccess(PreparationGate):
     """Says that it is done, whatever the back end says."""
@@ -341,7 +358,9 @@ class ClaimsSuccess(PreparationGate):
         return {**super().tell(operation, payload, outcome), "success": True}
 
 
-@mutant(kills=FAILED, because="fails at the second[^§]*counts what was really done")
+@mutant(
+    kills=FAILED, because="fails at the second[^§]*counts what was really done[^§]*[1-9][0-9]* done"
+)
 @in_extension
 class CountsWhatItTried(PreparationGate):
     """Counts everything that it tried as done."""
