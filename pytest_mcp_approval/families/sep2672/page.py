@@ -45,6 +45,9 @@ PATIENCE = 10.0
 _LONGEST_OUTCOME = 20_000
 _TEXTS = "(all, longest) => all.slice(0, 1).map(one => (one.innerText ?? '').slice(0, longest))"
 _KINDS = "all => all.slice(0, 9).map(one => `${one.localName}:${one.type ?? ''}`)"
+_TAKEN_AS_BEFORE = ("a:", "button:", "input:checkbox", "input:radio", "select:", "textarea:")
+"""Kinds that need not be looked at before each use: a list, a box or a field that is another sort
+now refuses what is done to it, and buttons do not become lists."""
 _script = partial(script_in, Path(__file__).with_name("page_scripts.js"))
 
 
@@ -58,6 +61,8 @@ class PageMemory:
 
     found: set[str] = field(default_factory=set)
     """Entries that were ever seen."""
+    kinds: dict[str, str] = field(default_factory=dict)
+    """By selector: the kind of the element that was used there last."""
     problem: str = ""
     """The line about one that was never seen."""
 
@@ -200,17 +205,35 @@ class PageDriver:
 
     def _use(self, key: str, selector: str, text: str, *, fill: bool = False) -> None:
         """Choose the text in a list; fill any other field with it, tick a box or press a button."""
-        place, kind = self._locate(key, selector)
-        patience = 1000 * self.patience
+        from playwright.sync_api import Error
+
+        place = self.page.locator(selector).filter(visible=True)
+        known = self.memory.kinds.get(selector)
+        kind = known if known is not None else self._locate(key, selector)[1]
         with self._in_words(key, selector):
-            if kind.startswith("select:"):
-                place.select_option(text, timeout=patience)
-            elif fill:
-                place.fill(text, timeout=patience)
-            elif kind in ("input:checkbox", "input:radio"):
-                place.check(timeout=patience)
-            else:
-                place.click(timeout=patience)
+            try:
+                self._act(place, kind, text, fill=fill)
+            except Error:
+                kinds = [kind] if known is None else self._kinds_of(place)
+                if len(kinds) != 1:
+                    raise self._missing(key, selector, len(kinds)) from None
+                if kinds[0] == kind:
+                    raise
+                kind = str(kinds[0])  # nothing was done yet: it is another sort of field now
+                self._act(place, kind, text, fill=fill)
+        if kind.startswith(_TAKEN_AS_BEFORE):
+            self.memory.kinds[selector] = kind
+
+    def _act(self, place: Locator, kind: str, text: str, *, fill: bool) -> None:
+        patience = 1000 * self.patience
+        if kind.startswith("select:"):
+            place.select_option(text, timeout=patience)
+        elif fill:
+            place.fill(text, timeout=patience)
+        elif kind in ("input:checkbox", "input:radio"):
+            place.check(timeout=patience)
+        else:
+            place.click(timeout=patience)
 
     def _locate(self, key: str, selector: str, *, state: Any = "visible") -> tuple[Locator, str]:
         """The one element of an entry, and its kind; `PageError` if it is missing or there

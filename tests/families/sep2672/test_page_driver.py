@@ -76,6 +76,21 @@ def test_a_page_that_is_caught_in_a_loop_costs_its_time_once(driver, monkeypatch
         made.outcome()
 
 
+def test_a_field_that_has_become_another_sort_is_used_as_what_it_is(driver):
+    """A list at first, then a plain field under the same selector, then there twice."""
+    made = driver(FORM, "ask.onclick = () => said.textContent = document.all.tool.value")
+    made.ask("wipe", {})
+    made.ask("wipe", {})
+    assert made.memory.kinds["#tool"].startswith("select:")
+    made.patience = 1.0
+    made.page.evaluate("tool.outerHTML = '<button id=tool value=pressed>Wipe it</button>'")
+    made.ask("wipe", {})
+    assert made.outcome() == "pressed"
+    made.page.evaluate("tool.after(tool.cloneNode(true))")
+    with pytest.raises(PageError, match="tool: got 2 elements"):
+        made.ask("wipe", {})
+
+
 def test_one_field_for_each_argument(driver):
     described = read_table(
         {
