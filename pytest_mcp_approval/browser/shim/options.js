@@ -1,6 +1,6 @@
 // What a page hands to navigator.credentials, as the JSON that WebAuthn Level 3 (section 5.1) has for
 // it. Strict where a browser is: bytes are bytes, what is required is there. Knows nothing of who asks.
-// The files of this folder are one script (see `desk.py`), run before any script of the page.
+// The files of this folder are one script (see `prompt_broker.py`), run before any script of the page.
 
 const { stringify } = JSON;
 const { isView } = ArrayBuffer;
