@@ -1,0 +1,40 @@
+"""Servers that take what is not there for leave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
+from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint
+from tests.mutants.prepare_confirm.parts import in_extension
+from tests.mutants.registry import mutant
+
+PREVIEW = "prepare_confirm/preview"
+
+
+@mutant(kills="prepare_confirm/signature", because="with an empty signature[^§]*[1-9] done")
+@in_extension
+class TakesAnEmptySignature(Mint):
+    """Takes a token whose signature is empty for one that needs none."""
+
+    def split(self, token: str) -> tuple[str, str]:
+        payload, separator, signature = token.rpartition("|")
+        return (payload, signature) if separator else super().split(token)
+
+    def check_signature(self, payload: str, signature: str) -> None:
+        if signature:
+            super().check_signature(payload, signature)
+
+
+@mutant(
+    kills="prepare_confirm/token-format",
+    because="between issued_at and expires_at[^§]*-[0-9.]+e[+]09 s",
+)
+@in_extension
+class CarriesNoMomentOfIssue(Mint):
+    """Writes a placeholder for the moment of issue."""
+
+    def issue(self, *arguments: Any) -> tuple[str, Payload]:
+        _, payload = super().issue(*arguments)
+        text = Payload(**{**vars(payload), "issued_at": 4102444800.0}).to_text()
+        return f"{text}|{self.sign(text)}", payload

@@ -1,0 +1,135 @@
+"""Servers that take one text for another that is nearly the same."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import TwoStepOperation
+from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
+from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint
+from tests.mutants.prepare_confirm.parts import Renews, in_extension
+from tests.mutants.registry import mutant
+
+SIGNATURE = "prepare_confirm/signature"
+ACTION = "prepare_confirm/action-bound"
+
+
+@mutant(
+    kills=SIGNATURE, because="its signature in the other case is taken for the token", warned=True
+)
+@in_extension
+class FoldsTheCaseOfSignatures(Mint):
+    """Compares signatures in lower case."""
+
+    def check_signature(self, payload: str, signature: str) -> None:
+        super().check_signature(payload, signature.lower())
+
+
+@mutant(
+    kills=SIGNATURE,
+    because="with a line break behind is taken[^§]*in the other case is taken for the token",
+    warned=True,
+)
+@in_extension
+class ComparesSignaturesAsNumbers(Mint):
+    """Reads signatures as numbers, which may have noughts, signs and underscores in them."""
+
+    def check_signature(self, payload: str, signature: str) -> None:
+        try:
+            same = int(signature, 16) == int(self.sign(payload), 16)
+        except ValueError:
+            same = False
+        if not same:
+            raise ConfirmationRefusal(TwoStepReason.SIGNATURE, "the signature is not valid")
+
+
+@mutant(kills=SIGNATURE, because="the token with a character behind[^§]*[1-9] done")
+@in_extension
+class FindsTheSignatureInside(Mint):
+    """Looks whether the right signature occurs in what it was given."""
+
+    def check_signature(self, payload: str, signature: str) -> None:
+        if self.sign(payload) not in signature:
+            raise ConfirmationRefusal(TwoStepReason.SIGNATURE, "the signature is not valid")
+
+
+@mutant(kills=SIGNATURE, because="a token with a blank before is taken for the token", warned=True)
+@in_extension
+class SignsTheMeaning(Mint):
+    """Parses the payload and writes it anew before it compares the signature."""
+
+    def check_signature(self, payload: str, signature: str) -> None:
+        with contextlib.suppress(ValueError, RecursionError):
+            payload = json.dumps(json.loads(payload), sort_keys=True, separators=(",", ":"))
+        super().check_signature(payload, signature)
+
+
+@mutant(kills=SIGNATURE, because="a zero byte behind is taken for the token", warned=True)
+@in_extension
+class EndsATokenAtNul(Mint):
+    """Reads a token to its first NUL, as C does."""
+
+    def open(self, token: str) -> Payload:
+        return super().open(token.partition("\0")[0])
+
+
+@mutant(kills=SIGNATURE, because="a line break behind is taken for the token", warned=True)
+@in_extension
+class ReadsTheFirstLineOfAToken(Mint):
+    """Takes the first line for the token, whatever follows."""
+
+    def open(self, token: str) -> Payload:
+        return super().open(token.partition("\n")[0])
+
+
+@mutant(kills=SIGNATURE, because="a blank around the separator is taken for the token", warned=True)
+@in_extension
+class DropsBlanksEverywhere(Mint):
+    """Removes all blanks from a token, as mail programs put some in."""
+
+    def open(self, token: str) -> Payload:
+        try:
+            return super().open(token)
+        except ConfirmationRefusal:
+            return super().open("".join(token.split()))
+
+
+@mutant(kills=ACTION, because="with the real token, after[^§]*already been used")
+@in_extension
+class ComparesTheVerb(PreparationGate):
+    """Takes a token for any tool that deletes, if it is for one."""
+
+    def check_action(self, operation: TwoStepOperation, payload: Payload) -> None:
+        if payload.action.partition("_")[0] != operation.verb:
+            super().check_action(operation, payload)
+
+
+@mutant(kills=ACTION, because="with a token of prepare_close_projects[^§]*[1-9] done")
+@in_extension
+class ComparesTheNoun(Renews):
+    """Takes a token for any tool that is about projects, if it is for one."""
+
+    def check_action(self, operation: TwoStepOperation, payload: Payload) -> None:
+        if payload.action.rpartition("_")[2] != operation.name.rpartition("_")[2]:
+            super().check_action(operation, payload)
+
+
+@mutant(kills="prepare_confirm/one-time", because="signature in the other case[^§]*[1-9] done")
+@in_extension
+class RemembersTheWholeText(Renews):
+    """Takes signatures in any case, and remembers used tokens as they were written."""
+
+    def verify(self, operation: TwoStepOperation, given: Any) -> Payload:
+        token = self.check_given(operation, given)
+        text, signature = self.mint.split(token)
+        self.mint.check_signature(text, signature.lower())
+        payload = self.mint.read(text)
+        self.check_action(operation, payload)
+        self.check_unexpired(payload)
+        if not self.store.spend(signature, self.now().replace(year=9000)):
+            raise ConfirmationRefusal(TwoStepReason.USED, "the token has already been used")
+        return payload

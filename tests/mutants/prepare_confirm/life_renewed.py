@@ -1,0 +1,71 @@
+"""Servers that give a token, or the memory of one, its life again."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
+from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate, instant
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationDraft,
+    TwoStepOperation,
+)
+from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
+from pytest_mcp_approval.reference_server.server.extension import Caller
+from tests.mutants.prepare_confirm.parts import in_extension
+from tests.mutants.registry import mutant
+
+EXPIRED = "prepare_confirm/expired"
+
+
+class _Touched(PreparationGate):
+    """A token lives from the last time that something touched it."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.touched: dict[str, datetime] = {}
+
+    def key_of(self, payload: Payload) -> str:
+        return payload.nonce
+
+    def touch(self, key: str) -> None:
+        self.touched[key] = self.now()
+
+    def check_unexpired(self, payload: Payload) -> None:
+        lifetime = instant(payload.expires_at) - instant(payload.issued_at)
+        began = self.touched.get(self.key_of(payload), instant(payload.issued_at))
+        if self.now() >= began + lifetime:
+            raise ConfirmationRefusal(TwoStepReason.EXPIRED, "the token has expired")
+
+
+@mutant(kills=EXPIRED, because="after a new prepare[^§]*[1-9] done")
+@in_extension
+class RenewsWithEachPreview(_Touched):
+    """Keeps one deadline for each tool, and every new preview moves it for the earlier tokens."""
+
+    def key_of(self, payload: Payload) -> str:
+        return payload.action
+
+    def issue(self, operation: TwoStepOperation, draft: OperationDraft) -> tuple[str, datetime]:
+        self.touch(operation.name)
+        return super().issue(operation, draft)
+
+
+@mutant(kills=EXPIRED, because="an expired token, the second time[^§]*[1-9] done")
+class ExpiresWhenNobodyCalls(PrepareConfirmExtension):
+    """Counts the lifetime of all tokens from the last call of any tool."""
+
+    class _Gate(_Touched):
+        def key_of(self, payload: Payload) -> str:
+            return "any"
+
+    gate_class = _Gate
+
+    def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
+        try:
+            return super().call(name, arguments, caller)
+        finally:
+            assert isinstance(self.gate, _Touched)
+            self.gate.touch("any")

@@ -1,0 +1,81 @@
+"""Servers that take a thing with a similar name along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationOutcome,
+    TwoStepOperation,
+)
+from tests.mutants.prepare_confirm.parts import in_extension
+from tests.mutants.registry import mutant
+
+CONFIRM = "prepare_confirm/confirm-executes"
+
+
+class _TakesAlong(PreparationGate):
+    """Does it to everything whose id matches one that the token names."""
+
+    def matches(self, named: str, one: str) -> bool:
+        raise NotImplementedError
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        outcome = super().execute(operation, payload, arguments)
+        named = set(payload.data.get("project_ids", ()))
+        if outcome.complete and len(named) <= 100:
+            for one in self.store.projects().values():
+                if one.project_id not in named and any(
+                    self.matches(name, one.project_id) for name in named
+                ):
+                    told = {"project_id": one.project_id, "force": payload.data["force"]}
+                    change = f"{operation.verb}_project"
+                    self.back_end.change(change, one.project_id, one.version, told)
+        return outcome
+
+
+@mutant(kills=CONFIRM, because="the effects show [2-9] done")
+@in_extension
+class TakesWhatContainsIt(_TakesAlong):
+    """Does it to every project whose id contains one that was shown."""
+
+    def matches(self, named: str, one: str) -> bool:
+        return named in one
+
+
+@mutant(kills=CONFIRM, because="was done meanwhile[^§]*project_ids: ..proj-2., .proj-3.[^§]*2 done")
+@in_extension
+class GoesByPosition(PreparationGate):
+    """Remembers the places in the list of all projects, and does what stands there later."""
+
+    def prepare(
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
+    ) -> dict[str, Any]:
+        answer = super().prepare(operation, arguments, caller)
+        if "confirmation_token" in answer:
+            lists: dict[str, list[str]] = self.__dict__.setdefault("lists", {})
+            nonce = self.mint.open(answer["confirmation_token"]).nonce
+            lists[nonce] = sorted(self.store.projects())
+        return answer
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        before = self.__dict__.get("lists", {}).get(payload.nonce)
+        if before is not None and "project_ids" in payload.data:
+            now = sorted(self.store.projects())
+            ids, versions = list(payload.data["project_ids"]), list(payload.data["versions"])
+            for place, one in enumerate(ids):
+                stands_there = now[min(before.index(one), len(now) - 1)]
+                if stands_there != one:
+                    ids[place] = stands_there
+                    versions[place] = self.store.projects([stands_there])[stands_there].version
+            data = {**payload.data, "project_ids": ids, "versions": versions}
+            payload = replace(payload, data=data)
+        return super().execute(operation, payload, arguments)

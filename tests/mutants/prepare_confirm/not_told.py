@@ -1,0 +1,154 @@
+"""Servers that keep quiet of what they owe, or tell, log and store what they must not."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationOutcome,
+    TwoStepOperation,
+)
+from pytest_mcp_approval.reference_server.prepare_confirm.records import ConfirmationAttempt
+from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
+from tests.mutants.prepare_confirm.parts import in_extension
+from tests.mutants.registry import mutant
+
+CONFIRM = "prepare_confirm/confirm-executes"
+FAILED = "prepare_confirm/failed-execution"
+LOGGED = "prepare_confirm/not-logged"
+STORED = "prepare_confirm/not-stored"
+logger = logging.getLogger(__name__)
+
+
+@mutant(kills=FAILED, because="and a message[^§]*message: ; nothing done")
+@in_extension
+class SaysNothingWhenItFails(PreparationGate):
+    """Has no message when the back end fails."""
+
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
+        told = super().tell(operation, payload, outcome)
+        return {**told, "message": ""} if outcome.failure else told
+
+
+@mutant(kills=CONFIRM, because="counts what was really done[^§]*closed_count: 2[^§]*1 done")
+@in_extension
+class CountsWhatHasChanged(PreparationGate):
+    """Leaves alone what has changed, and counts it as done."""
+
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
+        changed = [one for one, why in outcome.left_alone.items() if why.startswith("changed")]
+        rest = {one: why for one, why in outcome.left_alone.items() if one not in changed}
+        claimed = replace(outcome, done=[*outcome.done, *changed], left_alone=rest)
+        return super().tell(operation, payload, claimed)
+
+
+@mutant(
+    kills=CONFIRM,
+    because="not among what was done[^§]*deleted_count: 1, project_ids: ..proj-1., .proj-2.",
+)
+@in_extension
+class NamesWhatWasAsked(PreparationGate):
+    """Counts truly, and names as done everything that it was asked for."""
+
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
+        told = super().tell(operation, payload, outcome)
+        if "project_ids" in told:
+            told["project_ids"] = list(payload.data["project_ids"])
+        return told
+
+
+@mutant(kills="prepare_confirm/expired", because="its words do not say expired", warned=True)
+@in_extension
+class GivesNoReason(PreparationGate):
+    """Answers every refusal with the same words, which say nothing."""
+
+    def refuse(self, refusal: ConfirmationRefusal) -> dict[str, Any]:
+        return {**super().refuse(refusal), "message": "Confirmation failed"}
+
+
+@mutant(
+    kills="prepare_confirm/action-bound",
+    because="with a token of prepare_close_projects[^§]*signature is not valid[^§]*in other words",
+)
+@in_extension
+class BlamesTheSignature(PreparationGate):
+    """Says at the wrong tool that the signature is not valid."""
+
+    def refuse(self, refusal: ConfirmationRefusal) -> dict[str, Any]:
+        if refusal.reason is TwoStepReason.WRONG_ACTION:
+            refusal = ConfirmationRefusal(TwoStepReason.SIGNATURE, "the signature is not valid")
+        return super().refuse(refusal)
+
+
+@mutant(
+    kills="prepare_confirm/one-time",
+    because="the second time[^§]*signature is not valid[^§]*in other words",
+)
+@in_extension
+class CallsUsedUnsigned(PreparationGate):
+    """Says of a used token that its signature is not valid."""
+
+    def refuse(self, refusal: ConfirmationRefusal) -> dict[str, Any]:
+        if refusal.reason is TwoStepReason.USED:
+            refusal = ConfirmationRefusal(TwoStepReason.SIGNATURE, "the signature is not valid")
+        return super().refuse(refusal)
+
+
+@mutant(kills=LOGGED, because="prepared[^§]*the whole token in the server's log")
+@in_extension
+class LogsItsPreviews(PreparationGate):
+    """Logs the answers of prepare."""
+
+    def prepare(
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
+    ) -> dict[str, Any]:
+        answer = super().prepare(operation, arguments, caller)
+        logger.info("answered %r", answer)
+        return answer
+
+
+@mutant(kills=LOGGED, because="refused for its signature[^§]*the whole token in the server's log")
+@in_extension
+class LogsWhatItRefuses(PreparationGate):
+    """Logs a token that it refuses, to find out later why."""
+
+    def verify(self, operation: TwoStepOperation, given: Any) -> Payload:
+        try:
+            return super().verify(operation, given)
+        except ConfirmationRefusal as refusal:
+            logger.warning("refused %s: %s", given, refusal)
+            raise
+
+
+class _Stores(PreparationGate):
+    """Keeps tokens in the table of attempts."""
+
+    def kept(self, outcome: str, token: str) -> str | None:
+        raise NotImplementedError
+
+    def audit(self, tool: str, outcome: str, token: Any, caller: str) -> None:
+        super().audit(tool, outcome, token, caller)
+        kept = self.kept(outcome, str(token))
+        if kept is not None:
+            attempt = ConfirmationAttempt(self.now(), tool, outcome, kept, caller)
+            self.store.add_attempt(attempt)
+
+
+@mutant(kills=STORED, because="prepared[^§]*the whole token and the token's signature in what")
+@in_extension
+class StoresTokensAsTheyPrint(_Stores):
+    """Stores tokens as a literal of its language, with quotes and backslashes."""
+
+    def kept(self, outcome: str, token: str) -> str | None:
+        return token.replace("\\", "\\\\").replace('"', '\\"')
