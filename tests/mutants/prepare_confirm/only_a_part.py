@@ -1,0 +1,111 @@
+"""Servers that look at a part: the beginning, the end, the first of many."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationOutcome,
+    TwoStepOperation,
+)
+from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
+from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint
+from tests.mutants.prepare_confirm.parts import Renews, in_extension
+from tests.mutants.registry import mutant
+
+SIGNATURE = "prepare_confirm/signature"
+CONFIRM = "prepare_confirm/confirm-executes"
+PREVIEW = "prepare_confirm/preview"
+
+
+@mutant(kills=SIGNATURE, because="nonce[^§]*success: True")
+@in_extension
+class SignsAllButTheNonce(Mint):
+    """Leaves the nonce, which is random anyway, out of what it signs."""
+
+    def sign(self, payload: str) -> str:
+        return super().sign(payload.partition('"nonce":')[0])
+
+
+@mutant(kills=SIGNATURE, because="res_at[^§]*success: True")
+@in_extension
+class SignsTheActionAndTheData(Mint):
+    """Signs what is to be done, but not until when."""
+
+    def sign(self, payload: str) -> str:
+        before, _, rest = payload.rpartition('"expires_at":')
+        return super().sign(before + rest.partition('"nonce":')[2])
+
+
+@mutant(kills=SIGNATURE, because="without its last character[^§]*[1-9] done")
+@in_extension
+class TakesTheBeginningOfASignature(Mint):
+    """Compares as many characters of the signature as it was given."""
+
+    def check_signature(self, payload: str, signature: str) -> None:
+        if not self.sign(payload).startswith(signature):
+            raise ConfirmationRefusal(TwoStepReason.SIGNATURE, "the signature is not valid")
+
+
+@mutant(kills=SIGNATURE, because="with a character behind[^§]*[1-9] done")
+@in_extension
+class TakesAnythingBehindASignature(Mint):
+    """Cuts what it was given to the length of a signature."""
+
+    def check_signature(self, payload: str, signature: str) -> None:
+        super().check_signature(payload, signature[:64])
+
+
+@mutant(kills=SIGNATURE, because="of the token changed[^§]*success: True")
+@in_extension
+class ComparesTheLastQuarter(Mint):
+    """Compares the last sixteen characters of the signature."""
+
+    def check_signature(self, payload: str, signature: str) -> None:
+        given, own = signature[-16:].encode("utf-8", "replace"), self.sign(payload)[-16:]
+        if len(signature) != 64 or not hmac.compare_digest(given, own.encode()):
+            raise ConfirmationRefusal(TwoStepReason.SIGNATURE, "the signature is not valid")
+
+
+class _Versions(Renews):
+    """Looks at the versions of some of the things only."""
+
+    def kept(self, versions: list[int]) -> slice:
+        raise NotImplementedError
+
+    def renewed(self, payload: Payload) -> Payload:
+        now = super().renewed(payload)
+        if "versions" not in now.data:
+            return payload
+        versions, looked_at = list(now.data["versions"]), self.kept(now.data["versions"])
+        versions[looked_at] = payload.data["versions"][looked_at]
+        return replace(now, data={**now.data, "versions": versions})
+
+
+@mutant(kills=CONFIRM, because="had changed since the preview[^§]*2 done")
+@in_extension
+class LooksWhetherTheFirstChanged(_Versions):
+    """Looks at the first thing only, whether it is still as it was shown."""
+
+    def kept(self, versions: list[int]) -> slice:
+        return slice(0, 1)
+
+
+@mutant(kills=CONFIRM, because="on 10000 things[^§]*the answer counts 100:")
+@in_extension
+class DoesTheFirstHundred(PreparationGate):
+    """Sends the first hundred ids to the back end, and says truly that it closed a hundred."""
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        data = dict(payload.data)
+        for name in ("project_ids", "versions"):
+            if name in data:
+                data[name] = data[name][:100]
+        return super().execute(operation, replace(payload, data=data), arguments)

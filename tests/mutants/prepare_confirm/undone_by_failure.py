@@ -1,0 +1,66 @@
+"""Servers on which a failure gives back, or takes away, what it should leave alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationOutcome,
+    TwoStepOperation,
+)
+from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
+from tests.mutants.prepare_confirm.parts import Renews, in_extension
+from tests.mutants.registry import mutant
+
+ONE_TIME = "prepare_confirm/one-time"
+FAILED = "prepare_confirm/failed-execution"
+
+
+@mutant(kills=FAILED, because="the same token again[^§]*twice: [^§]*proj-1")
+@in_extension
+class GivesTheTokenBack(Renews):
+    """Rolls the use of a token back when the back end fails."""
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        outcome = super().execute(operation, payload, arguments)
+        if outcome.failure:
+            self.store._spent.remove(payload.nonce)
+        return outcome
+
+
+@mutant(kills=ONE_TIME, because="the same token, the third time[^§]*[1-9] done")
+@in_extension
+class ServesEveryOtherTime(Renews):
+    """Takes the mark of a used token back when a second use is refused."""
+
+    def spend(self, payload: Payload) -> None:
+        try:
+            super().spend(payload)
+        except ConfirmationRefusal:
+            self.store._spent.remove(payload.nonce)
+            raise
+
+
+@mutant(
+    kills=ONE_TIME, because="the same token, the second time[^§]*success: True[^§]*nothing done"
+)
+@in_extension
+class RepeatsItsAnswer(PreparationGate):
+    """Answers the second use of a token as the first, to be kind to retries."""
+
+    def confirm(
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
+    ) -> dict[str, Any]:
+        answers: dict[Any, dict[str, Any]] = self.__dict__.setdefault("answers", {})
+        token = str(arguments.get("confirmation_token"))
+        if token not in answers:
+            answer = super().confirm(operation, arguments, caller)
+            if not answer["success"]:
+                return answer
+            answers[token] = answer
+        return answers[token]
