@@ -16,11 +16,12 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.store import Token
 from tests.mutants.registry import mutant
 
 
-def broken(*, kills: str, because: str) -> Callable[[Any], Any]:
+def broken(*, kills: str, because: str, warned: bool = False) -> Callable[[Any], Any]:
     """`mutant` for a gate, a way to make tokens, a store, a reader of settings or an extension."""
 
     def decorate(part: type) -> Any:
-        return mutant(kills=f"confirmation_tokens/{kills}", because=because)(_extension(part))
+        register = mutant(kills=f"confirmation_tokens/{kills}", because=because, warned=warned)
+        return register(_extension(part))
 
     return decorate
 

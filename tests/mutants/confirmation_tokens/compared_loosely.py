@@ -1,0 +1,75 @@
+"""Servers that take two things for the same because they look alike."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
+from pytest_mcp_approval.reference_server.confirmation_tokens.minting import StoredTokens
+from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
+    AdapterOperation,
+    RedemptionAttempt,
+    TokenRecord,
+)
+from tests.mutants.confirmation_tokens.parts import broken
+
+# ---- tokens
+
+
+@broken(kills="2.2-case-sensitive", because="a token with the case of its last[^§]*operation run")
+class LastLetterInAnyCase(StoredTokens):
+    """Compares all of a token but its last letter with regard to case."""
+
+    def find(self, token: str, attempt: RedemptionAttempt | None) -> TokenRecord | None:
+        spellings = (token, token[:-1] + token[-1:].swapcase())
+        return next(filter(None, map(self.store.get, spellings)), None)
+
+
+@broken(kills="6.2-tamper", because="character 48 changed[^§]*success")
+class ComparesDecodedTokens(StoredTokens):
+    """Compares what tokens decode to, in which the last bits of the last letter do not count."""
+
+    def find(self, token: str, attempt: RedemptionAttempt | None) -> TokenRecord | None:
+        def decoded(text: str) -> bytes:
+            text = text.rpartition("conf_")[2].rpartition("quota_continue_")[2]
+            return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+        try:
+            wanted = decoded(token)
+        except ValueError:
+            return None
+        kind = token.partition("_")[0]
+        for record in self.store.records():
+            if record.id.startswith(kind) and decoded(record.id) == wanted:
+                return record
+        return super().find(token, attempt)
+
+
+# ---- operations
+
+
+@broken(kills="3.2-bound-operation", because="archive_repo with a token of[^§]*operation run")
+class ComparesTheObjectOnly(ConfirmationGate):
+    """Compares what an operation acts on, and not what it does."""
+
+    def check_operation(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        if record.operation.rpartition("_")[2] != attempt.operation.name.rpartition("_")[2]:
+            raise self.mismatch(attempt)
+
+    def hash_of(self, operation: AdapterOperation, params: Mapping[str, Any]) -> str:
+        return words.params_hash("", params, operation.critical)
+
+
+@broken(kills="3.2-bound-operation", because="archive_repo with a token of[^§]*operation run")
+class ComparesTheLevel(ConfirmationGate):
+    """A token confirms any operation of the same level on the same parameters."""
+
+    def check_operation(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        if record.danger_level != attempt.operation.danger.word:
+            raise self.mismatch(attempt)
+
+    def hash_of(self, operation: AdapterOperation, params: Mapping[str, Any]) -> str:
+        return words.params_hash(operation.danger.word, params, operation.critical)

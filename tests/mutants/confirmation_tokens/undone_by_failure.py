@@ -1,0 +1,50 @@
+"""Servers on which a failure takes back what had been done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenCode
+from pytest_mcp_approval.reference_server.confirmation_tokens.demonstration import BackendError
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
+from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
+    RedemptionAttempt,
+)
+from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
+from tests.mutants.confirmation_tokens.parts import broken
+
+
+@broken(kills="5.2-consumed-before-execution", because="one effect at most[^§]*[23] effects")
+class RolledBackWithTheOperation(ConfirmationGate):
+    """Marks the token in the operation's transaction, which is rolled back when that fails."""
+
+    def perform(
+        self, name: str, params: Mapping[str, Any], *, user: str, session: str = ""
+    ) -> Mapping[str, Any]:
+        try:
+            return super().perform(name, params, user=user, session=session)
+        except BackendError:
+            self.store._tokens.change(params.get(words.CONFIRMATION_MEMBER), use_count=0)
+            raise
+
+
+@broken(kills="4.1-not-consumed", because="a token for time[^§]*operation run")
+class TogglesTheMark(ConfirmationGate):
+    """Turns the mark of use over with each attempt."""
+
+    def rejected(self, attempt: RedemptionAttempt, refusal: TokenRefusal) -> None:
+        super().rejected(attempt, refusal)
+        if refusal.code == TokenCode.ALREADY_USED:
+            self.store._tokens.change(attempt.token, use_count=0)
+
+
+@broken(kills="5.3-revocation", because="a token that was revoked[^§]*operation run")
+class AnAttemptTakesTheRevocationBack(ConfirmationGate):
+    """Removes the mark of a revocation when it has refused the token once."""
+
+    def rejected(self, attempt: RedemptionAttempt, refusal: TokenRefusal) -> None:
+        super().rejected(attempt, refusal)
+        if words.is_token(attempt.token):
+            self.store._tokens.change(attempt.token, revoked_because="")
