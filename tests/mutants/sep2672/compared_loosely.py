@@ -1,0 +1,130 @@
+"""Servers that take things for equal that are only alike."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
+from pytest_mcp_approval.reference_server.sep2672.records import (
+    ApprovalAttempt,
+    ChallengeRecord,
+    GatedTool,
+)
+from tests.mutants.registry import mutant
+from tests.mutants.sep2672.parts import HashesWhatItMeans, challenges
+
+KNOWN = "sep2672/4.8-04-challenge-known"
+GATED = "sep2672/4.4.3-only-gated-tools"
+JCS = "sep2672/4.6-jcs"
+
+
+# ---- ids
+
+
+class _ReadsIdsItsWay(ApprovalGate):
+    def same(self, claimed: str, issued: str) -> bool:
+        raise NotImplementedError
+
+    def challenge_of(self, attempt: ApprovalAttempt) -> ChallengeRecord:
+        if attempt.challenge is None:
+            claimed = attempt.evidence["challengeId"]
+            found = challenges(self).find({"user": attempt.user})
+            attempt.challenge = next(
+                (one for one in found if self.same(claimed, one.challenge_id)), None
+            )
+        return super().challenge_of(attempt)
+
+
+@mutant(kills=KNOWN, because="a result, tool run")
+class FindsChallengeIdsInside(_ReadsIdsItsWay):
+    """Takes any challengeId that contains an issued one."""
+
+    def same(self, claimed: str, issued: str) -> bool:
+        return issued in claimed
+
+
+@mutant(kills=KNOWN, because="a result, tool run")
+class CutsChallengeIdsAtZero(_ReadsIdsItsWay):
+    """Reads a challengeId up to its first zero byte, as C does."""
+
+    def same(self, claimed: str, issued: str) -> bool:
+        return claimed.split("\x00", maxsplit=1)[0] == issued
+
+
+# ---- names
+
+
+@mutant(kills=GATED, because="result .*challengeId")
+class TrimsToolNames(ApprovalGate):
+    """Trims white space off the name of a tool at issue."""
+
+    def create_challenge(self, user: str, tool: str, arguments: Any) -> dict[str, Any]:
+        return super().create_challenge(user, tool.strip(), arguments)
+
+
+@mutant(kills=GATED, because="result .*challengeId")
+class ToolsByTheirBeginning(ApprovalGate):
+    """Completes the name of a tool at issue."""
+
+    def gated_tool(self, name: str) -> GatedTool:
+        found = [one for one in self.tools if name and one.startswith(name)]
+        return super().gated_tool(found[0] if found else name)
+
+
+@mutant(kills="sep2672/4.8-03-method", because="a result, tool run")
+class FindsTheMethodInside(ApprovalGate):
+    """Takes every method whose name contains webauthn."""
+
+    def step_03_method(self, attempt: ApprovalAttempt) -> None:
+        if words.WEBAUTHN not in attempt.evidence["method"]:
+            super().step_03_method(attempt)
+
+
+# ---- arguments
+
+
+@mutant(kills=JCS, because="the same second half in both")
+class HashesLowerCase(HashesWhatItMeans):
+    """Hashes texts in lower case."""
+
+    def meant(self, value: Any) -> Any:
+        return value.lower() if isinstance(value, str) else value
+
+
+@mutant(kills=JCS, because="the same second half in both")
+class HashesOneKindOfLineEnd(HashesWhatItMeans):
+    """Makes all line ends line feeds before it hashes."""
+
+    def meant(self, value: Any) -> Any:
+        return re.sub(r"\r\n?", "\n", value) if isinstance(value, str) else value
+
+
+@mutant(kills=JCS, because="the same second half in both")
+class HashesSingleBlanks(HashesWhatItMeans):
+    """Makes several blanks one before it hashes, as HTML does."""
+
+    def meant(self, value: Any) -> Any:
+        return re.sub(r"\s+", " ", value) if isinstance(value, str) else value
+
+
+@mutant(kills=JCS, because="the same second half in both")
+class HashesWithoutInvisibles(HashesWhatItMeans):
+    """Takes characters that nobody can see out of texts before it hashes."""
+
+    def meant(self, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return "".join(one for one in value if unicodedata.category(one) != "Cf")
+
+
+@mutant(kills=JCS, because="another second half")
+class FoldsMemberNames(HashesWhatItMeans):
+    """Hashes the names of members in lower case."""
+
+    def meant(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {name.lower(): one for name, one in value.items()}

@@ -1,0 +1,124 @@
+"""Servers that round time, or read it off the wall."""
+
+from __future__ import annotations
+
+import datetime
+import zoneinfo
+from dataclasses import replace
+from typing import Any
+
+from pytest_mcp_approval.families.sep2672.vocabulary import Reason
+from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
+from pytest_mcp_approval.reference_server.sep2672.records import (
+    ApprovalAttempt,
+    ChallengeRecord,
+    CredentialRecord,
+    EnrolmentRecord,
+)
+from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
+from pytest_mcp_approval.reference_server.server.clock import iso_8601
+from tests.mutants.registry import mutant
+
+UNEXPIRED = "sep2672/4.8-06-challenge-unexpired"
+BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
+
+
+class _ComparesTimesItsWay(ApprovalGate):
+    def is_over(self, now: datetime.datetime, expires_at: datetime.datetime) -> bool:
+        raise NotImplementedError
+
+    def step_06_challenge_unexpired(self, attempt: ApprovalAttempt) -> None:
+        if self.is_over(self.clock.now(), self.challenge_of(attempt).expires_at):
+            raise ApprovalRefusal(Reason.CHALLENGE_EXPIRED, "challenge: got an old one")
+
+
+@mutant(kills=UNEXPIRED, because="a result, tool run")
+class ComparesWholeSeconds(_ComparesTimesItsWay):
+    """Cuts the fraction of a second off the time of day before it compares."""
+
+    def is_over(self, now: datetime.datetime, expires_at: datetime.datetime) -> bool:
+        return now.replace(microsecond=0) >= expires_at
+
+
+@mutant(kills=UNEXPIRED, because="a result, tool run")
+class RoundsTheEndUp(_ComparesTimesItsWay):
+    """Rounds the end of a challenge up to the next minute."""
+
+    def is_over(self, now: datetime.datetime, expires_at: datetime.datetime) -> bool:
+        minute = expires_at.replace(second=0, microsecond=0) + datetime.timedelta(minutes=1)
+        return now >= minute
+
+
+@mutant(kills=UNEXPIRED, because='reason":"challenge_expired')
+class RoundsTheEndDown(_ComparesTimesItsWay):
+    """Cuts the seconds off the end of a challenge, which so lives shorter than it says."""
+
+    def is_over(self, now: datetime.datetime, expires_at: datetime.datetime) -> bool:
+        return now >= expires_at.replace(second=0, microsecond=0)
+
+
+@mutant(kills=UNEXPIRED, because="a result, tool run")
+class TellsTheEndInSeconds(ApprovalGate):
+    """Writes expiresAt without the fraction of a second, and keeps to the whole of it."""
+
+    def envelope(
+        self, record: ChallengeRecord, display_text: str, eligible: list[CredentialRecord]
+    ) -> dict[str, Any]:
+        told = super().envelope(record, display_text, eligible)
+        whole = record.expires_at.replace(microsecond=0)
+        return {**told, "expiresAt": iso_8601(whole)}
+
+
+@mutant(kills="sep2672/4.4.3-ttl", because="[0-9]{4} s ahead")
+class TellsTheEndInLocalTime(ApprovalGate):
+    """Writes expiresAt in the time of its own zone, and calls that UTC."""
+
+    def envelope(
+        self, record: ChallengeRecord, display_text: str, eligible: list[CredentialRecord]
+    ) -> dict[str, Any]:
+        told = super().envelope(record, display_text, eligible)
+        wall = record.expires_at.astimezone(BERLIN).replace(tzinfo=datetime.UTC)
+        return {**told, "expiresAt": iso_8601(wall)}
+
+
+@mutant(kills="sep2672/4.4.3-envelope-shape", because="names no time zone", warned=True)
+class TellsTheEndWithoutAZone(ApprovalGate):
+    """Writes expiresAt without a zone, so that each client reads another instant."""
+
+    def envelope(
+        self, record: ChallengeRecord, display_text: str, eligible: list[CredentialRecord]
+    ) -> dict[str, Any]:
+        told = super().envelope(record, display_text, eligible)
+        return {**told, "expiresAt": told["expiresAt"].rstrip("Z")}
+
+
+@mutant(kills="sep2672/4.4.2-confirmation-shape", because=r"^0 s apart|\n0 s apart")
+class ConfirmsADay(ApprovalGate):
+    """Writes the day as createdAt, without the time."""
+
+    def finish_enrolment(self, user: str, response: Any) -> dict[str, Any]:
+        made = super().finish_enrolment(user, response)
+        return {**made, "createdAt": f"{made['createdAt'][:10]}T00:00:00.000Z"}
+
+
+class _EndsEnrolmentsItsWay(ApprovalGate):
+    more = datetime.timedelta(0)
+
+    def find_pending(self, user: str, response: Any) -> EnrolmentRecord:
+        given_out = [
+            replace(one, expires_at=one.expires_at + self.more)
+            for one in self.store.enrolments(user)
+        ]
+        store = self.store
+        self.store = type("Late", (), {"enrolments": lambda _, __: given_out})()  # type: ignore[assignment]
+        try:
+            return super().find_pending(user, response)
+        finally:
+            self.store = store
+
+
+@mutant(kills="sep2672/4.4.1-ttl", because='"success":true')
+class EnrolsWithGrace(_EndsEnrolmentsItsWay):
+    """Takes a registration for a minute after its challenge has expired."""
+
+    more = datetime.timedelta(minutes=1)

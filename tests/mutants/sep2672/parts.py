@@ -1,0 +1,69 @@
+"""What several broken servers of SEP-2672 are made of. Knows no scenario."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
+from pytest_mcp_approval.reference_server.sep2672.records import (
+    ApprovalAttempt,
+    ChallengeRecord,
+)
+
+
+def everywhere(change: Callable[[Any], Any], value: Any) -> Any:
+    """The value with every value in it changed, the innermost first."""
+    if isinstance(value, Mapping):
+        value = {name: everywhere(change, one) for name, one in value.items()}
+    elif isinstance(value, list):
+        value = [everywhere(change, one) for one in value]
+    return change(value)
+
+
+class HashesWhatItMeans(ApprovalGate):
+    """Changes the arguments before it hashes them, at the challenge and at the call alike."""
+
+    def meant(self, value: Any) -> Any:
+        """What is hashed in the place of a value, at any depth."""
+        raise NotImplementedError
+
+    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
+        return super().hash_of(tool, everywhere(self.meant, arguments), server_id)
+
+
+class KeepsTimesItself(ApprovalGate):
+    """Keeps beside the store until when each challenge is good."""
+
+    def good_until(self) -> dict[str, datetime.datetime]:
+        found: dict[str, datetime.datetime] = self.__dict__.setdefault("_good_until", {})
+        return found
+
+    def renew(self, record: ChallengeRecord) -> None:
+        """Give a challenge its whole lifetime again, unless it is over."""
+        now = self.clock.now()
+        if now < self.good_until().get(record.challenge_id, record.expires_at):
+            self.good_until()[record.challenge_id] = now + self.challenge_ttl
+
+    def step_06_challenge_unexpired(self, attempt: ApprovalAttempt) -> None:
+        record = self.challenge_of(attempt)
+        until = self.good_until().get(record.challenge_id, record.expires_at)
+        attempt.challenge = replace(record, expires_at=until)
+        super().step_06_challenge_unexpired(attempt)
+
+
+def challenges(gate: ApprovalGate) -> Any:
+    """The table of challenges, behind the store's interface."""
+    return gate.store._challenges
+
+
+def enrolments(gate: ApprovalGate) -> Any:
+    """The table of registration challenges, behind the store's interface."""
+    return gate.store._enrolments
+
+
+def credentials(gate: ApprovalGate) -> Any:
+    """The table of credentials, behind the store's interface."""
+    return gate.store._credentials
