@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from pytest_mcp_approval.families.execution_tokens import vocabulary as words
 from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
 from pytest_mcp_approval.reference_server.execution_tokens.gate import TokenVerifier
 from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter, Operator
 from pytest_mcp_approval.reference_server.execution_tokens.store import NonceStore
-from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
+from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token, sign
+
+TAKEN = "[^§]*refused, content not run[^§]*accepted"
+"""Of a mutant that takes too much: what should have been refused was accepted."""
 
 
 def in_extension(part: type) -> type[ExecutionExtension]:
@@ -39,3 +44,39 @@ class Lenient(TokenVerifier):
         token = super().read({**data, self.member: self.stand_in} if given is not None else data)
         changes: dict[str, Any] = {self.member: given}
         return replace(token, **changes)
+
+
+class LenientScope(TokenVerifier):
+    """Reads tokens of which a member of the scope has another shape."""
+
+    member = "action_type"
+    stand_in: Any = "exec"
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        """Whether the member is one that the mutant lets pass."""
+        raise NotImplementedError
+
+    def read(self, data: Any) -> Token:
+        scope = data.get(words.SCOPE) if isinstance(data, Mapping) else None
+        if not isinstance(scope, Mapping) or not self.excuses(scope):
+            return super().read(data)
+        token = super().read({**data, words.SCOPE: {**scope, self.member: self.stand_in}})
+        return replace(token, scope=scope)
+
+
+class Unsigned(ExecutionExtension):
+    """Signs a token itself before it is checked, if it may come without a signature."""
+
+    def may_be_unsigned(self, token: Mapping[str, Any]) -> bool:
+        raise NotImplementedError
+
+    def read_token(self, given: Any) -> Any:
+        read = super().read_token(given)
+        if not isinstance(read, Mapping) or not self.may_be_unsigned(read):
+            return read
+        verifier = self.operator.verifier
+        try:
+            token = verifier.read({**read, words.SIGNATURE: "0" * 64})
+        except Exception:
+            return read
+        return {**read, words.SIGNATURE: sign(self.secret, verifier.canonical(token))}

@@ -1,0 +1,190 @@
+"""Verifiers that do not check what is not there, or what is empty."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pytest_mcp_approval.families.execution_tokens import vocabulary as words
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
+from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
+from tests.mutants.execution_tokens.parts import TAKEN, LenientScope, Unsigned, in_extension
+from tests.mutants.registry import mutant
+
+ACTION = "execution_tokens/scope-action"
+HOST = "execution_tokens/scope-host"
+CONTENT = "execution_tokens/content-at-execution"
+SIGNATURE = "execution_tokens/signature"
+
+
+@mutant(kills=HOST, because=f"null for a list of hosts{TAKEN}")
+@in_extension
+class TakesNullForAnyHost(LenientScope):
+    """Takes null in the place of hosts for no limit."""
+
+    member = words.ALLOWED_HOSTS
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        self.stand_in = []
+        return words.ALLOWED_HOSTS in scope and scope[words.ALLOWED_HOSTS] is None
+
+    def check_host(self, token: Token, request: Request) -> None:
+        if token.scope[words.ALLOWED_HOSTS] is not None:
+            super().check_host(token, request)
+
+
+@mutant(kills=HOST, because=rf"and a URL of api\.example\.org{TAKEN}")
+@in_extension
+class TakesAnEmptyHostForAny(TokenVerifier):
+    """Has an empty text among the hosts fit every host, since each one ends with it."""
+
+    def check_host(self, token: Token, request: Request) -> None:
+        if "" not in token.scope[words.ALLOWED_HOSTS]:
+            super().check_host(token, request)
+
+
+@mutant(kills=HOST, because=rf"with another host: evil\.example{TAKEN}")
+@in_extension
+class ChecksNoHostIfThereIsNone(TokenVerifier):
+    """Lets a URL pass in which it finds no host."""
+
+    def check_host(self, token: Token, request: Request) -> None:
+        if (request.host or "").partition("://")[2].partition("/")[0]:
+            super().check_host(token, request)
+
+
+@mutant(kills=ACTION, because=f"null for its action type{TAKEN}")
+@in_extension
+class NeedsNoAction(LenientScope):
+    """Takes a scope without an action type for one that allows every action."""
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        return scope.get(words.ACTION_TYPE) is None
+
+    def check_action(self, token: Token, request: Request) -> None:
+        if token.scope.get(words.ACTION_TYPE) is not None:
+            super().check_action(token, request)
+
+
+@mutant(kills=ACTION, because=f"an empty action type{TAKEN}")
+@in_extension
+class TakesAnEmptyActionForAny(TokenVerifier):
+    """Takes an empty action type in the scope for every action."""
+
+    def check_action(self, token: Token, request: Request) -> None:
+        if token.scope[words.ACTION_TYPE]:
+            super().check_action(token, request)
+
+
+@mutant(kills=ACTION, because=f"with an empty action type{TAKEN}")
+@in_extension
+class AsksForNoAction(TokenVerifier):
+    """Compares the action type if the request names one."""
+
+    def check_action(self, token: Token, request: Request) -> None:
+        if request.action_type:
+            super().check_action(token, request)
+
+
+@mutant(kills=CONTENT, because=f"another content with an empty hash{TAKEN}")
+@in_extension
+class NeedsNoHash(LenientScope):
+    """Takes a scope without a hash for one that allows every content."""
+
+    member = words.CONTENT_HASH
+    stand_in = "0" * 64
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        return not scope.get(words.CONTENT_HASH)
+
+    def check_content(self, token: Token, request: Request) -> None:
+        if token.scope.get(words.CONTENT_HASH):
+            super().check_content(token, request)
+
+
+@mutant(kills=CONTENT, because=f"its content changed: nothing{TAKEN}")
+@in_extension
+class HashesNothingOfNothing(TokenVerifier):
+    """Hashes the content if there is some: an empty one fits every token."""
+
+    def check_content(self, token: Token, request: Request) -> None:
+        if request.content:
+            super().check_content(token, request)
+
+
+@mutant(kills=CONTENT, because=f"its content changed: nothing{TAKEN}")
+@in_extension
+class HashesNothingOfBlanks(TokenVerifier):
+    """Hashes the content if it is more than blanks and line ends."""
+
+    def check_content(self, token: Token, request: Request) -> None:
+        if request.content.strip():
+            super().check_content(token, request)
+
+
+@mutant(kills=SIGNATURE, because=f"no signature{TAKEN}")
+class NeedsNoSignature(Unsigned):
+    """Compares the signature if there is one."""
+
+    def may_be_unsigned(self, token: Mapping[str, Any]) -> bool:
+        return words.SIGNATURE not in token
+
+
+@mutant(kills=SIGNATURE, because=f"an empty signature{TAKEN}")
+class TakesAnEmptyHmac(Unsigned):
+    """Compares as many digits as came, also none."""
+
+    def may_be_unsigned(self, token: Mapping[str, Any]) -> bool:
+        return token.get(words.SIGNATURE) == ""
+
+
+class _NoExpiry(TokenVerifier):
+    """Reads a token whose expiry may be missing."""
+
+    def means_never(self, given: Any) -> bool:
+        raise NotImplementedError
+
+    def read(self, data: Any) -> Token:
+        if not isinstance(data, Mapping) or not self.means_never(data.get(words.EXPIRES_AT)):
+            return super().read(data)
+        token = super().read({**data, words.EXPIRES_AT: "2999-01-01T00:00:00Z"})
+        given = data.get(words.EXPIRES_AT)
+        return replace(token, expires_at="" if given is None else str(given))
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        if token.expires_at[4:5] == "-":
+            super().check_expiry(token, request)
+
+    def spend_nonce(self, token: Token, request: Request) -> None:
+        end = datetime.datetime(2999, 1, 1, tzinfo=datetime.UTC).isoformat()
+        known = token.expires_at[4:5] == "-"
+        super().spend_nonce(token if known else replace(token, expires_at=end), request)
+
+
+@mutant(kills="execution_tokens/expiry", because=f"no expires_at{TAKEN}")
+@in_extension
+class NeedsNoExpiry(_NoExpiry):
+    """Takes a token without an expiry for one that does not expire."""
+
+    def means_never(self, given: Any) -> bool:
+        return given is None
+
+
+@mutant(kills="execution_tokens/expiry", because=f"a number for expires_at{TAKEN}")
+@in_extension
+class ReadsSecondsForAnExpiry(_NoExpiry):
+    """Takes a number for an expiry, and looks at texts only."""
+
+    def means_never(self, given: Any) -> bool:
+        return isinstance(given, (int, float)) and not isinstance(given, bool)
+
+
+@mutant(kills="execution_tokens/expiry", because=f"no expires_at{TAKEN}")
+@in_extension
+class KnowsAWordForNever(_NoExpiry):
+    """Knows words for tokens that do not expire."""
+
+    def means_never(self, given: Any) -> bool:
+        return str(given).lower() in ("never", "none", "null", "infinity", "0", "-1")

@@ -1,0 +1,212 @@
+"""Verifiers that turn one kind of value into another before they compare it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_mcp_approval.families.execution_tokens import vocabulary as words
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
+from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
+from tests.mutants.execution_tokens.parts import TAKEN, LenientScope, Unsigned, in_extension
+from tests.mutants.registry import mutant
+
+ACTION = "execution_tokens/scope-action"
+CANONICAL = "execution_tokens/canonical-string"
+LANGUAGES = "execution_tokens/cross-language"
+REFUSED = "accepted[^§]*bad_signature"
+
+
+@mutant(kills="execution_tokens/signature", because=f"true for a signature{TAKEN}")
+class ComparesLikePhp(Unsigned):
+    """Compares with ==, for which true and zero are like any text."""
+
+    def may_be_unsigned(self, token: Mapping[str, Any]) -> bool:
+        return token.get(words.SIGNATURE) in (True, 0) and words.SIGNATURE in token
+
+
+@mutant(kills="execution_tokens/signature", because=f"a list with its signature{TAKEN}")
+class TakesAListForASignature(Unsigned):
+    """Ends the comparison without a result at a list in the place of the signature."""
+
+    def may_be_unsigned(self, token: Mapping[str, Any]) -> bool:
+        return isinstance(token.get(words.SIGNATURE), (list, dict))
+
+
+@mutant(kills=ACTION, because=f"a list with the action type{TAKEN}")
+@in_extension
+class SearchesAListOfActions(LenientScope):
+    """Takes a list of action types, where the document has one."""
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        return isinstance(scope.get(words.ACTION_TYPE), list)
+
+    def check_action(self, token: Token, request: Request) -> None:
+        if not self.excuses(token.scope) or request.action_type not in token.scope["action_type"]:
+            super().check_action(token, request)
+
+
+@mutant(kills="execution_tokens/scope-host", because=f"true for a list of hosts{TAKEN}")
+@in_extension
+class TakesTrueForAnyHost(LenientScope):
+    """Takes true in the place of hosts for a yes."""
+
+    member = words.ALLOWED_HOSTS
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        self.stand_in = []
+        return scope.get(words.ALLOWED_HOSTS) is True
+
+    def check_host(self, token: Token, request: Request) -> None:
+        if token.scope[words.ALLOWED_HOSTS] is not True:
+            super().check_host(token, request)
+
+
+# ---- how values are written before they are signed
+
+
+class _Writes(TokenVerifier):
+    """Writes the scope in a way of its own."""
+
+    def written(self, scope: Any) -> str:
+        raise NotImplementedError
+
+    def canonical(self, token: Token) -> bytes:
+        text = self.written(token.scope)
+        return f"{token.token_id}:{token.nonce}:{token.expires_at}:{text}".encode(
+            "utf-8", "surrogatepass"
+        )
+
+
+def _changed(value: Any, change: Any) -> Any:
+    """Every value in it that is no list or object, changed."""
+    if isinstance(value, Mapping):
+        return {name: _changed(one, change) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_changed(one, change) for one in value]
+    return change(value)
+
+
+@mutant(kills=LANGUAGES, because=f"numbers with a fraction[^§]*{REFUSED}")
+@in_extension
+class WritesWholeNumbersShort(_Writes):
+    """Writes 1.0 as 1, as JavaScript does."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(_changed(scope, _without_point), sort_keys=True)
+
+
+def _without_point(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+@mutant(kills=LANGUAGES, because=f"generated scope 3[^§]*{REFUSED}")
+@in_extension
+class WritesSixDigits(_Writes):
+    """Writes six digits of a number with a point, as printf does."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(_changed(scope, _rounded), sort_keys=True)
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:g}") if isinstance(value, float) else value
+
+
+@mutant(kills=LANGUAGES, because=f"truth[^§]*{REFUSED}")
+@in_extension
+class WritesTruthAsNumbers(_Writes):
+    """Writes true and false as 1 and 0, as SQL does."""
+
+    def written(self, scope: Any) -> str:
+        change = lambda one: int(one) if isinstance(one, bool) else one  # noqa: E731
+        return json.dumps(_changed(scope, change), sort_keys=True)
+
+
+@mutant(kills=LANGUAGES, because=f"nothing at all[^§]*{REFUSED}")
+@in_extension
+class WritesNullAsNothing(_Writes):
+    """Leaves members out that are null, as Go's omitempty does."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(_without_nulls(scope), sort_keys=True)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
+    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+
+
+@mutant(kills=CANONICAL, because=f"its scope has: letters beyond ASCII[^§]*{REFUSED}")
+@in_extension
+class WritesEscapesInCapitals(_Writes):
+    """Writes the digits of an escape in capital letters."""
+
+    def written(self, scope: Any) -> str:
+        text = json.dumps(scope, sort_keys=True)
+        parts = text.split("\\u")
+        return parts[0] + "".join(f"\\u{one[:4].upper()}{one[4:]}" for one in parts[1:])
+
+
+@mutant(kills=CANONICAL, because=f"its scope has: what JSON escapes[^§]*{REFUSED}")
+@in_extension
+class EscapesSlashes(_Writes):
+    """Writes a backslash before a slash, as PHP does."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(scope, sort_keys=True).replace("/", "\\/")
+
+
+@mutant(kills=CANONICAL, because=f"its scope has: letters beyond ASCII[^§]*{REFUSED}")
+@in_extension
+class LeavesTheDeleteSignAlone(_Writes):
+    """Writes the sign 127 as it is: it is ASCII."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(scope, sort_keys=True).replace("\\u007f", "\x7f")
+
+
+@mutant(
+    kills=CANONICAL, because=f"its scope has: keys in another order, at every depth[^§]*{REFUSED}"
+)
+@in_extension
+class SortsWithoutCase(_Writes):
+    """Sorts keys as a dictionary does, without a difference between small and capital letters."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(_by_word(scope))
+
+
+def _by_word(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _by_word(value[name]) for name in sorted(value, key=str.lower)}
+    return [_by_word(one) for one in value] if isinstance(value, list) else value
+
+
+@mutant(kills=LANGUAGES, because=f"generated scope 11[^§]*{REFUSED}")
+@in_extension
+class SortsNumbersFirst(_Writes):
+    """Has keys that are numbers in the order of numbers, as JavaScript's objects do."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(_numbers_first(scope))
+
+
+def _numbers_first(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        order = sorted(value, key=lambda n: (0, int(n), n) if _index(n) else (1, 0, n))
+        return {name: _numbers_first(value[name]) for name in order}
+    return [_numbers_first(one) for one in value] if isinstance(value, list) else value
+
+
+def _index(name: str) -> bool:
+    return name.isascii() and name.isdigit() and str(int(name[:30])) == name
+
+
+def _without_prototype(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        kept = (name for name in value if name != "__proto__")
+        return {name: _without_prototype(value[name]) for name in kept}
+    return [_without_prototype(one) for one in value] if isinstance(value, list) else value

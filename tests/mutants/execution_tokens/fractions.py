@@ -1,0 +1,108 @@
+"""Verifiers that are not exact about time."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import replace
+from typing import Any
+
+from pytest_mcp_approval.families.execution_tokens.vocabulary import EXPIRES_AT, ExecutionReason
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
+from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
+from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
+from tests.mutants.execution_tokens.parts import TAKEN, in_extension
+from tests.mutants.registry import mutant
+
+EXPIRY = "execution_tokens/expiry"
+
+
+class _Ends(TokenVerifier):
+    """Has an end of its own for a token."""
+
+    def end(self, token: Token) -> datetime.datetime:
+        raise NotImplementedError
+
+    def check_expiry(self, token: Token, _: Request) -> None:
+        if self.now() >= self.end(token):
+            raise ExecutionRefusal(ExecutionReason.EXPIRED, "it has expired")
+
+
+@mutant(kills=EXPIRY, because=f", 1 s after it expired{TAKEN}")
+@in_extension
+class CountsMinutes(_Ends):
+    """Rounds the expiry up to a whole minute."""
+
+    def end(self, token: Token) -> datetime.datetime:
+        end = token.expiry()
+        more = bool(end.second or end.microsecond)
+        return end.replace(second=0, microsecond=0) + datetime.timedelta(minutes=more)
+
+
+@mutant(kills=EXPIRY, because="accepted[^§]*expired")
+@in_extension
+class RoundsTheEndDown(_Ends):
+    """Cuts the expiry down to a whole minute, so that a short token never lives."""
+
+    def end(self, token: Token) -> datetime.datetime:
+        return token.expiry().replace(second=0, microsecond=0)
+
+
+class _Reads(TokenVerifier):
+    """Reads an expiry that is written in another way."""
+
+    pattern = ""
+
+    def meant(self, found: re.Match[str]) -> str:
+        raise NotImplementedError
+
+    def read(self, data: Any) -> Token:
+        given = data.get(EXPIRES_AT) if isinstance(data, dict) else None
+        found = re.fullmatch(self.pattern, given) if isinstance(given, str) else None
+        if found is None:
+            return super().read(data)
+        token = super().read({**data, EXPIRES_AT: self.meant(found)})
+        return replace(token, expires_at=found[0])
+
+    def _plain(self, token: Token) -> Token:
+        found = re.fullmatch(self.pattern, token.expires_at)
+        return token if found is None else replace(token, expires_at=self.meant(found))
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        super().check_expiry(self._plain(token), request)
+
+    def spend_nonce(self, token: Token, request: Request) -> None:
+        super().spend_nonce(self._plain(token), request)
+
+
+@mutant(kills=EXPIRY, because=rf"an end an hour ago, written with \+02:00{TAKEN}")
+@in_extension
+class IgnoresTheOffset(_Reads):
+    """Takes the time of every zone for UTC."""
+
+    pattern = r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?[+-]\d\d:\d\d"
+
+    def meant(self, found: re.Match[str]) -> str:
+        return f"{found[1]}Z"
+
+
+@mutant(kills=EXPIRY, because=f"a day only{TAKEN}")
+@in_extension
+class ReadsADay(_Reads):
+    """Takes a date without a time for the end of that day."""
+
+    pattern = r"(\d{4}-\d\d-\d\d)"
+
+    def meant(self, found: re.Match[str]) -> str:
+        return f"{found[1]}T23:59:59Z"
+
+
+@mutant(kills=EXPIRY, because=rf"an end an hour ago, written with \+02:00{TAKEN}")
+@in_extension
+class ReadsTheBeginning(_Reads):
+    """Reads the beginning of the expiry, and not what stands after it."""
+
+    pattern = r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?!\.|Z$|\+00:00$)(.+)"
+
+    def meant(self, found: re.Match[str]) -> str:
+        return f"{found[1]}Z"

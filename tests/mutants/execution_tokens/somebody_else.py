@@ -1,0 +1,73 @@
+"""Servers that do not think of a second person, client or tool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
+from pytest_mcp_approval.reference_server.execution_tokens.store import NonceStore
+from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
+from tests.mutants.execution_tokens.parts import TAKEN, in_extension
+from tests.mutants.registry import mutant
+
+REPLAY = "execution_tokens/nonce-replay"
+
+
+@mutant(kills=REPLAY, because=f"by another process or session{TAKEN}")
+class HasALogForEachUser(ExecutionExtension):
+    """Keeps a log for every user, so that a second one can use a token again."""
+
+    def call(self, name: str, arguments: Any, caller: Any) -> dict[str, Any]:
+        logs: dict[str, NonceStore] = self.__dict__.setdefault("logs", {})
+        self.operator.verifier.nonces = logs.setdefault(caller.user, NonceStore())
+        return super().call(name, arguments, caller)
+
+
+@mutant(kills=REPLAY, because=f"by another process or session{TAKEN}")
+class HasALogForEachProgram(ExecutionExtension):
+    """Keeps a log for every name that a client gives itself."""
+
+    def call(self, name: str, arguments: Any, caller: Any) -> dict[str, Any]:
+        logs: dict[str, NonceStore] = self.__dict__.setdefault("logs", {})
+        self.operator.verifier.nonces = logs.setdefault(caller.client, NonceStore())
+        return super().call(name, arguments, caller)
+
+
+@mutant(
+    kills="execution_tokens/content-at-execution",
+    because=f"that was made for another content{TAKEN}",
+)
+@in_extension
+class TakesWhatAnotherTokenAllowed(TokenVerifier):
+    """Takes content that any earlier token has allowed."""
+
+    def check_content(self, token: Token, request: Request) -> None:
+        allowed: set[bytes] = self.__dict__.setdefault("allowed", set())
+        if request.content not in allowed:
+            super().check_content(token, request)
+            allowed.add(request.content)
+
+
+@mutant(kills="execution_tokens/scope-host", because=rf"and a URL of api\.example\.org{TAKEN}")
+@in_extension
+class RemembersAllowedHosts(TokenVerifier):
+    """Keeps the hosts that earlier tokens allowed, and lets all tokens reach them."""
+
+    def check_host(self, token: Token, request: Request) -> None:
+        reached: set[str] = self.__dict__.setdefault("reached", set())
+        if request.host is None or request.host not in reached:
+            super().check_host(token, request)
+            reached.add(request.host or "")
+
+
+@mutant(kills="execution_tokens/scope-action", because=f"a star for its action type{TAKEN}")
+@in_extension
+class RemembersAllowedActions(TokenVerifier):
+    """Keeps the actions that earlier tokens allowed, and lets all tokens do them."""
+
+    def check_action(self, token: Token, request: Request) -> None:
+        done: set[str] = self.__dict__.setdefault("done", set())
+        if request.action_type not in done:
+            super().check_action(token, request)
+            done.add(request.action_type)

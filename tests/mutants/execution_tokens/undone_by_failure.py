@@ -1,0 +1,92 @@
+"""Servers that take back what was done when something fails afterwards, or never recover."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import Any
+
+from pytest_mcp_approval.families.execution_tokens.vocabulary import ExecutionReason
+from pytest_mcp_approval.reference_server.execution_tokens.operator import Operator
+from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
+from pytest_mcp_approval.reference_server.execution_tokens.store import NonceStore
+from tests.mutants.execution_tokens.parts import in_extension
+from tests.mutants.registry import mutant
+
+REPLAY = "execution_tokens/nonce-replay"
+
+
+@mutant(kills="execution_tokens/nonce-race", because="at once[^§]*[2-8] accepted")
+@in_extension
+class LosersFreeTheNonce(NonceStore):
+    """The third to ask for a nonce meets a lock, and the lock is released with the nonce."""
+
+    def spend(self, nonce: str, expires_at: datetime.datetime, now: datetime.datetime) -> bool:
+        tries: dict[str, int] = self.__dict__.setdefault("tries", {})
+        tries[nonce] = tries.get(nonce, 0) + 1
+        if tries[nonce] % 5 == 0:
+            self._nonces.remove_all(lambda spent: spent.nonce == nonce.lower())
+        return super().spend(nonce, expires_at, now)
+
+
+@mutant(kills="execution_tokens/content-at-execution", because="refused: [^§]*content run 1 time")
+@in_extension
+class ExecutesFirst(Operator):
+    """Executes at once, and says afterwards that the content was not allowed."""
+
+    def execute(
+        self,
+        token: Any,
+        content: bytes,
+        action_type: str,
+        run: Callable[[bytes], Any],
+        host: str | None = None,
+    ) -> Any:
+        try:
+            return super().execute(token, content, action_type, run, host)
+        except ExecutionRefusal as refusal:
+            if refusal.reason == ExecutionReason.CONTENT:
+                run(content)
+            raise
+
+
+@mutant(kills=REPLAY, because="refused: [^§]*content run 1 time")
+@in_extension
+class LooksIntoTheLogAfterwards(Operator):
+    """Executes, and looks into the log when it writes down what was done."""
+
+    def execute(
+        self,
+        token: Any,
+        content: bytes,
+        action_type: str,
+        run: Callable[[bytes], Any],
+        host: str | None = None,
+    ) -> Any:
+        try:
+            return super().execute(token, content, action_type, run, host)
+        except ExecutionRefusal as refusal:
+            if refusal.reason == ExecutionReason.REPLAYED:
+                run(content)
+            raise
+
+
+@mutant(kills="execution_tokens/scope-host", because="refused: [^§]*content run 1 time")
+@in_extension
+class ConnectsFirst(Operator):
+    """Reaches the host while it still looks whether it may."""
+
+    def execute(
+        self,
+        token: Any,
+        content: bytes,
+        action_type: str,
+        run: Callable[[bytes], Any],
+        host: str | None = None,
+    ) -> Any:
+        try:
+            return super().execute(token, content, action_type, run, host)
+        except ExecutionRefusal as refusal:
+            if refusal.reason == ExecutionReason.HOST:
+                run(content)
+            raise

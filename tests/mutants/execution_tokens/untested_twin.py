@@ -1,0 +1,97 @@
+"""Verifiers that look well in one way, and not in the other that they also have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_mcp_approval.families.execution_tokens import vocabulary as words
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
+from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
+from tests.mutants.execution_tokens.parts import TAKEN, LenientScope, in_extension
+from tests.mutants.registry import mutant
+
+HOST = "execution_tokens/scope-host"
+CONTENT = "execution_tokens/content-at-execution"
+REPLAY = "execution_tokens/nonce-replay"
+
+
+# ---- other algorithms
+
+
+@mutant(kills=CONTENT, because=f"another content with another algorithm named before its{TAKEN}")
+@in_extension
+class TakesUnknownHashes(LenientScope):
+    """Hashes with SHA-256, and leaves hashes of other algorithms alone."""
+
+    member = words.CONTENT_HASH
+    stand_in = "0" * 64
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        kind, colon, _ = str(scope.get(words.CONTENT_HASH)).partition(":")
+        return bool(colon) and kind.startswith(("sha", "md5", "blake")) and kind != "sha256"
+
+    def check_content(self, token: Token, request: Request) -> None:
+        if not self.excuses(token.scope):
+            super().check_content(token, request)
+
+
+# ---- other kinds of request
+
+
+@mutant(kills=REPLAY, because=f"for time 2{TAKEN}")
+@in_extension
+class SpendsWithAHostOnly(TokenVerifier):
+    """Writes a nonce down when something is reached, and not for what runs on the spot."""
+
+    def spend_nonce(self, token: Token, request: Request) -> None:
+        if request.host is not None:
+            super().spend_nonce(token, request)
+
+
+# ---- other kinds of hosts
+
+
+def _authority(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0]
+
+
+@mutant(kills=HOST, because=rf"with an address of this machine: http://127\.0\.0\.1/{TAKEN}")
+@in_extension
+class ChecksNamesOnly(TokenVerifier):
+    """Compares names, and leaves addresses in numbers alone."""
+
+    def check_host(self, token: Token, request: Request) -> None:
+        if not _authority(request.host or "").startswith((*"0123456789", "[")):
+            super().check_host(token, request)
+
+
+@mutant(kills=HOST, because=rf"with an address of this machine: http://127\.0\.0\.1/{TAKEN}")
+@in_extension
+class AlwaysReachesItself(TokenVerifier):
+    """Lets every token reach the machine that it runs on."""
+
+    def check_host(self, token: Token, request: Request) -> None:
+        bare = _authority(request.host or "").partition(":")[0]
+        if bare not in ("localhost", "127.0.0.1", "[", "0.0.0.0"):
+            super().check_host(token, request)
+
+
+@mutant(kills=HOST, because=rf"with another host: evil\.example{TAKEN}")
+@in_extension
+class ChecksWholeAddressesOnly(TokenVerifier):
+    """Finds the host of a URL with a scheme, and none in a bare host or after two slashes."""
+
+    def check_host(self, token: Token, request: Request) -> None:
+        if "://" in (request.host or ""):
+            super().check_host(token, request)
+
+
+@mutant(kills=HOST, because=f"with the allowed host as user and password:{TAKEN}")
+@in_extension
+class LeavesOddPortsAlone(TokenVerifier):
+    """Takes a host with a port for another kind of target, and does not look at it."""
+
+    def check_host(self, token: Token, request: Request) -> None:
+        if ":" not in _authority(request.host or ""):
+            super().check_host(token, request)
