@@ -1,0 +1,94 @@
+"""Gateways and apps that do not check what is not there, or is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qsl
+
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import (
+    OAuth2,
+    Return,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
+    AuthorisationServer,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
+from pytest_mcp_approval.reference_server.server.mcp_server import Context, ReferenceServer
+from tests.mutants.gateway_consent.parts import in_extension
+from tests.mutants.registry import mutant
+
+PKCE = "gateway_consent/oauth-pkce"
+AUTHORIZE = "gateway_consent/oauth-authorize"
+IDENTITY = "gateway_consent/caller-identity"
+
+
+@mutant(
+    kills=IDENTITY, because=r"with no clientInfo[^§]*CONSENT_REQUIRED \(error.data\), tool not run"
+)
+class TakesTheNamelessForTheLast(ReferenceServer):
+    """Takes a client without a name for the one that called last."""
+
+    def client_of(self, ctx: Context) -> str:
+        name = super().client_of(ctx) or getattr(self, "last", "")
+        self.last = name
+        return name
+
+
+@mutant(kills=AUTHORIZE, because="responseType null[^§]*sent back with a code")
+@in_extension
+class TakesNoTypeForCode(AuthorisationServer):
+    """Takes a request without a response type for one for a code."""
+
+    def check_request(self, asked: Mapping[str, str]) -> None:
+        super().check_request({"response_type": "code", **asked})
+
+
+@mutant(
+    kills="gateway_consent/oauth-token", because="grantType null[^§]*HTTP 200 with an access token"
+)
+@in_extension
+class TakesNoGrantTypeForARefresh(AuthorisationServer):
+    """Takes a token request without a grant type for a refresh, if it has a refresh token."""
+
+    def token(self, body: str) -> Mapping[str, Any]:
+        named = {name for name, _ in parse_qsl(body)}
+        bare = not named & {"grantType", "grant_type"} and "refreshToken" in named
+        return super().token(f"{body}&grantType=refresh_token" if bare else body)
+
+
+@mutant(kills=PKCE, because="an empty verifier[^§]*HTTP 200 with an access token")
+@in_extension
+class TakesEmptyVerifiers(AuthorisationServer):
+    """Wants codeVerifier to be there, and does not compare an empty one."""
+
+    def token(self, body: str) -> Mapping[str, Any]:
+        given = dict(parse_qsl(body, keep_blank_values=True))
+        self.empty = any(given.get(name) == "" for name in ("codeVerifier", "code_verifier"))
+        return super().token(body)
+
+    def check_verifier(self, held: Any, asked: Mapping[str, str]) -> None:
+        if not self.empty:
+            super().check_verifier(held, asked)
+
+
+@mutant(kills="gateway_consent/oauth-callback", because="brought by another browser[^§]*, tool run")
+@in_extension
+class NeedsNoCookie(OAuth2):
+    """Compares the browser's cookie where it brings one."""
+
+    def check_browser(self, back: Return, flow: Any) -> None:
+        if back.cookies:
+            super().check_browser(back, flow)
+
+
+@mutant(kills=AUTHORIZE, because='not as it should be: {"scope":null')
+@in_extension
+class AsksWithoutScope(OAuth2):
+    """Leaves the scope out of the authorisation request."""
+
+    def start(self, app: App, caller: str, consented: Any) -> Any:
+        start = super().start(app, caller, consented)
+        kept = [one for one in start.location.split("&") if not one.startswith("scope=")]
+        return replace(start, location="&".join(kept))

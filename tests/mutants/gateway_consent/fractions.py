@@ -1,0 +1,82 @@
+"""Gateways and apps that round an instant."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_mcp_approval.families.gateway_consent import vocabulary as words
+from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
+    AppCredentials,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.consent import (
+    ConsentQuestion,
+    Decisions,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import Allowed
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
+    AuthorisationServer,
+)
+from tests.mutants.gateway_consent.parts import in_extension
+from tests.mutants.registry import mutant
+
+SHAPE = "gateway_consent/storage-shape"
+
+
+@mutant(kills="gateway_consent/oauth-token", because="a second after its end[^§]*it opens")
+@in_extension
+class EndsAMinuteLater(AuthorisationServer):
+    """Lets an access token live for a minute more, for clocks that differ."""
+
+    def opened(self, access_token: str) -> Allowed | None:
+        held = self.access.find(access_token)
+        if held is None or held.allowed.revoked:
+            return None
+        last = held.expires_at + datetime.timedelta(minutes=1)
+        return held.allowed if self.clock.now() < last else None
+
+
+@mutant(kills="gateway_consent/oauth-token", because="serves for more than seven days", warned=True)
+@in_extension
+class EndsWithTheDay(AuthorisationServer):
+    """Compares the dates of refresh tokens: one lasts until the day on which it ends is over."""
+
+    def held(self, ledger: Any, asked: Mapping[str, str], name: str) -> Any:
+        found = ledger.find(asked.get(name, ""))
+        if found is not None and name == "refresh_token":
+            midnight = found.expires_at.replace(hour=0, minute=0, second=0, microsecond=0)
+            found.expires_at = midnight + datetime.timedelta(days=2)
+        return super().held(ledger, asked, name)
+
+
+@mutant(kills="gateway_consent/app-credential", because=r"call\(s\) with a token that was over")
+@in_extension
+class EndsWithTheHour(AppCredentials):
+    """Compares hours, so that a token is sent until its last hour is over."""
+
+    def is_due(self, record: Mapping[str, Any]) -> bool:
+        hour = 60 * 60 * 1000
+        return bool(self.credentials.now() // hour > record[words.EXPIRES_AT] // hour)
+
+
+@mutant(kills=SHAPE, because='grantedAt "2')
+@in_extension
+class DatesGrantsInAnotherZone(Decisions):
+    """Writes local time, two hours east of Greenwich, and a Z behind it."""
+
+    def instant(self) -> str:
+        east = self.clock.now().astimezone(datetime.UTC) + datetime.timedelta(hours=2)
+        return east.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@mutant(kills=SHAPE, because="grantedAt null")
+@in_extension
+class DatesDenialsByNothing(Decisions):
+    """Writes no instant for what was not granted."""
+
+    def write(self, record: dict[str, Any], question: ConsentQuestion, choice: Choice) -> None:
+        super().write(record, question, choice)
+        if choice is Choice.DENY:
+            record[words.TOOLS][question.tool][words.GRANTED_AT] = None

@@ -1,0 +1,55 @@
+"""Gateways that tell a log or an agent what they must not."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_mcp_approval.families.gateway_consent import vocabulary as words
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
+    AppCredentials,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import (
+    OAuth2,
+    Return,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
+from tests.mutants.gateway_consent.parts import in_extension
+from tests.mutants.registry import mutant
+
+LOGGED = "gateway_consent/never-logged"
+_log = logging.getLogger(__name__)
+
+
+@mutant(kills=LOGGED, because="the app token of office in clear in the log")
+@in_extension
+class LogsRenewedTokens(AppCredentials):
+    """Logs a token when it replaces another."""
+
+    def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+        fresh = super().fresh(app, record)
+        if words.ACCESS_TOKEN in record:
+            _log.info("renewed: %s", fresh[words.ACCESS_TOKEN])
+        return fresh
+
+
+@mutant(kills=LOGGED, because="the refresh token of oauth in clear in the log")
+@in_extension
+class LogsRefreshTokens(OAuth2):
+    """Logs a refresh token when it is used."""
+
+    def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+        _log.info("refreshing with %s", record.get(words.REFRESH_TOKEN))
+        return super().fresh(app, record)
+
+
+@mutant(kills=LOGGED, because="the authorisation code in clear in the log")
+@in_extension
+class LogsCallbacks(OAuth2):
+    """Logs the answers that browsers bring back, with their codes."""
+
+    def code_of(self, back: Return) -> str:
+        code = super().code_of(back)
+        _log.info("a browser came back with %s", code)
+        return code

@@ -1,0 +1,71 @@
+"""Gateways and apps that look at a part of what they have to look at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
+    AuthorisationServer,
+)
+from tests.mutants.gateway_consent.parts import in_extension
+from tests.mutants.registry import mutant
+
+CALLERS = "gateway_consent/caller-isolation"
+PKCE = "gateway_consent/oauth-pkce"
+
+
+# ---- names
+
+
+class _PartOfCallers(Decisions):
+    """Finds records by a part of the caller's name."""
+
+    def part(self, caller: str) -> str:
+        raise NotImplementedError
+
+    def record_key(self, caller: str, app_id: str) -> tuple[str, ...]:
+        return self.part(caller), app_id
+
+
+@mutant(kills=CALLERS, because="a longer name[^§]*, tool run")
+@in_extension
+class KeepsTheFirstWordOfCallers(_PartOfCallers):
+    """Takes the first word of a client's name for the product."""
+
+    def part(self, caller: str) -> str:
+        return caller.split(" ", maxsplit=1)[0]
+
+
+@mutant(kills=CALLERS, because="a longer name[^§]*, tool run")
+@in_extension
+class DropsTheNumberOfCallers(_PartOfCallers):
+    """Takes a number at the end of a client's name for its version, and drops it."""
+
+    def part(self, caller: str) -> str:
+        return re.sub(r"[ v]*[0-9][0-9.]*$", "", caller) or caller
+
+
+@mutant(kills="gateway_consent/key-collision", because="tool not run[^§]*, tool run")
+@in_extension
+class KeepsThePublisherOfApps(Decisions):
+    """Goes by the first two labels of an app's id, which name the publisher."""
+
+    def record_key(self, caller: str, app_id: str) -> tuple[str, ...]:
+        return caller, ".".join(app_id.split(".")[:2])
+
+
+# ---- OAuth
+
+
+@mutant(kills=PKCE, because="a longer redirectUri[^§]*HTTP 200 with an access token")
+@in_extension
+class ComparesHostsOfAddresses(AuthorisationServer):
+    """When a code is redeemed, compares the host of the address, and not its path."""
+
+    def check_redirect_uri(self, held: Any, asked: Mapping[str, str]) -> None:
+        given = asked.get("redirect_uri", "")
+        if given.split("/")[:3] != held.redirect_uri.split("/")[:3]:
+            super().check_redirect_uri(held, asked)

@@ -1,0 +1,104 @@
+"""Gateways and apps whose pages show something else than what is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_mcp_approval.reference_server.gateway_consent.consent import ConsentQuestion
+from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import (
+    DemonstrationApp,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
+    AuthorisationServer,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
+from tests.mutants.gateway_consent.parts import in_extension
+from tests.mutants.registry import mutant
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+FIELDS = "gateway_consent/dialog-fields"
+AUTHORIZE = "gateway_consent/oauth-authorize"
+
+
+class _ShowsAnother(ConsentPages):
+    """Shows another tool, app or caller than the question is about."""
+
+    def tool_shown(self, tool: AppTool) -> AppTool:
+        return tool
+
+    def caller_shown(self, question: ConsentQuestion) -> str:
+        return question.caller
+
+    def fields(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        return super().fields(question, app, self.tool_shown(tool))
+
+    def render(self, question: ConsentQuestion, app: App, tool: AppTool) -> Response:
+        shown = replace(question, caller=self.caller_shown(question))
+        return super().render(shown, app, tool)
+
+
+@mutant(kills=FIELDS, because="on the page: [^§]*the page shows '")
+@in_extension
+class ShowsRequiredParameters(_ShowsAnother):
+    """Shows the parameters that a tool needs, and not those that it also takes."""
+
+    def tool_shown(self, tool: AppTool) -> AppTool:
+        needed = {name: one for name, one in tool.parameters.items() if name in tool.required}
+        return replace(tool, parameters=needed)
+
+
+@mutant(kills=FIELDS, because="on the page: [^§]*the page shows '")
+@in_extension
+class ShowsBareParameters(_ShowsAnother):
+    """Shows the names of parameters, and not what they are for."""
+
+    def tool_shown(self, tool: AppTool) -> AppTool:
+        bare = {name: {"type": one.get("type")} for name, one in tool.parameters.items()}
+        return replace(tool, parameters=bare)
+
+
+@mutant(kills=FIELDS, because="on the page: [^§]*the page shows '")
+@in_extension
+class ShowsTheSortOfWhatComesBack(_ShowsAnother):
+    """Shows that an object comes back, and not what is in it."""
+
+    def tool_shown(self, tool: AppTool) -> AppTool:
+        known = {name: one for name, one in tool.returns.items() if name == "type"}
+        return replace(tool, returns=known)
+
+
+@mutant(kills=FIELDS, because="the caller's name on the page[^§]*the page shows '(?!Claude)")
+@in_extension
+class ShowsTheFirstCaller(_ShowsAnother):
+    """Keeps a page by app and tool: a second client is shown as the first."""
+
+    def caller_shown(self, question: ConsentQuestion) -> str:
+        first: dict[tuple[str, ...], str] = self.__dict__.setdefault("first", {})
+        return first.setdefault(question.subject[1:], question.caller)
+
+
+@mutant(
+    kills=FIELDS,
+    because="the caller's name on the page[^§]*the page shows 'Claude Desktop [0-9a-f]{5} asks",
+)
+@in_extension
+class ShortensCallers(_ShowsAnother):
+    """Shows the first twenty characters of a client's name."""
+
+    def caller_shown(self, question: ConsentQuestion) -> str:
+        return question.caller[:20]
+
+
+@mutant(kills=AUTHORIZE, because="the page shows[^§]*more 1 others")
+@in_extension
+class ListsTheFirstTool(DemonstrationApp):
+    """Lists one tool, and says that there are more."""
+
+    def tools_shown(self, server: AuthorisationServer, tools: Sequence[str]) -> dict[str, str]:
+        shown = super().tools_shown(server, tools[:1])
+        return {**shown, "more": f"{len(tools) - 1} others"} if len(tools) > 1 else shown

@@ -1,0 +1,59 @@
+"""Gateways in which one client, app or tool gets in the way of another."""
+
+from __future__ import annotations
+
+from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
+from pytest_mcp_approval.reference_server.gateway_consent.consent import (
+    KIND,
+    ConsentQuestion,
+    Decisions,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
+from pytest_mcp_approval.reference_server.server.mcp_server import Context, ReferenceServer
+from tests.mutants.gateway_consent.parts import in_extension
+from tests.mutants.registry import mutant
+
+CALLERS = "gateway_consent/caller-isolation"
+TOLD = "gateway_consent/aai-tools-only-consented"
+
+
+@mutant(kills=CALLERS, because=r"was denied[^§]*CONSENT_REQUIRED \(error.data\), tool not run")
+@in_extension
+class LastGrantWins(Decisions):
+    """Keeps one client for each app: a decision for a second one replaces the first's."""
+
+    def keep(self, question: ConsentQuestion, choice: Choice) -> None:
+        for caller, app_id in self.vault.keys(KIND):
+            if app_id == question.app_id and caller != question.caller:
+                self.vault.delete(KIND, caller, app_id)
+        super().keep(question, choice)
+
+
+@mutant(
+    kills="gateway_consent/caller-identity",
+    because="by a client with a name[^§]*, tool run",
+    protocol="2025-11-25",
+)
+class RemembersOneCaller(ReferenceServer):
+    """Keeps the name of the client in one place: whoever called first in a process stays it."""
+
+    def client_of(self, ctx: Context) -> str:
+        name = super().client_of(ctx)
+        if not hasattr(self, "first"):
+            self.first = name
+        return self.first
+
+
+@mutant(kills=TOLD, because="'write' of another app[^§]*aaiTools read,write")
+@in_extension
+class TellsToolsOfOtherApps(Decisions):
+    """Tells an app of each of its tools whose name was allowed in any app."""
+
+    def tools_granted(self, app: App, caller: str) -> list[str]:
+        apps = {app_id for own, app_id in self.vault.keys(KIND) if own == caller}
+        return [
+            tool
+            for tool in app.tools
+            if self.granted(caller, app.id, tool)
+            or any(self.remembered(caller, other, tool) for other in apps)
+        ]
