@@ -41,7 +41,7 @@ class ComparesWholeSeconds(_ComparesTimesItsWay):
 
 
 @mutant(kills=UNEXPIRED, because="a result, tool run")
-class RoundsTheEndUp(_ComparesTimesItsWay):
+class RoundsAChallengesEndUp(_ComparesTimesItsWay):
     """Rounds the end of a challenge up to the next minute."""
 
     def is_over(self, now: datetime.datetime, expires_at: datetime.datetime) -> bool:
@@ -50,7 +50,7 @@ class RoundsTheEndUp(_ComparesTimesItsWay):
 
 
 @mutant(kills=UNEXPIRED, because='reason":"challenge_expired')
-class RoundsTheEndDown(_ComparesTimesItsWay):
+class RoundsAChallengesEndDown(_ComparesTimesItsWay):
     """Cuts the seconds off the end of a challenge, which so lives shorter than it says."""
 
     def is_over(self, now: datetime.datetime, expires_at: datetime.datetime) -> bool:
@@ -110,7 +110,7 @@ class _EndsEnrolmentsItsWay(ApprovalGate):
             for one in self.store.enrolments(user)
         ]
         store = self.store
-        self.store = type("Late", (), {"enrolments": lambda _, __: given_out})()  # type: ignore[assignment]
+        self.store = type("Late", (), {"enrolments": lambda _, __: given_out})()
         try:
             return super().find_pending(user, response)
         finally:
