@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Refusal
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
+    KIND as CREDENTIALS,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.flows import Flow, Flows
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import (
     OAuth2,
@@ -92,7 +95,7 @@ class LetsTheAppDecide(Gateway):
     """Asks a person, and goes by the app's authorisation where the person says no."""
 
     def overruled(self, caller: str, app: App, tool: AppTool) -> bool:
-        let_in = (caller, app.id) in self.decisions.vault.keys("credential")
+        let_in = (caller, app.id) in self.decisions.vault.keys(CREDENTIALS)
         return let_in and self.decisions.granted(caller, app.id, tool.name) is False
 
     def check_consent(self, caller: str, app: App, tool: AppTool) -> None:
@@ -151,7 +154,7 @@ class FallsBackToOthers(OAuth2):
         if code:
             super().redeem(app, flow, code)
             return
-        for caller, app_id in self.flows._vault.keys("credential"):
+        for caller, app_id in self.flows._vault.keys(CREDENTIALS):
             record = self.credentials.load(caller, app_id)
             if app_id == app.id and record is not None:
                 self.credentials.save(flow.caller, app.id, record)
