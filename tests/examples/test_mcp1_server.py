@@ -21,13 +21,22 @@ from tests.examples.mcp1_environment import EXAMPLE, environment
 Judge = Callable[..., Judged]
 FAMILY = "prepare_confirm"
 RULES = {rule.name for rule in catalogue(FAMILY) if rule.party == "server"}
-# Opaque tokens, and a back end that nobody can break: this cannot be judged here.
-NEVER = {"token-format", "failed-execution"}
+# Opaque tokens, a back end that nobody can break, things named one by one, and no look into its
+# store: this cannot be judged here.
+NEVER = {"token-format", "failed-execution", "confirm-appeared", "not-stored"}
 # Without libfaketime nobody can move the clock of another process.
 TIMED = {"cleanup"} if find_library() is None else set()
 # In parts, so that the machine's cores share them: some rules start a server for each scenario.
 PARTS = {
-    "steps": ("preview", "confirm-executes", "pairs", "action-bound", "concurrent", "nonce"),
+    "steps": (
+        "preview",
+        "preview-details",
+        "confirm-executes",
+        "pairs",
+        "action-bound",
+        "concurrent",
+        "nonce",
+    ),
     "tokens": ("signature", "missing-token", "not-logged", "cleanup"),
     "one-time": ("one-time",),
     "keys": ("secret-key",),

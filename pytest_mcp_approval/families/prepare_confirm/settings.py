@@ -63,6 +63,8 @@ class Pair:
     """What the preview names as the way to undo it."""
     change: tuple[ToolCall, ...] = _calls()
     """Changes one of the things behind a preview's back."""
+    change_shown: bool = False
+    """Whether it changes something that a preview shows: from outside nobody can know."""
     appear: tuple[ToolCall, ...] = _calls()
     """Creates something new that the pair could also act on."""
     reversible: bool | None = None

@@ -77,6 +77,7 @@ SUITE_SETTINGS: dict[str, Any] = {
                 *_projects([*_TWO, *AWKWARD_IDS]),
                 *_projects(["proj-4"], artworks=2, unfinished=2),
             ),
+            "change-shown": True,
             "change": _created(*_projects(["proj-2"], artworks=1, unfinished=1)),
             "appear": _created(*_projects(["proj-5"])),
             "awkward": [{"project_ids": [one], "force": False} for one in AWKWARD_IDS]
@@ -89,6 +90,7 @@ SUITE_SETTINGS: dict[str, Any] = {
             "restore": _created(
                 *_projects([*_TWO, *AWKWARD_IDS]), *_projects(["proj-3"], artworks=3)
             ),
+            "change-shown": True,
             "change": _created(*_projects(["proj-2"], artworks=4)),
             "appear": _created(*_projects(["proj-5"])),
             "awkward": [{"project_ids": list(AWKWARD_IDS), "force": False}],
@@ -103,6 +105,7 @@ SUITE_SETTINGS: dict[str, Any] = {
                 {"tool": "create_user", "arguments": _USER},
                 {"tool": "create_user", "arguments": _SSO_USER},
             ],
+            "change-shown": True,
             "change": {
                 "tool": "create_user",
                 "arguments": {**_USER, "email": "somebody.else@example.org"},
