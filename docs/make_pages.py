@@ -7,12 +7,17 @@ A test compares the pages with what this would write, so that they stay true.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_mcp_approval.catalogue import catalogue
 from pytest_mcp_approval.catalogue.requirements import Catalogue, covered
 from pytest_mcp_approval.config.options import LAUNCH, OPTIONS, PREFIX, SET, START, Option
 from pytest_mcp_approval.config.registry import built_in
+
+if TYPE_CHECKING:
+    from tests.mutants.registry import Mutant
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent
@@ -81,6 +86,46 @@ def _parties(rules: Catalogue) -> str:
     return f"{counted}; those that bind a client wait for the client's turn."
 
 
+CLASSES = {
+    "life renewed": ("life_renewed",),
+    "only a part is looked at": ("only_a_part",),
+    "compared loosely": ("compared_loosely",),
+    "the untested twin": ("untested_twin",),
+    "undone by failure": ("undone_by_failure",),
+    "somebody else": ("somebody_else",),
+    "coerced": ("coerced",),
+    "absent": ("absent",),
+    "fractions of time": ("fractions",),
+    "neighbours by name": ("neighbours", "neighbours_by_name"),
+    "forgotten too soon, or never": ("forgotten",),
+    "not told": ("not_told",),
+    "shown, not meant": ("shown_not_meant",),
+    "read from the wrong place": ("wrong_place",),
+}
+"""Classes of defects that a list of rules misses, and the modules of mutants written from each."""
+
+
+def classes_table(mutants: Iterable[Mutant]) -> list[str]:
+    """How many mutants were written from each class, and how many scenarios find them out."""
+    from tests.mutants.notes import found_by
+    from tests.mutants.search_order import function_of
+
+    written = list(mutants)
+    lines = [
+        f"| class | {' | '.join(built_in())} |",
+        f"|---|{'---|' * len(built_in())}",
+    ]
+    for name, modules in CLASSES.items():
+        cells = []
+        for family in built_in():
+            places = {f"tests.mutants.{family}.{module}" for module in modules}
+            names = [one.name for one in written if one.module in places]
+            finders = {function_of(one) for name in names for one in found_by().get(name, [])}
+            cells.append(f"{len(names)} ({len(finders)})" if names else "")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
 def kill_matrix_page() -> str:
     """Which broken server is found out by which rule."""
     from tests.mutants.registry import is_warned, load_mutants, wanted_verdict
@@ -95,6 +140,11 @@ def kill_matrix_page() -> str:
         "(`tests/mutants/test_kill_matrix.py`); on the healthy reference everything passes. A "
         "server that breaks a SHOULD, or what the document leaves open, gets a warning: "
         f"{sum(map(is_warned, mutants.values()))} of them.",
+        "",
+        "Many were written from classes of defects, by people who had not read the scenarios. How "
+        "many of each class there are, and in brackets how many scenarios find them out:",
+        "",
+        *classes_table(mutants.values()),
         "",
         "| rule | broken server | its defect | verdict | found by |",
         "|---|---|---|---|---|",
