@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,15 +36,6 @@ class KeepsTheFirstWordOfCallers(_PartOfCallers):
 
     def part(self, caller: str) -> str:
         return caller.split(" ", maxsplit=1)[0]
-
-
-@mutant(kills=CALLERS, because="a longer name[^§]*, tool run")
-@in_extension
-class DropsTheNumberOfCallers(_PartOfCallers):
-    """Takes a number at the end of a client's name for its version, and drops it."""
-
-    def part(self, caller: str) -> str:
-        return re.sub(r"[ v]*[0-9][0-9.]*$", "", caller) or caller
 
 
 @mutant(kills="gateway_consent/key-collision", because="tool not run[^§]*, tool run")
