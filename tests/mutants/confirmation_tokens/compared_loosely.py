@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,26 +26,6 @@ class LastLetterInAnyCase(StoredTokens):
         last = max((at for at, one in enumerate(token) if one.isalpha()), default=0)
         other = token[:last] + token[last : last + 1].swapcase() + token[last + 1 :]
         return self.store.get(token) or self.store.get(other)
-
-
-@broken(kills="6.2-tamper", because="character 48 changed[^§]*success")
-class ComparesDecodedTokens(StoredTokens):
-    """Compares what tokens decode to, in which the last bits of the last letter do not count."""
-
-    def find(self, token: str, attempt: RedemptionAttempt | None) -> TokenRecord | None:
-        def decoded(text: str) -> bytes:
-            text = text.rpartition("conf_")[2].rpartition("quota_continue_")[2]
-            return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-        try:
-            wanted = decoded(token)
-        except ValueError:
-            return None
-        kind = token.partition("_")[0]
-        for record in self.store.records():
-            if record.id.startswith(kind) and decoded(record.id) == wanted:
-                return record
-        return super().find(token, attempt)
 
 
 # ---- operations

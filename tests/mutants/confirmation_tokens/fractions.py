@@ -15,23 +15,6 @@ MINUTE = datetime.timedelta(minutes=1)
 SECOND = datetime.timedelta(seconds=1)
 
 
-@broken(kills="4.1-not-expired", because="ms after it expired[^§]*operation run")
-class WholeMinutes(ConfirmationGate):
-    """Lets a token end with the minute in which it expires."""
-
-    def last_instant(self, expires_at: datetime.datetime) -> datetime.datetime:
-        return super().last_instant(expires_at).replace(second=0, microsecond=0) + MINUTE
-
-
-@broken(kills="5.1-skew-window", because="ms after expires_at[^§]*operation run")
-class RoundsUpToSeconds(ConfirmationGate):
-    """Lets a token end with the second in which it expires."""
-
-    def last_instant(self, expires_at: datetime.datetime) -> datetime.datetime:
-        last = super().last_instant(expires_at)
-        return last.replace(microsecond=0) + SECOND if last.microsecond else last
-
-
 @broken(kills="5.1-skew-window", because="ms after its last instant[^§]*operation run")
 class ToleratesTwice(ConfirmationGate):
     """Adds the tolerance to the expiry, and takes it off the time too."""

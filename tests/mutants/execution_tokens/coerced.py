@@ -101,15 +101,6 @@ def _without_point(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-@mutant(kills=LANGUAGES, because=f"generated scope 3[^§]*{REFUSED}")
-@in_extension
-class WritesSixDigits(_Writes):
-    """Writes six digits of a number with a point, as printf does."""
-
-    def written(self, scope: Any) -> str:
-        return json.dumps(_changed(scope, _rounded), sort_keys=True)
-
-
 def _rounded(value: Any) -> Any:
     return float(f"{value:g}") if isinstance(value, float) else value
 
@@ -183,15 +174,6 @@ def _by_word(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _by_word(value[name]) for name in sorted(value, key=str.lower)}
     return [_by_word(one) for one in value] if isinstance(value, list) else value
-
-
-@mutant(kills=LANGUAGES, because=f"generated scope 11[^§]*{REFUSED}")
-@in_extension
-class SortsNumbersFirst(_Writes):
-    """Has keys that are numbers in the order of numbers, as JavaScript's objects do."""
-
-    def written(self, scope: Any) -> str:
-        return json.dumps(_numbers_first(scope))
 
 
 def _numbers_first(value: Any) -> Any:

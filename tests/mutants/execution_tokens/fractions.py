@@ -28,26 +28,6 @@ class _Ends(TokenVerifier):
             raise ExecutionRefusal(ExecutionReason.EXPIRED, "it has expired")
 
 
-@mutant(kills=EXPIRY, because=f", 1 s after it expired{TAKEN}")
-@in_extension
-class CountsMinutes(_Ends):
-    """Rounds the expiry up to a whole minute."""
-
-    def end(self, token: Token) -> datetime.datetime:
-        end = token.expiry()
-        more = bool(end.second or end.microsecond)
-        return end.replace(second=0, microsecond=0) + datetime.timedelta(minutes=more)
-
-
-@mutant(kills=EXPIRY, because="accepted[^§]*expired")
-@in_extension
-class RoundsTheEndDown(_Ends):
-    """Cuts the expiry down to a whole minute, so that a short token never lives."""
-
-    def end(self, token: Token) -> datetime.datetime:
-        return token.expiry().replace(second=0, microsecond=0)
-
-
 class _Reads(TokenVerifier):
     """Reads an expiry that is written in another way."""
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
 from typing import Any
 
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
-from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
-    AppCredentials,
-)
 from pytest_mcp_approval.reference_server.gateway_consent.consent import (
     ConsentQuestion,
     Decisions,
@@ -36,29 +32,6 @@ class EndsAMinuteLater(AuthorisationServer):
             return None
         last = held.expires_at + datetime.timedelta(minutes=1)
         return held.allowed if self.clock.now() < last else None
-
-
-@mutant(kills="gateway_consent/oauth-token", because="serves for more than seven days", warned=True)
-@in_extension
-class EndsWithTheDay(AuthorisationServer):
-    """Compares the dates of refresh tokens: one lasts until the day on which it ends is over."""
-
-    def held(self, ledger: Any, asked: Mapping[str, str], name: str) -> Any:
-        found = ledger.find(asked.get(name, ""))
-        if found is not None and name == "refresh_token":
-            midnight = found.expires_at.replace(hour=0, minute=0, second=0, microsecond=0)
-            found.expires_at = midnight + datetime.timedelta(days=2)
-        return super().held(ledger, asked, name)
-
-
-@mutant(kills="gateway_consent/app-credential", because=r"call\(s\) with a token that was over")
-@in_extension
-class EndsWithTheHour(AppCredentials):
-    """Compares hours, so that a token is sent until its last hour is over."""
-
-    def is_due(self, record: Mapping[str, Any]) -> bool:
-        hour = 60 * 60 * 1000
-        return bool(self.credentials.now() // hour > record[words.EXPIRES_AT] // hour)
 
 
 @mutant(kills=SHAPE, because='grantedAt "2')

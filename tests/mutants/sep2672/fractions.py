@@ -32,43 +32,6 @@ class _ComparesTimesItsWay(ApprovalGate):
             raise ApprovalRefusal(Reason.CHALLENGE_EXPIRED, "challenge: got an old one")
 
 
-@mutant(kills=UNEXPIRED, because="a result, tool run")
-class ComparesWholeSeconds(_ComparesTimesItsWay):
-    """Cuts the fraction of a second off the time of day before it compares."""
-
-    def is_over(self, now: datetime.datetime, expires_at: datetime.datetime) -> bool:
-        return now.replace(microsecond=0) >= expires_at
-
-
-@mutant(kills=UNEXPIRED, because="a result, tool run")
-class RoundsAChallengesEndUp(_ComparesTimesItsWay):
-    """Rounds the end of a challenge up to the next minute."""
-
-    def is_over(self, now: datetime.datetime, expires_at: datetime.datetime) -> bool:
-        minute = expires_at.replace(second=0, microsecond=0) + datetime.timedelta(minutes=1)
-        return now >= minute
-
-
-@mutant(kills=UNEXPIRED, because='reason":"challenge_expired')
-class RoundsAChallengesEndDown(_ComparesTimesItsWay):
-    """Cuts the seconds off the end of a challenge, which so lives shorter than it says."""
-
-    def is_over(self, now: datetime.datetime, expires_at: datetime.datetime) -> bool:
-        return now >= expires_at.replace(second=0, microsecond=0)
-
-
-@mutant(kills=UNEXPIRED, because="a result, tool run")
-class TellsTheEndInSeconds(ApprovalGate):
-    """Writes expiresAt without the fraction of a second, and keeps to the whole of it."""
-
-    def envelope(
-        self, record: ChallengeRecord, display_text: str, eligible: list[CredentialRecord]
-    ) -> dict[str, Any]:
-        told = super().envelope(record, display_text, eligible)
-        whole = record.expires_at.replace(microsecond=0)
-        return {**told, "expiresAt": iso_8601(whole)}
-
-
 @mutant(kills="sep2672/4.4.3-ttl", because="[0-9]{4} s ahead")
 class TellsTheEndInLocalTime(ApprovalGate):
     """Writes expiresAt in the time of its own zone, and calls that UTC."""
