@@ -30,9 +30,11 @@ def pytest_configure() -> None:
 
     def restore(snapshot: SysModulesSnapshot) -> None:
         saved: dict[str, ModuleType] = vars(snapshot)["_SysModulesSnapshot__saved"]
+        preserved = vars(snapshot)["_SysModulesSnapshot__preserve"] or (lambda _: False)
         for name in set(sys.modules) - set(saved):
-            del sys.modules[name]
-        sys.modules.update(saved)
+            if not preserved(name):
+                sys.modules.pop(name, None)
+        sys.modules.update((name, one) for name, one in saved.items() if not preserved(name))
 
     setattr(SysModulesSnapshot, "restore", restore)  # noqa: B010 mypy allows no other way
 

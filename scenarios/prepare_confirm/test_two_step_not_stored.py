@@ -18,23 +18,12 @@ def test_no_token_is_kept_in_a_database(two_step):
     """Prepared, refused, used and used again: at no time is it among what the server keeps."""
     two_step.honest()
     for pair in two_step.pairs():
-        preview = two_step.preview(pair)
-        steps = {
-            "prepared": None,
-            "refused for its signature": f"{preview.token}0",
-            "used": preview.token,
-            "used again": preview.token,
-        }
-        for name, token in steps.items():
-            if token is not None:
-                two_step.confirm(preview, token)
+        for name, token in two_step.life_of_a_token(pair):
             with two_step.honest_step("what the server keeps could not be read"):
                 kept = probes.text(two_step.target, two_step.table.store)
             if not kept.strip("[]{} \n"):
                 raise NotVerified(f"store shows nothing at all: {two_step.table.store}")
-            found = [
-                what for what, one in _secrets(two_step, preview.token) if holds_whole(kept, one)
-            ]
+            found = [what for what, one in _secrets(two_step, token) if holds_whole(kept, one)]
             two_step.expect(
                 not found,
                 sent=f"a token of {pair.prepare}, {name}",

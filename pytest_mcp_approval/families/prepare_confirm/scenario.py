@@ -5,7 +5,7 @@ Raises a `Finding` for anything unexpected, and `NotVerified` for what cannot be
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...catalogue import Finding, Grade, NotApplicable, NotVerified
@@ -139,6 +139,19 @@ class TwoStep(ScenarioView):
     def confirm(self, preview: Preview, token: Any = NOT_GIVEN, **more: Any) -> TwoStepOutcome:
         """Submit a confirmation; see `PrepareConfirm.confirm` for the other keywords."""
         return self._seen(self.driver.confirm(preview, token, **more))
+
+    def life_of_a_token(self, pair: Pair) -> Iterator[tuple[str, str]]:
+        """Has a token prepared, refused, used and used again: each time what was done with it, and
+        the token."""
+        preview = self.preview(pair)
+        yield "prepared", preview.token
+        for name, token in (
+            ("refused for its signature", f"{preview.token}0"),
+            ("used", preview.token),
+            ("used again", preview.token),
+        ):
+            self.confirm(preview, token)
+            yield name, preview.token
 
     def submit(self, pair: Pair, arguments: Any) -> TwoStepOutcome:
         """The confirm tool with exactly these arguments."""

@@ -11,9 +11,6 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
 )
 from tests.mutants.confirmation_tokens.parts import broken
 
-MINUTE = datetime.timedelta(minutes=1)
-SECOND = datetime.timedelta(seconds=1)
-
 
 @broken(kills="5.1-skew-window", because="ms after its last instant[^§]*operation run")
 class ToleratesTwice(ConfirmationGate):

@@ -101,10 +101,6 @@ def _without_point(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _rounded(value: Any) -> Any:
-    return float(f"{value:g}") if isinstance(value, float) else value
-
-
 @mutant(kills=LANGUAGES, because=f"truth[^§]*{REFUSED}")
 @in_extension
 class WritesTruthAsNumbers(_Writes):

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from dataclasses import replace
 from typing import Any
 
-from pytest_mcp_approval.families.execution_tokens.vocabulary import EXPIRES_AT, ExecutionReason
+from pytest_mcp_approval.families.execution_tokens.vocabulary import EXPIRES_AT
 from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
-from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
 from tests.mutants.execution_tokens.parts import TAKEN, in_extension
 from tests.mutants.registry import mutant
 
 EXPIRY = "execution_tokens/expiry"
-
-
-class _Ends(TokenVerifier):
-    """Has an end of its own for a token."""
-
-    def end(self, token: Token) -> datetime.datetime:
-        raise NotImplementedError
-
-    def check_expiry(self, token: Token, _: Request) -> None:
-        if self.now() >= self.end(token):
-            raise ExecutionRefusal(ExecutionReason.EXPIRED, "it has expired")
 
 
 class _Reads(TokenVerifier):

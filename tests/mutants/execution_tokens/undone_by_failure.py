@@ -29,10 +29,10 @@ class LosersFreeTheNonce(NonceStore):
         return super().spend(nonce, expires_at, now)
 
 
-@mutant(kills="execution_tokens/content-at-execution", because="refused: [^§]*content run 1 time")
-@in_extension
-class ExecutesFirst(Operator):
-    """Executes at once, and says afterwards that the content was not allowed."""
+class _LooksTooLate(Operator):
+    """Executes before one of the checks, and refuses afterwards."""
+
+    looked_at_late: ExecutionReason
 
     def execute(
         self,
@@ -45,48 +45,30 @@ class ExecutesFirst(Operator):
         try:
             return super().execute(token, content, action_type, run, host)
         except ExecutionRefusal as refusal:
-            if refusal.reason == ExecutionReason.CONTENT:
+            if refusal.reason == self.looked_at_late:
                 run(content)
             raise
+
+
+@mutant(kills="execution_tokens/content-at-execution", because="refused: [^§]*content run 1 time")
+@in_extension
+class ExecutesFirst(_LooksTooLate):
+    """Executes at once, and says afterwards that the content was not allowed."""
+
+    looked_at_late = ExecutionReason.CONTENT
 
 
 @mutant(kills=REPLAY, because="refused: [^§]*content run 1 time")
 @in_extension
-class LooksIntoTheLogAfterwards(Operator):
+class LooksIntoTheLogAfterwards(_LooksTooLate):
     """Executes, and looks into the log when it writes down what was done."""
 
-    def execute(
-        self,
-        token: Any,
-        content: bytes,
-        action_type: str,
-        run: Callable[[bytes], Any],
-        host: str | None = None,
-    ) -> Any:
-        try:
-            return super().execute(token, content, action_type, run, host)
-        except ExecutionRefusal as refusal:
-            if refusal.reason == ExecutionReason.REPLAYED:
-                run(content)
-            raise
+    looked_at_late = ExecutionReason.REPLAYED
 
 
 @mutant(kills="execution_tokens/scope-host", because="refused: [^§]*content run 1 time")
 @in_extension
-class ConnectsFirst(Operator):
+class ConnectsFirst(_LooksTooLate):
     """Reaches the host while it still looks whether it may."""
 
-    def execute(
-        self,
-        token: Any,
-        content: bytes,
-        action_type: str,
-        run: Callable[[bytes], Any],
-        host: str | None = None,
-    ) -> Any:
-        try:
-            return super().execute(token, content, action_type, run, host)
-        except ExecutionRefusal as refusal:
-            if refusal.reason == ExecutionReason.HOST:
-                run(content)
-            raise
+    looked_at_late = ExecutionReason.HOST

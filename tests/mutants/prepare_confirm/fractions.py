@@ -16,10 +16,6 @@ from tests.mutants.registry import mutant
 EXPIRED = "prepare_confirm/expired"
 
 
-def _minute(moment: datetime) -> datetime:
-    return moment.replace(second=0, microsecond=0)
-
-
 class _Compares(PreparationGate):
     """Decides in its own way whether a token has expired."""
 

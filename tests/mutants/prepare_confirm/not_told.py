@@ -77,18 +77,26 @@ class GivesNoReason(PreparationGate):
         return {**super().refuse(refusal), "message": "Confirmation failed"}
 
 
+class _SaysUnsigned(PreparationGate):
+    """Says that the signature is not valid where something else is wrong."""
+
+    hidden: TwoStepReason
+
+    def refuse(self, refusal: ConfirmationRefusal) -> dict[str, Any]:
+        if refusal.reason is self.hidden:
+            refusal = ConfirmationRefusal(TwoStepReason.SIGNATURE, "the signature is not valid")
+        return super().refuse(refusal)
+
+
 @mutant(
     kills="prepare_confirm/action-bound",
     because="with a token of prepare_close_projects[^§]*signature is not valid[^§]*in other words",
 )
 @in_extension
-class BlamesTheSignature(PreparationGate):
+class BlamesTheSignature(_SaysUnsigned):
     """Says at the wrong tool that the signature is not valid."""
 
-    def refuse(self, refusal: ConfirmationRefusal) -> dict[str, Any]:
-        if refusal.reason is TwoStepReason.WRONG_ACTION:
-            refusal = ConfirmationRefusal(TwoStepReason.SIGNATURE, "the signature is not valid")
-        return super().refuse(refusal)
+    hidden = TwoStepReason.WRONG_ACTION
 
 
 @mutant(
@@ -96,13 +104,10 @@ class BlamesTheSignature(PreparationGate):
     because="the second time[^§]*signature is not valid[^§]*in other words",
 )
 @in_extension
-class CallsUsedUnsigned(PreparationGate):
+class CallsUsedUnsigned(_SaysUnsigned):
     """Says of a used token that its signature is not valid."""
 
-    def refuse(self, refusal: ConfirmationRefusal) -> dict[str, Any]:
-        if refusal.reason is TwoStepReason.USED:
-            refusal = ConfirmationRefusal(TwoStepReason.SIGNATURE, "the signature is not valid")
-        return super().refuse(refusal)
+    hidden = TwoStepReason.USED
 
 
 @mutant(kills=LOGGED, because="prepared[^§]*the whole token in the server's log")

@@ -7,29 +7,17 @@ import zoneinfo
 from dataclasses import replace
 from typing import Any
 
-from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import (
-    ApprovalAttempt,
     ChallengeRecord,
     CredentialRecord,
     EnrolmentRecord,
 )
-from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
 from pytest_mcp_approval.reference_server.server.clock import iso_8601
 from tests.mutants.registry import mutant
 
 UNEXPIRED = "sep2672/4.8-06-challenge-unexpired"
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
-
-
-class _ComparesTimesItsWay(ApprovalGate):
-    def is_over(self, now: datetime.datetime, expires_at: datetime.datetime) -> bool:
-        raise NotImplementedError
-
-    def step_06_challenge_unexpired(self, attempt: ApprovalAttempt) -> None:
-        if self.is_over(self.clock.now(), self.challenge_of(attempt).expires_at):
-            raise ApprovalRefusal(Reason.CHALLENGE_EXPIRED, "challenge: got an old one")
 
 
 @mutant(kills="sep2672/4.4.3-ttl", because="[0-9]{4} s ahead")
