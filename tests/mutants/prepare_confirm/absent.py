@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
@@ -38,3 +39,20 @@ class CarriesNoMomentOfIssue(Mint):
         _, payload = super().issue(*arguments)
         text = Payload(**{**vars(payload), "issued_at": 4102444800.0}).to_text()
         return f"{text}|{self.sign(text)}", payload
+
+
+@mutant(kills="prepare_confirm/token-format", because="payload: got no nonce")
+@in_extension
+class CarriesItsNonceInTheData(Mint):
+    """Has the nonce among the data, and no member of that name."""
+
+    def issue(self, *arguments: Any) -> tuple[str, Payload]:
+        _, payload = super().issue(*arguments)
+        members = vars(payload) | {"data": {**payload.data, "nonce": payload.nonce}}
+        del members["nonce"]
+        text = json.dumps(members, sort_keys=True, separators=(",", ":"))
+        return f"{text}|{self.sign(text)}", payload
+
+    def read(self, payload: str) -> Payload:
+        members = json.loads(payload)
+        return Payload(**members, nonce=members["data"]["nonce"])

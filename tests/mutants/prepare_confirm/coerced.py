@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
+from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
     OperationOutcome,
     TwoStepOperation,
 )
+from pytest_mcp_approval.reference_server.prepare_confirm.settings import PreparationSettings
 from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint
 from tests.mutants.prepare_confirm.parts import in_extension
 from tests.mutants.registry import mutant
@@ -66,3 +69,76 @@ class TakesNullForNothing(_OtherIds):
 
     def other(self, one: str) -> str:
         return "" if one in {"null", "none", "None", "undefined", "nil"} else one
+
+
+@mutant(kills=CONFIRM, because="the answer counts 0: success: True[^§]*nothing done")
+@in_extension
+class SkipsWhatCountsAsEmpty(PreparationGate):
+    """Leaves out ids that count as empty in its language, nought among them."""
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        data = dict(payload.data)
+        if "project_ids" in data:
+            seen = zip(data["project_ids"], data["versions"], strict=True)
+            kept = [(one, version) for one, version in seen if one.strip() not in {"", "0"}]
+            data["project_ids"] = [one for one, _ in kept]
+            data["versions"] = [version for _, version in kept]
+        return super().execute(operation, replace(payload, data=data), arguments)
+
+
+@mutant(kills=CONFIRM, because="'project_id': 'ünïcödé ☃ ', 'reason': 'gone since")
+@in_extension
+class CutsIdsAtLongCharacters(_OtherIds):
+    """Has a column for characters of three bytes, and cuts an id at one of four."""
+
+    def other(self, one: str) -> str:
+        return one[: next((at for at, letter in enumerate(one) if ord(letter) > 0xFFFF), len(one))]
+
+
+@mutant(kills=MISSING, because="a blank for a token[^§]*-32603")
+@in_extension
+class ParsesBeforeItVerifies(Mint):
+    """Parses the payload of whatever comes, and does not expect that it is no JSON."""
+
+    def open(self, token: str) -> Payload:
+        json.loads(token.rpartition("|")[0])
+        return super().open(token)
+
+
+@mutant(kills=MISSING, because="a blank for a token[^§]*-32603")
+@in_extension
+class UnpacksWhatItSplits(Mint):
+    """Takes it for granted that a token has two parts."""
+
+    def split(self, token: str) -> tuple[str, str]:
+        payload, signature = token.rsplit("|", 1)
+        return payload, signature
+
+
+@mutant(kills="prepare_confirm/token-format", because="payload: expires_at is str")
+@in_extension
+class CarriesTheEndAsText(Mint):
+    """Writes the end into the payload as text."""
+
+    def issue(self, *arguments: Any) -> tuple[str, Payload]:
+        _, payload = super().issue(*arguments)
+        members = {**vars(payload), "expires_at": str(payload.expires_at)}
+        text = json.dumps(members, sort_keys=True, separators=(",", ":"))
+        return f"{text}|{self.sign(text)}", payload
+
+    def read(self, payload: str) -> Payload:
+        members = json.loads(payload)
+        return Payload(**{**members, "expires_at": float(members["expires_at"])})
+
+
+@mutant(
+    kills="prepare_confirm/secret-key",
+    because="told an empty key[^§]*does not start[^§]*action: preview",
+)
+class TakesAnEmptyKeyForNone(PrepareConfirmExtension):
+    """Takes an empty key for none, and makes one up without a word."""
+
+    def read_settings(self, given: Mapping[str, Any]) -> PreparationSettings:
+        return super().read_settings({**given, "secret_key": given.get("secret_key") or None})

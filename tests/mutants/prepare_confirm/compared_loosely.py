@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import json
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
-from pytest_mcp_approval.reference_server.prepare_confirm.operations import TwoStepOperation
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationOutcome,
+    TwoStepOperation,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
-from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint
+from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint, fingerprint
 from tests.mutants.prepare_confirm.parts import Renews, in_extension
 from tests.mutants.registry import mutant
 
 SIGNATURE = "prepare_confirm/signature"
 ACTION = "prepare_confirm/action-bound"
+ONE_TIME = "prepare_confirm/one-time"
+CONFIRM = "prepare_confirm/confirm-executes"
 
 
 @mutant(
@@ -118,7 +126,7 @@ class ComparesTheNoun(Renews):
             super().check_action(operation, payload)
 
 
-@mutant(kills="prepare_confirm/one-time", because="signature in the other case[^§]*[1-9] done")
+@mutant(kills=ONE_TIME, because="signature in the other case[^§]*[1-9] done")
 @in_extension
 class RemembersTheWholeText(Renews):
     """Takes signatures in any case, and remembers used tokens as they were written."""
@@ -133,3 +141,71 @@ class RemembersTheWholeText(Renews):
         if not self.store.spend(signature, self.now().replace(year=9000)):
             raise ConfirmationRefusal(TwoStepReason.USED, "the token has already been used")
         return payload
+
+
+class _ReadsAnotherSpelling(Renews):
+    """Takes a token that is spelled otherwise, and remembers used ones as they came."""
+
+    def respelled(self, token: str) -> str:
+        raise NotImplementedError
+
+    def open(self, token: str) -> Payload:
+        try:
+            return self.mint.open(token)
+        except ConfirmationRefusal:
+            return self.mint.open(self.respelled(token))
+
+    def verify(self, operation: TwoStepOperation, given: Any) -> Payload:
+        token = self.check_given(operation, given)
+        payload = self.open(token)
+        self.check_action(operation, payload)
+        self.check_unexpired(payload)
+        self.check_remembered(payload)
+        if not self.store.spend(fingerprint(token), self.now().replace(year=9000)):
+            raise ConfirmationRefusal(TwoStepReason.USED, "the token has already been used")
+        return payload
+
+
+@mutant(kills=ONE_TIME, because="with a used token, a blank before[^§]*2 done")
+@in_extension
+class RemembersTheTextOfTheMeaning(_ReadsAnotherSpelling):
+    """Signs what the payload means, and remembers the text: each way to write it serves once."""
+
+    def respelled(self, token: str) -> str:
+        payload, _, signature = token.rpartition("|")
+        with contextlib.suppress(ValueError, RecursionError):
+            payload = json.dumps(json.loads(payload), sort_keys=True, separators=(",", ":"))
+        return f"{payload}|{signature}"
+
+
+class _OtherIds(PreparationGate):
+    """Looks things up by another spelling of their ids when they are confirmed."""
+
+    def other(self, one: str) -> str:
+        raise NotImplementedError
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        data = dict(payload.data)
+        if "project_ids" in data:
+            data["project_ids"] = [self.other(one) for one in data["project_ids"]]
+        return super().execute(operation, replace(payload, data=data), arguments)
+
+
+@mutant(kills=CONFIRM, because="DROP TABLE[^§]*drop table projects[^§]*gone since")
+@in_extension
+class LooksIdsUpInLowerCase(_OtherIds):
+    """Confirms ids in lower case, which were shown as they are."""
+
+    def other(self, one: str) -> str:
+        return one.lower()
+
+
+@mutant(kills=CONFIRM, because="'project_id': 'XII'[^§]*gone since the preview")
+@in_extension
+class LooksIdsUpInOneForm(_OtherIds):
+    """Confirms ids in a normal form of Unicode, which were shown as they are."""
+
+    def other(self, one: str) -> str:
+        return unicodedata.normalize("NFKC", one)

@@ -52,3 +52,13 @@ class CarriesTheIssueInMilliseconds(Mint):
     def read(self, payload: str) -> Payload:
         found = super().read(payload)
         return replace(found, issued_at=found.issued_at / 1000)
+
+
+@mutant(kills=EXPIRED, because="1 s after the token expired in America/New_York[^§]*2 done")
+@in_extension
+class ComparesLocalTimeWithUtc(_Compares):
+    """Compares the end in UTC with what its own clock shows in local time."""
+
+    def is_over(self, now: datetime, end: datetime, payload: Payload) -> bool:
+        local = now.astimezone(self.settings.time_zone).replace(tzinfo=None)
+        return local >= end.replace(tzinfo=None)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
+    Payload,
+    TwoStepReason,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate, instant
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
@@ -69,3 +72,17 @@ class ExpiresWhenNobodyCalls(PrepareConfirmExtension):
         finally:
             assert isinstance(self.gate, _Touched)
             self.gate.touch("any")
+
+
+@mutant(kills=EXPIRED, because="1 s after the token expired[^§]*2 done")
+@in_extension
+class RenewsWithEachConfirmation(_Touched):
+    """Takes a confirmation for a sign of life, and gives all other tokens their life again."""
+
+    def key_of(self, payload: Payload) -> str:
+        latest = self.touched.get("latest")
+        return "latest" if latest and latest > instant(payload.issued_at) else payload.nonce
+
+    def spend(self, payload: Payload) -> None:
+        super().spend(payload)
+        self.touch("latest")

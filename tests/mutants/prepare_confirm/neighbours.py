@@ -49,6 +49,26 @@ class TakesWhatContainsIt(_TakesAlong):
         return named in one
 
 
+@mutant(kills=CONFIRM, because="the effects show [1-9][0-9]+ done")
+@in_extension
+class GoesByNames(PreparationGate):
+    """Does it to everything that is called as what was shown."""
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        found = self.store.projects(payload.data.get("project_ids", ()))
+        called = {one.name for one in found.values()}
+        outcome = super().execute(operation, payload, arguments)
+        others = [one for one in self.store.projects().values() if one.name in called]
+        for one in others if outcome.complete else ():
+            if one.project_id not in found:
+                told = {"project_id": one.project_id, "force": payload.data["force"]}
+                change = f"{operation.verb}_project"
+                self.back_end.change(change, one.project_id, one.version, told)
+        return outcome
+
+
 @mutant(kills=CONFIRM, because="was done meanwhile[^§]*project_ids: ..proj-2., .proj-3.[^§]*2 done")
 @in_extension
 class GoesByPosition(PreparationGate):

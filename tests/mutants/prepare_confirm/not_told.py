@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
+from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
     OperationOutcome,
@@ -20,6 +21,7 @@ from tests.mutants.registry import mutant
 
 CONFIRM = "prepare_confirm/confirm-executes"
 FAILED = "prepare_confirm/failed-execution"
+EXPIRED = "prepare_confirm/expired"
 LOGGED = "prepare_confirm/not-logged"
 STORED = "prepare_confirm/not-stored"
 logger = logging.getLogger(__name__)
@@ -68,7 +70,7 @@ class NamesWhatWasAsked(PreparationGate):
         return told
 
 
-@mutant(kills="prepare_confirm/expired", because="its words do not say expired", warned=True)
+@mutant(kills=EXPIRED, because="its words do not say expired", warned=True)
 @in_extension
 class GivesNoReason(PreparationGate):
     """Answers every refusal with the same words, which say nothing."""
@@ -157,3 +159,63 @@ class StoresTokensAsTheyPrint(_Stores):
 
     def kept(self, outcome: str, token: str) -> str | None:
         return token.replace("\\", "\\\\").replace('"', '\\"')
+
+
+@mutant(
+    kills=EXPIRED,
+    because="1 s after the token expired[^§]*signature is not valid[^§]*in other words",
+)
+@in_extension
+class CallsExpiredUnsigned(_SaysUnsigned):
+    """Says of an expired token that its signature is not valid."""
+
+    hidden = TwoStepReason.EXPIRED
+
+
+@mutant(
+    kills="prepare_confirm/signature",
+    because="of the token changed[^§]*the token has expired .refused, but in other words",
+)
+@in_extension
+class CallsForgedExpired(PreparationGate):
+    """Says of a forged token that it has expired."""
+
+    def refuse(self, refusal: ConfirmationRefusal) -> dict[str, Any]:
+        if refusal.reason is TwoStepReason.SIGNATURE:
+            refusal = ConfirmationRefusal(TwoStepReason.EXPIRED, "the token has expired")
+        return super().refuse(refusal)
+
+
+@mutant(
+    kills="prepare_confirm/confirm-appeared",
+    because="something new had come[^§]*the answer names proj-1, proj-2, proj-5",
+)
+@in_extension
+class NamesWhatCameSince(PreparationGate):
+    """Leaves alone what came since the preview, and names it as done."""
+
+    def prepare(
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
+    ) -> dict[str, Any]:
+        self.__dict__["known"] = set(self.store.projects())
+        return super().prepare(operation, arguments, caller)
+
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
+        told = super().tell(operation, payload, outcome)
+        if "project_ids" in told:
+            new = [one for one in self.store.projects() if one not in self.__dict__["known"]]
+            told["project_ids"] = [*told["project_ids"], *new]
+        return told
+
+
+@mutant(kills=EXPIRED, because="1 s after the token expired: a tool error", warned=True)
+class RefusesWithToolErrors(PrepareConfirmExtension):
+    """Tells a refusal as a tool error, in words alone."""
+
+    def result(self, answer: dict[str, Any]) -> dict[str, Any]:
+        if answer.get("message", "").startswith("Confirmation failed"):
+            said = [{"type": "text", "text": answer["message"]}]
+            return {"content": said, "isError": True}
+        return super().result(answer)

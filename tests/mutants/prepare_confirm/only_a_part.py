@@ -5,11 +5,18 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
+    Payload,
+    TwoStepReason,
+    read_payload,
+)
+from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationDraft,
     OperationOutcome,
     TwoStepOperation,
 )
@@ -108,4 +115,86 @@ class DoesTheFirstHundred(PreparationGate):
         for name in ("project_ids", "versions"):
             if name in data:
                 data[name] = data[name][:100]
+        return super().execute(operation, replace(payload, data=data), arguments)
+
+
+class _SignsSome(Mint):
+    """Signs what it finds important in a payload."""
+
+    def important(self, payload: Payload) -> Payload:
+        raise NotImplementedError
+
+    def sign(self, payload: str) -> str:
+        try:
+            read = read_payload(payload)
+        except ValueError:
+            return super().sign(payload)
+        return super().sign(self.important(read).to_text())
+
+
+@mutant(kills=SIGNATURE, because="character [0-9]+ of[^§]*already been used")
+@in_extension
+class SignsTheFirstThing(_SignsSome):
+    """Signs the first id of a list, and not those that follow."""
+
+    def important(self, payload: Payload) -> Payload:
+        data = {
+            name: value[:1] if isinstance(value, list) else value
+            for name, value in payload.data.items()
+        }
+        return replace(payload, data=data)
+
+
+@mutant(kills=SIGNATURE, because="character [0-9]+ of[^§]*wrong action: the token is for")
+@in_extension
+class SignsAllButTheAction(_SignsSome):
+    """Signs what is concerned and until when, but not what is done to it."""
+
+    def important(self, payload: Payload) -> Payload:
+        return replace(payload, action="")
+
+
+@mutant(kills=CONFIRM, because="on 10000 things[^§]*the answer counts 9984")
+@in_extension
+class LosesTheLastBatch(PreparationGate):
+    """Works in batches of 64, and forgets the one that does not become full."""
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        data = dict(payload.data)
+        for name in ("project_ids", "versions"):
+            if len(data.get(name, ())) > 64:
+                data[name] = data[name][: len(data[name]) // 64 * 64]
+        return super().execute(operation, replace(payload, data=data), arguments)
+
+
+@mutant(kills="prepare_confirm/pairs", because="a preview as before[^§]*'proj-2' is closed")
+class ReopensTheFirst(PrepareConfirmExtension):
+    """Opens the first of several closed projects again."""
+
+    def reopen_projects(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        ids = arguments.get("project_ids")
+        some = ids[:1] if isinstance(ids, list) else ids
+        return super().reopen_projects({**arguments, "project_ids": some})
+
+
+@mutant(kills="prepare_confirm/token-format", because="everything that was shown[^§]*proj-2 not in")
+@in_extension
+class CarriesTheFirstId(PreparationGate):
+    """Writes the first id into the token, and keeps the others to itself."""
+
+    def issue(self, operation: TwoStepOperation, draft: OperationDraft) -> tuple[str, datetime]:
+        data = {
+            name: value[:1] if isinstance(value, list) else value
+            for name, value in draft.data.items()
+        }
+        token, expires_at = super().issue(operation, replace(draft, data=data))
+        self.__dict__.setdefault("drafts", {})[self.mint.open(token).nonce] = draft.data
+        return token, expires_at
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        data = self.__dict__["drafts"].get(payload.nonce, payload.data)
         return super().execute(operation, replace(payload, data=data), arguments)

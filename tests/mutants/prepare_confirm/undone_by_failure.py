@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
@@ -64,3 +65,44 @@ class RepeatsItsAnswer(PreparationGate):
                 return answer
             answers[token] = answer
         return answers[token]
+
+
+@mutant(kills=FAILED, because="answer is lost; the same token again[^§]*twice: [^§]*proj-1")
+@in_extension
+class GivesBackIfNothingWasDone(Renews):
+    """Gives the token back if nothing is known to be done, also where the answer was lost."""
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        outcome = super().execute(operation, payload, arguments)
+        if not outcome.done:
+            self.store._spent.remove(payload.nonce)
+        return outcome
+
+
+@mutant(kills=FAILED, because="counts what was really done[^§]*closed_count: 0[^§]*1 done")
+@in_extension
+class SaysItTookEverythingBack(PreparationGate):
+    """Says after half a failure that nothing was done, though the back end takes nothing back."""
+
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
+        if outcome.failure:
+            undone = {**dict.fromkeys(outcome.done, "taken back"), **outcome.left_alone}
+            outcome = replace(outcome, done=[], left_alone=undone)
+        return super().tell(operation, payload, outcome)
+
+
+@mutant(kills=FAILED, because="fails at the second[^§]*success: True[^§]*1 done")
+@in_extension
+class TakesHalfForSuccess(PreparationGate):
+    """Says that it succeeded if the back end did anything."""
+
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
+        if outcome.failure and outcome.done:
+            outcome = OperationOutcome(done=outcome.done)
+        return super().tell(operation, payload, outcome)
