@@ -1,24 +1,14 @@
 """A token is good at the confirm tool of its own pair, and nowhere else."""
 
-from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
-
-
-def _crossings(two_step):
-    """Every pair's token at every other pair's tool; the user named both as safe to run."""
-    pairs = two_step.pairs()
-    if len(two_step.driver.pairs()) < 2:
-        raise NotApplicable("the server has only one pair")
-    if len(pairs) < 2:
-        raise NotVerified("needs a second pair that may be run")
-    return [(one, other) for one in pairs for other in pairs if one is not other]
 
 
 @requirement("prepare_confirm/action-bound")
 def test_a_token_of_another_pair_is_refused(two_step):
     """A token to close something must not delete it."""
     with two_step.several() as several:
-        for one, other in _crossings(two_step):
+        for one, other in two_step.crossings():
             two_step.honest(other)
             preview = two_step.preview(one)
             with several.one(f"{other.confirm} with a token of {one.prepare}"):
@@ -32,7 +22,7 @@ def test_a_token_of_another_pair_is_refused(two_step):
 @requirement("prepare_confirm/action-bound")
 def test_the_wrong_tool_does_not_use_up_the_token(two_step):
     """After the mistake the right tool still takes it."""
-    for one, other in _crossings(two_step):
+    for one, other in two_step.crossings():
         two_step.honest(other)
         preview = two_step.preview(one)
         refused = two_step.confirm(preview, pair=other)
@@ -45,7 +35,7 @@ def test_the_wrong_tool_does_not_use_up_the_token(two_step):
 def test_a_used_token_is_no_better_at_another_tool(two_step):
     """Wrong action or already used, either is true; nothing happens."""
     with two_step.several() as several:
-        for one, other in _crossings(two_step):
+        for one, other in two_step.crossings():
             preview = two_step.preview(one)
             if not two_step.confirm(preview).succeeded:
                 raise NotVerified(f"an honest {one.confirm} failed")

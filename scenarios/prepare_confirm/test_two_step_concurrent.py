@@ -54,11 +54,12 @@ def test_of_many_confirmations_at_once_one_counts(two_step, sessions):
             raise NotApplicable("a pipe has one session")
         speakers.append(two_step.target.new_session("pytest-mcp-approval, second client"))
     try:
-        for pair in two_step.pairs() or [two_step.pair]:
-            two_step.honest(pair)
-            preview = two_step.preview(pair)
+        for kind in two_step.kinds():
+            pair = kind.pair
+            two_step.honest(pair, kind.arguments)
+            preview = two_step.preview(pair, kind.arguments)
             seen, runs = _race(two_step, preview, [preview.token] * RUNNERS, speakers)
-            sent = f"{pair.confirm} {RUNNERS} times at once with one token"
+            sent = f"{pair.confirm} ({kind.name}) {RUNNERS} times at once with one token"
             _expect_one(two_step, preview, seen, runs, sent)
             with two_step.several() as several:
                 for number, one in enumerate(seen, 1):
@@ -69,6 +70,14 @@ def test_of_many_confirmations_at_once_one_counts(two_step, sessions):
                                 TwoStepReason.USED,
                                 sent=f"{sent}, one of those that came too late",
                             )
+            if any(one.succeeded for one in seen):
+                two_step.put_in_place(pair)
+                two_step.driver.forget()
+                two_step.expect_refusal(
+                    two_step.confirm(preview),
+                    TwoStepReason.USED,
+                    sent=f"{pair.confirm} ({kind.name}), once more after a race for the token",
+                )
     finally:
         for session in speakers[1:]:
             session.close()
@@ -91,16 +100,7 @@ def test_one_real_token_among_forgeries_counts(two_step):
 @requirement("prepare_confirm/concurrent")
 def test_different_tokens_do_not_stand_in_each_others_way(two_step):
     """Two previews of different pairs, confirmed at the same moment: both are done."""
-    pairs = two_step.pairs()
-    apart = [
-        (one, other)
-        for one in pairs
-        for other in pairs
-        if one.name < other.name and not _shared(one.arguments, other.arguments)
-    ]
-    if not apart:
-        raise NotApplicable("the pairs that may be run concern the same things")
-    one, other = apart[0]
+    one, other = two_step.pairs_apart()
     two_step.honest(one)
     two_step.honest(other)
     previews = [two_step.preview(one), two_step.preview(other)]
@@ -117,16 +117,3 @@ def test_different_tokens_do_not_stand_in_each_others_way(two_step):
         two_step.expect_done(
             seen, preview, sent=f"{preview.pair.confirm} at the same moment as another pair's"
         )
-
-
-def _shared(one, other):
-    def texts(value):
-        if isinstance(value, str):
-            return {value}
-        if isinstance(value, dict):
-            return {text for inner in value.values() for text in texts(inner)}
-        return (
-            {text for inner in value for text in texts(inner)} if isinstance(value, list) else set()
-        )
-
-    return texts(dict(one)) & texts(dict(other))

@@ -1,12 +1,10 @@
 """Without a token, or with something else in its place: a clear error, and nothing happens."""
 
-import re
-
 import pytest
 
 from pytest_mcp_approval.catalogue import requirement
 from pytest_mcp_approval.families.prepare_confirm.driver import NOT_GIVEN
-from pytest_mcp_approval.wire import Outcome
+from pytest_mcp_approval.wire import Outcome, RawJson
 
 INSTEAD = {
     "no token": NOT_GIVEN,
@@ -29,16 +27,10 @@ INSTEAD = {
     "very long": "0" * 200_000,
     "deep JSON": f"{'[' * 5000}|{'0' * 64}",
     "a format string": "%s%n{0}{token}",
+    "half a surrogate pair": "\ud83d|\ud83d",
+    "a number beyond all doubles": RawJson("1e400"),
+    "an object with special members": {"__proto__": {"a": 1}, "constructor": 1, "length": 3},
 }
-
-# Typical texts of exceptions that nobody caught.
-UNHANDLED = re.compile(
-    r"traceback|\b(Key|Type|Value|Attribute|Index|Unicode\w*|Recursion|JSONDecode)Error\b|"
-    r"'NoneType' object|has no attribute|is not subscriptable|not enough values to unpack|"
-    r"Cannot read propert|undefined is not|panicked at|nil pointer|at line \d+ column",
-    re.IGNORECASE,
-)
-
 
 @requirement("prepare_confirm/missing-token")
 @pytest.mark.parametrize("instead", INSTEAD)
@@ -53,20 +45,7 @@ def test_what_is_no_token_gets_a_clear_error(two_step, instead):
         outcome = two_step.submit(pair, params["arguments"])
         sent = f"{pair.confirm} with {instead} for a token"
         two_step.expect_refusal(outcome, sent=sent, plain_form=False)
-        words = outcome.message or outcome.answer.text
-        error = outcome.answer.reply.error
-        two_step.expect(
-            bool(words.strip()) and (error is None or error.code != -32603),
-            sent=sent,
-            expected="an error that says what is wrong",
-            got=outcome.describe(),
-        )
-        two_step.expect(
-            not UNHANDLED.search(words),
-            sent=sent,
-            expected="an error in words, not an exception that escaped",
-            got=outcome.describe(),
-        )
+        two_step.expect_clear(outcome, sent=sent)
     two_step.expect(
         two_step.honest().answer.reply.outcome is Outcome.RESULT,
         sent=f"an honest confirmation after {instead} for a token",
@@ -77,15 +56,22 @@ def test_what_is_no_token_gets_a_clear_error(two_step, instead):
 
 @requirement("prepare_confirm/missing-token")
 def test_confirming_without_arguments_at_all(two_step):
-    """A call whose params have no `arguments`."""
+    """A call whose params have no `arguments`, or something else in their place."""
     two_step.honest()
     for pair in two_step.pairs():
         two_step.put_in_place(pair)
         two_step.preview(pair)  # so that there is something to be confirmed
-        outcome = two_step.driver.submit(pair, {"name": pair.confirm})
-        two_step.expect_refusal(
-            outcome, sent=f"{pair.confirm} without any arguments", plain_form=False
-        )
+        for name, more in {
+            "without any arguments": {},
+            "with null for arguments": {"arguments": None},
+            "with a list for arguments": {"arguments": []},
+            "with a text for arguments": {"arguments": "yes"},
+        }.items():
+            outcome = two_step.driver.submit(pair, {"name": pair.confirm, **more})
+            sent = f"{pair.confirm} {name}"
+            two_step.expect_refusal(outcome, sent=sent, plain_form=False)
+            if not more:  # the others break the base protocol, whose SDK may answer as it likes
+                two_step.expect_clear(outcome, sent=sent)
 
 
 @requirement("prepare_confirm/missing-token")

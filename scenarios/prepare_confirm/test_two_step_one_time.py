@@ -2,19 +2,22 @@
 
 import datetime
 
-from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+import pytest
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.prepare_confirm.forging import respelled
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
-from pytest_mcp_approval.wire import StdioTransport
 
 KEY = "a key that only these scenarios use 7f3a"
 LIFE = 180
 """Minutes: longer than used tokens must be kept."""
+MANY = 110
+"""More than the hundred that a small memory may hold."""
 
 
-def _used(two_step, pair=None):
+def _used(two_step, pair=None, arguments=None):
     """A preview whose token has just been used."""
-    preview = two_step.preview(pair)
+    preview = two_step.preview(pair, arguments)
     outcome = two_step.confirm(preview)
     if not outcome.succeeded:
         raise NotVerified(f"an honest {preview.pair.confirm} failed: {outcome.describe()}")
@@ -25,16 +28,17 @@ def _used(two_step, pair=None):
 
 @requirement("prepare_confirm/one-time", needs=[])
 def test_a_token_is_good_once(two_step):
-    """For every pair, and however often it is tried."""
+    """For every pair and every way to call it, and however often it is tried."""
     with two_step.several() as several:
-        for pair in two_step.pairs() or [two_step.pair]:
-            preview = _used(two_step, pair)
+        for kind in two_step.kinds():
+            preview = _used(two_step, kind.pair, kind.arguments)
             for time in ("second", "third", "fourth"):
-                with several.one(f"{pair.confirm}, the {time} time"):
+                with several.one(f"{kind.name}, the {time} time"):
                     two_step.expect_refusal(
                         two_step.confirm(preview),
                         TwoStepReason.USED,
-                        sent=f"{pair.confirm} with the same token, the {time} time",
+                        sent=f"{kind.pair.confirm} ({kind.name}) with the same token, "
+                        f"the {time} time",
                     )
 
 
@@ -66,17 +70,70 @@ def test_a_used_token_spelled_otherwise_is_still_used(two_step):
 
 
 @requirement("prepare_confirm/one-time", needs=[])
-def test_a_used_token_is_used_in_every_session(two_step):
-    """Another client has it too."""
-    if isinstance(two_step.target.transport, StdioTransport):
-        raise NotApplicable("a pipe has one session")
+@pytest.mark.parametrize("who", ["another client", "another user"])
+def test_a_used_token_is_used_in_every_session(two_step, who):
+    """Somebody else has it too: at once, and at the end of its life."""
+    with two_step.somebody_else(who) as other:
+        preview = _used(two_step)
+        for when in ("at once", "a second before it expires"):
+            if when != "at once":
+                clock = two_step.target.clock
+                if not (clock.movable and clock.stops):
+                    return
+                clock.move_to(_end(preview) - datetime.timedelta(seconds=1))
+            two_step.expect_refusal(
+                two_step.confirm(preview, session=other),
+                TwoStepReason.USED,
+                sent=f"{preview.pair.confirm} with a used token, from another session "
+                f"({who}, {when})",
+            )
+
+
+def _end(preview):
+    try:
+        return preview.expires_at
+    except (ValueError, OverflowError, OSError) as error:
+        raise NotVerified(f"the expiry cannot be read: {error}") from None
+
+
+@requirement("prepare_confirm/one-time", needs=[])
+def test_very_many_others_do_not_make_it_good_again(two_step):
+    """A memory that is full must not drop a token that still lives."""
     preview = _used(two_step)
-    with two_step.target.new_session("pytest-mcp-approval, second client") as other:
-        two_step.expect_refusal(
-            two_step.confirm(preview, session=other),
-            TwoStepReason.USED,
-            sent=f"{preview.pair.confirm} with a used token, from another session",
-        )
+    pair = preview.pair
+    others = [two_step.driver.prepare(pair) for _ in range(MANY)]
+    for other in others:  # the first one does it, the others find nothing left to do
+        params = two_step.driver.confirm_params(pair, other.token)
+        two_step.driver.seen(pair, two_step.session.call("tools/call", params))
+    two_step.disturbed()
+    two_step.put_in_place(pair)
+    two_step.driver.forget()
+    two_step.expect_refusal(
+        two_step.confirm(preview),
+        TwoStepReason.USED,
+        sent=f"{pair.confirm} with a used token, after {MANY} others were used",
+    )
+
+
+@requirement("prepare_confirm/one-time", needs=[])
+def test_a_token_that_did_a_part_is_used(two_step):
+    """Of two things one is gone and the other is done: that was the token's one time."""
+    pair, name = two_step.pair_on_a_list()
+    two_step.honest(pair)
+    both = two_step.preview(pair)
+    first = two_step.preview(pair, {**pair.arguments, name: pair.arguments[name][:1]})
+    if not two_step.confirm(first).succeeded:
+        raise NotVerified("the first of two things could not be done alone")
+    part = two_step.confirm(both)
+    if not part.executed:
+        return  # a server may want a new preview; then the token was perhaps not used
+    two_step.put_in_place(pair)
+    two_step.driver.forget()
+    two_step.expect_refusal(
+        two_step.confirm(both),
+        TwoStepReason.USED,
+        sent=f"{pair.confirm} with a token that had done a part of what was shown",
+    )
 
 
 @requirement("prepare_confirm/one-time", needs=["clock"])

@@ -24,11 +24,17 @@ def _warnings(preview):
     return text
 
 
+def _calls_that_are(two_step, *, reversible):
+    """Every way to call such a pair: forced, it is no less final."""
+    names = {pair.name for pair in two_step.pairs_that_are(reversible=reversible)}
+    return [(kind.pair, kind.arguments) for kind in two_step.kinds() if kind.pair.name in names]
+
+
 @requirement("prepare_confirm/pairs")
 def test_what_cannot_be_undone_says_so(two_step):
     """Deleting is for ever, and the person who agrees has to know."""
-    for pair in two_step.pairs_that_are(reversible=False):
-        warnings = _warnings(two_step.preview(pair))
+    for pair, arguments in _calls_that_are(two_step, reversible=False):
+        warnings = _warnings(two_step.preview(pair, arguments))
         _expect_warning(
             two_step,
             pair,
@@ -58,8 +64,8 @@ def _expect_warning(two_step, pair, holds, expected, warnings):
 @requirement("prepare_confirm/pairs")
 def test_what_can_be_undone_says_how(two_step):
     """Closing is not the end: its warnings are weaker, and name the way back."""
-    for pair in two_step.pairs_that_are(reversible=True):
-        warnings = _warnings(two_step.preview(pair))
+    for pair, arguments in _calls_that_are(two_step, reversible=True):
+        warnings = _warnings(two_step.preview(pair, arguments))
         _expect_warning(
             two_step,
             pair,

@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
-from pytest_mcp_approval.families.prepare_confirm.settings import PREPARED
+from pytest_mcp_approval.families.prepare_confirm.settings import PREPARED, is_opposite
 from pytest_mcp_approval.wire.reply import show_json
 
 # ---- what it answers
@@ -19,8 +19,9 @@ MEMBERS = {
         lambda preview: preview.answer.member(preview.table.action) == "preview",
     ),
     "operation": (
-        "a text",
-        lambda preview: _text(preview.answer.member(preview.table.operation)),
+        "a text that names what the tool does",
+        lambda preview: _text(preview.answer.member(preview.table.operation))
+        and not is_opposite(preview.answer.member(preview.table.operation), preview.pair.name),
     ),
     "items": ("a list of what it concerns", lambda preview: bool(preview.items)),
     "warnings": (
@@ -97,6 +98,29 @@ def test_a_preview_lists_what_was_asked_for(two_step):
         )
     if not compared:
         raise NotApplicable("no pair that may be run takes a list of what it concerns")
+
+
+@requirement("prepare_confirm/preview")
+def test_a_preview_shows_odd_ids_as_they_are(two_step):
+    """Two ids that differ in a blank, a sign or their last letter are shown as two ids: else a
+    person agrees to another one."""
+    with two_step.several() as several:
+        for pair, arguments in two_step.awkward():
+            asked = sorted(set(_named(arguments)))
+            if not asked:
+                continue
+            preview = two_step.awkward_preview(pair, arguments)
+            two_step.need_shown(preview, asked)
+            wrong = [one for one in asked if one not in preview.ids]
+            others = [one for one in preview.ids if one not in asked]
+            with several.one(pair.prepare):
+                two_step.expect(
+                    sorted(preview.ids) == asked,
+                    sent=f"{pair.prepare} on {len(asked)} odd id(s)",
+                    expected="items with just these ids",
+                    got=f"{len(preview.ids)} items; {show_json(wrong[:3])} shown as "
+                    f"{show_json(others[:3])}",
+                )
 
 
 @requirement("prepare_confirm/preview-details")

@@ -82,6 +82,33 @@ def test_another_key_is_another_key(two_step):
     one.still_serves(preview, after="a server with another key had refused it")
 
 
+LONG = "Key of These scenarios, 100 characters long: "
+LONG += "x" * (99 - len(LONG)) + "1"
+NEARLY = {
+    "in another case": LONG.swapcase(),
+    "that ends otherwise": f"{LONG[:-1]}2",
+    "with other signs between its words": LONG.replace(",", ";"),
+}
+
+
+@requirement("prepare_confirm/secret-key")
+def test_a_key_counts_to_its_last_character(two_step):
+    """Keys that are nearly the same are others: no part of one is left out."""
+    one = two_step.with_key(LONG)
+    others = {name: two_step.with_key(key) for name, key in NEARLY.items()}
+    _same_moment(one, *others.values())
+    preview = _fresh_preview(one, next(iter(others.values())))
+    with two_step.several() as several:
+        for name, other in others.items():
+            with several.one(name):
+                other.expect_refusal(
+                    other.driver.confirm(preview),
+                    TwoStepReason.SIGNATURE,
+                    sent=f"{preview.pair.confirm} at a server with a key {name}",
+                )
+    one.still_serves(preview, after="servers with nearly the same key had refused it")
+
+
 @requirement("prepare_confirm/secret-key")
 def test_an_empty_key_is_refused(two_step):
     """A server that is told an empty key does not start.

@@ -5,6 +5,7 @@ from pytest_mcp_approval.families.prepare_confirm.forging import (
     changed_at_each_place,
     cut_or_grown,
     forged_payloads,
+    put_into,
     respelled,
 )
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
@@ -84,11 +85,41 @@ def test_a_token_in_parts_or_with_more_is_refused(two_step):
 
 
 @requirement("prepare_confirm/signature")
+def test_the_tokens_of_every_pair_are_verified(two_step):
+    """Whichever tool they are for, and however long: something put in, left out or swapped."""
+    usual = {pair.name for pair in two_step.pairs()}
+    cases = {kind.name: (kind.pair, kind.arguments) for kind in two_step.kinds()}
+    longest = max(
+        ((pair, one) for pair in two_step.pairs() for one in pair.awkward),
+        key=lambda one: len(str(one[1])),
+        default=None,
+    )
+    if longest is not None:
+        cases[f"{longest[0].name}, on odd ids"] = longest
+        two_step.make(longest[0].awkward_before)
+    with two_step.several() as several:
+        for name, (pair, arguments) in cases.items():
+            two_step.honest(pair)
+            preview = two_step.preview(pair, arguments)
+            deep = name in usual or longest is not None and arguments is longest[1]
+            with several.one(name):
+                two_step.expect_all_refused(
+                    preview,
+                    lambda one, deep=deep: {
+                        **cut_or_grown(one.token),
+                        **(put_into(one.token, one.ids) if deep else {}),
+                    },
+                    *FORGED,
+                    what=f"a token of {pair.prepare} ({name})",
+                )
+
+
+@requirement("prepare_confirm/signature")
 def test_a_token_spelled_otherwise_does_no_harm(two_step):
     """Blanks around it and the like: refused, or taken for the very token, and then used up."""
     two_step.honest()
-    for name in respelled("a|b"):
-        preview = two_step.preview()
+    preview = two_step.preview()
+    for name in respelled(preview.token):
         spelled = respelled(preview.token).get(name)
         if spelled is None:
             continue
@@ -103,6 +134,7 @@ def test_a_token_spelled_otherwise_does_no_harm(two_step):
             sent=f"{preview.pair.confirm} with the token, after it was taken with {name}",
         )
         two_step.warn(f"a token with {name} is taken for the token")
+        preview = two_step.preview()
 
 
 @requirement("prepare_confirm/signature", needs=["payload"])
@@ -138,9 +170,9 @@ def test_the_payload_ends_at_the_last_separator(two_step):
     ]
     if not sets:
         raise NotVerified("needs awkward = [{ ... }] with an id that contains |, in pairs.NAME")
-    pair, arguments = sets[0]
+    pair, arguments = min(sets, key=lambda one: len(str(one[1])))
     two_step.honest(pair)
-    preview = two_step.preview(pair, arguments)
+    preview = two_step.awkward_preview(pair, arguments)
     first = preview.token.index("|")
     for place, changed in changed_at_each_place(preview.token):
         if not first - 3 <= place <= first + 12:

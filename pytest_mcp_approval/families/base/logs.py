@@ -6,11 +6,13 @@ other the user may name a file. Knows no family's rules.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 from ...catalogue import NotVerified
 from ...support.child import KEPT_OF_STDERR
@@ -56,8 +58,20 @@ class Log:
 
 
 def holds_whole(text: str, token: str) -> bool:
-    """Whether a text contains the whole token, however its quotes and backslashes are escaped."""
-    return _plain(token) in _plain(text)
+    """Whether a text contains the whole token: plain, however its quotes and backslashes are
+    escaped, or in a spelling that anyone can turn back."""
+    searched = _plain(text)
+    return any(_plain(one) in searched for one in _spellings(token))
+
+
+def _spellings(token: str) -> Iterator[str]:
+    as_bytes = token.encode("utf-8", "replace")
+    yield token
+    yield quote(token, safe="")
+    yield quote_plus(token)
+    yield base64.b64encode(as_bytes).decode().rstrip("=")
+    yield base64.urlsafe_b64encode(as_bytes).decode().rstrip("=")
+    yield as_bytes.hex()
 
 
 def _plain(text: str) -> str:

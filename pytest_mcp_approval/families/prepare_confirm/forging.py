@@ -8,10 +8,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import html
+import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from .vocabulary import SEPARATOR, read_payload, split_token
 
@@ -28,6 +31,16 @@ GUESSES = (
     "confirmation",
     "test",
 )
+
+_WIDE = {ord(digit): ord(digit) + 0xFEE0 for digit in "0123456789"}
+_PUT_IN = {
+    "a blank": " ",
+    "a line break": "\n",
+    "a zero byte": "\0",
+    "a letter beyond ASCII": "é",
+    "a character that cannot be seen": "\u200b",
+}
+_IGNORABLE = ("a blank put", "a line break put", "that cannot be seen put")
 
 
 def changed_at_each_place(token: str) -> Iterator[tuple[int, str]]:
@@ -87,11 +100,50 @@ def respelled(token: str) -> dict[str, str]:
         "a zero byte behind": f"{token}\x00",
         "= behind": f"{token}=",
         "in quotes": f'"{token}"',
+        "as a JSON text": json.dumps(token),
+        "as a JSON text without its quotes": json.dumps(token)[1:-1],
+        "percent-encoded": quote(token, safe=""),
+        "with its separator percent-encoded": token.replace(SEPARATOR, "%7C"),
+        "as in HTML": html.escape(token),
+        "in base64": base64.b64encode(token.encode()).decode(),
+        "in wide digits": token.translate(_WIDE),
+        "a character behind that cannot be seen": f"{token}\u200b",
+        "after the word Bearer": f"Bearer {token}",
     }
     if separator:
         found["its signature in the other case"] = f"{head}{separator}{tail.swapcase()}"
         found["a blank around the separator"] = f"{head} {separator} {tail}"
-    return found
+    return {name: one for name, one in found.items() if one != token}
+
+
+def is_ignorable(name: str) -> bool:
+    """Whether what `put_into` did, by its name, may lawfully be taken for the very token."""
+    return any(one in name for one in _IGNORABLE)
+
+
+def put_into(token: str, ids: Sequence[str]) -> dict[str, str]:
+    """The token with something else, less or more in both its halves, and in the ids that it
+    names. What a careless reader drops before it verifies a signature counts when it is read."""
+    places = {}
+    for name, one in {"its first id": ids[:1], "its last id": ids[-1:]}.items():
+        spelled = json.dumps(one[0])[1:-1] if one else ""
+        if spelled and spelled in token:
+            places[name] = token.rindex(spelled) + len(spelled) // 2
+    places |= {f"{number}/8 of it": len(token) * number // 8 for number in (3, 7)}
+    found = {}
+    for where, place in places.items():
+        before, after = token[:place], token[place:]
+        for name, text in _PUT_IN.items():
+            found[f"with {name} put in at {where}"] = f"{before}{text}{after}"
+        found[f"without a character at {where}"] = f"{before}{after[1:]}"
+        found[f"with a character twice at {where}"] = f"{before}{after[:1]}{after}"
+        letter = next((n for n, one in enumerate(after) if one.swapcase() != one), None)
+        if letter is not None and place + letter < max(token.rfind(SEPARATOR), 0):
+            swapped = after[letter].swapcase()
+            found[f"with a letter in the other case at {where}"] = (
+                f"{before}{after[:letter]}{swapped}{after[letter + 1 :]}"
+            )
+    return {name: one for name, one in found.items() if one != token}
 
 
 def _another(value: Any, other_id: str) -> Any:

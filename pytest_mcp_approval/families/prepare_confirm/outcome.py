@@ -141,6 +141,16 @@ class TwoStepOutcome(ObservedOutcome):
         return not self.answer.is_error and self.answer.member(self.table.success) is True
 
     @property
+    def contradicts_itself(self) -> bool:
+        """Whether one part of the answer says success and another says none: a client may read
+        either, its text or its structured content."""
+        told = [
+            value_at(_unwrapped(one), self.table.success)
+            for one in objects_in(self.answer.reply.result)
+        ]
+        return True in told and (False in told or self.answer.is_error)
+
+    @property
     def refused(self) -> bool:
         """By what the answer says, in any form."""
         return self.answer.is_error or self.answer.member(self.table.success) is False

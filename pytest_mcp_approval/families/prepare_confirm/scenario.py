@@ -5,20 +5,24 @@ Raises a `Finding` for anything unexpected, and `NotVerified` for what cannot be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...config.settings import PREFIX
 from ...support.text import neutralise
 from ...target import Target
-from ...wire import Session
+from ...wire import Session, StdioTransport
+from ..base.decoder import values_in
 from ..base.driver import DriverError
 from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
+from .clear_errors import unclear
 from .comparing import what_differs
 from .driver import NOT_GIVEN, PrepareConfirm
+from .forging import is_ignorable
 from .outcome import Preview, TwoStepOutcome
-from .settings import Pair, ToolCall
+from .settings import CallKind, Pair, ToolCall, kinds_of
 from .vocabulary import FAMILY, TwoStepReason
 
 _SET = f"in [{FAMILY}]"
@@ -52,6 +56,10 @@ class TwoStep(ScenarioView):
             "are safe to prepare and to confirm"
         )
 
+    def kinds(self) -> list[CallKind]:
+        """Every way to call every pair that may be run here."""
+        return kinds_of(self.pairs() or [self.pair])
+
     def pair_with(
         self, what: str, holds: Callable[[Pair], Any], *, need_not_be: bool = False
     ) -> Pair:
@@ -74,6 +82,40 @@ class TwoStep(ScenarioView):
             raise NotVerified(f"needs a pair that may be run and is {word}: {PREFIX}tool, {_SET}")
         raise NotApplicable(f"the server has no {word} pair")
 
+    def crossings(self) -> list[tuple[Pair, Pair]]:
+        """Every pair with every other: the user named both as safe to run."""
+        pairs = self.pairs()
+        if len(self.driver.pairs()) < 2:
+            raise NotApplicable("the server has only one pair")
+        if len(pairs) < 2:
+            raise NotVerified("needs a second pair that may be run")
+        return [(one, other) for one in pairs for other in pairs if one is not other]
+
+    def pairs_apart(self) -> tuple[Pair, Pair]:
+        """Two pairs whose arguments name nothing in common."""
+        pairs = [(pair, _texts(pair.arguments)) for pair in self.pairs()]
+        for one, names in pairs:
+            for other, others in pairs:
+                if one.name < other.name and not names & others:
+                    return one, other
+        raise NotApplicable("the pairs that may be run concern the same things")
+
+    def pair_on_a_list(self) -> tuple[Pair, str]:
+        """A pair whose safe arguments have one list of several things, and that list's name."""
+        candidates = sorted(self.pairs(), key=lambda pair: pair.reversible is not False)
+        lists = [
+            (pair, name, value)
+            for pair in candidates
+            for name, value in (pair.arguments or {}).items()
+            if isinstance(value, list)
+        ]
+        for pair, name, value in lists:
+            if len(value) > 1:
+                return pair, name
+        if not lists:
+            raise NotApplicable("no pair that may be run takes a list of things")
+        raise NotVerified("needs a pair whose arguments list two things")
+
     # ---- honest steps: if one fails, nothing else can be judged
 
     def preview(
@@ -91,6 +133,17 @@ class TwoStep(ScenarioView):
         if not preview.items and self.driver.may_be_gone(pair):
             raise self._gone(pair, f"{pair.prepare} lists nothing")
         return preview
+
+    def awkward(self) -> list[tuple[Pair, Mapping[str, Any]]]:
+        """The arguments with odd ids that the user named."""
+        sets = [(pair, one) for pair in self.pairs() for one in pair.awkward]
+        if not sets:
+            raise NotVerified(f"needs awkward = [{{ ... }}], arguments with odd ids, {_SET} pairs")
+        return sets
+
+    def awkward_preview(self, pair: Pair, arguments: Mapping[str, Any]) -> Preview:
+        self.make(pair.awkward_before)
+        return self.preview(pair, arguments)
 
     def _gone(self, pair: Pair, what: str) -> NotVerified:
         return NotVerified(
@@ -145,13 +198,16 @@ class TwoStep(ScenarioView):
         the token."""
         preview = self.preview(pair)
         yield "prepared", preview.token
-        for name, token in (
-            ("refused for its signature", f"{preview.token}0"),
-            ("used", preview.token),
-            ("used again", preview.token),
+        others = [one for one in self.pairs() if one.name != pair.name][:1]
+        for name, token, at in (
+            ("refused for its signature", f"{preview.token}0", [pair]),
+            ("refused at another tool", preview.token, others),
+            ("used", preview.token, [pair]),
+            ("used again", preview.token, [pair]),
         ):
-            self.confirm(preview, token)
-            yield name, preview.token
+            for one in at:
+                self.confirm(preview, token, pair=one)
+                yield name, preview.token
 
     def submit(self, pair: Pair, arguments: Any) -> TwoStepOutcome:
         """The confirm tool with exactly these arguments."""
@@ -165,6 +221,21 @@ class TwoStep(ScenarioView):
     def disturbed(self) -> None:
         """Things may not be in place any more: the next preview puts them back."""
         self._fresh.clear()
+
+    # ---- other people
+
+    @contextlib.contextmanager
+    def somebody_else(self, who: str) -> Iterator[Session]:
+        """Another conversation: of another client, or of another user if the table names one."""
+        if isinstance(self.target.transport, StdioTransport):
+            raise NotApplicable("a pipe has one session")
+        headers = self.table.second_user.headers if who == "another user" else {}
+        if who == "another user" and not headers:
+            # The document knows no users: a server need not tell them apart.
+            raise NotApplicable(f"no second user is named (second-user.headers {_SET})")
+        name = "pytest-mcp-approval, second client"
+        with self.target.new_session(name, headers=headers) as session:
+            yield session
 
     # ---- expectations
 
@@ -201,8 +272,73 @@ class TwoStep(ScenarioView):
                 # It may have been the token, or the things that are missing.
                 raise self._gone(outcome.pair, f"{sent}: {got}")
             self.warn(f"{sent}: {got}; its words do not say {wanted}")
+        elif outcome.contradicts_itself:
+            raise finding_of(
+                outcome, sent=sent, expected=expected, remark=" (another part of it says success)"
+            )
         elif plain_form and outcome.answer.is_error:
             self.warn(f"{sent}: {got}; expected a result with {self.table.success} false")
+
+    def expect_all_refused(
+        self,
+        preview: Preview,
+        change: Callable[[Preview], Mapping[str, str]],
+        *reasons: TwoStepReason,
+        what: str,
+    ) -> None:
+        """Every token that `change` makes of the preview's is refused for one of the reasons.
+
+        The effects are read once for all: most servers do nothing for any. Reading: one that was
+        taken for the very token, because blanks and the like do not count, is a warning.
+        """
+        left, lenient = list(change(preview)), False
+        with self.several() as several:
+            while left:
+                tokens = change(preview)
+                names = [name for name in left if not (lenient and is_ignorable(name))]
+                outcomes, runs, _ = self.driver.watch(
+                    lambda preview=preview, tokens=tokens, names=names: self._until_taken(
+                        preview.pair, {name: tokens[name] for name in names}
+                    )
+                )
+                left = names[len(outcomes) :]
+                last = next(reversed(outcomes), "")
+                if is_ignorable(last) and not what_differs(preview, outcomes[last]):
+                    self.warn(f"{what}, {last}: it is taken for the token")
+                    lenient = True
+                    del outcomes[last]
+                    runs = 0
+                for name, outcome in outcomes.items():
+                    with several.one(name):
+                        sent = f"{preview.pair.confirm} with {what}, {name}"
+                        self.expect_refusal(outcome, *reasons, sent=sent)
+                with several.one("the effects"):
+                    if self.driver.effects is not None and runs != 0:
+                        raise Finding(
+                            sent=f"{preview.pair.confirm} with {what}, changed in many ways",
+                            expected="nothing done",
+                            got=f"{'something' if runs is None else runs} done",
+                            grade=Grade.RAN,
+                        )
+                if left:
+                    self.disturbed()
+                    preview = self.preview(preview.pair, preview.arguments)
+
+    def _until_taken(self, pair: Pair, tokens: Mapping[str, str]) -> dict[str, TwoStepOutcome]:
+        """What came of each, up to the first that was taken: after it the others prove nothing."""
+        outcomes = {}
+        for name, token in tokens.items():
+            params = self.driver.confirm_params(pair, token)
+            outcomes[name] = self.driver.seen(pair, self.session.call("tools/call", params))
+            if outcomes[name].succeeded:
+                break
+        return outcomes
+
+    def expect_clear(self, outcome: TwoStepOutcome, *, sent: str) -> None:
+        """An error that says what is wrong, and no exception that escaped."""
+        expected = unclear(outcome.answer, outcome.message or outcome.answer.text)
+        if expected:
+            raise finding_of(outcome, sent=sent, expected=expected)
 
     def still_serves(self, preview: Preview, *, after: str) -> None:
         """The same token still serves the honest call."""
@@ -268,6 +404,10 @@ class TwoStep(ScenarioView):
         if other is None and self.table.zone_setting:
             other = self.target.variant(FAMILY, self.table.zone_setting, zone)
         return self.over(other, "a server that the suite starts, in another time zone")
+
+
+def _texts(value: Any) -> set[str]:
+    return {one for _, one in values_in(value) if isinstance(one, str)}
 
 
 def _did_something(outcome: TwoStepOutcome) -> bool:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...config.reader import Place, Sources, read, setting
 from ..base.probes import FORMS, is_probe
 from . import vocabulary as words
 
-_IRREVERSIBLE = re.compile(r"delete|remove|destroy|purge|wipe|drop|erase|revoke")
-_REVERSIBLE = re.compile(r"close|archive|disable|suspend|deactivate|pause|hide|lock")
+_IRREVERSIBLE = re.compile(r"delet|remov|destroy|purg|wip(e|ing)|drop|eras|revok")
+_REVERSIBLE = re.compile(r"clos|archiv|disabl|suspend|deactivat|paus|hid(e|den)|lock")
 
 
 PREPARED = ("action", "operation", "items", "warnings", "token", "expires", "next_step")
@@ -53,6 +53,8 @@ class Pair:
     """For a user who signs in elsewhere (single sign-on)."""
     awkward: tuple[Mapping[str, Any], ...] = ()
     """On ids with separators, quotes, line breaks and the like."""
+    awkward_before: tuple[ToolCall, ...] = _calls()
+    """Puts in place what they name, if `restore` does not."""
     many: Mapping[str, Any] | None = None
     failing: Mapping[str, Any] | None = None
     """On something that the back end will fail to do."""
@@ -71,6 +73,45 @@ class Pair:
     """None: not known."""
     guessed: bool = setting(False, internal=True)
     """Whether that is only a guess from the name."""
+
+
+def is_opposite(word: str, name: str) -> bool:
+    """Whether a word says that something is lost and a name that it is not, or the reverse."""
+    said, named = _kind_of(word.lower()), _kind_of(name.lower())
+    return said is not None and named is not None and said is not named
+
+
+def _kind_of(name: str) -> bool | None:
+    """Whether a name sounds as if it could be undone; None if it says neither."""
+    if _IRREVERSIBLE.search(name):
+        return False
+    return True if _REVERSIBLE.search(name) else None
+
+
+class CallKind(NamedTuple):
+    """A pair with arguments that are safe: with its usual ones, forced, or on an SSO user."""
+
+    name: str
+    pair: Pair
+    arguments: Mapping[str, Any]
+
+
+def kinds_of(pairs: Iterable[Pair]) -> list[CallKind]:
+    """All that the user named, the usual ones first."""
+    ways = {"": "arguments", ", forced": "forced", ", on an SSO user": "sso"}
+    return [
+        CallKind(f"{pair.name}{name}", pair, arguments)
+        for name, member in ways.items()
+        for pair in pairs
+        if (arguments := getattr(pair, member)) is not None
+    ]
+
+
+@dataclass(frozen=True)
+class SecondUser:
+    """Another person, whom the server knows by other headers."""
+
+    headers: Mapping[str, str] = setting({})
 
 
 def _store(value: Any) -> str:
@@ -106,6 +147,7 @@ class PrepareConfirmTable:
     """Where all that the server keeps can be read."""
     log: str = ""
     """The file that the server logs to, if it is not its standard error."""
+    second_user: SecondUser = setting(SecondUser)
     expiry_setting: str = ""
     key_setting: str = ""
     zone_setting: str = ""
@@ -176,7 +218,5 @@ def _complete(pair: Pair, safe_arguments: Mapping[str, Any]) -> Pair:
     if pair.arguments is None:
         pair = replace(pair, arguments=safe_arguments.get(pair.prepare))
     if pair.reversible is None:
-        guess = True if _REVERSIBLE.search(pair.name) else None
-        guess = False if _IRREVERSIBLE.search(pair.name) else guess
-        pair = replace(pair, reversible=guess, guessed=True)
+        pair = replace(pair, reversible=_kind_of(pair.name), guessed=True)
     return pair

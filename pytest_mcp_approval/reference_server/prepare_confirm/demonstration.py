@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..server.extension import USER_HEADER
 from .records import Project, User
 
 AWKWARD_IDS = (
@@ -29,7 +30,57 @@ AWKWARD_IDS = (
     "../../etc",
     "null",
     "0",
+    # Read as a number, a list, a pattern or a form, they are something else.
+    "007",
+    "1e3",
+    "1.0",
+    "one,two",
+    "one+two",
+    "cut\0off",
+    "true",
+    "<b>&amp;</b>",
+    "a%2Fb",
+    "a[b]",
+    # Members that JavaScript, Python and Java have already.
+    "__proto__",
+    "constructor",
+    "hasOwnProperty",
+    "__class__",
+    "$type",
+    # What refusals say.
+    "Token has expired",
+    "Token has already been used",
+    "Invalid token signature",
+    "wrong action type",
+    f"long-{'x' * 194}1",
+    "look-alike",
+    "l__k-alike",
+    "résumé",
 )
+LOOK_ALIKES = (
+    "1",
+    "7",
+    "1000",
+    "one",
+    "two",
+    "one two",
+    "cut",
+    "pipe",
+    "blanks around",
+    " blanks  around ",
+    "ünïcödé",
+    "XII",
+    "a/b",
+    "<b>&</b>",
+    f"long-{'x' * 194}2",
+    "look",
+    "look-alike-1",
+    "Look-Alike",
+    "look-alike ",
+    "look\u200b-alike",
+    "re\u0301sume\u0301",
+)
+"""Next to those above, and other things: what is done to one is not done to the other."""
 MANY = 10_000
 _MANY_IDS = [f"bulk-{number:05}" for number in range(MANY)]
 
@@ -38,11 +89,16 @@ PROJECTS = (
     Project("proj-2", "Summer catalogue"),
     Project("proj-3", "Autumn catalogue", artworks=3, unfinished=0),
     Project("proj-4", "Winter catalogue", artworks=2, unfinished=2),
-    *(Project(awkward, "A project with an awkward id") for awkward in AWKWARD_IDS),
+    *(
+        Project(awkward, "A project with an awkward id")
+        for awkward in (*AWKWARD_IDS, *LOOK_ALIKES)
+    ),
 )
 USERS = (
     User("john.doe", "John Doe", "john.doe@example.org"),
     User("jane.roe", "Jane Roe", "jane.roe@example.org", is_sso=True),
+    User("john.doe2", "John Doe", "john.doe@example.org"),
+    User("John.Doe", "John Doe", "john.doe@example.org"),
 )
 
 
@@ -55,15 +111,21 @@ def _created(*projects: dict[str, Any]) -> dict[str, Any]:
 
 
 _TWO = ["proj-1", "proj-2"]
-_USER, _SSO_USER = (
+_USER, _SSO_USER, *_NAMESAKES = (
     {name: getattr(user, name) for name in ("username", "name", "email", "is_sso")}
     for user in USERS
 )
+
+_AWKWARD = [
+    {"project_ids": list(ids), "force": False}
+    for ids in (AWKWARD_IDS, LOOK_ALIKES, AWKWARD_IDS[:1], ["|"], ["0"])
+]
 
 SUITE_SETTINGS: dict[str, Any] = {
     "payload": True,
     "held": "count_held_tokens",
     "store": "tool:list_kept_records",
+    "second-user": {"headers": {USER_HEADER: "second user"}},
     "expiry-setting": "expiry_minutes",
     "key-setting": "secret_key",
     "zone-setting": "time_zone",
@@ -74,26 +136,28 @@ SUITE_SETTINGS: dict[str, Any] = {
             "reversible": True,
             "undo": {"tool": "reopen_projects", "arguments": {"project_ids": _TWO}},
             "restore": _created(
-                *_projects([*_TWO, *AWKWARD_IDS]),
+                *_projects(_TWO),
                 *_projects(["proj-4"], artworks=2, unfinished=2),
             ),
             "change-shown": True,
-            "change": _created(*_projects(["proj-2"], artworks=1, unfinished=1)),
+            "change": _created(*_projects(["proj-2"], artworks=1)),
             "appear": _created(*_projects(["proj-5"])),
-            "awkward": [{"project_ids": [one], "force": False} for one in AWKWARD_IDS]
-            + [{"project_ids": list(AWKWARD_IDS), "force": False}],
+            "awkward": _AWKWARD,
+            "awkward-before": _created(*_projects([*AWKWARD_IDS, *LOOK_ALIKES])),
         },
         "delete_projects": {
             "arguments": {"project_ids": _TWO, "force": False},
             "forced": {"project_ids": ["proj-3"], "force": True},
             "reversible": False,
             "restore": _created(
-                *_projects([*_TWO, *AWKWARD_IDS]), *_projects(["proj-3"], artworks=3)
+                *_projects(_TWO),
+                *_projects(["proj-3"], artworks=3),
             ),
             "change-shown": True,
             "change": _created(*_projects(["proj-2"], artworks=4)),
-            "appear": _created(*_projects(["proj-5"])),
-            "awkward": [{"project_ids": list(AWKWARD_IDS), "force": False}],
+            "appear": _created(*_projects(["proj-6"])),
+            "awkward": _AWKWARD,
+            "awkward-before": _created(*_projects([*AWKWARD_IDS, *LOOK_ALIKES])),
             "many": {"project_ids": _MANY_IDS, "force": False},
             "many-before": _created(*_projects(_MANY_IDS)),
         },
@@ -105,6 +169,8 @@ SUITE_SETTINGS: dict[str, Any] = {
                 {"tool": "create_user", "arguments": _USER},
                 {"tool": "create_user", "arguments": _SSO_USER},
             ],
+            "awkward-before": [{"tool": "create_user", "arguments": one} for one in _NAMESAKES],
+            "awkward": [{"username": one["username"]} for one in _NAMESAKES],
             "change-shown": True,
             "change": {
                 "tool": "create_user",
