@@ -1,10 +1,12 @@
 """Many confirmations of one token at the same moment: one of them does something."""
 
+import contextlib
+
 import pytest
 
-from pytest_mcp_approval.catalogue import Finding, Grade, NotApplicable, requirement
+from pytest_mcp_approval.catalogue import Finding, Grade, requirement
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
-from pytest_mcp_approval.wire import StdioTransport, race
+from pytest_mcp_approval.wire import race
 
 RUNNERS = 8
 
@@ -46,15 +48,14 @@ def _expect_one(two_step, preview, seen, runs, sent):
 
 
 @requirement("prepare_confirm/concurrent")
-@pytest.mark.parametrize("sessions", [1, 2], ids=["one session", "two sessions"])
-def test_of_many_confirmations_at_once_one_counts(two_step, sessions):
-    speakers = [two_step.session]
-    if sessions == 2:
-        if isinstance(two_step.target.transport, StdioTransport):
-            raise NotApplicable("a pipe has one session")
-        speakers.append(two_step.target.new_session("pytest-mcp-approval, second client"))
-    try:
-        for kind in two_step.kinds():
+@pytest.mark.parametrize("who", ["one session", "two sessions", "two users"])
+def test_of_many_confirmations_at_once_one_counts(two_step, who):
+    others = {"two sessions": "another client", "two users": "another user"}
+    with contextlib.ExitStack() as stack:
+        speakers = [two_step.session]
+        if who in others:
+            speakers.append(stack.enter_context(two_step.somebody_else(others[who])))
+        for kind in two_step.kinds() if who != "two users" else two_step.kinds()[:1]:
             pair = kind.pair
             two_step.honest(pair, kind.arguments)
             preview = two_step.preview(pair, kind.arguments)
@@ -78,9 +79,6 @@ def test_of_many_confirmations_at_once_one_counts(two_step, sessions):
                     TwoStepReason.USED,
                     sent=f"{pair.confirm} ({kind.name}), once more after a race for the token",
                 )
-    finally:
-        for session in speakers[1:]:
-            session.close()
 
 
 @requirement("prepare_confirm/concurrent")

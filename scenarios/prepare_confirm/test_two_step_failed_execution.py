@@ -20,6 +20,13 @@ def _expect_told(two_step, outcome, sent, *, answer_lost=False):
         expected="success false, and a message",
         got=outcome.describe(),
     )
+    two_step.expect_clear(outcome, sent=sent)
+    two_step.expect(
+        not outcome.contradicts_itself,
+        sent=sent,
+        expected="success false in all parts of the answer",
+        got=f"another part says success: {outcome.describe()}",
+    )
     claimed = outcome.claimed_count
     if claimed is None or outcome.runs is None:
         return
@@ -56,8 +63,13 @@ def _expect_nothing_twice(two_step, sent):
 def test_a_failure_is_told(two_step):
     """Nothing was done, and the answer says so; the same token again does it at most once."""
     two_step.honest()
-    other, pair, arguments = _failing(two_step)
-    preview = other.preview(pair, arguments)
+    with two_step.several() as several:
+        for other, pair, arguments in _failing(two_step):
+            with several.one(pair.confirm):
+                _expect_failure_told(two_step, other, other.preview(pair, arguments))
+
+
+def _expect_failure_told(two_step, other, preview):
     outcome = other.confirm(preview)
     sent = f"{preview.pair.confirm}, and the back end fails"
     _expect_told(other, outcome, sent)
@@ -79,15 +91,16 @@ def test_a_failure_is_told(two_step):
 
 
 def _failing(two_step):
-    """A back end that fails, or something that it fails to do."""
-    for pair in two_step.pairs():
-        if pair.failing is not None:
-            return two_step, pair, pair.failing
+    """A back end that fails, or things that it fails to do; for every pair."""
+    named = [(two_step, pair, pair.failing) for pair in two_step.pairs() if pair.failing]
+    if named:
+        return named
     if not two_step.table.back_end:
         raise NotVerified(
             "needs failing = { ... }, arguments that the back end fails on, in pairs.NAME"
         )
-    return two_step.with_back_end("fails"), None, None
+    other = two_step.with_back_end("fails")
+    return [(other, pair, pair.arguments) for pair in other.pairs()]
 
 
 @requirement("prepare_confirm/failed-execution")
@@ -122,6 +135,30 @@ def test_an_answer_that_was_lost_is_not_tried_again(two_step):
     _expect_nothing_twice(other, sent)
     other.confirm(preview)
     _expect_nothing_twice(other, f"{sent}; the same token again")
+    apart = other.pairs_apart()
+    other.confirm(other.preview(next(one for one in apart if one.name != preview.pair.name)))
+    _expect_nothing_twice(other, f"{sent}; then another token")
+
+
+@requirement("prepare_confirm/failed-execution")
+def test_a_slow_back_end_runs_once(two_step):
+    """The answer may come before the work is done; the same token again does not do it again."""
+    other = two_step.with_back_end("slow")
+    two_step.need_effects()
+    two_step.honest()
+    preview = other.preview()
+    first = other.confirm(preview)
+    again = other.confirm(preview)
+    sent = f"{preview.pair.confirm} twice with one token, and the back end is slow"
+    apart = other.pairs_apart()
+    other.confirm(other.preview(next(one for one in apart if one.name != preview.pair.name)))
+    _expect_nothing_twice(other, sent)
+    two_step.expect(
+        not again.succeeded,
+        sent=sent,
+        expected="one success at most",
+        got=f"first {first.describe()}; then {again.describe()}",
+    )
 
 
 @requirement("prepare_confirm/failed-execution")

@@ -32,6 +32,7 @@ INSTEAD = {
     "an object with special members": {"__proto__": {"a": 1}, "constructor": 1, "length": 3},
 }
 
+
 @requirement("prepare_confirm/missing-token")
 @pytest.mark.parametrize("instead", INSTEAD)
 def test_what_is_no_token_gets_a_clear_error(two_step, instead):

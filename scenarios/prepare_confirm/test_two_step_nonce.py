@@ -41,3 +41,21 @@ def test_using_one_token_does_not_use_its_sisters(two_step):
         expected="it is done, or there is nothing left to do; the token was never used",
         got=outcome.describe(),
     )
+
+
+@requirement("prepare_confirm/nonce", needs=["restart"])
+def test_new_tokens_are_new_after_a_restart(two_step):
+    """With the same key, and whatever the server remembers: a fresh token was never used."""
+    other = two_step.with_key("a key for tokens before and after a restart 4b")
+    for _ in range(3):
+        other.honest()
+    other.target.restart()
+    other.driver.forget()
+    other.disturbed()
+    for number in ("first", "second", "third"):
+        preview = other.preview()
+        other.expect_done(
+            other.confirm(preview),
+            preview,
+            sent=f"{preview.pair.confirm} with the {number} token after a restart",
+        )

@@ -20,8 +20,10 @@ MEMBERS = {
     ),
     "operation": (
         "a text that names what the tool does",
-        lambda preview: _text(preview.answer.member(preview.table.operation))
-        and not is_opposite(preview.answer.member(preview.table.operation), preview.pair.name),
+        lambda preview: (
+            _text(preview.answer.member(preview.table.operation))
+            and not is_opposite(preview.answer.member(preview.table.operation), preview.pair.name)
+        ),
     ),
     "items": ("a list of what it concerns", lambda preview: bool(preview.items)),
     "warnings": (

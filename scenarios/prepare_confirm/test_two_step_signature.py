@@ -101,7 +101,7 @@ def test_the_tokens_of_every_pair_are_verified(two_step):
         for name, (pair, arguments) in cases.items():
             two_step.honest(pair)
             preview = two_step.preview(pair, arguments)
-            deep = name in usual or longest is not None and arguments is longest[1]
+            deep = name in usual or (longest is not None and arguments is longest[1])
             with several.one(name):
                 two_step.expect_all_refused(
                     preview,

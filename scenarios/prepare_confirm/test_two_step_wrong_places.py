@@ -81,7 +81,7 @@ def test_naming_another_action_does_not_help(two_step):
     for one, other in two_step.crossings():
         two_step.honest(other)
         preview = two_step.preview(one)
-        named = {name: other.name for name in ("action", "operation", "tool", "type", "data")}
+        named = dict.fromkeys(("action", "operation", "tool", "type", "data"), other.name)
         more = {**named, "payload": {"action": other.name}, "data": {"action": other.name}}
         sent = f"{other.confirm} with a token of {one.prepare} and action {other.name} beside it"
         two_step.expect_refusal(

@@ -75,6 +75,7 @@ LOOK_ALIKES = (
     f"long-{'x' * 194}2",
     "look",
     "look-alike-1",
+    "lo0k-alike",
     "Look-Alike",
     "look-alike ",
     "look\u200b-alike",
@@ -89,10 +90,7 @@ PROJECTS = (
     Project("proj-2", "Summer catalogue"),
     Project("proj-3", "Autumn catalogue", artworks=3, unfinished=0),
     Project("proj-4", "Winter catalogue", artworks=2, unfinished=2),
-    *(
-        Project(awkward, "A project with an awkward id")
-        for awkward in (*AWKWARD_IDS, *LOOK_ALIKES)
-    ),
+    *(Project(awkward, "A project with an awkward id") for awkward in (*AWKWARD_IDS, *LOOK_ALIKES)),
 )
 USERS = (
     User("john.doe", "John Doe", "john.doe@example.org"),

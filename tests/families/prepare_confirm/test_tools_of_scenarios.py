@@ -12,13 +12,13 @@ import pytest
 
 from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.base.logs import visible, watched_log
-from pytest_mcp_approval.families.prepare_confirm.instants import NEW_YORK, clock_changes
 from pytest_mcp_approval.families.prepare_confirm.forging import (
     changed_at_each_place,
     cut_or_grown,
     forged_payloads,
     respelled,
 )
+from pytest_mcp_approval.families.prepare_confirm.instants import NEW_YORK, clock_changes
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
 from pytest_mcp_approval.target import open_target
 

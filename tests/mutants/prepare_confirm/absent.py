@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
+    Payload,
+)
+from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
+from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    TwoStepOperation,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint
+from pytest_mcp_approval.reference_server.server.extension import Caller
 from tests.mutants.prepare_confirm.parts import in_extension
 from tests.mutants.registry import mutant
 
@@ -56,3 +65,43 @@ class CarriesItsNonceInTheData(Mint):
     def read(self, payload: str) -> Payload:
         members = json.loads(payload)
         return Payload(**members, nonce=members["data"]["nonce"])
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="without force[^§]*the effects show force True",
+)
+class ForcesUnlessToldNotTo(PrepareConfirmExtension):
+    """Takes force for said where a call leaves it out."""
+
+    def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
+        if name.startswith("prepare_") and isinstance(arguments, Mapping):
+            arguments = {"force": True, **arguments}
+        return super().call(name, arguments, caller)
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="an empty list for project_ids[^§]*[1-9][0-9]* done",
+)
+@in_extension
+class AnEmptyListMeansAll(PreparationGate):
+    """Leaves the condition out where the list of ids is empty, and so shows none and does all."""
+
+    def prepare(
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
+    ) -> dict[str, Any]:
+        if arguments.get("project_ids") == []:
+            every = {"project_ids": list(self.store.projects()), "force": True}
+            return {**super().prepare(operation, every, caller), "items": []}
+        return super().prepare(operation, arguments, caller)
+
+
+@mutant(kills="prepare_confirm/missing-token", because="without any arguments[^§]*-32603")
+class FailsWithoutArguments(PrepareConfirmExtension):
+    """Takes it for granted that a call has arguments."""
+
+    def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
+        if name.startswith("confirm_"):
+            arguments = dict(arguments.items())
+        return super().call(name, arguments, caller)

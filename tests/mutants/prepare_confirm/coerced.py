@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
+    Payload,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
@@ -17,6 +19,7 @@ from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
 )
 from pytest_mcp_approval.reference_server.prepare_confirm.settings import PreparationSettings
 from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint
+from pytest_mcp_approval.reference_server.server.extension import Caller
 from tests.mutants.prepare_confirm.parts import in_extension
 from tests.mutants.registry import mutant
 
@@ -142,3 +145,97 @@ class TakesAnEmptyKeyForNone(PrepareConfirmExtension):
 
     def read_settings(self, given: Mapping[str, Any]) -> PreparationSettings:
         return super().read_settings({**given, "secret_key": given.get("secret_key") or None})
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="prepared with[^§]*the answer counts [0-9]+: success: True",
+)
+@in_extension
+class SplitsIdsAtCommas(PreparationGate):
+    """Joins the ids with commas for the back end, which splits them again."""
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        data = dict(payload.data)
+        if any("," in one for one in data.get("project_ids", ())):
+            ids = ",".join(data["project_ids"]).split(",")
+            found = self.store.projects(ids)
+            versions = [found[one].version if one in found else 0 for one in ids]
+            data |= {"project_ids": ids, "versions": versions}
+        return super().execute(operation, replace(payload, data=data), arguments)
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="prepared with[^§]*the answer names [^§]*, the preview ",
+)
+@in_extension
+class ReadsPlusAsBlank(_OtherIds):
+    """Reads a plus sign in an id as a blank, as in forms."""
+
+    def other(self, one: str) -> str:
+        return one.replace("+", " ")
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="prepared with[^§]*the answer names [^§]*, the preview ",
+)
+@in_extension
+class ReadsIdsAsNumbers(_OtherIds):
+    """Reads an id of digits as a number, and loses the noughts before it."""
+
+    def other(self, one: str) -> str:
+        return str(int(one)) if one.isdecimal() else one
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="prepared with[^§]*the answer names [^§]*, the preview ",
+)
+@in_extension
+class ReadsIdsAsAmounts(_OtherIds):
+    """Reads an id that looks like a number as one, as spreadsheets do."""
+
+    def other(self, one: str) -> str:
+        try:
+            return f"{float(one):g}"
+        except ValueError:
+            return one
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="prepared with[^§]*the answer names [^§]*, the preview ",
+)
+@in_extension
+class EndsIdsAtNul(_OtherIds):
+    """Hands ids to a library that ends them at a NUL."""
+
+    def other(self, one: str) -> str:
+        return one.partition("\0")[0]
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="the word false for force[^§]*the effects show force True",
+)
+class TakesAnyWordForForce(PrepareConfirmExtension):
+    """Takes any text for force, the word false too."""
+
+    def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
+        if isinstance(arguments, Mapping) and isinstance(arguments.get("force"), str):
+            arguments = {**arguments, "force": bool(arguments["force"])}
+        return super().call(name, arguments, caller)
+
+
+@mutant(kills="prepare_confirm/missing-token", because="a real token in a list[^§]*success: True")
+@in_extension
+class TakesTheFirstOfAList(PreparationGate):
+    """Takes a list of tokens for the first of them."""
+
+    def check_given(self, operation: TwoStepOperation, given: Any) -> str:
+        first = given[0] if isinstance(given, list) and given else given
+        return super().check_given(operation, first)

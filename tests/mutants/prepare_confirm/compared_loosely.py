@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import unquote
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
+    Payload,
+    TwoStepReason,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
     OperationOutcome,
@@ -209,3 +214,73 @@ class LooksIdsUpInOneForm(_OtherIds):
 
     def other(self, one: str) -> str:
         return unicodedata.normalize("NFKC", one)
+
+
+@mutant(
+    kills="prepare_confirm/signature", because="[1-9] done; also with a letter in the other case"
+)
+@in_extension
+class FoldsTheCaseOfPayloads(Mint):
+    """Signs the payload in lower case, and reads it as it came."""
+
+    def sign(self, payload: str) -> str:
+        return super().sign(payload.lower())
+
+
+@mutant(kills="prepare_confirm/signature", because="[1-9] done; also with a blank put in at its")
+@in_extension
+class SignsWithoutBlanks(Mint):
+    """Leaves blanks out of what it signs, and reads them, in ids too."""
+
+    def sign(self, payload: str) -> str:
+        return super().sign("".join(payload.split()))
+
+
+@mutant(kills="prepare_confirm/one-time", because="percent-encoded[^§]*success: True[^§]*2 done")
+@in_extension
+class TakesPercentSpellings(_ReadsAnotherSpelling):
+    """Takes tokens as they are in addresses, and each spelling serves once."""
+
+    def respelled(self, token: str) -> str:
+        return unquote(token)
+
+
+@mutant(kills="prepare_confirm/one-time", because="in wide digits[^§]*success: True")
+@in_extension
+class TakesFormsOfLetters(_ReadsAnotherSpelling):
+    """Takes full-width letters and the like for the plain ones, and each spelling serves once."""
+
+    def respelled(self, token: str) -> str:
+        return unicodedata.normalize("NFKC", token)
+
+
+@mutant(kills="prepare_confirm/one-time", because="as a JSON text[^§]*success: True")
+@in_extension
+class TakesQuotedTokens(_ReadsAnotherSpelling):
+    """Takes a token in quotes and with escapes, as JSON has it, and each spelling serves once."""
+
+    def respelled(self, token: str) -> str:
+        try:
+            return str(json.loads(token))
+        except ValueError:
+            return token
+
+
+@mutant(kills="prepare_confirm/secret-key", because="a key in another case[^§]*success: True")
+@in_extension
+class FoldsTheCaseOfKeys(Mint):
+    """Takes keys that differ in case for the same."""
+
+    def __init__(self, secret: str | None) -> None:
+        super().__init__(None if secret is None else secret.lower())
+
+
+@mutant(
+    kills="prepare_confirm/secret-key", because="with other signs between its words: success: True"
+)
+@in_extension
+class ReadsItsKeyAsBase64(Mint):
+    """Reads its key as base64, and drops without a word what is none."""
+
+    def __init__(self, secret: str | None) -> None:
+        super().__init__(None if secret is None else base64.b64decode(f"{secret}===").hex())

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
+    Payload,
+    TwoStepReason,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate, instant
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
     OperationDraft,
@@ -137,3 +141,24 @@ class GivesTheSameTokenForAMinute(PreparationGate):
         answer = super().prepare(operation, arguments, caller)
         cache[key] = (self.now(), answer)
         return answer
+
+
+@mutant(kills="prepare_confirm/one-time", because="after [0-9]+ others were used[^§]*success: True")
+@in_extension
+class RemembersTheLastHundred(_Forgets):
+    """Remembers the last hundred used tokens."""
+
+    def forget(self) -> None:
+        while len(self.used) > 100:
+            del self.used[next(iter(self.used))]
+
+
+@mutant(kills="prepare_confirm/nonce", because="token after a restart[^§]*already been used")
+@in_extension
+class NoncesBeginAgain(PreparationGate):
+    """Counts its nonces from one at every start, and remembers used ones over it."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        numbers = itertools.count(1)
+        self.mint.__dict__["nonce"] = lambda: f"{next(numbers):032}"

@@ -6,7 +6,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
+    Payload,
+    TwoStepReason,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate, instant
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
 from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint
@@ -62,3 +65,48 @@ class ComparesLocalTimeWithUtc(_Compares):
     def is_over(self, now: datetime, end: datetime, payload: Payload) -> bool:
         local = now.astimezone(self.settings.time_zone).replace(tzinfo=None)
         return local >= end.replace(tzinfo=None)
+
+
+@mutant(kills="prepare_confirm/expired", because=", a day after the token[^§]*success: True")
+@in_extension
+class LooksAtTheSecondsOfADifference(_Compares):
+    """Takes the seconds of a difference and forgets its days: a token lives again the next day."""
+
+    def is_over(self, now: datetime, end: datetime, payload: Payload) -> bool:
+        issued = instant(payload.issued_at)
+        return (now - issued).seconds >= (end - issued).seconds
+
+
+@mutant(kills="prepare_confirm/expired", because=r"2\^32 ms after[^§]*success: True")
+@in_extension
+class CountsMillisecondsInThirtyTwoBits(_Compares):
+    """Counts the age of a token in milliseconds, which begin anew after fifty days."""
+
+    def is_over(self, now: datetime, end: datetime, payload: Payload) -> bool:
+        issued = instant(payload.issued_at)
+        age = (now - issued) // timedelta(milliseconds=1) % 2**32
+        return age >= (end - issued) // timedelta(milliseconds=1)
+
+
+@mutant(
+    kills="prepare_confirm/expired",
+    because="midnight comes meanwhile[^§]*has expired; nothing done",
+)
+@in_extension
+class EndsWithTheDay(_Compares):
+    """Takes a token of another day for an old one, also shortly after midnight."""
+
+    def is_over(self, now: datetime, end: datetime, payload: Payload) -> bool:
+        return now.date() != instant(payload.issued_at).date() or now >= end
+
+
+@mutant(
+    kills="prepare_confirm/expired",
+    because="since 1970 comes meanwhile[^§]*has expired; nothing done",
+)
+@in_extension
+class KnowsNoTimeAfter2038(_Compares):
+    """Has whole numbers of 32 bits for instants: after January 2038 every token has expired."""
+
+    def is_over(self, now: datetime, end: datetime, payload: Payload) -> bool:
+        return now >= end or end.timestamp() >= 2**31

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import datetime
 from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
     Payload,
     TwoStepReason,
+    read_payload,
 )
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate, instant
@@ -86,3 +88,49 @@ class RenewsWithEachConfirmation(_Touched):
     def spend(self, payload: Payload) -> None:
         super().spend(payload)
         self.touch("latest")
+
+
+@mutant(kills="prepare_confirm/expired", because="tried at another tool[^§]*success: True")
+@in_extension
+class RenewsAtTheWrongTool(_Touched):
+    """Gives a living token its whole life again when the wrong tool refuses it."""
+
+    def check_action(self, operation: TwoStepOperation, payload: Payload) -> None:
+        try:
+            super().check_action(operation, payload)
+        except ConfirmationRefusal:
+            self.check_unexpired(payload)
+            self.touch(self.key_of(payload))
+            raise
+
+
+@mutant(kills="prepare_confirm/expired", because="a forgery of it was tried[^§]*success: True")
+@in_extension
+class RenewsWithEveryForgery(_Touched):
+    """Notes an attempt on a token before it verifies the signature, and counts from there."""
+
+    def verify(self, operation: TwoStepOperation, given: Any) -> Payload:
+        try:
+            return super().verify(operation, given)
+        except ConfirmationRefusal as refusal:
+            if refusal.reason is TwoStepReason.SIGNATURE:
+                with contextlib.suppress(ValueError):
+                    self.touch(read_payload(given.rpartition("|")[0]).nonce)
+            raise
+
+
+@mutant(kills="prepare_confirm/expired", because="the server was started anew[^§]*success: True")
+@in_extension
+class CountsFromTheStart(_Touched):
+    """Counts the lifetime of tokens that are older than the process from its start."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.touch("start")
+
+    def check_remembered(self, payload: Payload) -> None:
+        """Takes tokens of earlier processes."""
+
+    def key_of(self, payload: Payload) -> str:
+        older = instant(payload.issued_at) < self.touched["start"]
+        return "start" if older else payload.nonce

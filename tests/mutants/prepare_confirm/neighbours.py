@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
+    Payload,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
     OperationOutcome,
@@ -99,3 +102,72 @@ class GoesByPosition(PreparationGate):
             data = {**payload.data, "project_ids": ids, "versions": versions}
             payload = replace(payload, data=data)
         return super().execute(operation, payload, arguments)
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="prepared with[^§]*the effects show [0-9]+ done: success: True",
+)
+@in_extension
+class TakesWhatBeginsAlike(_TakesAlong):
+    """Does it to every project whose id begins with one that was shown."""
+
+    def matches(self, named: str, one: str) -> bool:
+        return one.startswith(named)
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="prepared with[^§]*the effects show [0-9]+ done: success: True",
+)
+@in_extension
+class ComparesIdsWithLike(_TakesAlong):
+    """Finds projects with LIKE, to which a percent sign and an underscore mean anything."""
+
+    def matches(self, named: str, one: str) -> bool:
+        pattern = re.escape(named).replace("%", ".*").replace("_", ".")
+        return re.fullmatch(pattern, one, re.DOTALL) is not None
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="prepared with[^§]*the effects show [0-9]+ done: success: True",
+)
+@in_extension
+class TakesIdsInAnyCase(_TakesAlong):
+    """Finds projects in a column that does not tell upper and lower case apart."""
+
+    def matches(self, named: str, one: str) -> bool:
+        return named.casefold() == one.casefold()
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="prepared with[^§]*the effects show [0-9]+ done: success: True",
+)
+@in_extension
+class TakesIdsWithBlanksBehind(_TakesAlong):
+    """Finds projects in a column that is padded with blanks."""
+
+    def matches(self, named: str, one: str) -> bool:
+        return named.rstrip(" ") == one.rstrip(" ")
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="confirm_delete_user[^§]*the effects show 3 done",
+)
+@in_extension
+class DeletesByAddress(PreparationGate):
+    """Deletes every user who has the address of the one that was shown."""
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        shown = self.store.user(payload.data.get("username", ""))
+        outcome = super().execute(operation, payload, arguments)
+        if shown is not None and outcome.complete:
+            for one in self.store._users.find({"email": shown.email}):
+                told = {"username": one.username}
+                self.back_end.change("delete_user", one.username, one.version, told)
+        return outcome

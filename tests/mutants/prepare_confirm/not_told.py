@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
+    Payload,
+    TwoStepReason,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationDraft,
     OperationOutcome,
     TwoStepOperation,
 )
 from pytest_mcp_approval.reference_server.prepare_confirm.records import ConfirmationAttempt
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
-from tests.mutants.prepare_confirm.parts import in_extension
+from tests.mutants.prepare_confirm.parts import Renews, in_extension
 from tests.mutants.registry import mutant
 
 CONFIRM = "prepare_confirm/confirm-executes"
@@ -219,3 +227,171 @@ class RefusesWithToolErrors(PrepareConfirmExtension):
             said = [{"type": "text", "text": answer["message"]}]
             return {"content": said, "isError": True}
         return super().result(answer)
+
+
+@mutant(
+    kills="prepare_confirm/not-stored",
+    because="a token of[^§]*the whole token in what the server keeps",
+)
+@in_extension
+class StoresTokensInBase64(_Stores):
+    """Stores tokens in base64, as bytes are stored."""
+
+    def kept(self, outcome: str, token: str) -> str | None:
+        return base64.b64encode(token.encode()).decode()
+
+
+@mutant(kills="prepare_confirm/not-stored", because="without the token\nthe token's signature in")
+@in_extension
+class StoresSignaturesAsBytes(_Stores):
+    """Stores the bytes of a token's signature in base64, to find it again."""
+
+    def kept(self, outcome: str, token: str) -> str | None:
+        try:
+            return base64.b64encode(bytes.fromhex(token.rpartition("|")[2])).decode()
+        except ValueError:
+            return None
+
+
+@mutant(
+    kills="prepare_confirm/not-stored", because="when the back end fails[^§]*the whole token and"
+)
+@in_extension
+class KeepsWhatFailedForLater(_Stores):
+    """Stores the token of a confirmation that the back end failed, to try again."""
+
+    def kept(self, outcome: str, token: str) -> str | None:
+        return token if outcome.startswith("not all done") else None
+
+
+@mutant(
+    kills="prepare_confirm/not-stored", because="refused at another tool[^§]*the whole token and"
+)
+@in_extension
+class KeepsWhatCameToTheWrongTool(_Stores):
+    """Stores a token that came to the wrong tool, which may still be used at the right one."""
+
+    def kept(self, outcome: str, token: str) -> str | None:
+        return token if outcome.endswith(TwoStepReason.WRONG_ACTION) else None
+
+
+class _Logs(PreparationGate):
+    """Logs tokens in some form, on some occasions."""
+
+    def logged(self, outcome: str, token: str) -> str | None:
+        raise NotImplementedError
+
+    def audit(self, tool: str, outcome: str, token: Any, caller: str) -> None:
+        super().audit(tool, outcome, token, caller)
+        logged = self.logged(outcome, str(token))
+        if logged is not None:
+            logger.info("%s: %s", tool, logged)
+
+
+@mutant(
+    kills="prepare_confirm/not-logged", because="a token of[^§]*the whole token in the server's log"
+)
+@in_extension
+class LogsTokensAsInAddresses(_Logs):
+    """Logs tokens as a query string has them."""
+
+    def logged(self, outcome: str, token: str) -> str | None:
+        return urlencode({"confirmation_token": token})
+
+
+@mutant(
+    kills="prepare_confirm/not-logged", because="a token of[^§]*the whole token in the server's log"
+)
+@in_extension
+class LogsTokensInBase64(_Logs):
+    """Logs tokens in base64, so that they fit on a line."""
+
+    def logged(self, outcome: str, token: str) -> str | None:
+        return base64.b64encode(token.encode()).decode()
+
+
+@mutant(
+    kills="prepare_confirm/not-logged", because="when the back end fails[^§]*in the server's log"
+)
+@in_extension
+class LogsWhatFailed(_Logs):
+    """Logs the token of a confirmation that the back end failed, for whoever looks into it."""
+
+    def logged(self, outcome: str, token: str) -> str | None:
+        return token if outcome.startswith("not all done") else None
+
+
+@mutant(
+    kills="prepare_confirm/not-logged", because="refused at another tool[^§]*in the server's log"
+)
+@in_extension
+class LogsWhatCameToTheWrongTool(_Logs):
+    """Logs a token that came to the wrong tool, which may still be used at the right one."""
+
+    def logged(self, outcome: str, token: str) -> str | None:
+        return token if outcome.endswith(TwoStepReason.WRONG_ACTION) else None
+
+
+@mutant(
+    kills="prepare_confirm/failed-execution",
+    because="the back end fails[^§]*another part says success",
+)
+class SaysDoneInTheText(PrepareConfirmExtension):
+    """Says in the text of an answer that it is done, whatever the members beside it say."""
+
+    def result(self, answer: dict[str, Any]) -> dict[str, Any]:
+        result = super().result(answer)
+        if "closed_count" in answer or "deleted_count" in answer:
+            said = {"success": True, "message": "Done"}
+            result["content"] = [{"type": "text", "text": json.dumps(said)}]
+        return result
+
+
+@mutant(
+    kills="prepare_confirm/failed-execution",
+    because="confirm_delete_projects, and the back end[^§]*deleted_count: 2",
+)
+@in_extension
+class CountsTheTries(PreparationGate):
+    """Counts how many things it tried to delete."""
+
+    def tell(
+        self, operation: TwoStepOperation, payload: Payload, outcome: OperationOutcome
+    ) -> dict[str, Any]:
+        told = super().tell(operation, payload, outcome)
+        if outcome.failure and "deleted_count" in told:
+            told["deleted_count"] = len(payload.data.get("project_ids", ("the user",)))
+            told.pop("unknown", None)
+        return told
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes", because="first entry twice[^§]*the answer counts 3"
+)
+@in_extension
+class DoesItAsOftenAsNamed(Renews):
+    """Shows what is named twice once, and does it twice."""
+
+    def issue(self, operation: TwoStepOperation, draft: OperationDraft) -> tuple[str, datetime]:
+        token, expires_at = super().issue(operation, draft)
+        asked = self.__dict__.setdefault("asked", {})
+        asked[self.mint.open(token).nonce] = self.__dict__.get("ids")
+        return token, expires_at
+
+    def prepare(
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
+    ) -> dict[str, Any]:
+        self.__dict__["ids"] = arguments.get("project_ids")
+        return super().prepare(operation, arguments, caller)
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        outcome = PreparationGate.execute(self, operation, payload, arguments)
+        again = list(self.__dict__["asked"].get(payload.nonce) or ())
+        for one in payload.data.get("project_ids", ()):
+            again.remove(one)
+        if again and outcome.complete:
+            more = replace(payload, data={**payload.data, "project_ids": again})
+            outcome.done += super().execute(operation, more, arguments).done
+        return outcome

@@ -198,3 +198,62 @@ class CarriesTheFirstId(PreparationGate):
     ) -> OperationOutcome:
         data = self.__dict__["drafts"].get(payload.nonce, payload.data)
         return super().execute(operation, replace(payload, data=data), arguments)
+
+
+@mutant(
+    kills="prepare_confirm/signature",
+    because="on odd ids[^§]*nothing done[^§]*[1-9][0-9]* done; also",
+)
+@in_extension
+class SignsTheFirstKilobyte(Mint):
+    """Signs the first kilobyte of a payload."""
+
+    def sign(self, payload: str) -> str:
+        return super().sign(payload[:1024])
+
+
+@mutant(
+    kills="prepare_confirm/signature",
+    because="[1-9] done; also with a character that cannot be seen put in",
+)
+@in_extension
+class SignsWhatIsAscii(Mint):
+    """Drops letters beyond ASCII from what it signs, and reads them afterwards."""
+
+    def sign(self, payload: str) -> str:
+        return super().sign(payload.encode("ascii", "ignore").decode())
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="at most 1 done[^§]*closed_count: 2[^§]*'proj-2', 'proj-1'",
+)
+@in_extension
+class LooksWhetherTheLastChanged(_Versions):
+    """Looks at the last thing only, whether it is still as it was shown."""
+
+    def kept(self, versions: list[int]) -> slice:
+        return slice(len(versions) - 1, len(versions))
+
+
+@mutant(kills="prepare_confirm/confirm-executes", because="prepared with[^§]*left_alone[^§]*long-x")
+@in_extension
+class CutsIdsToTheColumn(PreparationGate):
+    """Sends ids of at most sixty-four characters to the back end, as its column is that wide."""
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        data = dict(payload.data)
+        if "project_ids" in data:
+            data["project_ids"] = [one[:64] for one in data["project_ids"]]
+        return super().execute(operation, replace(payload, data=data), arguments)
+
+
+@mutant(kills="prepare_confirm/secret-key", because="a key that ends otherwise[^§]*success: True")
+@in_extension
+class UsesTheBeginningOfItsKey(Mint):
+    """Uses the first thirty-two characters of the key that it is given."""
+
+    def __init__(self, secret: str | None) -> None:
+        super().__init__(None if secret is None else secret[:32])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -109,3 +110,72 @@ class ShowsLocalTimeAsUtc(PreparationGate):
     ) -> dict[str, Any]:
         wall = expires_at.astimezone(self.settings.time_zone).replace(tzinfo=UTC)
         return super().preview(operation, draft, token, wall)
+
+
+class _Respells(_Shows):
+    """Shows every text otherwise than it is."""
+
+    def respelled(self, text: str) -> str:
+        raise NotImplementedError
+
+    def shown(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [
+            {
+                name: self.respelled(value) if isinstance(value, str) else value
+                for name, value in item.items()
+            }
+            for item in items
+        ]
+
+
+@mutant(kills="prepare_confirm/preview", because="[0-9]+ items\n50 items")
+@in_extension
+class ShowsTheFirstPage(_Shows):
+    """Shows the first fifty things, and gives a token for all."""
+
+    def shown(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return items[:50]
+
+
+@mutant(kills="prepare_confirm/preview", because=r'shown as \["long-x')
+@in_extension
+class CutsTextsToTheColumn(_Respells):
+    """Cuts ids and names after sixty characters, so that those which begin alike look alike."""
+
+    def respelled(self, text: str) -> str:
+        return text[:60]
+
+
+@mutant(kills="prepare_confirm/preview", because=r'shown as \["[^§]*&quot;')
+@in_extension
+class EscapesForPages(_Respells):
+    """Escapes ids and names for HTML, where nobody asked for a page."""
+
+    def respelled(self, text: str) -> str:
+        return html.escape(text)
+
+
+@mutant(kills="prepare_confirm/preview", because=r'shown as \["line break"')
+@in_extension
+class ShowsBlanksAlike(_Respells):
+    """Shows line breaks, tabs and several blanks as one blank."""
+
+    def respelled(self, text: str) -> str:
+        return " ".join(text.split())
+
+
+@mutant(kills="prepare_confirm/preview-details", because="the same items: [^§]*active")
+@in_extension
+class ShowsNamesAndNoNumbers(_Omits):
+    """Shows what projects are called, and not what is in them."""
+
+    kept = ("project_id", "username", "name", "status", "email", "enabled", "is_sso")
+
+
+@mutant(kills="prepare_confirm/preview", because="prepare_delete_projects[^§]*operation: close")
+@in_extension
+class CallsEveryOperationClose(PreparationGate):
+    """Says in every preview that something will be closed."""
+
+    def preview(self, *arguments: Any) -> dict[str, Any]:
+        return {**super().preview(*arguments), "operation": "close"}

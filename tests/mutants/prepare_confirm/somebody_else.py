@@ -5,11 +5,22 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
+    Payload,
+    TwoStepReason,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate, instant
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationDraft,
+    OperationOutcome,
+    TwoStepOperation,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
 from pytest_mcp_approval.reference_server.server.extension import Caller
 from pytest_mcp_approval.reference_server.server.tables import MemoryTable
@@ -86,3 +97,122 @@ class HasTheKeyOfItsProcess(PreparationGate):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.mint = self.mint_class(self.settings.secret_key or f"process number {os.getpid()}")
+
+
+class _OnePending(PreparationGate):
+    """Keeps one preview in mind, and takes no token but its."""
+
+    def place_of(self, action: str) -> str:
+        raise NotImplementedError
+
+    def issue(self, operation: TwoStepOperation, draft: OperationDraft) -> tuple[str, datetime]:
+        token, expires_at = super().issue(operation, draft)
+        pending: dict[str, str] = self.__dict__.setdefault("pending", {})
+        pending[self.place_of(operation.name)] = self.mint.open(token).nonce
+        return token, expires_at
+
+    def spend(self, payload: Payload) -> None:
+        super().spend(payload)
+        place = self.place_of(payload.action)
+        if self.__dict__.get("pending", {}).get(place, payload.nonce) != payload.nonce:
+            raise ConfirmationRefusal(TwoStepReason.EXPIRED, "a newer preview has replaced it")
+
+
+@mutant(
+    kills="prepare_confirm/nonce", because="the same tool by another client[^§]*has replaced it"
+)
+@in_extension
+class TakesTheLatestTokenOfATool(_OnePending):
+    """A new preview of a tool ends the tokens of all earlier ones, whoever asked for them."""
+
+    def place_of(self, action: str) -> str:
+        return action
+
+
+@mutant(kills="prepare_confirm/nonce", because="other tools by the same client[^§]*has replaced it")
+@in_extension
+class TakesTheLatestTokenOfAll(_OnePending):
+    """Any new preview ends the tokens of earlier ones, of other tools too."""
+
+    def place_of(self, action: str) -> str:
+        return "any"
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="later previews of the same tool[^§]*the answer counts 1",
+)
+@in_extension
+class DoesWhatWasPreparedLast(PreparationGate):
+    """Keeps what is to be done in one place for each tool, where a later preview overwrites it."""
+
+    def issue(self, operation: TwoStepOperation, draft: OperationDraft) -> tuple[str, datetime]:
+        self.__dict__.setdefault("drafts", {})[operation.name] = draft.data
+        return super().issue(operation, draft)
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        data = self.__dict__.get("drafts", {}).get(operation.name, payload.data)
+        return super().execute(operation, replace(payload, data=data), arguments)
+
+
+@mutant(
+    kills="prepare_confirm/expired", because="before an earlier preview expires[^§]*\n0 s after it"
+)
+@in_extension
+class SharesOneEnd(PreparationGate):
+    """All previews that are asked for while one lives share its end."""
+
+    def issue(self, operation: TwoStepOperation, draft: OperationDraft) -> tuple[str, datetime]:
+        lifetime = self.settings.lifetime(operation.name)
+        end = self.__dict__.get("end", self.now())
+        if not self.now() < end <= self.now() + lifetime:
+            end = self.__dict__["end"] = self.now() + lifetime
+        left = end - self.now()
+        token, payload = self.mint.issue(operation.name, draft.data, self.now(), left)
+        return token, instant(payload.expires_at)
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes",
+    because="the same tool by another client[^§]*changed since the preview",
+)
+@in_extension
+class TouchesWhatItShows(PreparationGate):
+    """Notes on each project when it was last shown, which makes earlier previews of it stale."""
+
+    def prepare(
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
+    ) -> dict[str, Any]:
+        ids = arguments.get("project_ids")
+        if isinstance(ids, list):
+            found = self.store.projects(one for one in ids if isinstance(one, str))
+            self.store.put_projects(found.values())
+        return super().prepare(operation, arguments, caller)
+
+
+@mutant(kills=ONE_TIME, because="another user, at once[^§]*success: True[^§]*2 done")
+class RemembersForEachUser(_RemembersPer):
+    """Keeps used tokens for each user apart."""
+
+    def whose(self, caller: Caller) -> str:
+        return caller.user
+
+
+@mutant(kills="prepare_confirm/confirm-executes", because="by another client[^§]*wait a while")
+class LocksTheOthersOut(PrepareConfirmExtension):
+    """After a refused confirmation serves nobody but the one who was refused."""
+
+    def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
+        who = (caller.user, caller.client)
+        if name in self._pairs and self.__dict__.get("locked", who) != who:
+            return self.result({"success": False, "message": "attempts failed: wait a while"})
+        result = super().call(name, arguments, caller)
+        if name.startswith("confirm_") and not result["structuredContent"]["success"]:
+            self.__dict__["locked"] = who
+        return result
+
+    def reset(self) -> None:
+        self.__dict__.pop("locked", None)
+        super().reset()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
+    Payload,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
     OperationOutcome,
@@ -106,3 +109,70 @@ class TakesHalfForSuccess(PreparationGate):
         if outcome.failure and outcome.done:
             outcome = OperationOutcome(done=outcome.done)
         return super().tell(operation, payload, outcome)
+
+
+@mutant(kills="prepare_confirm/one-time", because="had done a part[^§]*success: True")
+@in_extension
+class GivesBackWhenSomethingWasGone(Renews):
+    """Gives the token back if something was gone, after it has done the rest."""
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        outcome = super().execute(operation, payload, arguments)
+        if outcome.left_alone and not outcome.failure:
+            self.store._spent.remove(payload.nonce)
+        return outcome
+
+
+@mutant(kills="prepare_confirm/failed-execution", because="then another token[^§]*twice: ")
+@in_extension
+class TriesAgainLater(Renews):
+    """Puts what failed into a queue, and does it with the next confirmation."""
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        queue: list[tuple[TwoStepOperation, Payload]] = self.__dict__.setdefault("queue", [])
+        for earlier in [queue.pop(0) for _ in list(queue)]:
+            super().execute(*earlier, {})
+        outcome = super().execute(operation, payload, arguments)
+        if outcome.failure:
+            queue.append((operation, payload))
+        return outcome
+
+
+@mutant(kills="prepare_confirm/failed-execution", because="the back end fails[^§]*-32603")
+@in_extension
+class BreaksWithTheBackEnd(PreparationGate):
+    """Lets the exception of a back end that fails through."""
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        outcome = super().execute(operation, payload, arguments)
+        if outcome.failure:
+            raise RuntimeError(outcome.failure)
+        return outcome
+
+
+@mutant(kills="prepare_confirm/failed-execution", because="the back end is slow[^§]*twice: ")
+@in_extension
+class WaitsALittleAndGivesUp(Renews):
+    """Gives up waiting for a slow back end and gives the token back, while the work goes on."""
+
+    def execute(
+        self, operation: TwoStepOperation, payload: Payload, arguments: Mapping[str, Any]
+    ) -> OperationOutcome:
+        outcomes: list[OperationOutcome] = []
+        work = threading.Thread(
+            target=lambda: outcomes.append(Renews.execute(self, operation, payload, arguments)),
+            daemon=True,
+        )
+        work.start()
+        work.join(0.2)
+        if outcomes:
+            return outcomes[0]
+        self.store._spent.remove(payload.nonce)
+        ids = payload.data.get("project_ids", [payload.data.get("username")])
+        return OperationOutcome(failure="the back end takes too long", unknown=list(ids))

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm import vocabulary as words
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
+    Payload,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
@@ -71,3 +73,65 @@ class TakesTheLatestForNone(PrepareConfirmExtension):
         if isinstance(token, str):
             latest[name.replace(words.PREPARE, words.CONFIRM)] = token
         return answer
+
+
+@mutant(kills="prepare_confirm/confirm-executes", because="something else done: [^§]*jane.roe")
+@in_extension
+class FollowsTheUserOfTheCall(_Follows):
+    """Takes the username of the confirm call, if it has one."""
+
+    def followed(self, payload: Payload, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        name = arguments.get("username")
+        return {"username": name} if isinstance(name, str) and "username" in payload.data else {}
+
+
+@mutant(
+    kills="prepare_confirm/confirm-executes", because="beside it[^§]*the answer counts 1[^§]*proj-4"
+)
+@in_extension
+class FollowsTheDataOfTheCall(_Follows):
+    """Merges an argument called data into that of the token."""
+
+    def followed(self, payload: Payload, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        data = arguments.get("data")
+        if not isinstance(data, Mapping):
+            return {}
+        return {name: data[name] for name in data if name in payload.data}
+
+
+@mutant(
+    kills="prepare_confirm/action-bound", because="beside it[^§]*success: True, action: deleted"
+)
+@in_extension
+class TakesTheActionOfTheCall(PreparationGate):
+    """Compares the tool with the action that the call names, if it names one."""
+
+    def confirm(
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
+    ) -> dict[str, Any]:
+        self.__dict__["named"] = arguments.get("action")
+        return super().confirm(operation, arguments, caller)
+
+    def check_action(self, operation: TwoStepOperation, payload: Payload) -> None:
+        action = self.__dict__["named"] or payload.action
+        super().check_action(operation, replace(payload, action=str(action)))
+
+
+@mutant(kills="prepare_confirm/missing-token", because="yes in [0-9]+ ways[^§]*success: True")
+class TakesAWordForAToken(PrepareConfirmExtension):
+    """Offers a flag `confirmed` beside the token, and takes it with the arguments of prepare."""
+
+    def listing(self, prefix: str, operation: TwoStepOperation) -> dict[str, Any]:
+        listed = super().listing(prefix, operation)
+        if prefix == words.CONFIRM:
+            own = {words.TOKEN: {"type": "string"}, "confirmed": {"type": "boolean"}}
+            schema = {"type": "object", "properties": {**own, **operation.properties}}
+            listed = {**listed, "inputSchema": schema}
+        return listed
+
+    def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
+        prefix, operation = self._pairs.get(name, ("", None))
+        if operation and prefix == words.CONFIRM and (arguments or {}).get("confirmed") is True:
+            token = self.gate.prepare(operation, arguments, caller.user).get(words.TOKEN)
+            arguments = {**arguments, words.TOKEN: token}
+        return super().call(name, arguments, caller)
