@@ -95,13 +95,3 @@ class AnEmptyListMeansAll(PreparationGate):
             every = {"project_ids": list(self.store.projects()), "force": True}
             return {**super().prepare(operation, every, caller), "items": []}
         return super().prepare(operation, arguments, caller)
-
-
-@mutant(kills="prepare_confirm/missing-token", because="without any arguments[^§]*-32603")
-class FailsWithoutArguments(PrepareConfirmExtension):
-    """Takes it for granted that a call has arguments."""
-
-    def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
-        if name.startswith("confirm_"):
-            arguments = dict(arguments.items())
-        return super().call(name, arguments, caller)

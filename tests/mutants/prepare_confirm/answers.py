@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
-    Payload,
-    TwoStepReason,
-    meanings_of,
-)
+from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
@@ -21,6 +18,7 @@ from tests.mutants.prepare_confirm.parts import in_extension
 from tests.mutants.registry import mutant
 
 ANSWER = "prepare_confirm/confirm-answer"
+_REASONS = re.compile("has expired|already been used|signature|wrong action")
 
 
 class _Tells(PreparationGate):
@@ -74,7 +72,10 @@ class TellsRefusalsInTwoWays(PrepareConfirmExtension):
         return result
 
 
-@mutant(kills="prepare_confirm/signature", because="its signature broken[^§]*failed: already used")
+@mutant(
+    kills="prepare_confirm/signature",
+    because="a broken signature: success: False[^§]*failed: has expired",
+)
 @in_extension
 class ReadsReasonsOffTheToken(PreparationGate):
     """Looks for the words of its reasons in all that it has, and finds them in a thing's name."""
@@ -83,7 +84,7 @@ class ReadsReasonsOffTheToken(PreparationGate):
         self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
     ) -> dict[str, Any]:
         answer = super().confirm(operation, arguments, caller)
-        found = meanings_of(str(arguments.get("confirmation_token"))) - {TwoStepReason.MALFORMED}
-        if answer["success"] or not found:
+        found = _REASONS.search(str(arguments.get("confirmation_token")))
+        if answer["success"] or found is None:
             return answer
-        return {**answer, "message": f"Confirmation failed: {min(found)}"}
+        return {**answer, "message": f"Confirmation failed: {found[0]}"}

@@ -19,7 +19,7 @@ from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
 )
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
 from pytest_mcp_approval.reference_server.server.extension import Caller
-from tests.mutants.prepare_confirm.parts import in_extension
+from tests.mutants.prepare_confirm.parts import Renews, in_extension
 from tests.mutants.registry import mutant
 
 EXPIRED = "prepare_confirm/expired"
@@ -121,7 +121,7 @@ class RenewsWithEveryForgery(_Touched):
 
 @mutant(kills="prepare_confirm/expired", because="the server was started anew[^§]*success: True")
 @in_extension
-class CountsFromTheStart(_Touched):
+class CountsFromTheStart(_Touched, Renews):
     """Counts the lifetime of tokens that are older than the process from its start."""
 
     def __init__(self, *arguments: Any) -> None:
