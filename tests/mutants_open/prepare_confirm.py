@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import html
 import itertools
 import json
 import logging
@@ -47,7 +46,8 @@ from tests.mutants.prepare_confirm.neighbours import _TakesAlong
 from tests.mutants.prepare_confirm.not_told import _Stores
 from tests.mutants.prepare_confirm.only_a_part import _Versions
 from tests.mutants.prepare_confirm.parts import Renews, in_extension
-from tests.mutants.prepare_confirm.shown_not_meant import _Omits, _Shows
+from tests.mutants.prepare_confirm.shown_not_meant import _Omits, _Respells
+from tests.mutants.prepare_confirm.somebody_else import _OnePending
 from tests.mutants.prepare_confirm.untested_twin import is_of_a_user
 from tests.mutants.prepare_confirm.wrong_place import _Follows
 from tests.mutants.registry import mutant
@@ -683,32 +683,6 @@ class UsesTheBeginningOfItsKey(Mint):
 # ---- shown not meant
 
 
-class _Respells(_Shows):
-    """Shows every text otherwise than it is."""
-
-    def respelled(self, text: str) -> str:
-        raise NotImplementedError
-
-    def shown(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [
-            {
-                name: self.respelled(value) if isinstance(value, str) else value
-                for name, value in item.items()
-            }
-            for item in items
-        ]
-
-
-# shows: a preview of ten thousand things (many) has fifty items
-@mutant(kills="prepare_confirm/preview", because=".")
-@in_extension
-class ShowsTheFirstPage(_Shows):
-    """Shows the first fifty things, and gives a token for all."""
-
-    def shown(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return items[:50]
-
-
 # shows: a preview of an id of more than sixty characters shows another id than was asked for
 @mutant(kills="prepare_confirm/preview", because=".")
 @in_extension
@@ -717,28 +691,6 @@ class CutsTextsToTheColumn(_Respells):
 
     def respelled(self, text: str) -> str:
         return text[:60]
-
-
-# shows: a preview of an id with a quote, an ampersand or an angle shows another id than was asked
-# for
-@mutant(kills="prepare_confirm/preview", because=".")
-@in_extension
-class EscapesForPages(_Respells):
-    """Escapes ids and names for HTML, where nobody asked for a page."""
-
-    def respelled(self, text: str) -> str:
-        return html.escape(text)
-
-
-# shows: a preview of an id with a line break, a tab or blanks at its ends shows another id than
-# was asked for
-@mutant(kills="prepare_confirm/preview", because=".")
-@in_extension
-class ShowsBlanksAlike(_Respells):
-    """Shows line breaks, tabs and several blanks as one blank."""
-
-    def respelled(self, text: str) -> str:
-        return " ".join(text.split())
 
 
 # shows: previews of the forced call before and after the number of artworks changed have the same
@@ -764,25 +716,6 @@ class CallsEveryOperationClose(PreparationGate):
 # ---- somebody else
 
 
-class _OnePending(PreparationGate):
-    """Keeps one preview in mind, and takes no token but its."""
-
-    def place_of(self, action: str) -> str:
-        raise NotImplementedError
-
-    def issue(self, operation: TwoStepOperation, draft: OperationDraft) -> tuple[str, datetime]:
-        token, expires_at = super().issue(operation, draft)
-        pending: dict[str, str] = self.__dict__.setdefault("pending", {})
-        pending[self.place_of(operation.name)] = self.mint.open(token).nonce
-        return token, expires_at
-
-    def spend(self, payload: Payload) -> None:
-        super().spend(payload)
-        place = self.place_of(payload.action)
-        if self.__dict__.get("pending", {}).get(place, payload.nonce) != payload.nonce:
-            raise ConfirmationRefusal(TwoStepReason.EXPIRED, "a newer preview has replaced it")
-
-
 # shows: two previews of one tool; the first's token is refused before either was used or expired
 @mutant(kills="prepare_confirm/nonce", because=".")
 @in_extension
@@ -791,17 +724,6 @@ class TakesTheLatestTokenOfATool(_OnePending):
 
     def place_of(self, action: str) -> str:
         return action
-
-
-# shows: a preview of one tool, then one of another; the first's token is refused before it was
-# used or expired
-@mutant(kills="prepare_confirm/nonce", because=".")
-@in_extension
-class TakesTheLatestTokenOfAll(_OnePending):
-    """Any new preview ends the tokens of earlier ones, of other tools too."""
-
-    def place_of(self, action: str) -> str:
-        return "any"
 
 
 # shows: two previews of one tool on different things; confirming the first does what the second

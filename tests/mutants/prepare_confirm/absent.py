@@ -10,8 +10,6 @@ from pytest_mcp_approval.reference_server.prepare_confirm.tokens import Mint
 from tests.mutants.prepare_confirm.parts import in_extension
 from tests.mutants.registry import mutant
 
-PREVIEW = "prepare_confirm/preview"
-
 
 @mutant(kills="prepare_confirm/signature", because="with an empty signature[^§]*[1-9] done")
 @in_extension

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,6 +16,7 @@ from tests.mutants.prepare_confirm.parts import in_extension
 from tests.mutants.registry import mutant
 
 PREVIEW = "prepare_confirm/preview"
+CONFIRM = "prepare_confirm/confirm-executes"
 DETAILS = "prepare_confirm/preview-details"
 
 
@@ -109,3 +111,46 @@ class ShowsLocalTimeAsUtc(PreparationGate):
     ) -> dict[str, Any]:
         wall = expires_at.astimezone(self.settings.time_zone).replace(tzinfo=UTC)
         return super().preview(operation, draft, token, wall)
+
+
+class _Respells(_Shows):
+    """Shows every text otherwise than it is."""
+
+    def respelled(self, text: str) -> str:
+        raise NotImplementedError
+
+    def shown(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [
+            {
+                name: self.respelled(value) if isinstance(value, str) else value
+                for name, value in item.items()
+            }
+            for item in items
+        ]
+
+
+@mutant(kills=CONFIRM, because="on 50 things[^§]*the answer counts 10000")
+@in_extension
+class ShowsTheFirstPage(_Shows):
+    """Shows the first fifty things, and gives a token for all."""
+
+    def shown(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return items[:50]
+
+
+@mutant(kills=CONFIRM, because="the answer names quote.inside, the preview quote&quot;inside")
+@in_extension
+class EscapesForPages(_Respells):
+    """Escapes ids and names for HTML, where nobody asked for a page."""
+
+    def respelled(self, text: str) -> str:
+        return html.escape(text)
+
+
+@mutant(kills=CONFIRM, because="the answer names line[^,]*break, the preview line break")
+@in_extension
+class ShowsBlanksAlike(_Respells):
+    """Shows line breaks, tabs and several blanks as one blank."""
+
+    def respelled(self, text: str) -> str:
+        return " ".join(text.split())

@@ -5,46 +5,41 @@ from __future__ import annotations
 import os
 import threading
 import time
+from datetime import datetime
 from typing import Any
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate, instant
+from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationDraft,
+    TwoStepOperation,
+)
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
 from pytest_mcp_approval.reference_server.server.extension import Caller
 from pytest_mcp_approval.reference_server.server.tables import MemoryTable
 from tests.mutants.prepare_confirm.parts import Renews, in_extension
 from tests.mutants.registry import mutant
 
+CONCURRENT = "prepare_confirm/concurrent"
 ONE_TIME = "prepare_confirm/one-time"
-NONCE = "prepare_confirm/nonce"
 
 
-class _RemembersPer(PrepareConfirmExtension):
-    """Keeps the used tokens of each apart."""
+@mutant(kills=ONE_TIME, because="from another session[^§]*2 done")
+class RemembersForEachClient(PrepareConfirmExtension):
+    """Keeps used tokens for each client apart, by the name that it gives itself."""
 
     gate_class = Renews
 
-    def whose(self, caller: Caller) -> str:
-        raise NotImplementedError
-
     def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
         tables: dict[str, Any] = self.__dict__.setdefault("tables", {})
-        own = tables.setdefault(self.whose(caller), MemoryTable(self.store._spent.shape))
+        own = tables.setdefault(caller.client, MemoryTable(self.store._spent.shape))
         self.store._spent = own
         return super().call(name, arguments, caller)
 
 
-@mutant(kills=ONE_TIME, because="from another session[^§]*2 done")
-class RemembersForEachClient(_RemembersPer):
-    """Keeps used tokens for each client apart, by the name that it gives itself."""
-
-    def whose(self, caller: Caller) -> str:
-        return caller.client
-
-
 @mutant(
-    kills="prepare_confirm/concurrent",
+    kills=CONCURRENT,
     because="8 times at once with one token[^§]*2 of 8 succeeded",
     protocol="2025-11-25",
 )
@@ -86,3 +81,31 @@ class HasTheKeyOfItsProcess(PreparationGate):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.mint = self.mint_class(self.settings.secret_key or f"process number {os.getpid()}")
+
+
+class _OnePending(PreparationGate):
+    """Keeps one preview in mind, and takes no token but its."""
+
+    def place_of(self, action: str) -> str:
+        raise NotImplementedError
+
+    def issue(self, operation: TwoStepOperation, draft: OperationDraft) -> tuple[str, datetime]:
+        token, expires_at = super().issue(operation, draft)
+        pending: dict[str, str] = self.__dict__.setdefault("pending", {})
+        pending[self.place_of(operation.name)] = self.mint.open(token).nonce
+        return token, expires_at
+
+    def spend(self, payload: Payload) -> None:
+        super().spend(payload)
+        place = self.place_of(payload.action)
+        if self.__dict__.get("pending", {}).get(place, payload.nonce) != payload.nonce:
+            raise ConfirmationRefusal(TwoStepReason.EXPIRED, "a newer preview has replaced it")
+
+
+@mutant(kills=CONCURRENT, because="at the same moment[^§]*a newer preview has replaced it")
+@in_extension
+class TakesTheLatestTokenOfAll(_OnePending):
+    """Any new preview ends the tokens of earlier ones, of other tools too."""
+
+    def place_of(self, action: str) -> str:
+        return "any"

@@ -79,8 +79,7 @@ class UserTokensHaveNoNonce(PreparationGate):
             return super().issue(operation, draft)
         lifetime = self.settings.lifetime(operation.name)
         mint = self.mint_class(None)
-        mint.key = self.mint.key
-        mint.nonce = lambda: ""
+        mint.key, mint.nonce = self.mint.key, lambda: ""
         token, payload = mint.issue(operation.name, draft.data, self.now(), lifetime)
         return token, instant(payload.expires_at)
 
