@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import unquote, urlencode
 
 from pytest_mcp_approval.families.prepare_confirm import vocabulary as words
@@ -951,6 +951,8 @@ class UserTokensHaveALifetimeOfTheirOwn(PreparationGate):
 class ForcedRunsWithoutTheLock(Renews):
     """Marks tokens in one step, except where something is forced."""
 
+    working: ClassVar[threading.Lock] = threading.Lock()
+
     def spend(self, payload: Payload) -> None:
         if not is_forced(payload):
             super().spend(payload)
@@ -959,6 +961,10 @@ class ForcedRunsWithoutTheLock(Renews):
             raise ConfirmationRefusal(TwoStepReason.USED, "the token has already been used")
         time.sleep(0.02)
         self.store.spend(payload.nonce, instant(payload.expires_at) + timedelta(hours=1))
+
+    def execute(self, *arguments: Any) -> OperationOutcome:
+        with self.working:  # the back end does one thing after the other, as most do
+            return super().execute(*arguments)
 
 
 # shows: the appear call between preview and confirmation of delete_projects (not of

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload, TwoStepReason
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate, instant
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
     OperationDraft,
+    OperationOutcome,
     TwoStepOperation,
 )
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
@@ -47,11 +47,21 @@ class LocksEachSessionAlone(PrepareConfirmExtension):
     """Looks and then marks, under a lock that every session has for itself."""
 
     class _Gate(Renews):
+        looking: ClassVar[threading.Barrier] = threading.Barrier(2)
+        working: ClassVar[threading.Lock] = threading.Lock()
+
         def spend(self, payload: Payload) -> None:
             if self.store.is_spent(payload.nonce):
                 raise ConfirmationRefusal(TwoStepReason.USED, "the token has already been used")
-            time.sleep(0.02)
+            try:
+                self.looking.wait(1)  # until another session has looked too, if there is one
+            except threading.BrokenBarrierError:
+                self.looking.reset()
             self.store.spend(payload.nonce, instant(payload.expires_at))
+
+        def execute(self, *arguments: Any) -> OperationOutcome:
+            with self.working:  # the back end does one thing after the other, as most do
+                return super().execute(*arguments)
 
     gate_class = _Gate
 
