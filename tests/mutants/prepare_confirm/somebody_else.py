@@ -54,7 +54,7 @@ class LocksEachSessionAlone(PrepareConfirmExtension):
             if self.store.is_spent(payload.nonce):
                 raise ConfirmationRefusal(TwoStepReason.USED, "the token has already been used")
             try:
-                self.looking.wait(1)  # until another session has looked too, if there is one
+                self.looking.wait(0.15)  # until another session has looked too, if there is one
             except threading.BrokenBarrierError:
                 self.looking.reset()
             self.store.spend(payload.nonce, instant(payload.expires_at))
