@@ -55,6 +55,14 @@ def test_what_is_no_token_gets_a_clear_error(two_step, instead):
     )
 
 
+NO_ARGUMENTS: dict[str, dict[str, object]] = {
+    "without any arguments": {},
+    "with null for arguments": {"arguments": None},
+    "with a list for arguments": {"arguments": []},
+    "with a text for arguments": {"arguments": "yes"},
+}
+
+
 @requirement("prepare_confirm/missing-token")
 def test_confirming_without_arguments_at_all(two_step):
     """A call whose params have no `arguments`, or something else in their place."""
@@ -62,12 +70,7 @@ def test_confirming_without_arguments_at_all(two_step):
     for pair in two_step.pairs():
         two_step.put_in_place(pair)
         two_step.preview(pair)  # so that there is something to be confirmed
-        for name, more in {
-            "without any arguments": {},
-            "with null for arguments": {"arguments": None},
-            "with a list for arguments": {"arguments": []},
-            "with a text for arguments": {"arguments": "yes"},
-        }.items():
+        for name, more in NO_ARGUMENTS.items():
             outcome = two_step.driver.submit(pair, {"name": pair.confirm, **more})
             sent = f"{pair.confirm} {name}"
             two_step.expect_refusal(outcome, sent=sent, plain_form=False)

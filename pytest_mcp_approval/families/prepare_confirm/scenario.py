@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from ...catalogue import Finding, Grade, NotApplicable, NotVerified
@@ -296,10 +297,9 @@ class TwoStep(ScenarioView):
             while left:
                 tokens = change(preview)
                 names = [name for name in left if not (lenient and is_ignorable(name))]
+                tried = {name: tokens[name] for name in names}
                 outcomes, runs, _ = self.driver.watch(
-                    lambda preview=preview, tokens=tokens, names=names: self._until_taken(
-                        preview.pair, {name: tokens[name] for name in names}
-                    )
+                    partial(self._until_taken, preview.pair, tried)
                 )
                 left = names[len(outcomes) :]
                 last = next(reversed(outcomes), "")

@@ -19,8 +19,6 @@ from pytest_mcp_approval.reference_server.server.extension import Caller
 from tests.mutants.prepare_confirm.parts import in_extension
 from tests.mutants.registry import mutant
 
-PREVIEW = "prepare_confirm/preview"
-
 
 @mutant(kills="prepare_confirm/signature", because="with an empty signature[^§]*[1-9] done")
 @in_extension

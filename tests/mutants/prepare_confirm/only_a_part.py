@@ -27,7 +27,6 @@ from tests.mutants.registry import mutant
 
 SIGNATURE = "prepare_confirm/signature"
 CONFIRM = "prepare_confirm/confirm-executes"
-PREVIEW = "prepare_confirm/preview"
 
 
 @mutant(kills=SIGNATURE, because="nonce[^§]*success: True")

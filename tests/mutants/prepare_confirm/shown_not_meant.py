@@ -16,6 +16,7 @@ from tests.mutants.prepare_confirm.parts import in_extension
 from tests.mutants.registry import mutant
 
 PREVIEW = "prepare_confirm/preview"
+CONFIRM = "prepare_confirm/confirm-executes"
 DETAILS = "prepare_confirm/preview-details"
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
     Payload,
@@ -27,8 +26,8 @@ from pytest_mcp_approval.reference_server.server.tables import MemoryTable
 from tests.mutants.prepare_confirm.parts import Renews, in_extension
 from tests.mutants.registry import mutant
 
+CONCURRENT = "prepare_confirm/concurrent"
 ONE_TIME = "prepare_confirm/one-time"
-NONCE = "prepare_confirm/nonce"
 
 
 class _RemembersPer(PrepareConfirmExtension):
@@ -55,7 +54,7 @@ class RemembersForEachClient(_RemembersPer):
 
 
 @mutant(
-    kills="prepare_confirm/concurrent",
+    kills=CONCURRENT,
     because="8 times at once with one token[^§]*2 of 8 succeeded",
     protocol="2025-11-25",
 )
@@ -63,11 +62,21 @@ class LocksEachSessionAlone(PrepareConfirmExtension):
     """Looks and then marks, under a lock that every session has for itself."""
 
     class _Gate(Renews):
+        looking: ClassVar[threading.Barrier] = threading.Barrier(2)
+        working: ClassVar[threading.Lock] = threading.Lock()
+
         def spend(self, payload: Payload) -> None:
             if self.store.is_spent(payload.nonce):
                 raise ConfirmationRefusal(TwoStepReason.USED, "the token has already been used")
-            time.sleep(0.02)
+            try:
+                self.looking.wait(0.15)  # until another session has looked too, if there is one
+            except threading.BrokenBarrierError:
+                self.looking.reset()
             self.store.spend(payload.nonce, instant(payload.expires_at))
+
+        def execute(self, *arguments: Any) -> OperationOutcome:
+            with self.working:  # the back end does one thing after the other, as most do
+                return super().execute(*arguments)
 
     gate_class = _Gate
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
     Payload,
@@ -85,8 +86,7 @@ class UserTokensHaveNoNonce(PreparationGate):
             return super().issue(operation, draft)
         lifetime = self.settings.lifetime(operation.name)
         mint = self.mint_class(None)
-        mint.key = self.mint.key
-        mint.nonce = lambda: ""
+        mint.key, mint.nonce = self.mint.key, lambda: ""
         token, payload = mint.issue(operation.name, draft.data, self.now(), lifetime)
         return token, instant(payload.expires_at)
 
@@ -247,6 +247,12 @@ class UserTokensHaveALifetimeOfTheirOwn(PreparationGate):
 @in_extension
 class ForcedRunsWithoutTheLock(Renews):
     """Marks tokens in one step, except where something is forced."""
+
+    working: ClassVar[threading.Lock] = threading.Lock()
+
+    def execute(self, *arguments: Any) -> OperationOutcome:
+        with self.working:  # the back end does one thing after the other, as most do
+            return super().execute(*arguments)
 
     def spend(self, payload: Payload) -> None:
         if not is_forced(payload):
