@@ -90,13 +90,16 @@ def test_an_expired_token_stays_expired(two_step):
         two_step.honest(kind.pair, kind.arguments)
     issued = two_step.clock.now()
     previews = {kind.name: two_step.preview(kind.pair, kind.arguments) for kind in kinds}
+    usual = {pair.name: previews[pair.name] for pair in two_step.pairs()}
     life = max(_shown(preview) for preview in previews.values()) - issued
     later = {"a second": life + SECOND, "a minute": life + 60 * SECOND}
     later |= {name: time + life / 2 for name, time in BEGIN_ANEW.items() if time > life}
     with two_step.several() as several:
         for name, time in sorted(later.items(), key=lambda one: one[1]):
             two_step.clock.move_to(issued + time)
-            for kind, preview in previews.items():
+            # The twins end as their pairs do: the first look at them is enough.
+            looked_at = previews if time - life < 60 * SECOND else usual
+            for kind, preview in looked_at.items():
                 with several.one(f"{kind}, {name} later"):
                     two_step.expect_refusal(
                         two_step.confirm(preview),

@@ -37,8 +37,7 @@ INSTEAD = {
 @pytest.mark.parametrize("instead", INSTEAD)
 def test_what_is_no_token_gets_a_clear_error(two_step, instead):
     """Success false, a tool error or an error of the base protocol: all are clear. An exception
-    that nobody caught is not, nor is silence."""
-    two_step.honest()
+    that nobody caught is not, nor is silence. Afterwards an honest call is served."""
     everywhere = instead in ("no token", "an empty text", "a number")
     for pair in two_step.pairs() if everywhere else [two_step.pair]:
         two_step.put_in_place(pair)

@@ -79,7 +79,7 @@ def _tried_beside(two_step, preview, beside):
 def test_naming_another_action_does_not_help(two_step):
     """A token at another pair's tool, with the action that would fit beside it."""
     for one, other in two_step.crossings():
-        two_step.honest(other)
+        two_step.put_in_place(other)
         preview = two_step.preview(one)
         named = dict.fromkeys(("action", "operation", "tool", "type", "data"), other.name)
         more = {**named, "payload": {"action": other.name}, "data": {"action": other.name}}
