@@ -125,10 +125,10 @@ def put_into(token: str, ids: Sequence[str]) -> dict[str, str]:
     """The token with something else, less or more in both its halves, and in the ids that it
     names. What a careless reader drops before it verifies a signature counts when it is read."""
     places = {}
-    for name, one in {"its first id": ids[:1], "its last id": ids[-1:]}.items():
-        spelled = json.dumps(one[0])[1:-1] if one else ""
-        if spelled and spelled in token:
-            places[name] = token.rindex(spelled) + len(spelled) // 2
+    for name, some in {"its first id": ids[:1], "its last id": ids[1:][-1:]}.items():
+        for spelled in map(json.dumps, some):
+            if spelled in token:
+                places[name] = token.rindex(spelled) + len(spelled) // 2
     places |= {f"{number}/8 of it": len(token) * number // 8 for number in (3, 7)}
     found = {}
     for where, place in places.items():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
 import json
 import logging
 import sys
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -16,9 +18,16 @@ from pytest_mcp_approval.families.prepare_confirm.forging import (
     changed_at_each_place,
     cut_or_grown,
     forged_payloads,
+    put_into,
     respelled,
 )
-from pytest_mcp_approval.families.prepare_confirm.instants import NEW_YORK, clock_changes
+from pytest_mcp_approval.families.prepare_confirm.instants import (
+    NEW_YORK,
+    clock_changes,
+    turning_points,
+)
+from pytest_mcp_approval.families.prepare_confirm.odd_arguments import odd_calls
+from pytest_mcp_approval.families.prepare_confirm.settings import is_opposite
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import Payload
 from pytest_mcp_approval.target import open_target
 
@@ -42,7 +51,12 @@ def test_of_a_very_long_token_places_are_spread():
 
 
 def test_no_forgery_is_the_token():
-    for forged in (cut_or_grown(TOKEN), respelled(TOKEN), forged_payloads(TOKEN, "z")):
+    for forged in (
+        cut_or_grown(TOKEN),
+        respelled(TOKEN),
+        put_into(TOKEN, ["a"]),
+        forged_payloads(TOKEN, "z"),
+    ):
         assert TOKEN not in forged.values()
         assert len(set(forged.values())) == len(forged)
 
@@ -57,6 +71,46 @@ def test_each_member_of_the_data_is_forged_by_itself():
 def test_opaque_tokens_have_no_payload_to_forge():
     with pytest.raises(ValueError, match="payload"):
         forged_payloads("opaque|token", "z")
+
+
+def test_something_is_put_into_the_ids_of_a_token():
+    token = TOKEN.replace('"a"', '"ab"')
+    assert '"a b"' in put_into(token, ["ab"])["with a blank put in at its first id"]
+    swapped = put_into(token, ["ab"])["with a letter in the other case at its first id"]
+    assert '"aB"' in swapped
+
+
+def test_odd_arguments_say_which_flags_they_set():
+    calls = {one.name: one for one in odd_calls({"ids": ["a", "b"], "force": False}, {})}
+    assert calls["without force"].arguments == {"ids": ["a", "b"]}
+    assert calls["without force"].means == {"force": False}
+    assert calls["with the word false for force"].means == {"force": False}
+    assert calls["with an empty list for ids"].arguments == {"ids": [], "force": False}
+    assert calls["with its first entry twice for ids"].arguments["ids"] == ["a", "b", "a"]
+    declared = {one.name: one for one in odd_calls({"force": False}, {"force": True})}
+    assert declared["without force"].means == {"force": True}
+
+
+def test_turning_points_are_ahead_and_in_order():
+    for year in (2025, 2027, 2037, 2040):
+        now = datetime.datetime(year, 12, 31, 23, 59, tzinfo=datetime.UTC)
+        points = list(turning_points(now).values())
+        assert points == sorted(points)
+        assert points[0] > now
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "opposite"),
+    [
+        ("closed", "delete_projects", True),
+        ("deleted", "close_projects", True),
+        ("delete", "delete_projects", False),
+        ("finished", "delete_projects", False),
+        ("closed", "settle_projects", False),
+    ],
+)
+def test_words_that_say_the_opposite_of_a_name(word, name, opposite):
+    assert is_opposite(word, name) is opposite
 
 
 @pytest.mark.parametrize("year", range(2025, 2040))
@@ -76,6 +130,9 @@ def test_clocks_change_when_they_should(year):
     "write",
     [
         lambda: logging.getLogger("server").info("token %s", TOKEN),
+        lambda: logging.getLogger("server").info("?token=%s", quote(TOKEN)),
+        lambda: logging.getLogger("server").info(base64.b64encode(TOKEN.encode()).decode()),
+        lambda: logging.getLogger("server").info(TOKEN.encode().hex()),
         lambda: logging.getLogger("server").warning(json.dumps({"token": TOKEN})),
         lambda: logging.getLogger("server").error("%r", json.dumps(json.dumps([TOKEN]))),
         lambda: print(TOKEN),
