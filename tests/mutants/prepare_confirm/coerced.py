@@ -56,7 +56,7 @@ class _OtherIds(PreparationGate):
         return super().execute(operation, replace(payload, data=data), arguments)
 
 
-@mutant(kills=CONFIRM, because="%00[^§]*gone since the preview")
+@mutant(kills=CONFIRM, because="prepared with[^§]*left_alone[^§]*%s.x00[^§]*gone since the preview")
 @in_extension
 class ReadsIdsAsTheyAreInPaths(_OtherIds):
     """Resolves percent signs in an id, as if it came from an address."""
@@ -65,7 +65,7 @@ class ReadsIdsAsTheyAreInPaths(_OtherIds):
         return unquote(one)
 
 
-@mutant(kills=CONFIRM, because="null[^§]*'project_id': ''[^§]*gone since the preview")
+@mutant(kills=CONFIRM, because="prepared with[^§]*'project_id': ''[^§]*gone since the preview")
 @in_extension
 class TakesNullForNothing(_OtherIds):
     """Takes an id that is a word for nothing to be none."""
@@ -74,7 +74,7 @@ class TakesNullForNothing(_OtherIds):
         return "" if one in {"null", "none", "None", "undefined", "nil"} else one
 
 
-@mutant(kills=CONFIRM, because="the answer counts 0: success: True[^§]*nothing done")
+@mutant(kills=CONFIRM, because="prepared with[^§]*the answer counts [0-9]+: success: True")
 @in_extension
 class SkipsWhatCountsAsEmpty(PreparationGate):
     """Leaves out ids that count as empty in its language, nought among them."""

@@ -52,7 +52,9 @@ class ExpiresAMinuteEarly(PreparationGate):
             raise ConfirmationRefusal(TwoStepReason.EXPIRED, "the token has expired")
 
 
-@mutant(kills=EXPIRED, because="85800 s after the token expired[^§]*done[^§]*[1-9][0-9]* done")
+@mutant(
+    kills=EXPIRED, because="twelve hours after the token expired[^§]*success: True[^§]*[1-9] done"
+)
 @in_extension
 class ComparesTheTimeOfDay(PreparationGate):
     """Compares hours and minutes, and forgets the day."""

@@ -152,7 +152,7 @@ class _OtherData(PreparationGate):
         return [found[one].version if one in found else 0 for one in ids]
 
 
-@mutant(kills=CONFIRM, because="beside it[^§]*proj-4")
+@mutant(kills=CONFIRM, because=r"beside it[^§]*project_ids: \['proj-4'\]")
 @in_extension
 class FollowsTheCall(_OtherData):
     """Acts on project_ids of the confirm call, if it has some."""
@@ -214,7 +214,7 @@ class StopsAtAThousand(_OtherData):
         return super().tell(operation, payload, outcome)
 
 
-@mutant(kills=CONFIRM, because="prepared with .* blanks around [^§]*success[^§]*gone")
+@mutant(kills=CONFIRM, because="prepared with[^§]*left_alone: .{'project_id': 'blanks around'")
 @in_extension
 class TrimsIds(_OtherData):
     """Takes blanks off an id that has some."""

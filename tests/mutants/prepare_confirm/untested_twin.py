@@ -38,7 +38,7 @@ def is_of_a_user(payload: Payload) -> bool:
 
 @mutant(
     kills=ONE_TIME,
-    because="confirm_delete_user with the same token[^§]*username: john.doe[^§]*1 done",
+    because=r"\(delete_user\) with the same token[^§]*username: john.doe[^§]*1 done",
 )
 @in_extension
 class UserTokensServeOnAndOn(Renews):
@@ -51,7 +51,7 @@ class UserTokensServeOnAndOn(Renews):
 
 @mutant(
     kills=EXPIRED,
-    because="confirm_delete_user, [^§]*after the token expired[^§]*username: john.doe[^§]*1 done",
+    because=r"\(delete_user\), [^§]*after the token expired[^§]*username: john.doe[^§]*1 done",
 )
 @in_extension
 class UserTokensNeverExpire(PreparationGate):
