@@ -44,7 +44,7 @@ def test_ids_of_any_spelling_come_through(two_step):
         )
 
 
-@requirement("prepare_confirm/confirm-executes", "prepare_confirm/preview")
+@requirement("prepare_confirm/confirm-executes")
 def test_very_many_things_are_done(two_step):
     """Ten thousand ids in one preview: all are shown and done, and the answer counts them right."""
     pair = two_step.pair_with("many = { ... }, very long arguments,", lambda p: p.many)

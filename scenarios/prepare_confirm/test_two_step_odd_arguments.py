@@ -53,15 +53,14 @@ def _expect_refused_or_done(view, pair, odd, safe):
     view.put_in_place(pair)
     sent = f"{pair.prepare} {odd.name}"
     answer = view.driver.request_preview(pair, odd.arguments)
-    view.expect(answer.answered, sent=sent, expected="an answer", got=answer.describe())
     preview = Preview(pair, odd.means, answer, view.table)
     if answer.is_error or not isinstance(answer.member(view.table.token), str):
         return
     if safe is not None and not (preview.ids and set(preview.ids) <= safe):
         return
     outcome = view.confirm(preview)
-    if outcome.refused and not outcome.executed:
-        return
+    if not outcome.executed and (outcome.refused or not outcome.answer.answered):
+        return  # whether honest callers are served afterwards is asked at the end
     shown = set(preview.ids)
     if 0 < len(shown) == len(preview.ids):
         view.expect_done(outcome, preview, sent=f"{sent}, and {pair.confirm} with its token")
@@ -85,7 +84,7 @@ def _expect_refused_or_done(view, pair, odd, safe):
 def test_words_in_ids_decide_nothing(two_step):
     """Things may be called "Token has expired": why a token is refused does not depend on it."""
     two_step.honest()
-    pair, arguments = max(two_step.awkward(), key=lambda one: len(str(one[1])))
+    pair, arguments = max(two_step.awkward(need_not_be=True), key=lambda one: len(str(one[1])))
     preview = two_step.awkward_preview(pair, arguments)
     what = f"a token of {pair.prepare} on odd ids"
     with two_step.several() as several:

@@ -135,11 +135,14 @@ class TwoStep(ScenarioView):
             raise self._gone(pair, f"{pair.prepare} lists nothing")
         return preview
 
-    def awkward(self) -> list[tuple[Pair, Mapping[str, Any]]]:
+    def awkward(self, *, need_not_be: bool = False) -> list[tuple[Pair, Mapping[str, Any]]]:
         """The arguments with odd ids that the user named."""
         sets = [(pair, one) for pair in self.pairs() for one in pair.awkward]
+        what = f"awkward = [{{ ... }}], arguments with odd ids, {_SET} pairs.NAME"
+        if not sets and need_not_be:
+            raise NotApplicable(f"no pair has {what}")
         if not sets:
-            raise NotVerified(f"needs awkward = [{{ ... }}], arguments with odd ids, {_SET} pairs")
+            raise NotVerified(f"needs {what}")
         return sets
 
     def awkward_preview(self, pair: Pair, arguments: Mapping[str, Any]) -> Preview:

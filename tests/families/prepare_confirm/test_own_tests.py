@@ -25,4 +25,4 @@ def test_the_example_of_the_documentation_works(pytester: pytest.Pytester):
     )
     outcomes = result.parseoutcomes()
     assert result.ret == 0, result.stdout.str()
-    assert outcomes["passed"] == 4, "two of the page, two scenarios"
+    assert outcomes["passed"] == 8, "two of the page, six checks of the rule"

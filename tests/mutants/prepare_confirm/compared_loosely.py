@@ -198,7 +198,7 @@ class _OtherIds(PreparationGate):
         return super().execute(operation, replace(payload, data=data), arguments)
 
 
-@mutant(kills=CONFIRM, because="prepared with[^§]*left_alone[^§]*drop table projects")
+@mutant(kills=CONFIRM, because="prepared with[^§]*left_alone: [0-9]+ of them")
 @in_extension
 class LooksIdsUpInLowerCase(_OtherIds):
     """Confirms ids in lower case, which were shown as they are."""
@@ -207,7 +207,7 @@ class LooksIdsUpInLowerCase(_OtherIds):
         return one.lower()
 
 
-@mutant(kills=CONFIRM, because="prepared with[^§]*the answer names [^§]*, the preview ")
+@mutant(kills=CONFIRM, because="prepared with[^§]*left_alone: .{'project_id': 'XII'")
 @in_extension
 class LooksIdsUpInOneForm(_OtherIds):
     """Confirms ids in a normal form of Unicode, which were shown as they are."""

@@ -129,7 +129,7 @@ class _Respells(_Shows):
         ]
 
 
-@mutant(kills="prepare_confirm/preview", because="[0-9]+ items\n50 items")
+@mutant(kills="prepare_confirm/confirm-executes", because="[0-9]+ items\n50 items")
 @in_extension
 class ShowsTheFirstPage(_Shows):
     """Shows the first fifty things, and gives a token for all."""
