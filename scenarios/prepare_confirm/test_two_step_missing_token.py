@@ -27,7 +27,6 @@ INSTEAD = {
     "very long": "0" * 200_000,
     "deep JSON": f"{'[' * 5000}|{'0' * 64}",
     "a format string": "%s%n{0}{token}",
-    "half a surrogate pair": "\ud83d|\ud83d",
     "a number beyond all doubles": RawJson("1e400"),
     "an object with special members": {"__proto__": {"a": 1}, "constructor": 1, "length": 3},
 }

@@ -32,6 +32,7 @@ PARTS = {
         "preview",
         "preview-details",
         "confirm-executes",
+        "confirm-answer",
         "pairs",
         "action-bound",
         "concurrent",

@@ -87,7 +87,6 @@ def _odd_texts(text: str) -> dict[str, Any]:
         "other capitals": text.swapcase(),
         "blanks around": f" {text} ",
         "a zero byte and more": f"{text}\0more",
-        "half a surrogate pair": f"{text}\ud83d",
         "all but its last character": text[:-1],
         "an asterisk": "*",
         "a percent sign": "%",
