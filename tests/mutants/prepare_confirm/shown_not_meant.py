@@ -84,7 +84,7 @@ class ShowsWhatItSawAMinuteAgo(_Shows):
 
 
 @mutant(
-    kills="prepare_confirm/pairs", because="on an SSO user[^§]*warnings: [^§]*the user 'john.doe'"
+    kills="prepare_confirm/pairs", because="SSO[^§]*warnings: [^§]*the user '(john.doe|jane.roe)'"
 )
 @in_extension
 class WarnsAsTheFirstTime(PreparationGate):
