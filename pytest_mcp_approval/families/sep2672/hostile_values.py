@@ -122,7 +122,7 @@ def look_alikes(text: str) -> Iterator[tuple[str, str]]:
         "its middle another": _other_middle(text),
         "its first letter another": ("y" if text.startswith("x") else "x") + text[1:],
     }
-    seen = {text}
+    seen = {text, ""}
     for how, other in made.items():
         if other not in seen:
             seen.add(other)

@@ -1,0 +1,321 @@
+"""SEP-2672 sections 4.5, 4.8 and 8.2.3: what a failure leaves behind, and which calls are guarded.
+
+After each refusal the other challenges, credentials and conversations are as they were. Every gated
+tool is guarded like the first, in every era of MCP; and whoever lost a race has lost for good.
+"""
+
+import pytest
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.base.outcome import is_result
+from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.families.sep2672.driver import Approval, confirmed_enrolment
+from pytest_mcp_approval.families.sep2672.faulty_calls import FAULTS, draft, expiry_of
+from pytest_mcp_approval.families.sep2672.issuing import ask, safe_arguments
+from pytest_mcp_approval.families.sep2672.registrations import answer, begin, enrolled_ids
+from pytest_mcp_approval.families.sep2672.scenario import Ceremony
+from pytest_mcp_approval.families.sep2672.vocabulary import Reason
+from pytest_mcp_approval.wire import StdioTransport, WireError, open_session, race
+from pytest_mcp_approval.wire.eras import HANDSHAKE_REVISIONS, SESSIONLESS_REVISIONS
+
+AT_ANY_TIME = [fault for fault in FAULTS if fault.step != 6]
+RUNNERS = 6
+
+
+# ---- after a refusal
+
+
+@requirement("sep2672/4.8-13-consume-after-verify")
+@pytest.mark.parametrize("fault", AT_ANY_TIME, ids=lambda fault: fault.id)
+def test_a_refused_call_leaves_everything_else_alone(ceremony, fault):
+    """Pending meanwhile: another challenge for the same call, one for another tool, one of another
+    credential, and an enrolment. All of them serve afterwards."""
+    ceremony.honest()
+    other = ceremony.enrol("icloud-keychain")
+    tools = ceremony.gated_tools()
+    pending = {
+        "the same call": (ceremony.challenge(), None),
+        "the same call, by another credential": (ceremony.challenge(), other),
+        **{f"a call of {tool.name}": (ceremony.challenge(tool), None) for tool in tools[1:3]},
+    }
+    outcome = draft(ceremony, fault).submit()
+    if outcome.executed:
+        raise NotVerified(f"a call with {fault.name} was not refused: {outcome.describe()}")
+    with ceremony.several() as several:
+        for what, (challenge, passkey) in pending.items():
+            with several.one(what):
+                ceremony.expect_run(
+                    ceremony.call(challenge, ceremony.evidence(challenge, passkey)),
+                    sent=f"an honest call on another pending challenge ({what}), after one with "
+                    f"{fault.name} (step {fault.step}) was refused",
+                )
+
+
+# ---- every gated tool
+
+
+@requirement("sep2672/4.5-never-executes-unverified")
+@pytest.mark.parametrize("fault", AT_ANY_TIME, ids=lambda fault: fault.id)
+def test_every_gated_tool_is_guarded(ceremony, fault):
+    """Each fault with each further tool of the server, whatever its class and arguments are."""
+    ceremony.honest()
+    tools = [tool for tool in ceremony.gated_tools() if tool.name != ceremony.tool.name]
+    if not tools:
+        ceremony.not_applicable("this server has one gated tool only")
+    with ceremony.several() as several:
+        for tool in tools:
+            made = draft(ceremony, fault, tool=tool)
+            if made.called.name != tool.name:  # a fault that chooses its own tool
+                continue
+            with several.one(tool.name):
+                ceremony.honest(tool)
+                outcome = made.submit()
+                sent = f"tools/call {tool.name} with {fault.name} (step {fault.step})"
+                if made.refused_by_the_schema(outcome):
+                    continue
+                ceremony.expect_refusal(outcome, fault.reason, sent=sent)
+                ceremony.honest(tool)
+
+
+@requirement("sep2672/4.3-missing-evidence")
+@pytest.mark.parametrize(
+    "revision", [HANDSHAKE_REVISIONS[-1], SESSIONLESS_REVISIONS[-1]], ids=str
+)
+def test_the_gate_stands_in_every_era(ceremony, revision):
+    """A server that speaks two eras of MCP asks for evidence in both, and takes it in both."""
+    if isinstance(ceremony.target.transport, StdioTransport):
+        ceremony.not_applicable("over stdio there is one conversation")
+    ceremony.honest()
+    try:
+        session = open_session(
+            ceremony.target.transport, revision, deadline=ceremony.target.settings.timeout
+        )
+    except WireError as error:
+        ceremony.not_applicable(f"the server does not speak MCP {revision}: {error}")
+    with session:
+        there = Ceremony(Approval(ceremony.target, lambda: session), ceremony.warn)
+        passkey = there.enrol()
+        with ceremony.several() as several:
+            for tool in ceremony.gated_tools():
+                with several.one(tool.name):
+                    ceremony.expect_refusal(
+                        there.approval.call_without_evidence(tool.name, tool.arguments),
+                        Reason.MISSING_EVIDENCE,
+                        sent=f"tools/call {tool.name} without evidence, in MCP {revision}",
+                    )
+        there.honest(passkey=passkey)
+
+
+# ---- after a race
+
+
+@requirement("sep2672/8.2.3-exactly-once", needs=[])
+def test_whoever_lost_a_race_has_lost_for_good(ceremony):
+    """One challenge, submitted many times at once; then every loser once more: at once, after
+    further approvals, and (if time can be moved) at the end of the challenge's life and after it.
+    """
+    passkey = ceremony.enrol("icloud-keychain")
+    ceremony.honest(passkey=passkey)
+    challenge = ceremony.challenge()
+    evidences = [ceremony.evidence(challenge, passkey) for _ in range(RUNNERS)]
+    calls = [
+        ceremony.session.prepare("tools/call", ceremony.approval.call_params(challenge, one))
+        for one in evidences
+    ]
+    replies, _ = ceremony.approval.runs_during(lambda: race(ceremony.session, calls))
+    if not any(map(is_result, replies)):
+        raise NotVerified(f"nobody won the race: {replies[0].describe()}")
+    times = ["at once", "after another approval"]
+    if ceremony.target.clock.movable:
+        times += ["at its end", "long after"]
+    for when in times:
+        if when == "after another approval":
+            ceremony.honest(passkey=passkey)
+        elif when == "at its end":
+            ceremony.clock.move_to(expiry_of(challenge))
+        elif when == "long after":
+            ceremony.clock.advance(7 * 86400)
+        for evidence in (evidences[0], evidences[-1]):
+            ceremony.expect_not_run(
+                ceremony.call(challenge, evidence),
+                sent=f"a submission that took part in a race on its challenge, again {when}",
+            )
+    ceremony.honest(passkey=passkey)
+
+
+@requirement("sep2672/4.4.2-no-pending", needs=[])
+def test_whoever_lost_the_race_for_an_enrolment_has_lost(ceremony):
+    """Several credentials over one registration challenge at once, and the losers again later."""
+    ceremony.enrol()
+    options = begin(ceremony)
+    responses = [answer(ceremony, options=options)[1] for _ in range(4)]
+    race(ceremony.session, [(words.ENROLL_FINISH, {"response": one}) for one in responses])
+    listed = set(enrolled_ids(ceremony))
+    winners = [one for one in responses if one["id"] in listed]
+    if len(winners) != 1:
+        raise NotVerified(f"{len(winners)} of them enrolled, which another scenario looks at")
+    ceremony.enrol("icloud-keychain")
+    with ceremony.several() as several:
+        for response in responses:
+            if response in winners:
+                continue
+            with several.one():
+                reply = ceremony.approval.finish(response)
+                ceremony.expect(
+                    not confirmed_enrolment(reply)
+                    and response["id"] not in enrolled_ids(ceremony),
+                    sent=f"{words.ENROLL_FINISH} again, by one that lost a race for its challenge",
+                    expected="-32001 no_pending_enrollment",
+                    got=reply.describe(),
+                )
+
+
+# ---- after a failure of the tool itself
+
+
+def _arguments_that_fail(ceremony):
+    """A tool and arguments that get a challenge, pass the gate, and that the tool then refuses."""
+    for tool in ceremony.gated_tools():
+        for name in safe_arguments(tool):
+            arguments = {**safe_arguments(tool), name: None}
+            challenge, _ = ask(ceremony, tool, arguments)
+            if challenge is None:
+                continue
+            ungated = ceremony.approval.call_without_evidence(tool.name, arguments)
+            if ungated.reason == Reason.MISSING_EVIDENCE:
+                return tool, arguments, challenge
+    return None
+
+
+@requirement("sep2672/8.2.3-exactly-once", needs=[])
+def test_a_tool_that_fails_gives_no_approval_back(ceremony):
+    """The call is approved, and the tool refuses its arguments: the approval is spent all the same.
+
+    Reading: a server that looks at arguments before it looks at the approval spends nothing."""
+    ceremony.honest()
+    found = _arguments_that_fail(ceremony)
+    if found is None:
+        ceremony.not_applicable("arguments that a tool refuses never reach its gate here")
+    tool, _, challenge = found
+    passkey = ceremony.enrol("icloud-keychain")
+    challenge = ceremony.challenge(tool, challenge.arguments)
+    evidence = ceremony.evidence(challenge, passkey)
+    first = ceremony.call(challenge, evidence)
+    if first.reason is not None or first.executed:
+        ceremony.not_applicable(f"the tool did not refuse its arguments: {first.describe()}")
+    ceremony.expect_refusal(
+        ceremony.call(challenge, evidence),
+        Reason.CHALLENGE_CONSUMED,
+        sent=f"an approved call of {tool.name} once more, which the tool itself had refused "
+        f"({first.describe()})",
+    )
+    ceremony.honest(tool)
+
+
+# ---- where nothing is read
+
+
+@requirement("sep2672/4.8-01-evidence-present")
+def test_evidence_is_read_from_one_place_only(ceremony):
+    """Good evidence anywhere but under its key of `_meta`: in the arguments, in headers, beside
+    params, in other members. Nothing runs."""
+    ceremony.honest()
+    challenge = ceremony.challenge()
+    evidence = ceremony.evidence(challenge)
+    key, params = words.META_KEY, ceremony.approval.call_params(challenge)
+    arguments = challenge.arguments or {}
+    wrapped = {key: evidence}
+    text = words.canonical_arguments(evidence).decode()
+    places = {
+        "arguments._meta": {**params, "arguments": {**arguments, "_meta": wrapped}},
+        "the arguments": {**params, "arguments": {**arguments, key: evidence}},
+        "_meta._meta": {**params, "_meta": {"_meta": wrapped}},
+        "_meta by its path": {
+            **params,
+            "_meta": {"io": {"modelcontextprotocol/verified-approval": evidence}},
+        },
+        "_meta.approval": {**params, "_meta": {"approval": evidence, "evidence": evidence}},
+        "params.meta": {**params, "meta": wrapped},
+        "params.approval": {**params, "approval": evidence, "evidence": evidence},
+        "evidence inside evidence": {**params, "_meta": {key: wrapped}},
+        "evidence.evidence": {**params, "_meta": {key: {"evidence": evidence}}},
+        "evidence.webauthn": {**params, "_meta": {key: {"method": "webauthn", "webauthn": evidence}}},
+    }
+    with ceremony.several() as several:
+        for place, sent in places.items():
+            with several.one(place):
+                outcome = ceremony.approval.observe(
+                    lambda sent=sent: ceremony.session.call("tools/call", sent)
+                )
+                ceremony.expect_not_run(outcome, sent=f"tools/call, good evidence in {place} only")
+        with several.one("a header"):
+            headers = {"X-Approval": text, "X-Verified-Approval": text, "Authorization-Evidence": text}
+            outcome = ceremony.call(challenge, headers=headers)
+            ceremony.expect_refusal(
+                outcome, Reason.MISSING_EVIDENCE, sent="tools/call, good evidence in headers only"
+            )
+        with several.one("the same challenge afterwards"):
+            ceremony.still_serves(challenge)
+
+
+@requirement("sep2672/4.8-12-argument-hash")
+def test_arguments_are_read_from_one_place_only(ceremony):
+    """The call has other arguments than the approved ones, and the approved ones stand elsewhere:
+    in the evidence, in `_meta`, beside the arguments. What counts is what would run."""
+    ceremony.honest()
+    tool = ceremony.tool
+    safe = safe_arguments(tool)
+    approved = {**safe, "added": "by whoever approved"}
+    challenge, reply = ask(ceremony, tool, approved)
+    if challenge is None:
+        ceremony.not_applicable(f"further members get no challenge: {reply.describe()}")
+    evidence = ceremony.evidence(challenge)
+    canonical = words.canonical_arguments(approved).decode()
+    inside = {"arguments": approved, "toolName": tool.name, "canonicalArguments": canonical}
+    params = {"name": tool.name, "arguments": safe}
+    places = {
+        "the evidence": {**params, "_meta": {words.META_KEY: {**evidence, **inside}}},
+        "_meta": {**params, "_meta": {words.META_KEY: evidence, **inside}},
+        "params": {**params, **inside, "arguments": safe, "_meta": {words.META_KEY: evidence}},
+        "arguments.arguments": {
+            **params,
+            "arguments": {**safe, "arguments": approved},
+            "_meta": {words.META_KEY: evidence},
+        },
+    }
+    with ceremony.several() as several:
+        for place, sent in places.items():
+            with several.one(place):
+                outcome = ceremony.approval.observe(
+                    lambda sent=sent: ceremony.session.call("tools/call", sent)
+                )
+                ceremony.expect_not_run(
+                    outcome,
+                    sent=f"tools/call {safe}, approved was {approved}, which stands in {place}",
+                )
+    ceremony.honest()
+
+
+@requirement("sep2672/8.2.3-exactly-once", needs=["restart"])
+def test_an_expired_or_used_challenge_is_over_after_a_restart_too(ceremony):
+    """Used before a restart, tried just after it, at the end of its life and a week later."""
+    if not ceremony.target.clock.movable:
+        raise NotVerified("needs a clock that can be moved", minor=True)
+    passkey = ceremony.enrol("icloud-keychain")
+    ceremony.honest(passkey=passkey)
+    used, expired = ceremony.challenge(), ceremony.challenge()
+    ceremony.need_served(ceremony.call(used, ceremony.evidence(used, passkey)))
+    ceremony.clock.move_to(expiry_of(expired))
+    now = ceremony.clock.now()
+    ceremony.target.restart()
+    ceremony.approval.forget()
+    ceremony.clock.move_to(now)
+    for later in (0, 30, 7 * 86400):
+        ceremony.clock.advance(later)
+        for challenge, what in ((used, "used"), (expired, "expired")):
+            ceremony.expect_not_run(
+                ceremony.call(challenge, ceremony.evidence(challenge, passkey)),
+                sent=f"tools/call over a challenge that was {what} before a restart, {later} s "
+                "later",
+            )
+    ceremony.honest(passkey=ceremony.enrol("icloud-keychain"))
