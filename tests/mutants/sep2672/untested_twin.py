@@ -7,6 +7,7 @@ from typing import Any
 
 from webauthn.helpers.structs import AttestationObject
 
+from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import AuthenticatorClass
 from pytest_mcp_approval.reference_server.sep2672 import public_keys
 from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
