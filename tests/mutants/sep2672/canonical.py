@@ -24,19 +24,7 @@ from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
 from pytest_mcp_approval.reference_server.sep2672.settings import ApprovalSettings
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 from tests.mutants.registry import having, mutant, told
-
-
-class _Canonical(ApprovalGate):
-    """Something to write the arguments with."""
-
-    separator = b"\0"
-
-    def write(self, arguments: Any) -> bytes:
-        return words.canonical_arguments(arguments)
-
-    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
-        parts = (tool.encode(), self.write(arguments), server_id.encode())
-        return hashlib.sha256(self.separator.join(parts)).digest()
+from tests.mutants.sep2672.parts import WritesArguments
 
 
 def each(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -52,7 +40,7 @@ def each(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 @mutant(kills="sep2672/4.6-jcs", because=r"canonical form .*\\U0001f600")
-class SortsByCodePoint(_Canonical):
+class SortsByCodePoint(WritesArguments):
     """Sorts members by code point, as most languages sort texts."""
 
     def write(self, arguments: Any) -> bytes:
@@ -67,7 +55,7 @@ class SortsByCodePoint(_Canonical):
 
 
 @mutant(kills="sep2672/4.6-jcs", because="with '1.0' and '1'")
-class AdHocJson(_Canonical):
+class AdHocJson(WritesArguments):
     """json.dumps with sorted keys, which is deterministic and not RFC 8785."""
 
     def write(self, arguments: Any) -> bytes:
@@ -75,7 +63,7 @@ class AdHocJson(_Canonical):
 
 
 @mutant(kills="sep2672/4.6-jcs", because=r"'\{\"b\":1,\"a\":2\}'")
-class KeepsTheOrder(_Canonical):
+class KeepsTheOrder(WritesArguments):
     """Hashes members in the order in which they came."""
 
     def write(self, arguments: Any) -> bytes:
@@ -92,7 +80,7 @@ class CallsByTheLetter(ApprovalGate):
 
 
 @mutant(kills="sep2672/4.6-jcs", because="ufb01")
-class NormalisesCompatibly(_Canonical):
+class NormalisesCompatibly(WritesArguments):
     """Normalises texts to NFKC before hashing."""
 
     def write(self, arguments: Any) -> bytes:
@@ -102,7 +90,7 @@ class NormalisesCompatibly(_Canonical):
 
 
 @mutant(kills="sep2672/4.6-jcs", because="no such member")
-class DropsNullsBeforeHashing(_Canonical):
+class DropsNullsBeforeHashing(WritesArguments):
     """Leaves members out that are null."""
 
     def write(self, arguments: Any) -> bytes:
@@ -110,7 +98,7 @@ class DropsNullsBeforeHashing(_Canonical):
 
 
 @mutant(kills="sep2672/4.6-jcs", because="'\"1\"' and with '1'")
-class WritesNumbersAsText(_Canonical):
+class WritesNumbersAsText(WritesArguments):
     """Numbers and their texts are alike, as in a form."""
 
     def write(self, arguments: Any) -> bytes:
@@ -118,7 +106,7 @@ class WritesNumbersAsText(_Canonical):
 
 
 @mutant(kills="sep2672/4.6-jcs", because="'true' and with '1'")
-class TruthIsANumber(_Canonical):
+class TruthIsANumber(WritesArguments):
     """true is 1 and false is 0."""
 
     def write(self, arguments: Any) -> bytes:
@@ -126,7 +114,7 @@ class TruthIsANumber(_Canonical):
 
 
 @mutant(kills="sep2672/4.6-jcs", because="zero byte|u0000")
-class CutsAtZero(_Canonical):
+class CutsAtZero(WritesArguments):
     """Texts end at their first zero byte, as in C."""
 
     def write(self, arguments: Any) -> bytes:
@@ -136,7 +124,7 @@ class CutsAtZero(_Canonical):
 
 
 @mutant(kills="sep2672/4.6-jcs", because="U0001f600")
-class ReplacesWhatLatin1Lacks(_Canonical):
+class ReplacesWhatLatin1Lacks(WritesArguments):
     """Characters beyond Latin-1 become question marks."""
 
     def write(self, arguments: Any) -> bytes:
@@ -144,7 +132,7 @@ class ReplacesWhatLatin1Lacks(_Canonical):
 
 
 @mutant(kills="sep2672/4.6-jcs", because="__proto__")
-class LosesProto(_Canonical):
+class LosesProto(WritesArguments):
     """A member called __proto__ disappears, as in a JavaScript object."""
 
     def write(self, arguments: Any) -> bytes:
@@ -157,7 +145,7 @@ class LosesProto(_Canonical):
 
 
 @mutant(kills="sep2672/4.6-jcs", because="0.30000000000000004")
-class RoundsNumbers(_Canonical):
+class RoundsNumbers(WritesArguments):
     """Numbers are written with 15 digits."""
 
     def write(self, arguments: Any) -> bytes:
@@ -202,14 +190,14 @@ class DiesOfBadJson(ReferenceServer):
 
 
 @mutant(kills="sep2672/4.6-hash-construction", because="no separator instead of 00")
-class NoSeparators(_Canonical):
+class NoSeparators(WritesArguments):
     """Joins the three parts without separators."""
 
     separator = b""
 
 
 @mutant(kills="sep2672/4.6-hash-construction", because=r"\\n instead of 00")
-class NewlineSeparators(_Canonical):
+class NewlineSeparators(WritesArguments):
     """Joins the three parts with line feeds."""
 
     separator = b"\n"
@@ -225,7 +213,7 @@ class ServerIdFirst(ApprovalGate):
 
 
 @mutant(kills="sep2672/4.6-hash-construction", because="SHA3-256")
-class AnotherHash(_Canonical):
+class AnotherHash(WritesArguments):
     """SHA3-256."""
 
     def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
@@ -234,7 +222,7 @@ class AnotherHash(_Canonical):
 
 
 @mutant(kills="sep2672/4.6-hash-construction", because="u003C")
-class EscapesForHtml(_Canonical):
+class EscapesForHtml(WritesArguments):
     """Writes <, > and & as escapes, as Go's encoder does."""
 
     def write(self, arguments: Any) -> bytes:
@@ -280,7 +268,7 @@ def LeavesDefaultsOut(**options: Any) -> ReferenceServer:  # noqa: N802
 
 
 @mutant(kills="sep2672/4.6-no-schema-defaults", because="a number as text")
-class CoercesTypes(_Canonical):
+class CoercesTypes(WritesArguments):
     """Takes '5' for 5 before hashing."""
 
     def write(self, arguments: Any) -> bytes:
@@ -290,7 +278,7 @@ class CoercesTypes(_Canonical):
 
 
 @mutant(kills="sep2672/4.6-no-schema-defaults", because="spaces around a text")
-class TrimsTexts(_Canonical):
+class TrimsTexts(WritesArguments):
     """Trims texts before hashing."""
 
     def write(self, arguments: Any) -> bytes:
@@ -298,7 +286,7 @@ class TrimsTexts(_Canonical):
 
 
 @mutant(kills="sep2672/4.6-no-schema-defaults", because="an unknown member")
-class StripsUnknownMembers(_Canonical):
+class StripsUnknownMembers(WritesArguments):
     """Strips members that the schema does not know before hashing, as zod does."""
 
     def write(self, arguments: Any) -> bytes:
@@ -306,7 +294,7 @@ class StripsUnknownMembers(_Canonical):
 
 
 @mutant(kills="sep2672/4.6-no-schema-defaults", because="a list around a value")
-class UnwrapsListsBeforeHashing(_Canonical):
+class UnwrapsListsBeforeHashing(WritesArguments):
     """Takes a list of one for the one, as query strings do."""
 
     def write(self, arguments: Any) -> bytes:
