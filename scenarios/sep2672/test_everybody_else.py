@@ -55,7 +55,10 @@ def test_a_refused_call_leaves_everything_else_alone(ceremony, fault):
 
 
 @requirement("sep2672/4.5-never-executes-unverified")
-@pytest.mark.parametrize("fault", AT_ANY_TIME, ids=lambda fault: fault.id)
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(fault, id=fault.id, marks=requirement(fault.rule)) for fault in FAULTS],
+)
 def test_every_gated_tool_is_guarded(ceremony, fault):
     """Each fault with each further tool of the server, whatever its class and arguments are."""
     ceremony.honest()
