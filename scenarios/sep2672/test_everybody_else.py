@@ -17,6 +17,7 @@ from pytest_mcp_approval.families.sep2672.scenario import Ceremony
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.wire import StdioTransport, WireError, open_session, race
 from pytest_mcp_approval.wire.eras import HANDSHAKE_REVISIONS, SESSIONLESS_REVISIONS
+from virtual_authenticator.faults import WrongCounter
 
 AT_ANY_TIME = [fault for fault in FAULTS if fault.step != 6]
 RUNNERS = 6
@@ -215,88 +216,37 @@ def test_a_tool_that_fails_gives_no_approval_back(ceremony):
     ceremony.honest(tool)
 
 
-# ---- where nothing is read
+@requirement("sep2672/4.8-14-counter-updated")
+def test_a_tool_that_fails_gives_no_counter_back(ceremony):
+    """The same for the counter: it was shown in an approved call, so it is over.
 
-
-@requirement("sep2672/4.8-01-evidence-present")
-def test_evidence_is_read_from_one_place_only(ceremony):
-    """Good evidence anywhere but under its key of `_meta`: in the arguments, in headers, beside
-    params, in other members. Nothing runs."""
+    Reading: a server that looks at arguments before it looks at the approval keeps no counter."""
     ceremony.honest()
-    challenge = ceremony.challenge()
-    evidence = ceremony.evidence(challenge)
-    key, params = words.META_KEY, ceremony.approval.call_params(challenge)
-    arguments = challenge.arguments or {}
-    wrapped = {key: evidence}
-    text = words.canonical_arguments(evidence).decode()
-    places = {
-        "arguments._meta": {**params, "arguments": {**arguments, "_meta": wrapped}},
-        "the arguments": {**params, "arguments": {**arguments, key: evidence}},
-        "_meta._meta": {**params, "_meta": {"_meta": wrapped}},
-        "_meta by its path": {
-            **params,
-            "_meta": {"io": {"modelcontextprotocol/verified-approval": evidence}},
-        },
-        "_meta.approval": {**params, "_meta": {"approval": evidence, "evidence": evidence}},
-        "params.meta": {**params, "meta": wrapped},
-        "params.approval": {**params, "approval": evidence, "evidence": evidence},
-        "evidence inside evidence": {**params, "_meta": {key: wrapped}},
-        "evidence.evidence": {**params, "_meta": {key: {"evidence": evidence}}},
-        "evidence.webauthn": {**params, "_meta": {key: {"method": "webauthn", "webauthn": evidence}}},
-    }
-    with ceremony.several() as several:
-        for place, sent in places.items():
-            with several.one(place):
-                outcome = ceremony.approval.observe(
-                    lambda sent=sent: ceremony.session.call("tools/call", sent)
-                )
-                ceremony.expect_not_run(outcome, sent=f"tools/call, good evidence in {place} only")
-        with several.one("a header"):
-            headers = {"X-Approval": text, "X-Verified-Approval": text, "Authorization-Evidence": text}
-            outcome = ceremony.call(challenge, headers=headers)
-            ceremony.expect_refusal(
-                outcome, Reason.MISSING_EVIDENCE, sent="tools/call, good evidence in headers only"
-            )
-        with several.one("the same challenge afterwards"):
-            ceremony.still_serves(challenge)
+    found = _arguments_that_fail(ceremony)
+    if found is None:
+        ceremony.not_applicable("arguments that a tool refuses never reach its gate here")
+    tool, arguments, _ = found
+    passkey = ceremony.enrol("security-key")
+    challenge = ceremony.challenge(tool, arguments)
+    first = ceremony.call(
+        challenge, ceremony.evidence(challenge, passkey, faults=WrongCounter(800))
+    )
+    if first.reason is not None or first.executed:
+        ceremony.not_applicable(f"the tool did not refuse its arguments: {first.describe()}")
+    challenge = ceremony.challenge(tool)
+    ceremony.expect_refusal(
+        ceremony.call(challenge, ceremony.evidence(challenge, passkey, faults=WrongCounter(800))),
+        Reason.SIGNATURE_COUNTER_REGRESSION,
+        sent=f"tools/call {tool.name}, signCount 800, after an approved call with 800 that the "
+        "tool itself refused",
+    )
+    ceremony.expect_run(
+        ceremony.call(challenge, ceremony.evidence(challenge, passkey, faults=WrongCounter(801))),
+        sent=f"tools/call {tool.name}, signCount 801, after an approved call with 800",
+    )
 
 
-@requirement("sep2672/4.8-12-argument-hash")
-def test_arguments_are_read_from_one_place_only(ceremony):
-    """The call has other arguments than the approved ones, and the approved ones stand elsewhere:
-    in the evidence, in `_meta`, beside the arguments. What counts is what would run."""
-    ceremony.honest()
-    tool = ceremony.tool
-    safe = safe_arguments(tool)
-    approved = {**safe, "added": "by whoever approved"}
-    challenge, reply = ask(ceremony, tool, approved)
-    if challenge is None:
-        ceremony.not_applicable(f"further members get no challenge: {reply.describe()}")
-    evidence = ceremony.evidence(challenge)
-    canonical = words.canonical_arguments(approved).decode()
-    inside = {"arguments": approved, "toolName": tool.name, "canonicalArguments": canonical}
-    params = {"name": tool.name, "arguments": safe}
-    places = {
-        "the evidence": {**params, "_meta": {words.META_KEY: {**evidence, **inside}}},
-        "_meta": {**params, "_meta": {words.META_KEY: evidence, **inside}},
-        "params": {**params, **inside, "arguments": safe, "_meta": {words.META_KEY: evidence}},
-        "arguments.arguments": {
-            **params,
-            "arguments": {**safe, "arguments": approved},
-            "_meta": {words.META_KEY: evidence},
-        },
-    }
-    with ceremony.several() as several:
-        for place, sent in places.items():
-            with several.one(place):
-                outcome = ceremony.approval.observe(
-                    lambda sent=sent: ceremony.session.call("tools/call", sent)
-                )
-                ceremony.expect_not_run(
-                    outcome,
-                    sent=f"tools/call {safe}, approved was {approved}, which stands in {place}",
-                )
-    ceremony.honest()
+# ---- after a restart
 
 
 @requirement("sep2672/8.2.3-exactly-once", needs=["restart"])

@@ -137,7 +137,42 @@ def test_transports_are_kept_in_any_number_and_order(ceremony):
                 )
 
 
-COUNTERS = (1, 9, 10, 99, 255, 256, 65_535, 65_536, 70_000, 2**24 + 1, 2**31 - 1, 2**31, 2**32 - 9)
+@requirement(
+    "sep2672/4.7-cross-platform-excludes-internal",
+    "sep2672/4.7-platform-accepts-all",
+    "sep2672/4.8-09-class",
+)
+@pytest.mark.parametrize("first", AuthenticatorClass, ids=str)
+def test_each_tool_decides_for_itself(ceremony, first):
+    """A same-device credential is asked for by tools of both classes in turn: what one of them
+    admits, or does not, changes nothing for the other."""
+    by_class = {kind: ceremony.tool_of_class(kind) for kind in AuthenticatorClass}
+    ceremony.honest(by_class[AuthenticatorClass.CROSS_PLATFORM])
+    passkey = ceremony.enrol("touch-id", transports=["internal"])
+    order = sorted(by_class, key=lambda kind: kind is not first)
+    with ceremony.several() as several:
+        for kind in order * 2:
+            with several.one(str(kind)):
+                tool, admitted = by_class[kind], kind is AuthenticatorClass.PLATFORM
+                challenge = ceremony.challenge(tool)
+                sent = f"{tool.name} ({kind}), a credential ['internal'], {first} asked first"
+                ceremony.expect(
+                    (passkey.id in challenge.offered) is admitted,
+                    sent=f"a challenge for {sent}",
+                    expected="it is offered" if admitted else "it is not offered",
+                    got="it is not offered" if admitted else "it is offered",
+                )
+                evidence = ceremony.evidence(challenge, passkey, ignoring=["allow-credentials"])
+                outcome = ceremony.call(challenge, evidence)
+                if admitted:
+                    ceremony.expect_run(outcome, sent=f"tools/call {sent}")
+                else:
+                    ceremony.expect_refusal(
+                        outcome, Reason.AUTHENTICATOR_CLASS_MISMATCH, sent=f"tools/call {sent}"
+                    )
+
+
+COUNTERS = (1, 9, 255, 65_535, 70_000, 2**24 + 1, 2**31, 2**32 - 9)
 
 
 @requirement("sep2672/4.4.2-persisted", "sep2672/4.8-11-counter", "sep2672/4.8-14-counter-updated")

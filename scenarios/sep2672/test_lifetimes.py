@@ -10,12 +10,13 @@ import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
-from pytest_mcp_approval.families.sep2672.driver import confirmed_enrolment
+from pytest_mcp_approval.families.sep2672.driver import confirmed_enrolment, parse_instant
 from pytest_mcp_approval.families.sep2672.faulty_calls import expiry_of, never_enrolled
 from pytest_mcp_approval.families.sep2672.registrations import answer, begin, enrolled_ids
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from virtual_authenticator.faults import FlipFlag, SignatureBit
 
+A_FEW_SECONDS = 5
 SHAPE = "icloud-keychain"
 """A synced passkey shows no counter, so that nothing but the challenge decides."""
 
@@ -129,13 +130,13 @@ def test_nothing_makes_a_used_challenge_good_again(ceremony, meanwhile):
         )
 
 
-MANY = 60
+MANY, APPROVALS = 150, 20
 
 
-@requirement("sep2672/4.8-04-challenge-known")
-def test_a_pending_challenge_outlives_many_others(ceremony):
-    """Sixty more challenges are given out, for the same call and others; the first still serves,
-    the second is used and stays so, and so do some in between."""
+@requirement("sep2672/4.8-04-challenge-known", "sep2672/8.2.3-exactly-once", needs=[])
+def test_a_challenge_outlives_many_others(ceremony):
+    """Many more challenges are given out, for the same call and others, and some of them are used:
+    the first still serves, and what was used before them stays used."""
     passkey = ceremony.enrol(SHAPE)
     ceremony.honest(passkey=passkey)
     first, used = ceremony.challenge(), ceremony.challenge()
@@ -143,6 +144,8 @@ def test_a_pending_challenge_outlives_many_others(ceremony):
     ceremony.need_served(ceremony.call(used, evidence))
     tools = ceremony.gated_tools()
     others = [ceremony.challenge(tools[number % len(tools)]) for number in range(MANY)]
+    for _ in range(APPROVALS):
+        ceremony.honest(passkey=passkey)
     for challenge, name in ((first, "first"), (others[0], "second"), (others[-1], "last")):
         ceremony.expect_run(
             ceremony.call(challenge, ceremony.evidence(challenge, passkey)),
@@ -151,7 +154,8 @@ def test_a_pending_challenge_outlives_many_others(ceremony):
     ceremony.expect_refusal(
         ceremony.call(used, evidence),
         Reason.CHALLENGE_CONSUMED,
-        sent=f"tools/call, the same evidence again, after {MANY} further challenges",
+        sent=f"tools/call, the same evidence again, after {MANY} further challenges and "
+        f"{APPROVALS} approvals",
     )
 
 
@@ -239,6 +243,31 @@ def test_the_calendar_does_not_change_a_lifetime(ceremony, when):
         ceremony.call(late, ceremony.evidence(late, passkey)),
         Reason.CHALLENGE_EXPIRED,
         sent=f"{sent}; the call at its expiresAt",
+    )
+
+
+@requirement("sep2672/4.4.2-confirmation-shape", needs=["clock"])
+@pytest.mark.parametrize("when", ["midsummer", "midwinter"])
+def test_created_at_is_the_instant_of_the_enrolment(ceremony, when):
+    """Whatever zone the server lives in: createdAt is when the credential was enrolled."""
+    if not ceremony.clock.stops:
+        raise NotVerified("needs a clock that stands still", minor=True)
+    now = datetime.datetime.fromisoformat(INSTANTS[when])
+    ceremony.clock.move_to(now)
+    _, response = answer(ceremony)
+    reply = ceremony.approval.finish(response)
+    if not confirmed_enrolment(reply):
+        raise NotVerified(f"an honest enrolment was refused: {reply.describe()}", minor=True)
+    written = reply.result.get("createdAt")
+    try:
+        apart = (parse_instant(written) - now).total_seconds()
+    except ValueError as error:
+        raise NotVerified(f"createdAt cannot be read: {error}", minor=True) from None
+    ceremony.expect(
+        abs(apart) <= A_FEW_SECONDS,
+        sent=f"{words.ENROLL_FINISH} at {INSTANTS[when]}",
+        expected="createdAt is that instant",
+        got=f"createdAt {written}, {apart:.0f} s apart",
     )
 
 

@@ -135,7 +135,7 @@ def test_nobody_enrols_into_another_account(ceremony, order):
     other.enrol()
 
 
-@requirement("sep2672/4.4.1-tracked")
+@requirement("sep2672/4.4.1-tracked", "sep2672/4.4.2-no-pending", needs=[])
 def test_two_users_enrol_at_the_same_time(ceremony):
     """Begun by one, begun by the other, and then both finish, in either order."""
     first, second = _people(ceremony)
@@ -279,7 +279,13 @@ def test_a_refusal_says_nothing_about_somebody_else(ceremony):
     owner, other = _people(ceremony)
     hidden = [owner.enrol("icloud-keychain").id, owner.challenge().id]
     options = begin(owner)
-    hidden += [str((options.get("user") or {}).get("id")), str(options.get("challenge"))]
+    user, own = options.get("user") or {}, begin(other).get("user") or {}
+    hidden.append(str(options.get("challenge")))
+    hidden += [
+        str(user[name])
+        for name in ("id", "name", "displayName")
+        if len(str(user.get(name, ""))) > 3 and str(user[name]) not in str(own.get(name))
+    ]
     challenge = owner.challenge()
     evidence = owner.evidence(challenge)
     _, again = answer(other, credential_id=words.base64url_decode(owner.passkey.id))
@@ -294,6 +300,6 @@ def test_a_refusal_says_nothing_about_somebody_else(ceremony):
         ceremony.expect(
             not told,
             sent=sent,
-            expected="an answer without ids or challenges of the other user",
+            expected="an answer without the other user's name, ids or challenges",
             got=f"{len(told)} of them in {reply.describe()}",
         )

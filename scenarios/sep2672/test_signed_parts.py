@@ -78,7 +78,7 @@ def test_client_data_of_an_assertion_is_compared_whole(ceremony, member):
         attempts.close()
 
 
-@requirement("sep2672/4.4.2-response-verified")
+@requirement("sep2672/4.4.2-response-verified", "sep2672/4.4.2-challenge-must-match")
 @pytest.mark.parametrize("member", OTHERS)
 def test_client_data_of_a_registration_is_compared_whole(ceremony, member):
     """The same at enrolment, where nothing is signed if there is no attestation."""
@@ -225,7 +225,7 @@ def test_no_byte_can_be_rewritten(ceremony, part):
         attempts.close()
 
 
-@requirement("sep2672/4.8-02-evidence-well-formed")
+@requirement("sep2672/4.8-02-evidence-well-formed", "sep2672/4.5-never-executes-unverified")
 def test_no_part_of_a_response_may_be_missing(ceremony):
     """Each member that carries the assertion left out alone, and all that the server could do
     without them taken along: the client data's members, beside the response."""

@@ -35,7 +35,7 @@ _NUMBERS = (
 _TEXTS = (
     *("", " ", "  ", "a", "A", "a ", " a", "a\t", "a\n", "a\r\n", "a\u0000", "a\u0000b", "b", "aa"),
     *("a\u200b", "\ufeffa", "a\u00ad", "a\u202e", "\u0430", "\uff41", "\U0001d41a", "\u00e5"),
-    *("%61", "&#97;", "\\u0061", "\\x61", "a%00", "a+b", "a b", "a%20b", "a\u00a0b", "a\u2028b"),
+    *("\\a", "a\\b", "ab", "%61", "&#97;", "\\u0061", "\\x61", "a%00", "a+b", "a b", "a%20b", "a\u00a0b", "a\u2028b"),
     *("ss", "\u00df", "SS", "fi", "\ufb01", "I", "i", "\u0130", "\u0131", "K", "\u212a", "?"),
     *("\ufffd", "\U0001f600", "\U0001f601", "1", "1.0", "01", "+1", "-1", "1e0", "0x1", "1 ", " 1"),
     *("0", "-0", "1,0", "true", "True", "false", "null", "None", "undefined", "NaN", "Infinity"),
@@ -63,7 +63,8 @@ def values() -> list[str]:
     """Values as RFC 8785 writes them, no two alike."""
     texts = [json.dumps(one, ensure_ascii=False) for one in _TEXTS]
     named = [f"{{{json.dumps(name, ensure_ascii=False)}:1}}" for name in SPECIAL_NAMES]
-    return list(dict.fromkeys((*_NUMBERS, *texts, *_STRUCTURES, *named)))
+    long = [f'"{"x" * size}{end}"' for size in (40, 300, 5000) for end in "ab"]
+    return list(dict.fromkeys((*_NUMBERS, *texts, *_STRUCTURES, *named, *long)))
 
 
 PLACES: Mapping[str, Callable[[str], str]] = {
@@ -101,6 +102,12 @@ def look_alikes(text: str) -> Iterator[tuple[str, str]]:
         "a full-width letter": f"{text[:-1]}{_full_width(text[-1:])}",
         "a letter spelled with a percent sign": f"%{ord(text[:1] or 'a'):02x}{text[1:]}",
         "a letter as an entity": f"&#{ord(text[:1] or 'a')};{text[1:]}",
+        "its underscores as hyphens": text.replace("_", "-"),
+        "its hyphens as underscores": text.replace("-", "_"),
+        "without its underscores": text.replace("_", ""),
+        "behind a server's name and a slash": f"server/{text}",
+        "behind a server's name and a full stop": f"server.{text}",
+        "behind a server's name and a colon": f"server:{text}",
         "in quotation marks": f'"{text}"',
         "in a list's brackets": f"[{text}]",
         "a full stop behind": f"{text}.",
