@@ -199,12 +199,20 @@ def test_a_difference_deep_in_the_arguments_is_seen_at_the_call(ceremony, where)
     with ceremony.several() as several:
         long = {size: f'"{"x" * size}{{}}"' for size in (60, 300, 5000)}
         pairs = [("1", "2"), ('"a"', '"A"'), ("[]", "{}"), ('{"a":1}', "{}")]
-        for one, other in (*pairs, *((text.format("a"), text.format("b")) for text in long.values())):
+        for one, other in (
+            *pairs,
+            *((text.format("a"), text.format("b")) for text in long.values()),
+        ):
             approved, called = (
                 {**safe, EXTRA_MEMBER: RawJson(PLACES[where](text))} for text in (one, other)
             )
             made += _expect_refused_call(
-                ceremony, several, tool, approved, called, f"{one[-8:]} approved, {other[-8:]} {where}"
+                ceremony,
+                several,
+                tool,
+                approved,
+                called,
+                f"{one[-8:]} approved, {other[-8:]} {where}",
             )
     ceremony.honest(tool)
     if not made:

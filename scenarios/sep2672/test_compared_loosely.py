@@ -1,7 +1,7 @@
 """SEP-2672: ids, names and methods are compared to the letter, wherever they are read.
 
-Each text is replaced by others that are only like it: in another case, with blanks, cut, lengthened,
-spelled with escapes or wildcards. What is tried at issue is tried at the call.
+Each text is replaced by others that are only like it: in another case, with blanks, cut or
+lengthened, spelled with escapes or wildcards. What is tried at issue is tried at the call.
 """
 
 import pytest

@@ -1,7 +1,7 @@
 """SEP-2672: what is checked for one kind of credential or statement is checked for every kind.
 
 Registrations with each attestation statement, assertions by each kind of authenticator, and hashes
-of the RP ID's neighbours. Other scenarios try these faults with a security key that attests nothing.
+of the RP ID's neighbours. Other scenarios try these with a security key that attests nothing.
 """
 
 import hashlib
@@ -33,7 +33,13 @@ ANY_REASON = dict.fromkeys(
 
 # ---- assertions
 
-SHAPES = ("security-key-nfc", "icloud-keychain", "google-password-manager", "phone-hybrid", "touch-id")
+SHAPES = (
+    "security-key-nfc",
+    "icloud-keychain",
+    "google-password-manager",
+    "phone-hybrid",
+    "touch-id",
+)
 ASSERTED = {
     "flag UV clear": FlipFlag("UV"),
     "flag UP clear": FlipFlag("UP"),
@@ -166,7 +172,10 @@ def _neighbours(rp_id, origin):
         "empty": "",
     }
     digests = {how: hashlib.sha256(name.encode()).digest() for how, name in named.items()}
-    return digests | {"zeros": bytes(32), "itself, not hashed": rp_id.encode()[:32].ljust(32, b"\0")}
+    return digests | {
+        "zeros": bytes(32),
+        "itself, not hashed": rp_id.encode()[:32].ljust(32, b"\0"),
+    }
 
 
 @requirement("sep2672/4.8-10-signature", "sep2672/4.4.2-response-verified")
@@ -182,9 +191,7 @@ def test_the_relying_party_is_no_neighbour(ceremony):
         for how, digest in _neighbours(rp_id, ceremony.passkey.origin).items():
             genuine = ceremony.evidence(challenge)
             data = words.base64url_decode(inner_of(genuine)["authenticatorData"])
-            evidence = signed_anew(
-                ceremony.passkey, genuine, authenticator_data=digest + data[32:]
-            )
+            evidence = signed_anew(ceremony.passkey, genuine, authenticator_data=digest + data[32:])
             with several.one(f"{how}, at a call"):
                 outcome = ceremony.call(challenge, evidence)
                 if outcome.executed:

@@ -82,9 +82,7 @@ def test_every_gated_tool_is_guarded(ceremony, fault):
 
 
 @requirement("sep2672/4.3-missing-evidence")
-@pytest.mark.parametrize(
-    "revision", [HANDSHAKE_REVISIONS[-1], SESSIONLESS_REVISIONS[-1]], ids=str
-)
+@pytest.mark.parametrize("revision", [HANDSHAKE_REVISIONS[-1], SESSIONLESS_REVISIONS[-1]], ids=str)
 def test_the_gate_stands_in_every_era(ceremony, revision):
     """A server that speaks two eras of MCP asks for evidence in both, and takes it in both."""
     if isinstance(ceremony.target.transport, StdioTransport):
@@ -166,8 +164,7 @@ def test_whoever_lost_the_race_for_an_enrolment_has_lost(ceremony):
             with several.one():
                 reply = ceremony.approval.finish(response)
                 ceremony.expect(
-                    not confirmed_enrolment(reply)
-                    and response["id"] not in enrolled_ids(ceremony),
+                    not confirmed_enrolment(reply) and response["id"] not in enrolled_ids(ceremony),
                     sent=f"{words.ENROLL_FINISH} again, by one that lost a race for its challenge",
                     expected="-32001 no_pending_enrollment",
                     got=reply.describe(),

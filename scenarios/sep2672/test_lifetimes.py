@@ -228,7 +228,7 @@ def test_the_calendar_does_not_change_a_lifetime(ceremony, when):
     ahead = (expiry - now).total_seconds()
     sent = f"a challenge while {when} ({INSTANTS[when]})"
     ceremony.expect(
-        0 < ahead,
+        ahead > 0,
         sent=sent,
         expected="expiresAt in the future",
         got=f"expiresAt {good.envelope.get('expiresAt')}, {ahead:.0f} s ahead",

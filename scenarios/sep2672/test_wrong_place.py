@@ -46,7 +46,10 @@ def test_evidence_is_read_from_one_place_only(ceremony):
         "params.approval": {**params, "approval": evidence, "evidence": evidence},
         "evidence inside evidence": {**params, "_meta": {key: wrapped}},
         "evidence.evidence": {**params, "_meta": {key: {"evidence": evidence}}},
-        "evidence.webauthn": {**params, "_meta": {key: {"method": "webauthn", "webauthn": evidence}}},
+        "evidence.webauthn": {
+            **params,
+            "_meta": {key: {"method": "webauthn", "webauthn": evidence}},
+        },
     }
     with ceremony.several() as several:
         for place, sent in places.items():
@@ -56,7 +59,11 @@ def test_evidence_is_read_from_one_place_only(ceremony):
                 )
                 ceremony.expect_not_run(outcome, sent=f"tools/call, good evidence in {place} only")
         with several.one("a header"):
-            headers = {"X-Approval": text, "X-Verified-Approval": text, "Authorization-Evidence": text}
+            headers = {
+                "X-Approval": text,
+                "X-Verified-Approval": text,
+                "Authorization-Evidence": text,
+            }
             outcome = ceremony.call(challenge, headers=headers)
             ceremony.expect_refusal(
                 outcome, Reason.MISSING_EVIDENCE, sent="tools/call, good evidence in headers only"

@@ -179,7 +179,8 @@ def rewritten_client_data(response: Mapping[str, Any], member: str) -> dict[str,
     """The client data of a response with one member exchanged or left out, by what was done."""
     collected = client_data_of(response)
     changed: dict[str, Any] = {
-        how: {**collected, member: value} for how, value in OTHERS[member](collected[member]).items()
+        how: {**collected, member: value}
+        for how, value in OTHERS[member](collected[member]).items()
     }
     changed["left out"] = {name: one for name, one in collected.items() if name != member}
     changed["under another name"] = {

@@ -16,7 +16,7 @@ from tests.mutants.sep2672.parts import everywhere
 SHOWN = "sep2672/4.4.3-display-text"
 
 
-@mutant(kills=SHOWN, because=".")
+@mutant(kills=SHOWN, because=".", warned=True)
 class CutsWhatItShows(ApprovalGate):
     """Shows the first 200 characters of what is approved."""
 

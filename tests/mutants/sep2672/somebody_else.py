@@ -71,7 +71,7 @@ class TakesAnyonesCredential(ApprovalGate):
         return super().credential_of(attempt)
 
 
-@mutant(kills="sep2672/4.8-04-challenge-known", because=".")
+@mutant(kills="sep2672/4.8-04-challenge-known", because=".", warned=True)
 class TakesAnyonesChallenge(ApprovalGate):
     """Looks whether a challenge was issued, and not to whom."""
 
@@ -82,7 +82,7 @@ class TakesAnyonesChallenge(ApprovalGate):
         return super().challenge_of(attempt)
 
 
-@mutant(kills="sep2672/4.4.2-challenge-must-match", because=".")
+@mutant(kills="sep2672/4.4.2-challenge-must-match", because=".", warned=True)
 class FinishesAnyonesEnrolment(ApprovalStore):
     """Finds a registration challenge whoever has begun with it."""
 
