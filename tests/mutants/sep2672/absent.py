@@ -22,7 +22,6 @@ from tests.mutants.sep2672.parts import (
     with_id,
 )
 
-SIGNATURE = "sep2672/4.8-10-signature"
 VERIFIED = "sep2672/4.4.2-response-verified"
 JCS = "sep2672/4.6-jcs"
 
