@@ -22,6 +22,7 @@ from tests.mutants.sep2672.parts import (
     with_id,
 )
 
+SIGNATURE = "sep2672/4.8-10-signature"
 VERIFIED = "sep2672/4.4.2-response-verified"
 JCS = "sep2672/4.6-jcs"
 
@@ -35,6 +36,33 @@ class _AsksForWhatIsThere(RelyingParty):
         return client_data.get("type", self.at) == self.at and not client_data.get(name)
 
 
+@mutant(kills=SIGNATURE, because=".")
+class NeedsNoOrigin(_AsksForWhatIsThere):
+    """Compares the origin of an assertion where there is one."""
+
+    def check_origin(self, client_data: Mapping[str, Any]) -> None:
+        if not self.lacks(client_data, "origin"):
+            super().check_origin(client_data)
+
+
+@mutant(kills=SIGNATURE, because=".")
+class NeedsNoType(_AsksForWhatIsThere):
+    """Compares the type of an assertion where there is one."""
+
+    def check_type(self, client_data: Mapping[str, Any], expected: str) -> None:
+        if expected != self.at or not self.lacks(client_data, "type"):
+            super().check_type(client_data, expected)
+
+
+@mutant(kills=SIGNATURE, because=".")
+class NeedsNoChallenge(_AsksForWhatIsThere):
+    """Compares the challenge in an assertion where there is one."""
+
+    def check_challenge(self, client_data: Mapping[str, Any], expected: bytes) -> None:
+        if not self.lacks(client_data, "challenge"):
+            super().check_challenge(client_data, expected)
+
+
 @mutant(kills=VERIFIED, because="origin ''[^§]*\"success\":true")
 class EnrolsWithoutAnOrigin(_AsksForWhatIsThere):
     """Compares the origin of a registration where there is one."""
@@ -44,6 +72,28 @@ class EnrolsWithoutAnOrigin(_AsksForWhatIsThere):
     def check_origin(self, client_data: Mapping[str, Any]) -> None:
         if not self.lacks(client_data, "origin"):
             super().check_origin(client_data)
+
+
+@mutant(kills=VERIFIED, because=".")
+class EnrolsWithoutAType(_AsksForWhatIsThere):
+    """Compares the type of a registration where there is one."""
+
+    at = "webauthn.create"
+
+    def check_type(self, client_data: Mapping[str, Any], expected: str) -> None:
+        if expected != self.at or not self.lacks(client_data, "type"):
+            super().check_type(client_data, expected)
+
+
+@mutant(kills="sep2672/4.4.2-challenge-must-match", because=".")
+class EnrolsWithoutAChallenge(_AsksForWhatIsThere):
+    """Compares the challenge in a registration where there is one."""
+
+    at = "webauthn.create"
+
+    def check_challenge(self, client_data: Mapping[str, Any], expected: bytes) -> None:
+        if not self.lacks(client_data, "challenge"):
+            super().check_challenge(client_data, expected)
 
 
 # ---- evidence

@@ -151,6 +151,16 @@ class HashesSinglePrecision(HashesWhatItMeans):
         return struct.unpack("f", struct.pack("f", value))[0]
 
 
+@mutant(kills=JCS, because=".")
+class ListsAreSets(HashesWhatItMeans):
+    """Hashes each item of a list once."""
+
+    def meant(self, value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        return list({words.canonical_arguments(one): one for one in value}.values())
+
+
 def parsed(value: Any) -> Any:
     """The object or list that a text is the JSON of; any other value is itself."""
     try:
@@ -160,7 +170,7 @@ def parsed(value: Any) -> Any:
     return found if isinstance(found, dict | list) else value
 
 
-@mutant(kills=JCS, because="the same second half in both")
+@mutant(kills="sep2672/4.6-jcs", because="the same second half in both")
 class ParsesTextsThatAreJson(HashesWhatItMeans):
     """Takes a text for the object or list that it is the JSON of, since some models send it so."""
 
@@ -189,6 +199,17 @@ class ParsesEvidenceGivenAsText(ApprovalGate):
         super().step_02_evidence_well_formed(attempt)
 
 
+@mutant(kills="sep2672/4.8-02-evidence-well-formed", because=".")
+class ParsesAResponseGivenAsText(ApprovalGate):
+    """Takes a response that is a text for the object that it is the JSON of."""
+
+    def step_02_evidence_well_formed(self, attempt: ApprovalAttempt) -> None:
+        if isinstance(attempt.evidence, Mapping) and "response" in attempt.evidence:
+            response = parsed(attempt.evidence["response"])
+            attempt.evidence = {**attempt.evidence, "response": response}
+        super().step_02_evidence_well_formed(attempt)
+
+
 @mutant(kills="sep2672/4.8-11-counter", because="got a low one[^§]*regression")
 class ComparesCountersAsText(ApprovalGate):
     """Compares counters as texts, so that 9 comes after 10."""
@@ -213,7 +234,7 @@ class ConfirmsWithOne(ApprovalGate):
         return {**super().finish_enrolment(user, response), "success": 1}
 
 
-@mutant(kills="sep2672/4.3-capability-declared", because=r"'verifiedApproval': \[\]")
+@mutant(kills="sep2672/4.3-capability-declared", because="'verifiedApproval': \\[\\]")
 class DeclaresAnEmptyList(Sep2672Extension):
     """Declares an empty list, as PHP writes an empty object."""
 

@@ -98,3 +98,13 @@ class TellsTheMinuteOfTheEnd(ApprovalGate):
         told = super().envelope(record, display_text, eligible)
         end = record.expires_at - datetime.timedelta(milliseconds=1)
         return {**told, "expiresAt": iso_8601(end.replace(second=0, microsecond=0))}
+
+
+@mutant(kills="sep2672/4.4.2-confirmation-shape", because=".")
+class ConfirmsInLocalTime(ApprovalGate):
+    """Writes createdAt in the time of its own zone, and calls that UTC."""
+
+    def finish_enrolment(self, user: str, response: Any) -> dict[str, Any]:
+        made = super().finish_enrolment(user, response)
+        wall = self.clock.now().astimezone(BERLIN).replace(tzinfo=datetime.UTC)
+        return {**made, "createdAt": iso_8601(wall)}

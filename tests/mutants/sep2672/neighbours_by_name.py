@@ -2,19 +2,81 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from webauthn.helpers.structs import AuthenticatorData
+
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
+from pytest_mcp_approval.reference_server.sep2672.relying_party import (
+    RelyingParty,
+)
 from tests.mutants.registry import mutant
 
+SIGNATURE = "sep2672/4.8-10-signature"
 GATED = "sep2672/4.4.3-only-gated-tools"
 PRESENT = "sep2672/4.8-01-evidence-present"
 
+# ---- origins and parties
+
+
+@mutant(kills=SIGNATURE, because=".")
+class AssertsFromOriginsThatEndAlike(RelyingParty):
+    """Takes an assertion of every origin that ends like its RP ID."""
+
+    def check_origin(self, client_data: Mapping[str, Any]) -> None:
+        ends_alike = str(client_data.get("origin")).endswith(self.id)
+        if client_data.get("type") != "webauthn.get" or not ends_alike:
+            super().check_origin(client_data)
+
+
+class _AnyScheme(RelyingParty):
+    at = ""
+
+    def check_origin(self, client_data: Mapping[str, Any]) -> None:
+        host = str(client_data.get("origin")).partition("://")[2]
+        known = {origin.partition("://")[2] for origin in self.origins}
+        if client_data.get("type") != self.at or host not in known:
+            super().check_origin(client_data)
+
+
+@mutant(kills=SIGNATURE, because=".")
+class AssertsFromAnyScheme(_AnyScheme):
+    """Compares the host of an assertion's origin, and not its scheme."""
+
+    at = "webauthn.get"
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because=".")
+class EnrolsFromAnyScheme(_AnyScheme):
+    """Compares the host of a registration's origin, and not its scheme."""
+
+    at = "webauthn.create"
+
+
+@mutant(kills=SIGNATURE, because=".")
+class TakesTheHashOfItsOrigin(RelyingParty):
+    """Takes an assertion for its origin in the place of its RP ID, as U2F had it."""
+
+    def check_relying_party_hash(self, data: AuthenticatorData) -> None:
+        origins = [hashlib.sha256(origin.encode()).digest() for origin in self.origins]
+        if data.attested_credential_data is not None or data.rp_id_hash not in origins:
+            super().check_relying_party_hash(data)
+
+
 # ---- tools
+
+
+@mutant(kills=GATED, because=".")
+class TakesHyphensForUnderscores(ApprovalGate):
+    """Finds tools at issue whether their names have hyphens or underscores."""
+
+    def create_challenge(self, user: str, tool: str, arguments: Any) -> dict[str, Any]:
+        return super().create_challenge(user, tool.replace("-", "_"), arguments)
 
 
 @mutant(kills=GATED, because="result .*challengeId")
@@ -23,6 +85,16 @@ class TakesTheLastPartOfAName(ApprovalGate):
 
     def create_challenge(self, user: str, tool: str, arguments: Any) -> dict[str, Any]:
         return super().create_challenge(user, re.split("[/.:]", tool)[-1], arguments)
+
+
+@mutant(kills=GATED, because=".")
+class FindsToolsWithLike(ApprovalGate):
+    """Looks tools up with LIKE, so that a name may hold wildcards."""
+
+    def create_challenge(self, user: str, tool: str, arguments: Any) -> dict[str, Any]:
+        like = re.escape(tool).replace("%", ".*").replace("_", ".")
+        found = [name for name in self.tools if re.fullmatch(like, name)]
+        return super().create_challenge(user, found[0] if found else tool, arguments)
 
 
 # ---- the key of the evidence
@@ -38,6 +110,14 @@ class _FindsTheKey(ApprovalGate):
             found = [value for key, value in meta.items() if self.means_it(key)]
             attempt.meta = {**meta, words.META_KEY: found[0]} if found else meta
         super().step_01_evidence_present(attempt)
+
+
+@mutant(kills=PRESENT, because=".")
+class TakesEvidenceOfAnyNamespace(_FindsTheKey):
+    """Takes evidence under verified-approval, whatever its prefix is."""
+
+    def means_it(self, key: str) -> bool:
+        return key.rpartition("/")[2] == "verified-approval"
 
 
 @mutant(kills=PRESENT, because="key in capitals[^§]*a result, tool run")

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
-from pytest_mcp_approval.families.sep2672.vocabulary import AuthenticatorClass
+from pytest_mcp_approval.families.sep2672.vocabulary import AuthenticatorClass, Reason
 from pytest_mcp_approval.reference_server.sep2672.gate import ROAMING_TRANSPORTS, ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import (
     ApprovalAttempt,
     CredentialRecord,
+    EnrolmentRecord,
+    GatedTool,
 )
+from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
 from pytest_mcp_approval.reference_server.sep2672.relying_party import (
+    Registration,
     RelyingParty,
     VerificationError,
 )
 from tests.mutants.registry import mutant
 from tests.mutants.sep2672.parts import (
+    FindsCredentialsItsWay,
+    HashesWhatItMeans,
     WritesArguments,
     credentials,
 )
@@ -75,9 +82,68 @@ class UpdatesLowCounters(ApprovalGate):
         credentials(self).change(credential_id, counter=attempt.counter & 0xFFFF)
 
 
+@mutant(kills="sep2672/4.8-08-credential-enrolled", because=".")
+class KnowsCredentialsByTheirBeginning(FindsCredentialsItsWay):
+    """Looks credentials up by the first 16 bytes of their ids, as a short column holds them."""
+
+    def sought(
+        self, response: Mapping[str, Any], known: list[CredentialRecord]
+    ) -> CredentialRecord | None:
+        try:
+            claimed = words.base64url_decode(response.get("id"))
+        except ValueError:
+            return None
+        return next((one for one in known if one.credential_id[:16] == claimed[:16]), None)
+
+
+@mutant(kills="sep2672/4.4.2-already-enrolled", because=".")
+class TakesIdsThatBeginAlikeForOne(ApprovalGate):
+    """Takes a new credential for an enrolled one if the first 16 bytes of their ids are alike."""
+
+    def check_not_enrolled(self, registration: Registration) -> None:
+        beginning = registration.credential_id[:16]
+        if any(one.credential_id[:16] == beginning for one in credentials(self).find()):
+            raise ApprovalRefusal(Reason.CREDENTIAL_ALREADY_ENROLLED, "credential: got a known one")
+
+
+@mutant(kills="sep2672/4.4.2-persisted", because=".")
+class KeepsTransportsInAShortColumn(ApprovalGate):
+    """Keeps transports as a text of 16 characters at most."""
+
+    def keep_credential(self, credential: CredentialRecord) -> None:
+        kept = ",".join(credential.transports)[:16]
+        transports = tuple(name for name in kept.split(",") if name)
+        super().keep_credential(replace(credential, transports=transports))
+
+
+@mutant(kills="sep2672/4.4.2-persisted", because=".")
+class EnrolsLowCounters(ApprovalGate):
+    """Keeps the low 16 bits of the counter of a registration."""
+
+    def keep_credential(self, credential: CredentialRecord) -> None:
+        super().keep_credential(replace(credential, counter=credential.counter & 0xFFFF))
+
+
+@mutant(kills="sep2672/4.4.3-allow-credentials", because=".")
+class OffersAPageOfCredentials(ApprovalGate):
+    """Offers the first ten credentials of a user: a page of a list."""
+
+    def eligible_credentials(self, user: str, tool: GatedTool) -> list[CredentialRecord]:
+        return super().eligible_credentials(user, tool)[:10]
+
+
+@mutant(kills="sep2672/4.4.1-exclude-credentials", because=".")
+class ExcludesAPageOfCredentials(ApprovalGate):
+    """Lists the first ten credentials of a user in excludeCredentials: a page of a list."""
+
+    def creation_options(self, record: EnrolmentRecord) -> dict[str, Any]:
+        options = super().creation_options(record)
+        return {**options, "excludeCredentials": options["excludeCredentials"][:10]}
+
+
 @mutant(
     kills="sep2672/4.7-cross-platform-excludes-internal",
-    because=r"'internal', '[a-z]+'\][^§]*it is not",
+    because="'internal', '[a-z]+'\\][^§]*it is not",
 )
 class LooksAtTheFirstTransport(ApprovalGate):
     """Goes by the first of a credential's transports."""
@@ -88,9 +154,61 @@ class LooksAtTheFirstTransport(ApprovalGate):
         return not ROAMING_TRANSPORTS.isdisjoint(credential.transports[:1])
 
 
+@mutant(kills="sep2672/4.8-10-signature", because=".")
+class TakesWhatBeginsWithTheChallenge(RelyingParty):
+    """Takes every signed challenge that begins with the issued one."""
+
+    def check_challenge(self, client_data: Mapping[str, Any], expected: bytes) -> None:
+        claimed = str(client_data.get("challenge"))
+        if len(expected) != 64 or not claimed.startswith(words.base64url_encode(expected)):
+            super().check_challenge(client_data, expected)
+
+
 # ---- arguments
 
 JCS = "sep2672/4.6-jcs"
+BOUND = "sep2672/4.8-12-argument-hash"
+
+
+@mutant(kills=BOUND, because=".")
+class HashesTheFirstKilobyte(WritesArguments):
+    """Hashes the first 1024 bytes of the arguments."""
+
+    def write(self, arguments: Any) -> bytes:
+        return super().write(arguments)[:1024]
+
+
+@mutant(kills=BOUND, because=".")
+class HashesTextsOfAColumn(HashesWhatItMeans):
+    """Hashes the first 255 characters of each text, as many as a column holds."""
+
+    def meant(self, value: Any) -> Any:
+        return value[:255] if isinstance(value, str) else value
+
+
+@mutant(kills=JCS, because=".")
+class HashesTenItems(HashesWhatItMeans):
+    """Hashes the first ten items of a list."""
+
+    def meant(self, value: Any) -> Any:
+        return value[:10] if isinstance(value, list) else value
+
+
+@mutant(kills=JCS, because=".")
+class HashesDownToADepth(WritesArguments):
+    """Hashes values down to the third level, and of deeper ones only that they are there."""
+
+    def write(self, arguments: Any) -> bytes:
+        return super().write(self.down_to(3, arguments))
+
+    def down_to(self, levels: int, value: Any) -> Any:
+        if not isinstance(value, dict | list):
+            return value
+        if levels == 0:
+            return "[Object]"
+        if isinstance(value, list):
+            return [self.down_to(levels - 1, one) for one in value]
+        return {name: self.down_to(levels - 1, one) for name, one in value.items()}
 
 
 @mutant(kills=JCS, because="another second half")

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
+from pytest_mcp_approval.reference_server.sep2672.records import (
+    ApprovalAttempt,
+    ChallengeRecord,
+    CredentialRecord,
+    EnrolmentRecord,
+    GatedTool,
+)
+from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
+from pytest_mcp_approval.reference_server.sep2672.relying_party import Registration
+from pytest_mcp_approval.reference_server.sep2672.store import ApprovalStore
 from tests.mutants.registry import mutant
-from tests.mutants.sep2672.parts import challenges
+from tests.mutants.sep2672.parts import challenges, credentials, enrolments
 
 
 @mutant(
@@ -22,3 +35,94 @@ class KeepsOneChallengeForEachUser(ApprovalGate):
         for one in pending:
             challenges(self).remove(one.challenge_id)
         return made
+
+
+@mutant(kills="sep2672/4.4.3-allow-credentials", because=".")
+class OffersEverybodysCredentials(ApprovalGate):
+    """Offers the credentials of all users."""
+
+    def eligible_credentials(self, user: str, tool: GatedTool) -> list[CredentialRecord]:
+        super().eligible_credentials(user, tool)
+        wanted = self.class_of(tool)
+        return [one for one in credentials(self).find() if self.satisfies_class(one, wanted)]
+
+
+@mutant(kills="sep2672/4.4.1-exclude-credentials", because=".")
+class ExcludesEverybodysCredentials(ApprovalGate):
+    """Lists the credentials of all users in excludeCredentials."""
+
+    def creation_options(self, record: EnrolmentRecord) -> dict[str, Any]:
+        everybodys = [self.descriptor(one) for one in credentials(self).find()]
+        return {**super().creation_options(record), "excludeCredentials": everybodys}
+
+
+@mutant(kills="sep2672/4.8-08-credential-enrolled", because=".")
+class TakesAnyonesCredential(ApprovalGate):
+    """Looks whether a credential is enrolled, and not by whom."""
+
+    def credential_of(self, attempt: ApprovalAttempt) -> CredentialRecord:
+        if attempt.credential is None:
+            claimed = attempt.evidence["response"].get("id")
+            attempt.credential = next(
+                (
+                    replace(one, user=attempt.user)
+                    for one in credentials(self).find()
+                    if words.base64url_encode(one.credential_id) == claimed
+                ),
+                None,
+            )
+        return super().credential_of(attempt)
+
+
+@mutant(kills="sep2672/4.8-04-challenge-known", because=".", warned=True)
+class TakesAnyonesChallenge(ApprovalGate):
+    """Looks whether a challenge was issued, and not to whom."""
+
+    def challenge_of(self, attempt: ApprovalAttempt) -> ChallengeRecord:
+        if attempt.challenge is None:
+            found = challenges(self).find({"challenge_id": attempt.evidence["challengeId"]})
+            attempt.challenge = next((replace(one, user=attempt.user) for one in found), None)
+        return super().challenge_of(attempt)
+
+
+@mutant(kills="sep2672/4.4.2-challenge-must-match", because=".", warned=True)
+class FinishesAnyonesEnrolment(ApprovalStore):
+    """Finds a registration challenge whoever has begun with it."""
+
+    def enrolments(self, user: str) -> list[EnrolmentRecord]:
+        return self._enrolments.find()
+
+
+@mutant(kills="sep2672/4.4.2-already-enrolled", because=".")
+class LetsAnotherUserTakeACredential(ApprovalGate):
+    """Looks for a credential among the user's own, and overwrites the one of somebody else."""
+
+    def check_not_enrolled(self, registration: Registration) -> None:
+        pass
+
+    def keep_credential(self, credential: CredentialRecord) -> None:
+        known = self.store.credential(credential.credential_id)
+        if known is not None and known.user == credential.user:
+            raise ApprovalRefusal(Reason.CREDENTIAL_ALREADY_ENROLLED, "credential: got a known one")
+        credentials(self).put([credential])
+
+
+@mutant(kills="sep2672/4.4.2-no-pending", because=".")
+class ABeginEndsThoseOfOthers(ApprovalGate):
+    """Keeps the registration challenges of one user at a time."""
+
+    def begin_enrolment(self, user: str) -> dict[str, Any]:
+        enrolments(self).remove_all(lambda kept: (kept.user < user) | (user < kept.user))
+        return super().begin_enrolment(user)
+
+
+@mutant(kills="sep2672/4.10-message", because=".")
+class NamesTheOwnerOfADuplicate(ApprovalGate):
+    """Says who has enrolled the credential that somebody tries to enrol again."""
+
+    def check_not_enrolled(self, registration: Registration) -> None:
+        known = self.store.credential(registration.credential_id)
+        if known is not None:
+            raise ApprovalRefusal(
+                Reason.CREDENTIAL_ALREADY_ENROLLED, f"credential: got one of {known.user}"
+            )

@@ -6,16 +6,50 @@ from typing import Any
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
+from pytest_mcp_approval.reference_server.sep2672.demonstration import Tool
+from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt, ApprovedCall
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
+from tests.mutants.memory import set_counter
 from tests.mutants.registry import mutant
 from tests.mutants.sep2672.parts import challenges
 
 CONSUME = "sep2672/4.8-13-consume-after-verify"
 
 
-@mutant(kills="sep2672/4.4.2-already-enrolled", because=r"listed once\n0 times")
+@mutant(kills="sep2672/8.2.3-exactly-once", because=".")
+class AFailedToolGivesTheApprovalBack(Sep2672Extension):
+    """Makes a challenge good again when the tool itself fails, as a transaction rolls back."""
+
+    def call_tool(self, user: str, tool: Tool, arguments: Any, meta: Any) -> dict[str, Any]:
+        if not self.is_gated(tool):
+            return super().call_tool(user, tool, arguments, meta)
+        approved = self.gate.verify(user, tool.name, arguments, meta)
+        try:
+            return self.execute(tool, arguments)
+        except Exception:
+            challenges(self.gate).change(approved.challenge_id, consumed_at=None)
+            raise
+
+
+@mutant(kills="sep2672/4.8-14-counter-updated", because=".")
+class AFailedToolGivesTheCounterBack(Sep2672Extension):
+    """Keeps the counter of a call only if the tool itself does not fail."""
+
+    def call_tool(self, user: str, tool: Tool, arguments: Any, meta: Any) -> dict[str, Any]:
+        if not self.is_gated(tool):
+            return super().call_tool(user, tool, arguments, meta)
+        before = {one.credential_id: one.counter for one in self.store.credentials(user)}
+        approved = self.gate.verify(user, tool.name, arguments, meta)
+        try:
+            return self.execute(tool, arguments)
+        except Exception:
+            set_counter(self.store, approved.credential_id, before[approved.credential_id])
+            raise
+
+
+@mutant(kills="sep2672/4.4.2-already-enrolled", because="listed once\\n0 times")
 class CleansUpAfterADuplicate(ApprovalGate):
     """Removes the credential of an enrolment that fails, also if it was there before."""
 

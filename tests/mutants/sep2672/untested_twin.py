@@ -2,17 +2,134 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
+from webauthn.helpers.structs import AttestationObject
+
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.families.sep2672.vocabulary import AuthenticatorClass
+from pytest_mcp_approval.reference_server.sep2672 import public_keys
 from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
+from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt, CredentialRecord
+from pytest_mcp_approval.reference_server.sep2672.relying_party import (
+    RelyingParty,
+)
 from pytest_mcp_approval.reference_server.server.extension import Caller
+from tests.mutants.memory import set_counter
 from tests.mutants.registry import mutant
 from tests.mutants.sep2672.parts import WritesArguments
 
+SIGNATURE = "sep2672/4.8-10-signature"
+
+# ---- algorithms and formats
+
+
+class _TrustsOneAlgorithm(RelyingParty):
+    trusted = 0
+
+    def check_signature(self, key: CredentialRecord, signature: bytes, signed: bytes) -> None:
+        if public_keys.algorithm_of(key.public_key) != self.trusted:
+            super().check_signature(key, signature, signed)
+
+
+@mutant(kills=SIGNATURE, because=".")
+class TrustsEd25519(_TrustsOneAlgorithm):
+    """Verifies no signature of an Ed25519 key."""
+
+    trusted = public_keys.EDDSA
+
+
+@mutant(kills=SIGNATURE, because=".")
+class TrustsRsa(_TrustsOneAlgorithm):
+    """Verifies no signature of an RSA key."""
+
+    trusted = public_keys.RS256
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because=".")
+class VerifiesPackedStatementsOnly(RelyingParty):
+    """Verifies attestation statements that are packed, and takes those of other known formats."""
+
+    def check_attestation_statement(
+        self, attestation: AttestationObject, encoded: bytes, client_data: bytes
+    ) -> None:
+        if attestation.fmt not in ("fido-u2f", "tpm", "apple", "android-key"):
+            super().check_attestation_statement(attestation, encoded, client_data)
+
+
+@mutant(kills=SIGNATURE, because=".")
+class BuiltInKeysNeedNoVerification(RelyingParty):
+    """Looks for user verification only where a key is not built in."""
+
+    def _verify_assertion(self, response: Any, challenge: bytes, key: CredentialRecord) -> int:
+        party = copy.copy(self)
+        if set(key.transports) == {"internal"}:
+            vars(party)["check_user_verified"] = lambda _: None
+        return RelyingParty._verify_assertion(party, response, challenge, key)
+
+
 # ---- classes of tools
+
+
+class _ForPlatformTools(ApprovalGate):
+    def is_platform(self, attempt: ApprovalAttempt) -> bool:
+        return self.class_of(attempt.tool) is AuthenticatorClass.PLATFORM
+
+
+@mutant(kills="sep2672/4.8-11-counter", because=".")
+class PlatformToolsDoNotCount(_ForPlatformTools):
+    """Looks at counters for cross-platform tools only."""
+
+    def step_11_counter(self, attempt: ApprovalAttempt) -> None:
+        if not self.is_platform(attempt):
+            super().step_11_counter(attempt)
+
+    def step_14_update_counter(self, attempt: ApprovalAttempt) -> None:
+        if self.is_platform(attempt):
+            set_counter(self.store, self.credential_of(attempt).credential_id, attempt.counter)
+        else:
+            super().step_14_update_counter(attempt)
+
+
+@mutant(kills="sep2672/4.8-05-challenge-unconsumed", because=".")
+class PlatformChallengesServeOnAndOn(_ForPlatformTools):
+    """Uses up the challenges of cross-platform tools only."""
+
+    def step_13_consume(self, attempt: ApprovalAttempt) -> None:
+        if not self.is_platform(attempt):
+            super().step_13_consume(attempt)
+
+
+@mutant(kills="sep2672/4.8-06-challenge-unexpired", because=".")
+class PlatformChallengesDoNotExpire(_ForPlatformTools):
+    """Looks at the time for cross-platform tools only."""
+
+    def step_06_challenge_unexpired(self, attempt: ApprovalAttempt) -> None:
+        if not self.is_platform(attempt):
+            super().step_06_challenge_unexpired(attempt)
+
+
+@mutant(kills=SIGNATURE, because=".")
+class PlatformToolsNeedNoSignature(_ForPlatformTools):
+    """Verifies signatures for cross-platform tools only."""
+
+    def step_10_signature(self, attempt: ApprovalAttempt) -> None:
+        gate = copy.copy(self)
+        if self.is_platform(attempt):
+            gate.relying_party = copy.copy(self.relying_party)
+            vars(gate.relying_party)["check_signature"] = lambda *_: None
+        ApprovalGate.step_10_signature(gate, attempt)
+
+
+@mutant(kills="sep2672/4.8-12-argument-hash", because=".")
+class ToolsWithoutAClassAreNotBound(ApprovalGate):
+    """Compares the arguments only where the tool names a class."""
+
+    def step_12_argument_hash(self, attempt: ApprovalAttempt) -> None:
+        if attempt.tool.authenticator_class is not None:
+            super().step_12_argument_hash(attempt)
 
 
 @mutant(
