@@ -103,27 +103,6 @@ class CallFault:
     def id(self) -> str:
         return f"{self.step:02}-{self.name.replace(' ', '-')}"
 
-    @property
-    def rule(self) -> str:
-        """The rule of its check."""
-        return f"sep2672/4.8-{self.step:02}-{_CHECKED[self.step]}"
-
-
-_CHECKED = {
-    1: "evidence-present",
-    2: "evidence-well-formed",
-    3: "method",
-    4: "challenge-known",
-    5: "challenge-unconsumed",
-    6: "challenge-unexpired",
-    7: "challenge-tool",
-    8: "credential-enrolled",
-    9: "class",
-    10: "signature",
-    11: "counter",
-    12: "argument-hash",
-}
-
 
 # ---- the faults, in the order of the checks
 
