@@ -125,7 +125,7 @@ class NullIsEmptyText(HashesWhatItMeans):
         return "" if value is None else value
 
 
-@mutant(kills=JCS, because="the same second half in both")
+@mutant(kills=JCS, because="the same second half")
 class HashesInstants(HashesWhatItMeans):
     """Takes texts that are instants for instants, whatever their zone, as some JSON readers do."""
 
@@ -151,7 +151,7 @@ class HashesSinglePrecision(HashesWhatItMeans):
         return struct.unpack("f", struct.pack("f", value))[0]
 
 
-@mutant(kills=JCS, because=".")
+@mutant(kills=JCS, because="the same second half")
 class ListsAreSets(HashesWhatItMeans):
     """Hashes each item of a list once."""
 
@@ -188,9 +188,7 @@ class ParsesArgumentsGivenAsText(ApprovalGate):
         return super().handle(user, method, params)
 
 
-@mutant(
-    kills="sep2672/4.8-02-evidence-well-formed", because="evidence as text[^§]*a result, tool run"
-)
+@mutant(kills="sep2672/4.8-02-evidence-well-formed", because="a result, tool run")
 class ParsesEvidenceGivenAsText(ApprovalGate):
     """Takes evidence that is a text for the object that it is the JSON of."""
 
@@ -199,7 +197,7 @@ class ParsesEvidenceGivenAsText(ApprovalGate):
         super().step_02_evidence_well_formed(attempt)
 
 
-@mutant(kills="sep2672/4.8-02-evidence-well-formed", because=".")
+@mutant(kills="sep2672/4.8-02-evidence-well-formed", because="a result, tool run")
 class ParsesAResponseGivenAsText(ApprovalGate):
     """Takes a response that is a text for the object that it is the JSON of."""
 
@@ -210,7 +208,7 @@ class ParsesAResponseGivenAsText(ApprovalGate):
         super().step_02_evidence_well_formed(attempt)
 
 
-@mutant(kills="sep2672/4.8-11-counter", because="got a low one[^§]*regression")
+@mutant(kills="sep2672/4.8-11-counter", because='"reason":"signature_counter_regression"')
 class ComparesCountersAsText(ApprovalGate):
     """Compares counters as texts, so that 9 comes after 10."""
 
@@ -226,7 +224,7 @@ class ComparesCountersAsText(ApprovalGate):
 # ---- what is written
 
 
-@mutant(kills="sep2672/4.4.2-confirmation-shape", because='"success":1,')
+@mutant(kills="sep2672/4.4.2-confirmation-shape", because=r'result \{"success":[0-9]+')
 class ConfirmsWithOne(ApprovalGate):
     """Writes success as the number 1."""
 
@@ -234,7 +232,9 @@ class ConfirmsWithOne(ApprovalGate):
         return {**super().finish_enrolment(user, response), "success": 1}
 
 
-@mutant(kills="sep2672/4.3-capability-declared", because="'verifiedApproval': \\[\\]")
+@mutant(
+    kills="sep2672/4.3-capability-declared", because=r"capabilities\.extensions \{'verifiedApprov"
+)
 class DeclaresAnEmptyList(Sep2672Extension):
     """Declares an empty list, as PHP writes an empty object."""
 

@@ -118,7 +118,7 @@ class RemembersTexts(ApprovalGate):
         return known.setdefault((tool.name, *arguments), super().display_text(tool, arguments))
 
 
-@mutant(kills="sep2672/4.8-04-challenge-known", because=".")
+@mutant(kills="sep2672/4.8-04-challenge-known", because='"reason":"challenge_unknown"')
 class KeepsAHundredChallenges(ApprovalGate):
     """Keeps the latest hundred pending challenges, and forgets older ones before their time."""
 
@@ -129,7 +129,7 @@ class KeepsAHundredChallenges(ApprovalGate):
         return made
 
 
-@mutant(kills=ONCE, because=".")
+@mutant(kills=ONCE, because="a result, tool run")
 class RemembersTenUses(_RemembersUseItself):
     """Remembers the latest ten challenges that were used."""
 
@@ -139,7 +139,7 @@ class RemembersTenUses(_RemembersUseItself):
             self.used().popitem(last=False)
 
 
-@mutant(kills="sep2672/4.4.2-no-pending", because=".")
+@mutant(kills="sep2672/4.4.2-no-pending", because='"success":true')
 class ForgetsUsedEnrolmentsAtTheNextBegin(ApprovalGate):
     """Forgets with every begin which registration challenges were used."""
 
@@ -158,7 +158,7 @@ class RemembersWhatIsEligible(ApprovalGate):
         return known.setdefault(credential.credential_id, found)
 
 
-@mutant(kills="sep2672/4.8-08-credential-enrolled", because=".")
+@mutant(kills="sep2672/4.8-08-credential-enrolled", because='"reason":"unknown_credential"')
 class RemembersUnknownCredentials(ApprovalGate):
     """Remembers which credentials it did not know, also once they are enrolled."""
 
@@ -176,7 +176,7 @@ class RemembersUnknownCredentials(ApprovalGate):
 
 @mutant(
     kills="sep2672/4.4.3-no-eligible-credential",
-    because="honest calls fail: [^§]*no_eligible_credential",
+    because='"reason":"no_eligible_credential"',
 )
 class RemembersThatNothingIsEligible(ApprovalGate):
     """Remembers for a tool that nothing is eligible, also once something is enrolled."""
@@ -192,7 +192,7 @@ class RemembersThatNothingIsEligible(ApprovalGate):
             raise
 
 
-@mutant(kills="sep2672/4.8-14-counter-updated", because=".")
+@mutant(kills="sep2672/4.8-14-counter-updated", because="a result, tool run")
 class ANewCredentialResetsTheOthers(ApprovalGate):
     """Writes all credentials of a user anew with each one, with their counters of the enrolment."""
 

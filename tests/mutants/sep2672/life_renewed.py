@@ -25,7 +25,7 @@ class CountsFromTheFirstLook(KeepsTimesItself):
         super().step_06_challenge_unexpired(attempt)
 
 
-@mutant(kills=UNEXPIRED, because=".")
+@mutant(kills=UNEXPIRED, because="a result, tool run")
 class ARefusalRenewsTheChallenge(KeepsTimesItself):
     """Gives a challenge its whole lifetime again when a call with it is refused."""
 
@@ -40,7 +40,7 @@ class ARefusalRenewsTheChallenge(KeepsTimesItself):
             raise
 
 
-@mutant(kills=UNEXPIRED, because=".")
+@mutant(kills=UNEXPIRED, because="a result, tool run")
 class AskingAgainRenewsTheChallenge(KeepsTimesItself):
     """Gives the pending challenges of a call their whole lifetime again with each new one."""
 
@@ -54,7 +54,7 @@ class AskingAgainRenewsTheChallenge(KeepsTimesItself):
         return made
 
 
-@mutant(kills=UNEXPIRED, because=".")
+@mutant(kills=UNEXPIRED, because="a result, tool run")
 class AnApprovalRenewsTheOthers(KeepsTimesItself):
     """Takes an approved call for a sign of life, and renews whatever else the user has pending."""
 
@@ -72,7 +72,7 @@ class _RenewsEnrolments(ApprovalGate):
                 enrolments(self).change(one.challenge, expires_at=now + self.enrolment_ttl)
 
 
-@mutant(kills="sep2672/4.4.1-ttl", because=".")
+@mutant(kills="sep2672/4.4.1-ttl", because='"success":true')
 class ARefusedFinishRenewsTheEnrolment(_RenewsEnrolments):
     """Gives a registration challenge five more minutes when a finish is refused."""
 
@@ -84,7 +84,7 @@ class ARefusedFinishRenewsTheEnrolment(_RenewsEnrolments):
             raise
 
 
-@mutant(kills="sep2672/4.4.1-ttl", because=".")
+@mutant(kills="sep2672/4.4.1-ttl", because='"success":true')
 class BeginningAgainRenewsTheEnrolment(_RenewsEnrolments):
     """Gives pending registration challenges five more minutes with every further begin."""
 

@@ -24,7 +24,7 @@ PRESENT = "sep2672/4.8-01-evidence-present"
 # ---- origins and parties
 
 
-@mutant(kills=SIGNATURE, because=".")
+@mutant(kills=SIGNATURE, because="a result, tool run")
 class AssertsFromOriginsThatEndAlike(RelyingParty):
     """Takes an assertion of every origin that ends like its RP ID."""
 
@@ -44,21 +44,21 @@ class _AnyScheme(RelyingParty):
             super().check_origin(client_data)
 
 
-@mutant(kills=SIGNATURE, because=".")
+@mutant(kills=SIGNATURE, because="a result, tool run")
 class AssertsFromAnyScheme(_AnyScheme):
     """Compares the host of an assertion's origin, and not its scheme."""
 
     at = "webauthn.get"
 
 
-@mutant(kills="sep2672/4.4.2-response-verified", because=".")
+@mutant(kills="sep2672/4.4.2-response-verified", because="enrolled all the same: origin of another")
 class EnrolsFromAnyScheme(_AnyScheme):
     """Compares the host of a registration's origin, and not its scheme."""
 
     at = "webauthn.create"
 
 
-@mutant(kills=SIGNATURE, because=".")
+@mutant(kills=SIGNATURE, because="a result, tool run")
 class TakesTheHashOfItsOrigin(RelyingParty):
     """Takes an assertion for its origin in the place of its RP ID, as U2F had it."""
 
@@ -71,7 +71,7 @@ class TakesTheHashOfItsOrigin(RelyingParty):
 # ---- tools
 
 
-@mutant(kills=GATED, because=".")
+@mutant(kills=GATED, because="result .*challengeId")
 class TakesHyphensForUnderscores(ApprovalGate):
     """Finds tools at issue whether their names have hyphens or underscores."""
 
@@ -87,7 +87,7 @@ class TakesTheLastPartOfAName(ApprovalGate):
         return super().create_challenge(user, re.split("[/.:]", tool)[-1], arguments)
 
 
-@mutant(kills=GATED, because=".")
+@mutant(kills=GATED, because="result .*challengeId")
 class FindsToolsWithLike(ApprovalGate):
     """Looks tools up with LIKE, so that a name may hold wildcards."""
 
@@ -112,7 +112,7 @@ class _FindsTheKey(ApprovalGate):
         super().step_01_evidence_present(attempt)
 
 
-@mutant(kills=PRESENT, because=".")
+@mutant(kills=PRESENT, because="a result, tool run")
 class TakesEvidenceOfAnyNamespace(_FindsTheKey):
     """Takes evidence under verified-approval, whatever its prefix is."""
 
@@ -120,7 +120,7 @@ class TakesEvidenceOfAnyNamespace(_FindsTheKey):
         return key.rpartition("/")[2] == "verified-approval"
 
 
-@mutant(kills=PRESENT, because="key in capitals[^§]*a result, tool run")
+@mutant(kills=PRESENT, because="a result, tool run")
 class TakesTheKeyInAnyCase(_FindsTheKey):
     """Takes evidence under its key in any case."""
 

@@ -73,7 +73,7 @@ class _SaysOtherwise(ApprovalGate):
             raise ApprovalRefusal(reason, refusal.message) from refusal
 
 
-@mutant(kills="sep2672/4.8-11-counter", because='"signature_verification_failed"')
+@mutant(kills="sep2672/4.8-11-counter", because='"reason":"signature_verification_failed"')
 class CallsRegressionsBadSignatures(_SaysOtherwise):
     """Says signature_verification_failed of a counter that falls, as its library does."""
 
@@ -82,7 +82,7 @@ class CallsRegressionsBadSignatures(_SaysOtherwise):
     }
 
 
-@mutant(kills="sep2672/4.8-12-argument-hash", because='"signature_verification_failed"')
+@mutant(kills="sep2672/4.8-12-argument-hash", because='"reason":"signature_verification_failed"')
 class CallsOtherArgumentsBadSignatures(_SaysOtherwise):
     """Says signature_verification_failed of arguments that were not approved."""
 
@@ -91,7 +91,7 @@ class CallsOtherArgumentsBadSignatures(_SaysOtherwise):
     }
 
 
-@mutant(kills="sep2672/4.8-07-challenge-tool", because='"challenge_unknown"')
+@mutant(kills="sep2672/4.8-07-challenge-tool", because='"reason":"challenge_unknown"')
 class FindsNoChallengeOfAnotherTool(_SaysOtherwise):
     """Looks a challenge up by its id and its tool, and does not know that of another one."""
 
@@ -100,7 +100,7 @@ class FindsNoChallengeOfAnotherTool(_SaysOtherwise):
     }
 
 
-@mutant(kills="sep2672/4.8-09-class", because='"unknown_credential"')
+@mutant(kills="sep2672/4.8-09-class", because='"reason":"unknown_credential"')
 class FindsNoCredentialOfAnotherClass(_SaysOtherwise):
     """Looks a credential up among the eligible ones, and does not know any other."""
 

@@ -82,7 +82,7 @@ class UpdatesLowCounters(ApprovalGate):
         credentials(self).change(credential_id, counter=attempt.counter & 0xFFFF)
 
 
-@mutant(kills="sep2672/4.8-08-credential-enrolled", because=".")
+@mutant(kills="sep2672/4.8-08-credential-enrolled", because="a result, tool run")
 class KnowsCredentialsByTheirBeginning(FindsCredentialsItsWay):
     """Looks credentials up by the first 16 bytes of their ids, as a short column holds them."""
 
@@ -96,7 +96,7 @@ class KnowsCredentialsByTheirBeginning(FindsCredentialsItsWay):
         return next((one for one in known if one.credential_id[:16] == claimed[:16]), None)
 
 
-@mutant(kills="sep2672/4.4.2-already-enrolled", because=".")
+@mutant(kills="sep2672/4.4.2-already-enrolled", because='"reason":"credential_already_enrolled"')
 class TakesIdsThatBeginAlikeForOne(ApprovalGate):
     """Takes a new credential for an enrolled one if the first 16 bytes of their ids are alike."""
 
@@ -106,7 +106,7 @@ class TakesIdsThatBeginAlikeForOne(ApprovalGate):
             raise ApprovalRefusal(Reason.CREDENTIAL_ALREADY_ENROLLED, "credential: got a known one")
 
 
-@mutant(kills="sep2672/4.4.2-persisted", because=".")
+@mutant(kills="sep2672/4.4.2-persisted", because="it is not offered")
 class KeepsTransportsInAShortColumn(ApprovalGate):
     """Keeps transports as a text of 16 characters at most."""
 
@@ -116,7 +116,7 @@ class KeepsTransportsInAShortColumn(ApprovalGate):
         super().keep_credential(replace(credential, transports=transports))
 
 
-@mutant(kills="sep2672/4.4.2-persisted", because=".")
+@mutant(kills="sep2672/4.4.2-persisted", because="a result, tool run")
 class EnrolsLowCounters(ApprovalGate):
     """Keeps the low 16 bits of the counter of a registration."""
 
@@ -124,7 +124,7 @@ class EnrolsLowCounters(ApprovalGate):
         super().keep_credential(replace(credential, counter=credential.counter & 0xFFFF))
 
 
-@mutant(kills="sep2672/4.4.3-allow-credentials", because=".")
+@mutant(kills="sep2672/4.4.3-allow-credentials", because="[0-9]+ of [0-9]+ missing")
 class OffersAPageOfCredentials(ApprovalGate):
     """Offers the first ten credentials of a user: a page of a list."""
 
@@ -132,7 +132,7 @@ class OffersAPageOfCredentials(ApprovalGate):
         return super().eligible_credentials(user, tool)[:10]
 
 
-@mutant(kills="sep2672/4.4.1-exclude-credentials", because=".")
+@mutant(kills="sep2672/4.4.1-exclude-credentials", because="[0-9]+ of [0-9]+ missing")
 class ExcludesAPageOfCredentials(ApprovalGate):
     """Lists the first ten credentials of a user in excludeCredentials: a page of a list."""
 
@@ -143,7 +143,7 @@ class ExcludesAPageOfCredentials(ApprovalGate):
 
 @mutant(
     kills="sep2672/4.7-cross-platform-excludes-internal",
-    because="'internal', '[a-z]+'\\][^§]*it is not",
+    because="it is not offered",
 )
 class LooksAtTheFirstTransport(ApprovalGate):
     """Goes by the first of a credential's transports."""
@@ -154,7 +154,7 @@ class LooksAtTheFirstTransport(ApprovalGate):
         return not ROAMING_TRANSPORTS.isdisjoint(credential.transports[:1])
 
 
-@mutant(kills="sep2672/4.8-10-signature", because=".")
+@mutant(kills="sep2672/4.8-10-signature", because="a result, tool run")
 class TakesWhatBeginsWithTheChallenge(RelyingParty):
     """Takes every signed challenge that begins with the issued one."""
 
@@ -170,7 +170,7 @@ JCS = "sep2672/4.6-jcs"
 BOUND = "sep2672/4.8-12-argument-hash"
 
 
-@mutant(kills=BOUND, because=".")
+@mutant(kills=BOUND, because="a result, tool run")
 class HashesTheFirstKilobyte(WritesArguments):
     """Hashes the first 1024 bytes of the arguments."""
 
@@ -178,7 +178,7 @@ class HashesTheFirstKilobyte(WritesArguments):
         return super().write(arguments)[:1024]
 
 
-@mutant(kills=BOUND, because=".")
+@mutant(kills=BOUND, because="a result, tool run")
 class HashesTextsOfAColumn(HashesWhatItMeans):
     """Hashes the first 255 characters of each text, as many as a column holds."""
 
@@ -186,7 +186,7 @@ class HashesTextsOfAColumn(HashesWhatItMeans):
         return value[:255] if isinstance(value, str) else value
 
 
-@mutant(kills=JCS, because=".")
+@mutant(kills=JCS, because="the same second half")
 class HashesTenItems(HashesWhatItMeans):
     """Hashes the first ten items of a list."""
 
@@ -194,7 +194,7 @@ class HashesTenItems(HashesWhatItMeans):
         return value[:10] if isinstance(value, list) else value
 
 
-@mutant(kills=JCS, because=".")
+@mutant(kills=JCS, because="the same second half")
 class HashesDownToADepth(WritesArguments):
     """Hashes values down to the third level, and of deeper ones only that they are there."""
 

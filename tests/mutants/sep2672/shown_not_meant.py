@@ -16,7 +16,7 @@ from tests.mutants.sep2672.parts import everywhere
 SHOWN = "sep2672/4.4.3-display-text"
 
 
-@mutant(kills=SHOWN, because=".", warned=True)
+@mutant(kills=SHOWN, because="the same displayText", warned=True)
 class CutsWhatItShows(ApprovalGate):
     """Shows the first 200 characters of what is approved."""
 
@@ -24,7 +24,7 @@ class CutsWhatItShows(ApprovalGate):
         return super().display_text(tool, arguments)[:200]
 
 
-@mutant(kills=SHOWN, because=".", warned=True)
+@mutant(kills=SHOWN, because="the same displayText", warned=True)
 class ShowsTheSentenceOnly(ApprovalGate):
     """Shows the author's sentence, which does not name every argument."""
 
@@ -32,7 +32,7 @@ class ShowsTheSentenceOnly(ApprovalGate):
         return super().display_text(tool, arguments).partition(". Exactly: ")[0]
 
 
-@mutant(kills=SHOWN, because=".")
+@mutant(kills=SHOWN, because="the same displayText")
 class ShowsObjectsAsObjects(ApprovalGate):
     """Shows [object Object] for an argument that is an object."""
 
@@ -44,7 +44,7 @@ class ShowsObjectsAsObjects(ApprovalGate):
         return super().display_text(tool, shown)
 
 
-@mutant(kills=SHOWN, because=".")
+@mutant(kills=SHOWN, because="the same displayText")
 class ShowsTheFirstItems(ApprovalGate):
     """Shows the first three items of a list."""
 
@@ -53,7 +53,7 @@ class ShowsTheFirstItems(ApprovalGate):
         return super().display_text(tool, shown)
 
 
-@mutant(kills=SHOWN, because=".")
+@mutant(kills=SHOWN, because="the same displayText")
 class RoundsWhatItShows(ApprovalGate):
     """Shows numbers with two decimals."""
 
@@ -62,7 +62,7 @@ class RoundsWhatItShows(ApprovalGate):
         return super().display_text(tool, shown)
 
 
-@mutant(kills=SHOWN, because=".")
+@mutant(kills=SHOWN, because="the same displayText")
 class ShowsValuesWithoutQuotes(ApprovalGate):
     """Shows texts without quotes, so that one argument may look like two."""
 
@@ -74,7 +74,7 @@ class ShowsValuesWithoutQuotes(ApprovalGate):
         return visible(f"Run {tool.name} with {', '.join(pairs)}")
 
 
-@mutant(kills=SHOWN, because=".")
+@mutant(kills=SHOWN, because="the same displayText")
 class TakesTagsOutOfTheText(ApprovalGate):
     """Takes whatever is in angle brackets out of what it shows, as PHP's strip_tags does."""
 
@@ -82,7 +82,7 @@ class TakesTagsOutOfTheText(ApprovalGate):
         return re.sub("<[^>]*>", "", super().display_text(tool, arguments))
 
 
-@mutant(kills=SHOWN, because=".")
+@mutant(kills=SHOWN, because="the same displayText")
 class ShowsNoTool(ApprovalGate):
     """Shows what the arguments are, and not what is done with them."""
 
@@ -90,7 +90,7 @@ class ShowsNoTool(ApprovalGate):
         return visible(f"Approve {words.canonical_arguments(arguments).decode()}")
 
 
-@mutant(kills=SHOWN, because="U\\+2067[^§]*stands there raw")
+@mutant(kills=SHOWN, because="it stands there raw")
 class RawIsolates(ApprovalGate):
     """Escapes overrides and embeddings, and passes the newer isolates through."""
 
@@ -99,7 +99,7 @@ class RawIsolates(ApprovalGate):
         return re.sub(r"\\u(206[6-9])", lambda found: chr(int(found[1], 16)), text)
 
 
-@mutant(kills=SHOWN, because=".")
+@mutant(kills=SHOWN, because="it stands there raw")
 class CleansTheTopOnly(ApprovalGate):
     """Cleans arguments that are texts, and not the texts inside of others."""
 

@@ -37,7 +37,7 @@ class KeepsOneChallengeForEachUser(ApprovalGate):
         return made
 
 
-@mutant(kills="sep2672/4.4.3-allow-credentials", because=".")
+@mutant(kills="sep2672/4.4.3-allow-credentials", because="[1-9][0-9]* of the other's")
 class OffersEverybodysCredentials(ApprovalGate):
     """Offers the credentials of all users."""
 
@@ -47,7 +47,7 @@ class OffersEverybodysCredentials(ApprovalGate):
         return [one for one in credentials(self).find() if self.satisfies_class(one, wanted)]
 
 
-@mutant(kills="sep2672/4.4.1-exclude-credentials", because=".")
+@mutant(kills="sep2672/4.4.1-exclude-credentials", because="[1-9][0-9]* of the other's")
 class ExcludesEverybodysCredentials(ApprovalGate):
     """Lists the credentials of all users in excludeCredentials."""
 
@@ -56,7 +56,7 @@ class ExcludesEverybodysCredentials(ApprovalGate):
         return {**super().creation_options(record), "excludeCredentials": everybodys}
 
 
-@mutant(kills="sep2672/4.8-08-credential-enrolled", because=".")
+@mutant(kills="sep2672/4.8-08-credential-enrolled", because="a result, tool run")
 class TakesAnyonesCredential(ApprovalGate):
     """Looks whether a credential is enrolled, and not by whom."""
 
@@ -74,7 +74,11 @@ class TakesAnyonesCredential(ApprovalGate):
         return super().credential_of(attempt)
 
 
-@mutant(kills="sep2672/4.8-04-challenge-known", because=".", warned=True)
+@mutant(
+    kills="sep2672/4.8-04-challenge-known",
+    because="a call over the challenge of another use",
+    warned=True,
+)
 class TakesAnyonesChallenge(ApprovalGate):
     """Looks whether a challenge was issued, and not to whom."""
 
@@ -85,7 +89,11 @@ class TakesAnyonesChallenge(ApprovalGate):
         return super().challenge_of(attempt)
 
 
-@mutant(kills="sep2672/4.4.2-challenge-must-match", because=".", warned=True)
+@mutant(
+    kills="sep2672/4.4.2-challenge-must-match",
+    because="approval/enroll/finish by one user over ",
+    warned=True,
+)
 class FinishesAnyonesEnrolment(ApprovalStore):
     """Finds a registration challenge whoever has begun with it."""
 
@@ -93,7 +101,7 @@ class FinishesAnyonesEnrolment(ApprovalStore):
         return self._enrolments.find()
 
 
-@mutant(kills="sep2672/4.4.2-already-enrolled", because=".")
+@mutant(kills="sep2672/4.4.2-already-enrolled", because='"success":true')
 class LetsAnotherUserTakeACredential(ApprovalGate):
     """Looks for a credential among the user's own, and overwrites the one of somebody else."""
 
@@ -107,7 +115,7 @@ class LetsAnotherUserTakeACredential(ApprovalGate):
         credentials(self).put([credential])
 
 
-@mutant(kills="sep2672/4.4.2-no-pending", because=".")
+@mutant(kills="sep2672/4.4.2-no-pending", because='"reason":"no_pending_enrollment"')
 class ABeginEndsThoseOfOthers(ApprovalGate):
     """Keeps the registration challenges of one user at a time."""
 
@@ -116,7 +124,7 @@ class ABeginEndsThoseOfOthers(ApprovalGate):
         return super().begin_enrolment(user)
 
 
-@mutant(kills="sep2672/4.10-message", because=".")
+@mutant(kills="sep2672/4.10-message", because='"reason":"credential_already_enrolled"')
 class NamesTheOwnerOfADuplicate(ApprovalGate):
     """Says who has enrolled the credential that somebody tries to enrol again."""
 
