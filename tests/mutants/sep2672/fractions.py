@@ -111,3 +111,26 @@ class ConfirmsInLocalTime(ApprovalGate):
         made = super().finish_enrolment(user, response)
         wall = self.clock.now().astimezone(BERLIN).replace(tzinfo=datetime.UTC)
         return {**made, "createdAt": iso_8601(wall)}
+
+
+@mutant(kills=UNEXPIRED, because="0.001 s before[^§]*challenge_expired")
+class ExpiresInWholeSeconds(ApprovalGate):
+    """Writes expiresAt to the millisecond, and compares whole seconds."""
+
+    def step_06_challenge_unexpired(self, attempt: ApprovalAttempt) -> None:
+        end = self.challenge_of(attempt).expires_at
+        attempt.challenge = replace(
+            self.challenge_of(attempt), expires_at=end.replace(microsecond=0)
+        )
+        super().step_06_challenge_unexpired(attempt)
+
+
+@mutant(kills=UNEXPIRED, because="clocks go (back|forward)[^§]*(tool run|challenge_expired)")
+class ComparesWallClocks(ApprovalGate):
+    """Compares the time on the wall, which has an hour twice in autumn and lacks one in spring."""
+
+    def step_06_challenge_unexpired(self, attempt: ApprovalAttempt) -> None:
+        end = self.challenge_of(attempt).expires_at
+        now, end = (one.astimezone(BERLIN).replace(tzinfo=None) for one in (self.clock.now(), end))
+        if not now < end:
+            raise ApprovalRefusal(Reason.CHALLENGE_EXPIRED, "challenge: got an expired one")

@@ -107,3 +107,12 @@ class FindsNoCredentialOfAnotherClass(_SaysOtherwise):
     instead: ClassVar[Mapping[Reason, Reason]] = {
         Reason.AUTHENTICATOR_CLASS_MISMATCH: Reason.UNKNOWN_CREDENTIAL
     }
+
+
+@mutant(kills=REASON, because="with '[a-z_ ]+': error -32001")
+class LooksForReasonsInItsWords(Sep2672Extension):
+    """Finds the reason of a refusal by looking for its name in what the libraries say of it."""
+
+    def refuse(self, refusal: ApprovalRefusal) -> dict[str, Any]:
+        said = next((one for one in Reason if one.value in str(refusal)), refusal.reason)
+        return super().refuse(ApprovalRefusal(said, str(refusal)))

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from webauthn.helpers.structs import AuthenticatorData
+
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import AuthenticatorClass, Reason
 from pytest_mcp_approval.reference_server.sep2672.gate import ROAMING_TRANSPORTS, ApprovalGate
@@ -225,3 +227,37 @@ class WritesTheNamesOfTheTopOnly(WritesArguments):
         if isinstance(value, dict):
             return {name: self.named(names, one) for name, one in value.items() if name in names}
         return value
+
+
+class _ComparesHalfOfTheRelyingParty(RelyingParty):
+    def check_relying_party_hash(self, data: AuthenticatorData) -> None:
+        right = hashlib.sha256(self.id.encode()).digest()
+        if data.rp_id_hash[:16] != right[:16]:
+            super().check_relying_party_hash(data)
+
+
+@mutant(kills="sep2672/4.8-10-signature", because="a result, tool run")
+class ComparesHalfOfTheRelyingParty(_ComparesHalfOfTheRelyingParty):
+    """Compares the first half of the rpIdHash in an assertion."""
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because='"success":true')
+class EnrolsForHalfOfTheRelyingParty(_ComparesHalfOfTheRelyingParty):
+    """Compares the first half of the rpIdHash in a registration."""
+
+
+@mutant(kills="sep2672/8.1.3-rewritten-call", because="a result, tool run")
+class RebuildsTheClientData(RelyingParty):
+    """Verifies a signature over the client data that it expects, and not over what was sent."""
+
+    def check_signature(self, key: CredentialRecord, signature: bytes, signed: bytes) -> None:
+        expected: bytes = self.__dict__["_expected"]
+        super().check_signature(key, signature, signed[:-32] + expected)
+
+    def check_challenge(self, client_data: Mapping[str, Any], expected: bytes) -> None:
+        super().check_challenge(client_data, expected)
+        text = (
+            f'{{"type":"{client_data["type"]}","challenge":"{client_data["challenge"]}",'
+            f'"origin":"{client_data.get("origin")}","crossOrigin":false}}'
+        )
+        self.__dict__["_expected"] = hashlib.sha256(text.encode()).digest()

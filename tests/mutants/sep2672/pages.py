@@ -71,6 +71,15 @@ class WantsAnAnnotationOfItsOwnShape(BrokenPage):
         return super().page_file(name, content)
 
 
+@mutant(kills="sep2672/4.2-client-class-default", because="names no class[^§]*")
+class TakesAToolWithoutAClassForAPlainOne(BrokenPage):
+    """The page takes a tool whose annotation names no class for one that needs no approval."""
+
+    file = "tools.js"
+    line = "  const oddities = [];"
+    instead = "  if (given === undefined) return undefined;\n  const oddities = [];"
+
+
 # ---- section 4.3
 
 

@@ -134,3 +134,103 @@ class NamesTheOwnerOfADuplicate(ApprovalGate):
             raise ApprovalRefusal(
                 Reason.CREDENTIAL_ALREADY_ENROLLED, f"credential: got one of {known.user}"
             )
+
+
+class _KnowsNoUsers(ApprovalGate):
+    """Finds challenges and credentials whoever they belong to."""
+
+    def challenge_of(self, attempt: ApprovalAttempt) -> ChallengeRecord:
+        found = self.store.challenge(attempt.evidence["challengeId"])
+        if attempt.challenge is None and found is not None:
+            attempt.challenge = found
+        return super().challenge_of(attempt)
+
+    def credential_of(self, attempt: ApprovalAttempt) -> CredentialRecord:
+        if attempt.credential is None:
+            claimed = dict(attempt.evidence["response"]).get("id")
+            known = credentials(self).find()
+            attempt.credential = next(
+                (one for one in known if words.base64url_encode(one.credential_id) == claimed), None
+            )
+        return super().credential_of(attempt)
+
+
+@mutant(
+    kills="sep2672/4.8-08-credential-enrolled",
+    because="sent by the other user[^§]*a result, tool run",
+)
+class KnowsNoUsers(_KnowsNoUsers):
+    """Takes evidence from whoever sends it: challenge and credential may be anybody's."""
+
+
+@mutant(
+    kills="sep2672/8.2.3-exactly-once",
+    because="sent by another user[^§]*a result, tool run",
+)
+class RemembersUsePerUser(_KnowsNoUsers):
+    """Takes evidence from whoever sends it, and remembers for each user what they have used."""
+
+    def step_05_challenge_unconsumed(self, attempt: ApprovalAttempt) -> None:
+        used = (attempt.user, self.challenge_of(attempt).challenge_id)
+        if used in self.__dict__.setdefault("_used", set()):
+            super().step_05_challenge_unconsumed(attempt)
+
+    def step_13_consume(self, attempt: ApprovalAttempt) -> None:
+        used = (attempt.user, self.challenge_of(attempt).challenge_id)
+        self.store.consume_challenge(used[1], self.clock.now())
+        self.__dict__.setdefault("_used", set()).add(used)
+
+
+@mutant(kills="sep2672/4.4.3-no-eligible-credential", because="result .*challengeId")
+class CountsEverybodysCredentials(ApprovalGate):
+    """Issues challenges as soon as anybody has a credential, and offers the user's own."""
+
+    def eligible_credentials(self, user: str, tool: GatedTool) -> list[CredentialRecord]:
+        if credentials(self).find() and not self.store.credentials(user):
+            return []
+        return super().eligible_credentials(user, tool)
+
+
+class _OneHandle(ApprovalStore):
+    def user_handle(self, user: str) -> bytes:
+        return super().user_handle("everybody")
+
+
+@mutant(kills="sep2672/4.4.2-user-handle", because="one and the same for two users", warned=True)
+class HasOneHandleForAll(_OneHandle):
+    """Gives all users the same user handle."""
+
+
+@mutant(
+    kills="sep2672/4.8-13-consume-after-verify",
+    because="of one user, after[^§]*challenge_consumed",
+)
+class AForgeryEndsEverybodysChallenges(ApprovalGate):
+    """Takes a bad signature for an attack, and ends whatever is pending, of all users."""
+
+    def step_10_signature(self, attempt: ApprovalAttempt) -> None:
+        try:
+            super().step_10_signature(attempt)
+        except ApprovalRefusal:
+            challenges(self).change_all({"consumed_at": None}, consumed_at=self.clock.now())
+            raise
+
+
+@mutant(kills="sep2672/4.4.1-tracked", because="error -32001")
+class KeepsTheLatestRegistrationOfAll(ApprovalGate):
+    """Keeps one registration challenge, whoever began last."""
+
+    def begin_enrolment(self, user: str) -> dict[str, Any]:
+        enrolments(self).remove_all()
+        return super().begin_enrolment(user)
+
+
+@mutant(
+    kills="sep2672/4.4.1-tracked", because="two enrolments of one user.*error -32001", warned=True
+)
+class KeepsTheLatestRegistrationOfAUser(ApprovalGate):
+    """Keeps the latest registration challenge of each user."""
+
+    def begin_enrolment(self, user: str) -> dict[str, Any]:
+        enrolments(self).remove_all({"user": user})
+        return super().begin_enrolment(user)
