@@ -71,7 +71,7 @@ class WantsAnAnnotationOfItsOwnShape(BrokenPage):
         return super().page_file(name, content)
 
 
-@mutant(kills="sep2672/4.2-client-class-default", because="names no class[^§]*")
+@mutant(kills="sep2672/4.2-client-class-default", because="names no class[^§]*got nothing for")
 class TakesAToolWithoutAClassForAPlainOne(BrokenPage):
     """The page takes a tool whose annotation names no class for one that needs no approval."""
 
