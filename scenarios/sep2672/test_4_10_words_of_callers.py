@@ -22,7 +22,7 @@ from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from virtual_authenticator.faults import SignatureBit, WrongOrigin, WrongType
 
 PLAIN = "nothing_of_the_kind"
-ERROR_WORDS = ("expired", "consumed", "already used", "not found", "Internal error", "timeout")
+ERROR_WORDS = ("expired", "already used", "not found", "Internal error")
 """Words that servers look for in messages of libraries and databases."""
 WORDS = (*(str(reason) for reason in Reason), *ERROR_WORDS)
 

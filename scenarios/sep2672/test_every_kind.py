@@ -33,13 +33,7 @@ ANY_REASON = dict.fromkeys(
 
 # ---- assertions
 
-SHAPES = (
-    "security-key-nfc",
-    "icloud-keychain",
-    "google-password-manager",
-    "phone-hybrid",
-    "touch-id",
-)
+SHAPES = ("security-key-nfc", "icloud-keychain", "phone-hybrid", "touch-id")
 ASSERTED = {
     "flag UV clear": FlipFlag("UV"),
     "flag UP clear": FlipFlag("UP"),

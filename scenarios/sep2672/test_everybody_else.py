@@ -94,7 +94,6 @@ def test_every_gated_tool_is_guarded(ceremony, fault):
                 if made.refused_by_the_schema(outcome):
                     continue
                 ceremony.expect_refusal(outcome, fault.reason, sent=sent)
-                ceremony.honest(tool)
 
 
 @requirement("sep2672/4.3-missing-evidence")

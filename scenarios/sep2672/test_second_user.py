@@ -16,8 +16,8 @@ from pytest_mcp_approval.families.sep2672.issuing import ask, safe_arguments
 from pytest_mcp_approval.families.sep2672.registrations import answer, begin, enrolled_ids
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 
-AT_ANY_TIME = [fault for fault in FAULTS if fault.step != 6]
-"""An expired challenge needs another time, which it is then for everybody."""
+OF_SOME_STEPS = [fault for fault in FAULTS if fault.step in (4, 5, 7, 8, 10, 12)]
+"""One from each part of the verification. Time is for everybody, so none has expired."""
 ORDERS = ["of the first user", "of the second user"]
 
 
@@ -248,7 +248,7 @@ def test_a_used_challenge_is_used_for_everybody(ceremony):
 
 
 @requirement("sep2672/4.8-13-consume-after-verify")
-@pytest.mark.parametrize("fault", AT_ANY_TIME, ids=lambda fault: fault.id)
+@pytest.mark.parametrize("fault", OF_SOME_STEPS, ids=lambda fault: fault.id)
 def test_what_one_user_does_leaves_the_other_alone(ceremony, fault):
     """A pending challenge and a pending enrolment of one user, while a call of the other is
     refused: afterwards both are as they were."""

@@ -227,7 +227,7 @@ class TrustsTheEvidence(_Trusting):
 
 @mutant(
     kills="sep2672/4.7-transports-persisted",
-    because="attachment 'platform'[^§]*built in .*authenticator_class_mismatch",
+    because="Attachment 'platform'[^§]*built in .*authenticator_class_mismatch",
 )
 class RefusesReportedPlatform(ApprovalGate):
     """Refuses a roaming credential whose client calls it built in."""
