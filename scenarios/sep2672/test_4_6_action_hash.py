@@ -1,6 +1,7 @@
 """SEP-2672 section 4.6: how the action hash is made, and from what."""
 
 import hashlib
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,13 @@ def test_the_action_hash_is_constructed_as_written(ceremony):
 # ---- 4.6-no-schema-defaults
 
 
-_EMPTY = {"boolean": [False], "integer": [0, 1], "number": [0], "string": [""], "array": [[]]}
+_EMPTY: dict[str, list[Any]] = {
+    "boolean": [False],
+    "integer": [0, 1],
+    "number": [0],
+    "string": [""],
+    "array": [[]],
+}
 """What servers take for a member of some type that is not there."""
 
 

@@ -6,6 +6,8 @@ one value at a time. Here the same is asked wherever a value can stand, at the c
 call.
 """
 
+from typing import Any
+
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
@@ -130,7 +132,7 @@ def _expect_refused_call(ceremony, several, tool, approved, called, how):
     return True
 
 
-KINDS = {"text": str, "truth value": bool, "number": (int, float)}
+KINDS: dict[str, Any] = {"text": str, "truth value": bool, "number": (int, float)}
 AT_MOST = 2
 """Arguments of each kind that are tried in every way."""
 
