@@ -99,7 +99,6 @@ REGISTERED = {
     "flag UP clear": FlipFlag("UP"),
     "flag UV clear": FlipFlag("UV"),
     "a bit of the signature flipped": SignatureBit(),
-    "its first bit flipped": SignatureBit(0),
     "signed by another key": OtherKey(),
     "an unreadable certificate": BrokenX5c(),
 }

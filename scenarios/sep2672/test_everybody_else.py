@@ -13,7 +13,7 @@ from pytest_mcp_approval.families.base.outcome import is_result
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.driver import Approval, confirmed_enrolment
 from pytest_mcp_approval.families.sep2672.faulty_calls import FAULTS, draft, expiry_of
-from pytest_mcp_approval.families.sep2672.issuing import ask, safe_arguments
+from pytest_mcp_approval.families.sep2672.issuing import failing_call
 from pytest_mcp_approval.families.sep2672.registrations import answer, begin, enrolled_ids
 from pytest_mcp_approval.families.sep2672.scenario import Ceremony
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
@@ -192,32 +192,15 @@ def test_whoever_lost_the_race_for_an_enrolment_has_lost(ceremony):
 # ---- after a failure of the tool itself
 
 
-def _arguments_that_fail(ceremony):
-    """A tool and arguments that get a challenge, pass the gate, and that the tool then refuses."""
-    for tool in ceremony.gated_tools():
-        for name in safe_arguments(tool):
-            arguments = {**safe_arguments(tool), name: None}
-            challenge, _ = ask(ceremony, tool, arguments)
-            if challenge is None:
-                continue
-            ungated = ceremony.approval.call_without_evidence(tool.name, arguments)
-            if ungated.reason == Reason.MISSING_EVIDENCE:
-                return tool, arguments, challenge
-    return None
-
-
 @requirement("sep2672/8.2.3-exactly-once", needs=[])
 def test_a_tool_that_fails_gives_no_approval_back(ceremony):
     """The call is approved, and the tool refuses its arguments: the approval is spent all the same.
 
     Reading: a server that looks at arguments before it looks at the approval spends nothing."""
     ceremony.honest()
-    found = _arguments_that_fail(ceremony)
-    if found is None:
-        ceremony.not_applicable("arguments that a tool refuses never reach its gate here")
-    tool, _, challenge = found
+    tool, arguments = failing_call(ceremony)
     passkey = ceremony.enrol("icloud-keychain")
-    challenge = ceremony.challenge(tool, challenge.arguments)
+    challenge = ceremony.challenge(tool, arguments)
     evidence = ceremony.evidence(challenge, passkey)
     first = ceremony.call(challenge, evidence)
     if first.reason is not None or first.executed:
@@ -237,10 +220,7 @@ def test_a_tool_that_fails_gives_no_counter_back(ceremony):
 
     Reading: a server that looks at arguments before it looks at the approval keeps no counter."""
     ceremony.honest()
-    found = _arguments_that_fail(ceremony)
-    if found is None:
-        ceremony.not_applicable("arguments that a tool refuses never reach its gate here")
-    tool, arguments, _ = found
+    tool, arguments = failing_call(ceremony)
     passkey = ceremony.enrol("security-key")
     challenge = ceremony.challenge(tool, arguments)
     first = ceremony.call(

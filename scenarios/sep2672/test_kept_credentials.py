@@ -9,7 +9,12 @@ import pytest
 from pytest_mcp_approval.catalogue import NotVerified, may_poison, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.driver import Passkey, confirmed_enrolment
-from pytest_mcp_approval.families.sep2672.issuing import ask, issued, safe_arguments
+from pytest_mcp_approval.families.sep2672.issuing import (
+    ask,
+    failing_call,
+    issued,
+    safe_arguments,
+)
 from pytest_mcp_approval.families.sep2672.registrations import answer, begin, enrolled_ids
 from pytest_mcp_approval.families.sep2672.rewritten import flipped, quarters
 from pytest_mcp_approval.families.sep2672.vocabulary import AuthenticatorClass, Reason
@@ -218,14 +223,9 @@ def _forgery(ceremony, passkey):
 
 def _failing_tool(ceremony, passkey):
     """An approved call that the tool itself then refuses: its counter counts."""
-    for tool in ceremony.gated_tools():
-        for name in safe_arguments(tool):
-            challenge, _ = ask(ceremony, tool, {**safe_arguments(tool), name: None})
-            if challenge is not None:
-                ceremony.call(
-                    challenge, ceremony.evidence(challenge, passkey, faults=WrongCounter(HIGH + 5))
-                )
-                return
+    challenge = ceremony.challenge(*failing_call(ceremony))
+    evidence = ceremony.evidence(challenge, passkey, faults=WrongCounter(HIGH + 5))
+    ceremony.call(challenge, evidence)
 
 
 def _restart(ceremony, passkey):

@@ -34,6 +34,8 @@ class Sep2672Table:
     server_id: str | None = None
     """The serverId in action hashes (section 4.6)."""
     second_user: SecondUser = setting(SecondUser)
+    failing: Mapping[str, Any] = setting({})
+    """By gated tool, arguments that pass the gate and that the tool itself then refuses."""
     page: PageDescription = setting(PageDescription)
 
 

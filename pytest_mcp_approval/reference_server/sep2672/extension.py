@@ -33,6 +33,7 @@ class Sep2672Extension(Extension):
     suite_settings: ClassVar[Mapping[str, Any]] = {
         "origin": "http://localhost",
         "second-user": {"headers": {USER_HEADER: "second user"}},
+        "failing": {"place_trade": {"symbol": "ACME", "quantity": None}},
     }
     gate_class: ClassVar[type[ApprovalGate]] = ApprovalGate
     relying_party_class: ClassVar[type[RelyingParty]] = RelyingParty
