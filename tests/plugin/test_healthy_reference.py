@@ -117,10 +117,13 @@ TABLE: dict[str, Row] = {
             ("stdio", "memory", NEW),
         ),
         parts={
-            "enrolment": Part(("4.2*", "4.3*", "4.4-*", "4.4.1*", "4.4.2*", "4.10*")),
-            "challenges": Part(("4.4.3*", "4.5*", "4.6*", "4.7*")),
+            "listings": Part(("4.2*", "4.3*", "4.4-*", "4.4.1*", "4.10*")),
+            "enrolment": Part(("4.4.2*",)),
+            "challenges": Part(("4.4.3*", "4.5*")),
+            "arguments": Part(("4.6*", "4.7*")),
             "evidence": Part(("4.8-0*",)),
-            "verification": Part(("4.8-1*", "4.8-order", "8*")),
+            "verification": Part(("4.8-1*",)),
+            "properties": Part(("4.8-order", "8*")),
             "page: ceremonies": Part(
                 (
                     *("4.4.1-exclude-credentials", "4.4.2-persisted", "8.3.2-counter-zero"),
@@ -137,7 +140,7 @@ TABLE: dict[str, Row] = {
             "page: texts": Part(("4.4.3-client-verbatim",), on_a_page=True),
             "page: reviews": Part(("4.9-client-review-*",), on_a_page=True),
         },
-        over={"stdio": ("challenges", "evidence", "verification")},
+        over={"stdio": ("challenges", "arguments", "evidence", "verification", "properties")},
         # Two servers and restarts on a pipe: tests/target/test_targets.py has them.
         spared="not restart and not two_instances_do_not and not nothing_enrolled",
         shortfalls=(
