@@ -39,6 +39,7 @@ SAFE_ARGUMENTS: dict[str, dict[str, Any]] = {
     "get_quote": {"symbol": "ACME"},
 }
 EFFECTS = "tool:list_effects"
+SECOND_USER = {USER_HEADER: "second user"}
 
 ExtensionSettings = Mapping[str, Mapping[str, Any]]
 """By family; see `reference_server.extensions`."""
@@ -90,6 +91,7 @@ class ReferenceTarget(_OfReference):
     one."""
 
     can_reset = True
+    known_second_user = SECOND_USER
 
     def __init__(
         self,

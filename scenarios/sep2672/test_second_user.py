@@ -2,7 +2,7 @@
 
 Enrolment is for a user (section 4.7); excludeCredentials and allowCredentials list the user's own
 credentials (4.4.1, 4.4.3); and a call is approved by whoever makes it. The second user comes with
-headers of their own: [sep2672.second-user].
+headers of their own (families/base/second_user.py).
 """
 
 import pytest

@@ -13,13 +13,13 @@ from virtual_authenticator.faults import Fault
 
 from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...config.settings import PREFIX
-from ...wire import Outcome, Reply, Session, StdioTransport
+from ...wire import Outcome, Reply, Session
 from ..base.outcome import errs
 from ..base.scenario import ScenarioView, Warn, finding_of
+from ..base.second_user import OPTION, headers_of_second_user
 from . import vocabulary as words
 from .driver import NOT_GIVEN, Approval, Challenge, ListedTool, Passkey
 from .outcome import ApprovalOutcome, reason_in
-from .settings import settings_of
 from .vocabulary import AuthenticatorClass, Reason
 
 
@@ -278,13 +278,7 @@ class SecondPerson(Ceremony):
 
     def __init__(self, first: Ceremony) -> None:
         target = first.target
-        if isinstance(target.transport, StdioTransport):
-            raise NotApplicable("over stdio there is one user")
-        headers = settings_of(target).second_user.headers
-        if not headers:
-            raise NotVerified(
-                "needs a second user: headers of theirs in [sep2672.second-user]", minor=True
-            )
+        headers = headers_of_second_user(target, known_to_document=True)
 
         def session() -> Session:
             if _SECOND_SESSION not in target.remembered:
@@ -298,7 +292,7 @@ class SecondPerson(Ceremony):
             users = [one.approval.begin_options().get("user") for one in (first, self)]
         if users[0] == users[1]:
             raise NotVerified(
-                "needs a second user: the server takes [sep2672.second-user] for the first",
+                f"needs a second user: the server takes that of {OPTION} for the first",
                 minor=True,
             )
 
