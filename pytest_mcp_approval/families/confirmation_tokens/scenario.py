@@ -27,7 +27,7 @@ from ...wire import (
 from ..base.scenario import ScenarioView, Warn, finding_of
 from . import vocabulary as words
 from .driver import ConfirmationTokens, IssuedToken
-from .outcome import ConfirmationOutcome
+from .outcome import ConfirmationOutcome, is_limit
 from .settings import FAMILY, NamedOperation
 from .vocabulary import Danger, TokenCode
 
@@ -171,6 +171,24 @@ class Confirmations(ScenarioView):
         if not outcome.served_once:
             raise finding_of(outcome, sent=sent, expected="success, operation run once")
 
+    def redeem_and_look(
+        self, issued: IssuedToken, **more: Any
+    ) -> tuple[ConfirmationOutcome, tuple[Any, ...]]:
+        """Redeem a token; the entries that the effects show more than before, if they show any."""
+        call = self.driver.redeem_params(issued)
+        reply, seen = self.driver.seen_during(lambda: self.driver.send(call, **more))
+        answer = self.driver.binding.read(reply)
+        if is_limit(reply, answer):
+            raise NotVerified("the target's rate limit was reached, so the token was not judged")
+        if seen is None:
+            return ConfirmationOutcome(reply, answer), ()
+        before, after = seen
+        shown = (after.entries or ())[len(before.entries or ()) :]
+        return (
+            ConfirmationOutcome(reply, answer, runs=after.runs_since(before), probed=True),
+            shown,
+        )
+
     # ---- time
 
     def last_instant(self, issued: IssuedToken) -> datetime.datetime:
@@ -279,6 +297,17 @@ class Confirmations(ScenarioView):
         if self.over_a_pipe:
             raise NotApplicable("a pipe has one client")
         with self.target.new_session("pytest-mcp-approval, second client") as session:
+            yield session
+
+    @contextlib.contextmanager
+    def second_user(self) -> Iterator[Session]:
+        """A conversation of another person, whom the server knows by other headers."""
+        if self.over_a_pipe:
+            raise NotApplicable("a pipe has one user")
+        headers = self.table.second_user.headers
+        if not headers:
+            raise NotApplicable(f"no second user is named ([{FAMILY}] second-user.headers)")
+        with self.target.new_session(headers=headers) as session:
             yield session
 
     @contextlib.contextmanager

@@ -97,7 +97,7 @@ class MarksAfterTheEnd(MarksAfterwards):
 # ---- section 5.3
 
 
-@broken(kills="5.3-revocation", because="that was revoked[^§]*operation run")
+@broken(kills="5.3-revoked", because="that was revoked[^§]*operation run")
 class RevokedStillWorks(ConfirmationGate):
     """Notes that a token was revoked, and does not look at the note."""
 

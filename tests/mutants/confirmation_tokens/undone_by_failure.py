@@ -40,7 +40,7 @@ class TogglesTheMark(ConfirmationGate):
             self.store._tokens.change(attempt.token, use_count=0)
 
 
-@broken(kills="5.3-revocation", because="a token that was revoked[^§]*operation run")
+@broken(kills="5.3-revoked", because="a token that was revoked[^§]*operation run")
 class AnAttemptTakesTheRevocationBack(ConfirmationGate):
     """Removes the mark of a revocation when it has refused the token once."""
 
