@@ -16,7 +16,7 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
 from pytest_mcp_approval.support.text import neutralise
 
 IDENTIFIER = re.compile(r"[A-Za-z0-9_-]{1,64}")
-MANY = 8
+MANY = 3
 
 
 def _tokens_of_all(tokens):

@@ -1,15 +1,21 @@
 """Confirmation tokens, section 5.1: how long tokens live, by level, and that all of them end."""
 
+import datetime
+
 import pytest
 
-from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.catalogue import Finding, NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.base.paths import put_at
+from pytest_mcp_approval.families.confirmation_tokens.driver import IssuedToken
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
+    DEFAULT_TOLERANCE,
     DEFAULT_TTL,
     MAXIMUM_TTL,
     QUOTA_LIFE,
     Danger,
+    TokenType,
 )
+from pytest_mcp_approval.wire import RawJson
 
 LIVES = [*DEFAULT_TTL]
 A_DAY = 86_400
@@ -23,18 +29,30 @@ def _issued(tokens, life):
     return tokens.issue(tokens.of_level(Danger.read(life)))
 
 
+def _all_issued(tokens, life):
+    """The same, and one for every other operation of this level, with all its named parameters."""
+    yield _issued(tokens, life)
+    if life == QUOTA_LIFE:
+        return
+    for operation in tokens.usual_operations():
+        if operation.danger is Danger.read(life):
+            for change in ({}, *operation.other_params):
+                yield tokens.issue(operation, {**operation.params, **change})
+
+
 @requirement("confirmation_tokens/5.1-default-ttl")
 @pytest.mark.parametrize("life", LIVES)
 def test_a_token_lives_as_long_as_its_level_says(tokens, life):
     """The defaults of the document, or what the user says is configured."""
-    issued = _issued(tokens, life)
-    seconds, expected = tokens.lifetime(issued), tokens.table.ttl[life]
-    tokens.expect(
-        abs(seconds - expected) <= tokens.slack,
-        sent=f"{issued.operation} ({life}), for a token",
-        expected=f"expires_at {expected:g} s ahead",
-        got=f"{seconds:.0f} s ahead",
-    )
+    expected = tokens.table.ttl[life]
+    for issued in _all_issued(tokens, life):
+        seconds = tokens.lifetime(issued)
+        tokens.expect(
+            abs(seconds - expected) <= tokens.slack,
+            sent=f"{issued.operation} ({life}), for a token",
+            expected=f"expires_at {expected:g} s ahead",
+            got=f"{seconds:.0f} s ahead",
+        )
 
 
 def _expect_no_more(tokens, issued, life, sent):
@@ -69,6 +87,83 @@ def test_asking_for_a_longer_life_does_not_help(tokens, life):
         return  # refused: nothing lives too long
     issued = tokens.driver.issued(operation.name, operation.params, reply)
     _expect_no_more(tokens, issued, life, f"{operation.name} ({life}), asking for a day")
+
+
+ASKED = {
+    "a day": A_DAY,
+    "a day as text": str(A_DAY),
+    "more than a day, in fractions": A_DAY + 0.5,
+    "seconds without number": 1e308,
+    "more than doubles hold": RawJson("1e400"),
+    "more than 64 bits hold": 2**64 + 60,
+    "less than nothing": -1,
+    "far less than nothing": -A_DAY,
+    "nothing": 0,
+    "null": None,
+    "true": True,
+    "an empty text": "",
+    "a word": "never",
+    "Infinity as text": "Infinity",
+    "NaN as text": "NaN",
+    "a duration": "P1D",
+    "a list": [A_DAY],
+    "an object": {"seconds": A_DAY},
+}
+
+
+@requirement("confirmation_tokens/5.1-maximum-ttl", needs=["clock"])
+@pytest.mark.parametrize("life", [Danger.DESTRUCTIVE.word, QUOTA_LIFE])
+def test_nothing_that_is_asked_for_lives_too_long(tokens, life):
+    """Numbers, words and shapes: refused, or a token that ends in time, and says so truly."""
+    if not tokens.table.ttl_at:
+        raise NotApplicable("a client cannot ask for a lifetime, as far as the table says (ttl-at)")
+    operation = _issued(tokens, life).operation
+    most, given = MAXIMUM_TTL[life], {}
+    with tokens.several() as several:
+        for name, asked in ASKED.items():
+            with several.one(name):
+                issued = _asking(tokens, operation, asked)
+                if issued is not None:
+                    given[name] = issued
+                    sent = f"{operation} ({life}), asking for {name}"
+                    _expect_no_more(tokens, issued, life, sent)
+        tolerated = DEFAULT_TOLERANCE if tokens.tolerance is None else tokens.tolerance
+        late = datetime.timedelta(seconds=most + tolerated + 2 * tokens.slack)
+        tokens.move_to(tokens.clock.now() + late)
+        if life == QUOTA_LIFE:
+            _issued(tokens, life)  # so that the operation is paused
+        with several.one("later"):
+            tokens.expect_nothing_runs(
+                {
+                    f"a token that was issued for {name}, {late} later": (
+                        tokens.driver.redeem_params(issued)
+                    )
+                    for name, issued in given.items()
+                }
+            )
+
+
+def _asking(tokens, operation, asked):
+    """A token of a call that asks for this lifetime; None if the call is refused."""
+    named = next(one for one in tokens.table.operations if one.name == operation)
+    binding = tokens.driver.binding
+    call = binding.call_params(operation, named.params)
+    put_at(call, tokens.table.ttl_at, asked)
+    reply = tokens.driver.patiently(call)
+    answer = binding.read(reply)
+    token = answer.get("quota_token") if named.quota else answer.get("token")
+    if not isinstance(token, str):
+        return None
+    kind = TokenType.QUOTA if named.quota else TokenType.CONFIRMATION
+    try:
+        expiry = binding.instant(answer.get("expires_at"))
+    except ValueError as error:
+        raise Finding(
+            sent=f"{operation}, asking for a lifetime",
+            expected="expires_at as an instant",
+            got=str(error)[:80],
+        ) from None
+    return IssuedToken(operation, named.params, token, answer, expiry, kind)
 
 
 @requirement("confirmation_tokens/5.1-maximum-ttl")

@@ -109,7 +109,10 @@ def test_a_token_that_is_used_and_revoked_at_once_is_spent(tokens):
     calls = [("tools/call", one) for one in (use, revoke, use, revoke)]
     raced, runs = tokens.driver.runs_during(lambda: race(tokens.driver.session, calls))
     answers = [tokens.driver.binding.read(reply) for reply in raced]
-    won, revoked = sum(one.success for one in answers[::2]), any(one.success for one in answers[1::2])
+    won, revoked = (
+        sum(one.success for one in answers[::2]),
+        any(one.success for one in answers[1::2]),
+    )
     tokens.expect(
         won <= 1 and (runs or 0) <= 1,
         sent="a token used twice and revoked twice, all at once",
@@ -118,7 +121,5 @@ def test_a_token_that_is_used_and_revoked_at_once_is_spent(tokens):
     )
     if not won and not revoked:
         raise NotVerified("of a use and a revocation at once none was served", minor=True)
-    tokens.expect_not_run(
-        tokens.redeem(issued), sent="a token that was used or revoked in a race"
-    )
+    tokens.expect_not_run(tokens.redeem(issued), sent="a token that was used or revoked in a race")
     tokens.honest()

@@ -17,7 +17,7 @@ from pytest_mcp_approval.families.confirmation_tokens.kinds import (
 )
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenCode
 
-TRAFFIC = 6
+TRAFFIC = 5
 A_MINUTE = datetime.timedelta(minutes=1)
 
 
@@ -40,7 +40,7 @@ def _times(tokens, issued):
     if last - issued.expires_at > 2 * margin:
         yield "within the tolerance", issued.expires_at + (last - issued.expires_at) / 2
     yield "just after it expired", last + margin
-    for minutes in (10, 31, 61, 24 * 60):
+    for minutes in (31, 61, 24 * 60):
         yield f"{minutes} minutes later", last + minutes * A_MINUTE
 
 
@@ -59,15 +59,16 @@ def _stays(tokens, kind, issued, state, code):
     with tokens.several() as several:
         look("at once", *due)
         for _ in range(TRAFFIC):
-            kind.honest()
+            tokens.driver.send(tokens.driver.redeem_params(tokens.issue()))
+        tokens.driver.forget()
         look("after other traffic", *due)
         if not tokens.target.clock.movable:
             return
         for number, (when, instant) in enumerate(_times(tokens, issued)):
             tokens.move_to(instant)
+            tokens.issue()  # a server may tidy up when it has something to do
             look(when, *(due if number < 2 else ()))
-            if kind.name != SESSION:
-                kind.honest()  # a server may tidy up when it has something to do
+        tokens.honest()
 
 
 @requirement("confirmation_tokens/6.1-replay")
@@ -79,7 +80,7 @@ def test_what_is_used_stays_used(tokens, name):
 
 
 @requirement("confirmation_tokens/5.3-revoked", needs=[])
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("name", [FEW[0], SESSION])
 def test_what_is_revoked_stays_revoked(tokens, name):
     """No code is named for it; nothing runs, however long one waits."""
     if not tokens.table.introspection:

@@ -8,8 +8,9 @@ import datetime
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.base.decoder import member_in
+from pytest_mcp_approval.families.confirmation_tokens.audit import entries_about
 from pytest_mcp_approval.families.confirmation_tokens.kinds import FEW, SESSION, tokens_of_kind
-from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenCode
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import Event, TokenCode
 from pytest_mcp_approval.wire import race
 from pytest_mcp_approval.wire.reply import show_json
 
@@ -112,7 +113,9 @@ def test_the_pause_of_one_user_is_resumed_by_their_own_token(tokens):
         tokens.expect_run(
             tokens.redeem(theirs, session=second), sent="the quota token of the second user"
         )
-        tokens.expect_run(tokens.redeem(first), sent="the quota token of the first user, after that")
+        tokens.expect_run(
+            tokens.redeem(first), sent="the quota token of the first user, after that"
+        )
 
 
 @requirement("confirmation_tokens/5.3-session-end")
@@ -181,7 +184,7 @@ def test_the_log_tells_two_users_apart(tokens):
         expected="the same user in all entries",
         got="; ".join(f"{what}: {', '.join(users) or 'none'}" for what, users in named.items()),
     )
-    issues = [one for one in entries if member_in(one, "event") == "TOKEN_ISSUED"]
+    issues = entries_about(entries, theirs.token, Event.ISSUED)
     others = {show_json(one) for one in _users(issues, theirs.token)}
     tokens.expect(
         not others & told,
@@ -193,14 +196,9 @@ def test_the_log_tells_two_users_apart(tokens):
 
 def _users(entries, token):
     """Whom the entries about a token name as its user."""
-    about = [one for one in entries if isinstance(one, dict) and _names(one, token)]
+    about = entries_about(entries, token)
     users = [member_in(one.get("client_context"), "user_id") for one in about]
     return [one for one in users if one is not None]
-
-
-def _names(entry, token):
-    told = entry.get("token_id")
-    return isinstance(told, str) and len(told) > 5 and token.startswith(told.rstrip(".\u2026*"))
 
 
 @requirement("confirmation_tokens/4.1-not-expired")

@@ -223,7 +223,10 @@ def _texts(value):
 
 
 @requirement("confirmation_tokens/6.3-no-parameter-values")
-@pytest.mark.parametrize("fault", ["other parameters", "other operation", "used", "unknown"])
+@pytest.mark.parametrize(
+    "fault",
+    ["other parameters", "other operation", "used", "unknown", "expired", "revoked", "adapter"],
+)
 def test_a_refusal_shows_no_parameter_values(tokens, fault):
     """Neither those that the token was issued for nor those of the call that was refused."""
     issued = tokens.used() if fault == "used" else tokens.issue()
@@ -236,11 +239,20 @@ def test_a_refusal_shows_no_parameter_values(tokens, fault):
         attempt = issued.with_operation(second.name).with_params(second.params)
     elif fault == "unknown":
         attempt = issued.with_token(CONFIRMATION_PREFIX + secrets.token_hex(16))
+    elif fault == "expired":
+        tokens.move_beyond(issued)
+    elif fault == "revoked":
+        if not tokens.table.introspection:
+            raise NotApplicable("tokens cannot be revoked, as far as the table says")
+        tokens.driver.revoke(issued.token)
+    elif fault == "adapter" and not tokens.table.other_adapter.get("tool"):
+        raise NotApplicable("no second adapter over the same store is named (other-adapter)")
     values |= _texts(dict(attempt.params))
     values -= {text for text in values if text in (issued.operation, attempt.operation)}
     if not values:
         raise NotVerified("needs parameters with texts of 5 characters or more in operations")
-    outcome = tokens.redeem(attempt)
+    tool = tokens.table.other_adapter.get("tool") if fault == "adapter" else None
+    outcome = tokens.redeem(attempt, tool=tool)
     said = outcome.reply.raw.decode("utf-8", "replace")
     shown = sorted(text for text in values if text in said)
     tokens.expect(
@@ -293,7 +305,7 @@ def test_unknown_and_malformed_get_one_answer(tokens, shape):
     )
 
 
-ROUNDS = 20
+ROUNDS = 12
 GROSS = 0.025
 """Seconds by which two kinds of refusals may differ: less shows nothing on a busy machine."""
 

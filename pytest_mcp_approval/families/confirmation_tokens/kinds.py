@@ -14,7 +14,7 @@ from typing import Any
 from ...catalogue import NotApplicable
 from ...wire import Session
 from .driver import IssuedToken
-from .outcome import ConfirmationOutcome
+from .outcome import ConfirmationAnswer, ConfirmationOutcome
 from .scenario import Confirmations
 from .settings import NamedOperation
 from .vocabulary import Danger
@@ -51,6 +51,24 @@ class KindOfToken:
         if self.name == QUOTA:
             self.issue()
         return self.redeem(issued)
+
+    def expect_nothing_runs(self, attempts: Mapping[str, IssuedToken]) -> None:
+        """The same for many at once, by what is sent; with one look at the effects."""
+        if self.name == QUOTA:
+            self.issue()
+        call = self.tokens.driver.redeem_params
+        calls = {sent: call(issued) for sent, issued in attempts.items()}
+        self.tokens.expect_nothing_runs(calls, self.session)
+
+    def send(self, issued: IssuedToken, *, tool: str | None = None) -> ConfirmationAnswer:
+        """Redeem a token without a look at the effects."""
+        driver = self.tokens.driver
+        call = driver.binding.call_params(
+            issued.operation, issued.params, issued.token, issued.kind, tool=tool
+        )
+        reply = driver.send(call, self.session)
+        driver.forget()
+        return driver.binding.read(reply)
 
     def honest(self) -> None:
         self.tokens.need_served(self.redeem(self.issue()))

@@ -171,6 +171,26 @@ class Confirmations(ScenarioView):
         if not outcome.served_once:
             raise finding_of(outcome, sent=sent, expected="success, operation run once")
 
+    def expect_nothing_runs(
+        self, calls: Mapping[str, Mapping[str, Any]], session: Session | None = None
+    ) -> None:
+        """Many calls, by what is sent: none succeeds, and the effects show no run. One look at the
+        effects is enough for all, since most servers run none of them."""
+        replies, runs = self.driver.runs_during(
+            lambda: {sent: self.driver.send(call, session) for sent, call in calls.items()}
+        )
+        with self.several() as several:
+            for sent, reply in replies.items():
+                with several.one(sent):
+                    self.expect_not_run(self.driver.seen(reply), sent=sent)
+            with several.one("the effects"):
+                self.expect(
+                    runs == 0 if self.driver.effects is not None else True,
+                    sent=f"{len(calls)} calls that are refused: {next(iter(calls), '')}, ...",
+                    expected="operation not run",
+                    got=f"operation run {'?' if runs is None else runs} times",
+                )
+
     def redeem_and_look(
         self, issued: IssuedToken, **more: Any
     ) -> tuple[ConfirmationOutcome, tuple[Any, ...]]:
