@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
@@ -108,3 +110,17 @@ class NoQuestionForTheForbidden(ConfirmationGate):
         if call.operation.danger is words.Danger.FORBIDDEN:
             details["confirmation_message"] = ""
         return details
+
+
+# ---- what a call lacks
+
+
+@broken(kills="5.1-no-expiry-refused", because="without expiry[^§]*operation run")
+class AMissingExpiryIsTheUsualOne(ConfirmationGate):
+    """Gives a token without expiry the usual five minutes from now."""
+
+    def find(self, attempt: RedemptionAttempt) -> TokenRecord | None:
+        record = super().find(attempt)
+        if record is None or record.expires_at is not None:
+            return record
+        return replace(record, expires_at=self.clock.now() + datetime.timedelta(minutes=5))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import CAPACITY
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     RedemptionAttempt,
     TokenRecord,
+    TokenState,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.store import TokenStore
 from tests.mutants.confirmation_tokens.parts import broken
@@ -74,3 +76,28 @@ class HalfAThousand(TokenStore):
         issued.append(record.id)
         while len(issued) > 500:
             self._tokens.remove(issued.pop(0))
+
+
+# ---- room
+
+
+@broken(kills="5.5-capacity", because="tokens that are alive[^§]*TOKEN_INVALID")
+class NineHundredNinetyNine(TokenStore):
+    """Makes room as soon as there are a thousand open tokens, and keeps one less."""
+
+    def add(self, record: TokenRecord) -> None:
+        super().add(record)
+        active = [one.id for one in self.records() if one.state is TokenState.ACTIVE]
+        for token in active[: -(CAPACITY - 1)]:
+            self._tokens.remove(token)
+
+
+# ---- clean-up
+
+
+@broken(kills="5.1-skew-window", because="1 ms before its last instant[^§]*TOKEN_INVALID")
+class PurgesWithoutTheTolerance(ConfirmationGate):
+    """Purges tokens as soon as they expire, and tolerates them only until then."""
+
+    def sweep(self) -> None:
+        self.store.forget_expired(self.clock.now())

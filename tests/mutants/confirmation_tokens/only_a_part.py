@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import itertools
+import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
@@ -19,9 +22,10 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     TokenRecord,
 )
 from tests.mutants.confirmation_tokens.parts import broken
+from tests.mutants.confirmation_tokens.reading import ReadsTokens
 
-BODY = 32
-"""The bytes of a signed token before its signature."""
+NONCE, BODY = 16, 32
+"""How many bytes of a signed token are random, and how many come before its signature."""
 
 # ---- of the parameters
 
@@ -89,3 +93,46 @@ class FourBytesOfTheSignature(LooseSignature):
 
     def same(self, sent: bytes, right: bytes) -> bool:
         return sent[:4] == right[:4]
+
+
+@broken(kills="4.1-exists", because="made longer[^§]*operation run")
+class CutsLongTokens(ReadsTokens):
+    """Cuts what comes to the length of its column, whatever stood behind it."""
+
+    def read(self, token: str) -> str:
+        return next((one.id for one in self.store.records() if token.startswith(one.id)), token)
+
+
+@broken(kills="6.2-tamper", because="with character 6 changed[^§]*success")
+class TheNonceIsNotSigned(SignedTokens):
+    """Leaves the random part of a token out of its signature and of its scope."""
+
+    def signed_part(self, body: bytes) -> bytes:
+        return body[NONCE:]
+
+    def scope(self, nonce: bytes, record: TokenRecord) -> bytes:
+        return super().scope(b"", record)
+
+
+# ---- of what should be random
+
+
+@broken(kills="3.1-entropy", because="128 bits that change[^§]*bits: [0-9a-f]{16}0{8}")
+class CountsBehindRandomBits(StoredTokens):
+    """Puts a counter behind 64 random bits, to make up for the length."""
+
+    counter = itertools.count(1)
+
+    def identifier(self) -> str:
+        return f"{secrets.token_hex(8)}{next(self.counter):016x}"
+
+
+@broken(kills="3.1-entropy", because=r"different tokens\n1 different")
+class AHashOfTheCall(StoredTokens):
+    """A token is the hash of its call, which anybody can work out."""
+
+    def issue(self, record: TokenRecord) -> TokenRecord:
+        issued = replace(record, id=record.type.prefix + record.params_hash)
+        self.store._tokens.remove(issued.id)
+        self.store.add(issued)
+        return issued

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
+import secrets
+from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
+from pytest_mcp_approval.reference_server.confirmation_tokens.minting import StoredTokens
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     OperationCall,
     RedemptionAttempt,
@@ -97,3 +101,73 @@ class UnknownTokensWithTheCall(ConfirmationGate):
             shown = {k: v for k, v in attempt.params.items() if k != words.CONFIRMATION_MEMBER}
             refusal.details["params"] = shown
             raise
+
+
+@broken(kills="3.2-sha256", because=r"then a different one\n(\w+… \(64 characters\)), \1, \1")
+class ShowsTheHashOfTheOperation(ConfirmationGate):
+    """Shows a hash in which no parameters are."""
+
+    def status(self, token: Any, *, user: str) -> dict[str, Any]:
+        told = super().status(token, user=user)
+        return {**told, "params_hash": words.params_hash(told["operation"], {}, [])}
+
+
+@broken(
+    kills="6.3-no-parameter-values",
+    because=r"\(other parameters\)[^§]*a refusal with acme[^§]*widgets",
+)
+class TellsWhatWasConfirmed(ConfirmationGate):
+    """Explains a mismatch by the call that the token was issued for."""
+
+    def issue(self, kind: words.TokenType, call: OperationCall) -> TokenRecord:
+        record = super().issue(kind, call)
+        self.store.__dict__.setdefault("calls", {})[record.id] = dict(call.params)
+        return record
+
+    def mismatch(self, attempt: RedemptionAttempt) -> TokenRefusal:
+        refusal = super().mismatch(attempt)
+        refusal.details["confirmed"] = self.store.__dict__.get("calls", {}).get(attempt.token)
+        return refusal
+
+
+@broken(kills="6.3-no-internals", because="a token that says[^§]*tokens.db")
+class ATokenNamesItsStore(StoredTokens):
+    """A token says in base64 which file keeps it."""
+
+    def identifier(self) -> str:
+        plain = b"/var/lib/tokens.db:" + secrets.token_bytes(24)
+        return base64.urlsafe_b64encode(plain).decode().rstrip("=")
+
+
+@broken(kills="7.2-server-side-state", because="characters 1 of the identifier go with")
+class TheLevelInFront(StoredTokens):
+    """Writes the danger level in front of the random part, in one digit."""
+
+    def issue(self, record: TokenRecord) -> TokenRecord:
+        level = int(words.Danger.read(record.danger_level))
+        issued = replace(record, id=f"{record.type.prefix}{level}{self.identifier()}")
+        self.store.add(issued)
+        return issued
+
+
+# ---- what is told apart
+
+
+@broken(kills="6.3-one-answer-for-unknown", because="the same twice[^§]*no such kind")
+class OtherPrefixesAreToldApart(ConfirmationGate):
+    """Says of a token with another prefix that it is of no known kind."""
+
+    def find(self, attempt: RedemptionAttempt) -> TokenRecord | None:
+        if isinstance(attempt.token, str) and not attempt.token.startswith(words.PREFIXES):
+            raise TokenRefusal(words.TokenCode.INVALID, "There is no such kind of token")
+        return super().find(attempt)
+
+
+@broken(kills="6.3-one-answer-for-unknown", because="the same twice[^§]*too long")
+class LongTokensAreToldApart(ConfirmationGate):
+    """Says of a token that is too long that it is too long."""
+
+    def find(self, attempt: RedemptionAttempt) -> TokenRecord | None:
+        if isinstance(attempt.token, str) and len(attempt.token) > words.LONGEST:
+            raise TokenRefusal(words.TokenCode.INVALID, "The token is too long")
+        return super().find(attempt)

@@ -6,7 +6,9 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import CAPACITY
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     OperationCall,
+    RedemptionAttempt,
     TokenRecord,
+    TokenState,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.store import TokenStore
 from tests.mutants.confirmation_tokens.parts import broken
@@ -33,3 +35,24 @@ class UsedTokensTakeRoom(TokenStore):
         issued.append(record.id)
         while len(issued) > CAPACITY:
             self._tokens.remove(issued.pop(0))
+
+
+@broken(kills="6.1-replay", because="of another client[^§]*operation run", protocol="2025-11-25")
+class UsesOfEachSession(ConfirmationGate):
+    """Remembers for each session which tokens were used in it."""
+
+    def used(self) -> set[tuple[str, str]]:
+        found: set[tuple[str, str]] = self.store.__dict__.setdefault("used", set())
+        return found
+
+    def check_not_consumed(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        if record.max_uses > 1:
+            super().check_not_consumed(record, attempt)
+        elif (attempt.session, record.id) in self.used():
+            raise self.already_used(record)
+        else:
+            self.used().add((attempt.session, record.id))
+
+    def consume(self, record: TokenRecord) -> None:
+        if record.max_uses > 1 or record.state is TokenState.ACTIVE:
+            super().consume(record)

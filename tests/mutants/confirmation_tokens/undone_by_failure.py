@@ -10,6 +10,7 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenCod
 from pytest_mcp_approval.reference_server.confirmation_tokens.demonstration import BackendError
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
+    AdapterOperation,
     RedemptionAttempt,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
@@ -48,3 +49,14 @@ class AnAttemptTakesTheRevocationBack(ConfirmationGate):
         super().rejected(attempt, refusal)
         if words.is_token(attempt.token):
             self.store._tokens.change(attempt.token, revoked_because="")
+
+
+@broken(kills="5.2-consumed-before-execution", because="one effect at most[^§]*2 effects")
+class TriesFailuresAgain(ConfirmationGate):
+    """Runs an operation a second time when it fails, on the same token."""
+
+    def execute(self, operation: AdapterOperation, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            return super().execute(operation, params)
+        except BackendError:
+            return super().execute(operation, params)

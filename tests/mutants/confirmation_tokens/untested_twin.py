@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
+from typing import ClassVar
 
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     Danger,
+    TokenCode,
     TokenType,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
@@ -15,6 +18,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     RedemptionAttempt,
     TokenRecord,
 )
+from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.store import TokenStore
 from tests.mutants.confirmation_tokens.parts import broken
 
@@ -118,3 +122,55 @@ class PurgesAfterHours(ConfirmationGate):
 
     def purge(self, now: datetime.datetime) -> None:
         super().purge(now - datetime.timedelta(hours=2) + RETENTION)
+
+
+# ---- levels, limits
+
+
+@broken(kills="3.3-required-response", because="CONFIRMATION_REQUIRED[^§]*OPERATION_FORBIDDEN")
+class AnotherCodeForTheForbidden(ConfirmationGate):
+    """Asks with a code of its own whether something forbidden is to be done."""
+
+    def require_confirmation(self, call: OperationCall) -> TokenRefusal:
+        asked = super().require_confirmation(call)
+        if call.operation.danger is Danger.FORBIDDEN:
+            asked.code = "OPERATION_FORBIDDEN"
+        return asked
+
+
+@broken(kills="6.5-rate-limit", because="failed validations in a row[^§]*all answered")
+class CountsFailuresForEachToken(ConfirmationGate):
+    """Counts how often each token was refused, so that guessing is never limited."""
+
+    def redeem(self, attempt: RedemptionAttempt) -> TokenRecord:
+        named = replace(attempt, user=f"{attempt.user}/{attempt.token}")
+        self.limited(self.store.left, "failure", named.user, self.settings.failure_limit)
+        return super().redeem(attempt)
+
+    def rejected(self, attempt: RedemptionAttempt, refusal: TokenRefusal) -> None:
+        super().rejected(attempt, refusal)
+        self.store._buckets.remove(f"failure/{attempt.user}")
+        key = f"failure/{attempt.user}/{attempt.token}"
+        self.store.take(key, self.settings.failure_limit, self.clock.now())
+
+
+class CountsSomeFailures(ConfirmationGate):
+    """Does not count every refusal towards its limit; no mutant by itself."""
+
+    uncounted: ClassVar[tuple[TokenCode, ...]]
+
+    def rejected(self, attempt: RedemptionAttempt, refusal: TokenRefusal) -> None:
+        key = f"failure/{attempt.user}"
+        before = self.store._buckets.get(key)
+        super().rejected(attempt, refusal)
+        if refusal.code in self.uncounted:
+            self.store._buckets.remove(key)
+            if before is not None:
+                self.store._buckets.add(before)
+
+
+@broken(kills="6.5-rate-limit", because="failed validations in a row[^§]*all answered")
+class UnknownTokensAreNotCounted(CountsSomeFailures):
+    """Counts the refusals of tokens that it knows, so that guessing is never limited."""
+
+    uncounted = (TokenCode.INVALID,)
