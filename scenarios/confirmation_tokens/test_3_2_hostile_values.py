@@ -13,7 +13,7 @@ from pytest_mcp_approval.catalogue import Finding, Grade, NotApplicable, NotVeri
 from pytest_mcp_approval.families.base.decoder import values_in
 from pytest_mcp_approval.families.base.driver import DriverError
 from pytest_mcp_approval.families.base.hostile_values import SPECIAL_NAMES, pairs_of, shifted
-from pytest_mcp_approval.families.base.paths import put_at
+from pytest_mcp_approval.families.base.paths import put_at, value_at
 from pytest_mcp_approval.families.confirmation_tokens.outcome import is_limit
 from pytest_mcp_approval.families.confirmation_tokens.settings import NamedOperation
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
@@ -195,14 +195,10 @@ def test_what_is_left_out_is_not_filled_in(tokens):
             for name, value in operation.params.items():
                 if not isinstance(value, str):
                     continue
-                for how, less in {
-                    "left out": {k: v for k, v in operation.params.items() if k != name},
-                    "null": {**operation.params, name: None},
-                    "empty": {**operation.params, name: ""},
-                }.items():
-                    sent = f"{operation.name} with {name!r} {how}, and a token for all of it"
-                    with several.one(sent):
-                        _expect_whole(tokens, operation, name, value, less, sent)
+                less = {key: one for key, one in operation.params.items() if key != name}
+                sent = f"{operation.name} without {name!r}, and a token for all of it"
+                with several.one(sent):
+                    _expect_whole(tokens, operation, name, value, less, sent)
     tokens.honest()
 
 
@@ -284,6 +280,48 @@ def _two_operations(tokens, binding):
             expected=f"a refusal, or a run of {issued.operation}",
             got=f"{reply.describe()}, {second.name} run",
         )
+
+
+@requirement("confirmation_tokens/3.2-bound-parameters")
+def test_what_stands_elsewhere_is_not_acted_on(tokens):
+    """Other values beside the parameters, in _meta, or under names that differ in case: refused, or
+    the operation runs with what was confirmed."""
+    with tokens.several() as several:
+        for operation in _bound(tokens):
+            texts = {
+                name: value
+                for change in operation.other_params
+                for name, value in change.items()
+                if isinstance(value, str) and isinstance(operation.params.get(name), str)
+            }
+            for where, place in {"beside": "arguments", "in _meta": "_meta", "in": ""}.items():
+                named = {**({name.upper(): v for name, v in texts.items()} if not place else texts)}
+                named = {n: v for n, v in named.items() if place or n not in operation.params}
+                issued = tokens.issue(operation)
+                call = tokens.driver.redeem_params(issued)
+                path = place or tokens.table.params_at
+                already = value_at(call, path)
+                kept = already if isinstance(already, dict) else {}
+                put_at(call, path, {**named, **kept})
+                sent = f"{operation.name}, its token, and {show_json(named)} {where} its parameters"
+                with several.one(sent):
+                    _expect_own(tokens, operation, texts, call, sent)
+    tokens.honest()
+
+
+def _expect_own(tokens, operation, texts, call, sent):
+    reply, seen = tokens.driver.seen_during(lambda: tokens.driver.send(call))
+    if seen is None:
+        return
+    new = (seen[1].entries or ())[len(seen[0].entries or ()) :]
+    shown = [pair for entry in new for pair in values_in(entry) if pair[0] in texts]
+    wrong = [pair for pair in shown if pair[1] != operation.params[pair[0]]]
+    tokens.expect(
+        not wrong,
+        sent=sent,
+        expected="a refusal, or a run with the values that the token is for",
+        got=f"{reply.describe()}, run with {show_json(dict(wrong))}",
+    )
 
 
 @requirement("confirmation_tokens/1.3-flow")

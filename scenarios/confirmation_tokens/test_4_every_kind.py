@@ -3,6 +3,7 @@
 For each level, for quota pauses, for sessions, and for tokens that carry their payload.
 """
 
+import contextlib
 import secrets
 
 import pytest
@@ -90,22 +91,32 @@ def test_every_check_is_made_for_every_kind_of_token(tokens, name):
         _every_check(tokens, kind, several)
 
 
-@requirement("confirmation_tokens/4.1-every-check", needs=["clock"])
+@requirement(
+    "confirmation_tokens/4.1-every-check", "confirmation_tokens/4.1-not-expired", needs=["clock"]
+)
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_of_token_ends_when_it_says(tokens, name):
-    """Good just before its last instant, and expired just after it."""
+    """Of tokens of one instant: good just before the last one, and expired just after it."""
     with tokens_of_kind(tokens, name) as kind:
-        issued = kind.issue()
-        limit = tokens.last_instant(issued) if tokens.tolerance is not None else issued.expires_at
-        near = tokens.move_inside(issued, limit)
-        tokens.expect_run(
-            kind.redeem(issued), sent=f"a {name} token {near} before its last instant"
-        )
-        issued = kind.issue()
-        near = tokens.move_beyond(issued)
+        one, faulty, other = (kind.issue() for _ in range(3))
+        if one.token == other.token:
+            raise NotApplicable("asking again returns the same token until it is used")
+        near = tokens.move_inside(one, limit_of(tokens, one))
+        if kind.operation.other_params:
+            tokens.expect_not_run(
+                kind.attempt(faulty.with_params(kind.changed())),
+                sent=f"a {name} token for other parameters, {near} before its last instant",
+            )
+        tokens.expect_run(kind.redeem(one), sent=f"a {name} token {near} before its last instant")
+        near = tokens.move_beyond(other)
         tokens.expect_expired(
-            kind.attempt(issued), sent=f"a {name} token {near} after its last instant"
+            kind.attempt(other), sent=f"a {name} token {near} after its last instant"
         )
+
+
+def limit_of(tokens, issued):
+    """Until when it certainly serves."""
+    return tokens.last_instant(issued) if tokens.tolerance is not None else issued.expires_at
 
 
 @requirement("confirmation_tokens/4.1-every-check")
@@ -117,6 +128,19 @@ def test_every_check_is_made_for_signed_tokens(tokens):
         other.several() as several,
     ):
         _every_check(other, kind, several)
+        tool = other.table.other_adapter.get("tool")
+        if tool is not None:
+            with several.one("another adapter"):
+                other.expect_not_run(
+                    kind.redeem(kind.issue(), tool=tool), sent="a signed token of another adapter"
+                )
+        if other.table.introspection:
+            issued = kind.issue()
+            if other.driver.revoke(issued.token).succeeded:
+                with several.one("revoked"):
+                    other.expect_not_run(
+                        kind.attempt(issued), sent="a signed token that was revoked"
+                    )
         if other.target.clock.movable:
             issued = kind.issue()
             late = other.move_beyond(issued)
@@ -150,3 +174,28 @@ def test_a_token_of_any_kind_serves_at_its_own_adapter_only(tokens, name):
         tokens.expect_run(
             kind.redeem(there, tool=tool), sent=f"a {name} token at the adapter that issued it"
         )
+
+
+@requirement("confirmation_tokens/4.1-every-check")
+def test_every_check_is_made_at_every_adapter(tokens):
+    """The second adapter with tokens of its own: other parameters, another operation, used."""
+    tool = tokens.table.other_adapter.get("tool")
+    if tool is None:
+        raise NotApplicable("the other adapter is no tool of the same server (other-adapter.tool)")
+    tokens.honest(tool=tool)
+    used = tokens.issue(tool=tool)
+    tokens.need_served(tokens.redeem(used, tool=tool))
+    attempts = {"that was used": (used, TokenCode.ALREADY_USED)}
+    with contextlib.suppress(NotApplicable, NotVerified):
+        issued = tokens.issue(tool=tool).with_params(tokens.changed())
+        attempts["for other parameters"] = (issued, TokenCode.SCOPE_MISMATCH)
+    with contextlib.suppress(NotApplicable):
+        other = tokens.second_operation()
+        issued = tokens.issue(tool=tool).with_operation(other.name).with_params(other.params)
+        attempts["for another operation"] = (issued, TokenCode.SCOPE_MISMATCH)
+    with tokens.several() as several:
+        for name, (issued, code) in attempts.items():
+            sent = f"a token of another adapter, there, {name}"
+            with several.one(sent):
+                tokens.expect_refusal(tokens.redeem(issued, tool=tool), code, sent=sent)
+    tokens.honest(tool=tool)

@@ -7,9 +7,12 @@ used, or the document's own words. None of it is looked at when a token is check
 import contextlib
 import datetime
 
+import pytest
+
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.base.decoder import member_in
 from pytest_mcp_approval.families.base.paths import put_at, value_at
+from pytest_mcp_approval.families.confirmation_tokens.kinds import FEW, QUOTA, tokens_of_kind
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     CONFIRMATION_PREFIX,
     CONFIRMATION_REQUIRED,
@@ -83,7 +86,12 @@ def _with_claims(tokens, issued, claims, tool=None):
     return tokens.driver.observe(lambda: tokens.driver.send(call))
 
 
-@requirement("confirmation_tokens/4.1-every-check")
+@requirement(
+    "confirmation_tokens/4.1-every-check",
+    "confirmation_tokens/4.1-adapter",
+    "confirmation_tokens/4.1-not-expired",
+    needs=[],
+)
 def test_what_a_caller_says_about_a_token_does_not_count(tokens):
     """A used token, one for other parameters, for another operation, of another adapter, and an
     expired one: each with claims to the contrary, in every place at once."""
@@ -219,6 +227,7 @@ NO_TOKENS = {
     "an empty object": {},
     "a list with null": [None],
     "an object that is always more": {"$gt": ""},
+    "an expression that fits all": {"$regex": ".*"},
     "an object that is not": {"$ne": None},
     "the text null": "null",
     "the text undefined": "undefined",
@@ -242,21 +251,28 @@ NO_TOKENS = {
 
 
 @requirement("confirmation_tokens/4.1-exists")
-def test_what_is_no_token_confirms_nothing(tokens):
-    """While tokens for the very call are alive: anything that is true, empty or a pattern."""
-    tokens.honest()
-    issued = tokens.issue()
+@pytest.mark.parametrize("name", [FEW[0], QUOTA])
+def test_what_is_no_token_confirms_nothing(tokens, name):
+    """While tokens for the very call are alive, and none is used: anything that is true, empty or a
+    pattern."""
+    with tokens_of_kind(tokens, name) as kind:
+        _no_tokens(tokens, kind)
+        kind.honest()
+
+
+def _no_tokens(tokens, kind):
+    issued = kind.issue()
+    prefix = issued.kind.prefix
+    place = tokens.table.quota_token_at if kind.name == QUOTA else tokens.table.token_at
     shapes = {
         **NO_TOKENS,
-        "a blank for each character": CONFIRMATION_PREFIX
-        + "_" * (len(issued.token) - len(CONFIRMATION_PREFIX)),
-        "as many question marks": CONFIRMATION_PREFIX
-        + "?" * (len(issued.token) - len(CONFIRMATION_PREFIX)),
+        "a line for each character": prefix + "_" * (len(issued.token) - len(prefix)),
+        "as many question marks": prefix + "?" * (len(issued.token) - len(prefix)),
+        "its own pattern for all": f"{prefix}%",
     }
     calls = {}
     for name, shape in shapes.items():
-        call = tokens.driver.binding.call_params(issued.operation, issued.params, issued.token)
-        put_at(call, tokens.table.token_at, shape)
+        call = tokens.driver.redeem_params(issued)
+        put_at(call, place, shape)
         calls[f"{issued.operation} with {name} in the place of the token"] = call
     tokens.expect_nothing_runs(calls)
-    tokens.honest()

@@ -102,6 +102,23 @@ def test_nothing_prolongs_a_life(tokens, name):
         kind.honest()
 
 
+@requirement("confirmation_tokens/4.1-not-expired", needs=["clock", "restart"])
+def test_a_restart_prolongs_no_life(tokens):
+    """Restarted shortly before a token ends; its end stays what it was."""
+    tokens.honest()
+    issued = tokens.issue()
+    early = issued.expires_at - tokens.margin(issued) - datetime.timedelta(seconds=1)
+    tokens.move_to(early, before=issued.expires_at)
+    tokens.restart()
+    tokens.move_to(early)
+    tokens.honest()
+    late = tokens.move_beyond(issued)
+    tokens.expect_not_run(
+        tokens.redeem(issued), sent=f"a token {late} after it expired, after a restart"
+    )
+    tokens.honest()
+
+
 @requirement("confirmation_tokens/4.1-not-expired")
 def test_a_token_that_is_looked_after_ends_all_the_same(tokens):
     """Asked about, and tried in vain, in every quarter of its life."""

@@ -96,6 +96,9 @@ def test_the_uses_of_session_tokens_are_counted_apart(tokens):
             raise NotApplicable("asking again returns the same token until it is used")
         for number in range(1, uses + 1):
             for name, issued in {"first": one, "second": other}.items():
+                if operation.other_params:
+                    faulty = issued.with_params(tokens.changed(operation))
+                    tokens.driver.send(tokens.driver.redeem_params(faulty), session)
                 tokens.expect_run(
                     tokens.redeem(issued, session=session),
                     sent=f"the {name} of two session tokens, for time {number} of {uses}",

@@ -4,13 +4,16 @@ Looked at at once, after other traffic, through the rest of its life, in the tol
 long after: a token that is forgotten is unknown, and never new.
 """
 
+import contextlib
 import datetime
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotApplicable, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.confirmation_tokens.driver import TOGETHER
 from pytest_mcp_approval.families.confirmation_tokens.kinds import (
     FEW,
+    QUOTA,
     SESSION,
     KindOfToken,
     tokens_of_kind,
@@ -72,6 +75,60 @@ def _stays(tokens, kind, issued, state, code):
 
 
 @requirement("confirmation_tokens/6.1-replay")
+def test_no_failure_gives_a_use_back(tokens):
+    """A used token is tried for other parameters, another operation and at another adapter, asked
+    about, and revoked; its call is asked for again; its user logs out. It stays used."""
+    kind = KindOfToken(tokens, "confirmation", tokens.operation)
+    happenings = {
+        "an attempt with other parameters": lambda one: kind.send(one.with_params(kind.changed())),
+        "an attempt for another operation": lambda one: kind.send(
+            one.with_operation(tokens.second_operation().name)
+        ),
+        "an attempt at another adapter": lambda one: kind.send(
+            one, tool=tokens.table.other_adapter.get("tool")
+        ),
+        "an attempt with a part of it": lambda one: kind.send(one.with_token(one.token[:-4])),
+        "a revocation": lambda one: (
+            tokens.driver.revoke(one.token) if tokens.table.introspection else None
+        ),
+        "its call was asked for again": lambda _: kind.issue(),
+        **{
+            f"a {trigger.why}": lambda _, trigger=trigger: tokens.driver.call(
+                trigger.name, trigger.params
+            )
+            for trigger in tokens.table.triggers
+        },
+    }
+    issued = kind.used()
+    with tokens.several() as several:
+        for what, happens in happenings.items():
+            with contextlib.suppress(NotApplicable, NotVerified):
+                happens(issued)
+            sent = f"a token that was used, after {what}"
+            with several.one(sent):
+                tokens.expect_not_run(kind.redeem(issued), sent=sent)
+    tokens.honest()
+
+
+MANY = 128
+
+
+@requirement("confirmation_tokens/6.1-replay")
+def test_a_use_is_remembered_after_many_others(tokens):
+    """As many as a small cache would not hold."""
+    tokens.two()
+    used = tokens.used()
+    for batch in range(0, MANY, TOGETHER):
+        fresh = tokens.issue_many(min(TOGETHER, MANY - batch), 10.0)
+        tokens.driver.send_together([tokens.driver.redeem_params(one) for one in fresh])
+    tokens.driver.forget()
+    tokens.expect_not_run(
+        tokens.redeem(used), sent=f"a token that was used, after the use of {MANY} others"
+    )
+    tokens.honest()
+
+
+@requirement("confirmation_tokens/6.1-replay", "confirmation_tokens/4.1-not-consumed", needs=[])
 @pytest.mark.parametrize("name", FEW)
 def test_what_is_used_stays_used(tokens, name):
     """However long one waits, and whatever happens meanwhile."""
@@ -91,16 +148,23 @@ def test_what_is_revoked_stays_revoked(tokens, name):
 
 
 @requirement("confirmation_tokens/6.1-replay", needs=["restart", "clock"])
-@pytest.mark.parametrize("state", ["used", "revoked"])
-def test_a_restart_late_in_a_life_brings_nothing_back(tokens, state):
-    """Used or revoked early, then a restart when the token would still be good."""
-    kind = KindOfToken(tokens, "confirmation", tokens.operation)
-    if state == "used":
-        issued = kind.used()
-    elif tokens.table.introspection:
-        issued = _revoked(kind)
-    else:
+@pytest.mark.parametrize("name", [FEW[0], QUOTA])
+def test_a_restart_late_in_a_life_brings_no_use_back(tokens, name):
+    """Used early, then a restart when the token would still be good."""
+    with tokens_of_kind(tokens, name) as kind:
+        _restarted(tokens, kind, kind.used(), "used")
+
+
+@requirement("confirmation_tokens/5.3-revoked", needs=["restart", "clock"])
+def test_a_restart_late_in_a_life_brings_no_consent_back(tokens):
+    """Revoked early, then a restart when the token would still be good."""
+    if not tokens.table.introspection:
         raise NotApplicable("tokens cannot be revoked, as far as the table says (introspection)")
+    with tokens_of_kind(tokens, FEW[0]) as kind:
+        _restarted(tokens, kind, _revoked(kind), "revoked")
+
+
+def _restarted(tokens, kind, issued, state):
     instant = issued.expires_at - (issued.expires_at - tokens.clock.now()) / 4
     tokens.move_to(instant)
     tokens.restart()
@@ -109,6 +173,6 @@ def test_a_restart_late_in_a_life_brings_nothing_back(tokens, state):
         for when in ("after a restart", "after a restart, for the second time"):
             with several.one(when):
                 tokens.expect_not_run(
-                    tokens.redeem(issued), sent=f"a token that was {state}, {when}"
+                    kind.attempt(issued), sent=f"a {kind.name} token that was {state}, {when}"
                 )
     tokens.honest()

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.confirmation_tokens.audit import entries_about
 from pytest_mcp_approval.families.confirmation_tokens.driver import IssuedToken
-from pytest_mcp_approval.families.confirmation_tokens.kinds import FEW, QUOTA, tokens_of_kind
+from pytest_mcp_approval.families.confirmation_tokens.kinds import (
+    FEW,
+    QUOTA,
+    SESSION,
+    tokens_of_kind,
+)
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     CONFIRMATION_PREFIX,
     FAILURE,
@@ -146,6 +151,28 @@ def _expect_true(tokens, one, entry, sent):
 def test_every_event_of_every_kind_of_token_is_told(tokens):
     """Each with its outcome, operation, adapter, reason and time."""
     _expect_told(tokens, list(_of_every_kind(tokens)))
+
+
+@requirement("confirmation_tokens/6.4-audit")
+def test_what_happens_twice_is_told_twice(tokens):
+    """Each refusal of one token, and each use of one for a session."""
+    issued = tokens.used()
+    for _ in range(2):
+        tokens.redeem(issued)
+    counts = {"refusals of a used token": (issued, Event.REJECTED, 2)}
+    with contextlib.suppress(NotApplicable), tokens_of_kind(tokens, SESSION) as kind:
+        counts["uses of a session token"] = (kind.used(), Event.VALIDATED, kind.uses)
+    entries = tokens.driver.binding.audit_entries()
+    with tokens.several() as several:
+        for what, (one, event, count) in counts.items():
+            with several.one(what):
+                found = len(entries_about(entries, one.token, event))
+                tokens.expect(
+                    found >= count,
+                    sent=f"{count} {what}, then a look at the audit log",
+                    expected=f"{count} entries {event}",
+                    got=f"{found} of them",
+                )
 
 
 @requirement("confirmation_tokens/6.4-audit")

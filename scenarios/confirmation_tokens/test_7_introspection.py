@@ -1,6 +1,7 @@
 """Confirmation tokens, sections 2.3 and 7.3: questions about a token are answered truthfully."""
 
 import contextlib
+import datetime
 
 import pytest
 
@@ -81,6 +82,20 @@ CONDITIONS = {
     "used once": lambda kind, one, _: kind.send(one),
     "revoked": lambda kind, one, _: _revoke(kind, one),
 }
+
+
+@requirement("confirmation_tokens/7.3-status")
+@pytest.mark.parametrize("name", FEW)
+def test_a_used_token_of_any_kind_is_not_called_fresh(tokens, name):
+    """When it has served as often as it may."""
+    with tokens_of_kind(tokens, name) as kind:
+        fresh, used = (_state(tokens, one, kind.session) for one in (kind.issue(), kind.used()))
+        tokens.expect(
+            fresh is None or used != fresh,
+            sent=f"introspection of a fresh {name} token, and of one that is used up",
+            expected="two different states",
+            got=f"{show_json(fresh)} and {show_json(used)}",
+        )
 
 
 @requirement("confirmation_tokens/7.3-status")
@@ -247,6 +262,8 @@ def test_a_use_changes_the_use_alone(tokens):
     """Consumed becomes true; what the token was issued for stays as it was."""
     issued = tokens.issue()
     before = _payload(tokens, issued)
+    if tokens.target.clock.movable:
+        tokens.move_to(tokens.clock.now() + datetime.timedelta(seconds=30))
     tokens.need_served(tokens.redeem(issued))
     after = _payload(tokens, issued)
     if "consumed" in before and "consumed" in after:

@@ -23,6 +23,7 @@ SEPARATORS = ("", "/", ",", "|", "&", ":", ";", " ", "\0", "\n")
 _LONG = 3000
 _DEEP = 60
 _MANY = 300
+_UUID = "5b0c4d3e-8f21-4a67-9c15-3d2e1f0a9b8"
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,9 @@ def _of_text(text: str) -> Iterator[Pair]:
     yield Pair("text after a zero byte", f"{text}\0one", f"{text}\0two")
     yield Pair("a Cyrillic letter", f"{text}a", f"{text}\u0430")
     yield Pair("another character beyond 16 bits", f"{text}\U0001f511", f"{text}\U0001f512")
+    yield Pair("texts of one hash code", f"{text}Aa", f"{text}BB")
+    yield Pair("another UUID", *(f"{_UUID}{one}" for one in "12"))
+    yield Pair("another instant", *(f"2026-01-28T12:00:0{one}Z" for one in "12"))
     yield Pair("text after a comment sign", f"{text}'; --one", f"{text}'; --two")
     yield Pair("text after a hash sign", f"{text}#one", f"{text}#two")
     for name, place in {"beginning": 0, "middle": _LONG // 2, "end": _LONG}.items():
@@ -99,6 +103,7 @@ def _of_truth(value: bool) -> Iterator[Pair]:
 
 def _of_list(value: list[Any]) -> Iterator[Pair]:
     yield Pair("a list in a list", value, [value], alike=True)
+    yield Pair("a list as an object", value, {str(n): one for n, one in enumerate(value)})
     if value:
         yield Pair("its last entry twice", value, [*value, value[-1]], alike=True)
         yield Pair("its last entry left out", value, value[:-1])
@@ -119,6 +124,8 @@ def _of_object(value: Mapping[str, Any]) -> Iterator[Pair]:
     for name in SPECIAL_NAMES[:3]:
         one, two = ({**value, name: {"a": number}} for number in (1, 2))
         yield Pair(f"what is in a member {name!r}", one, two, alike=True)
+    yield Pair("a dot for a level", {**value, "a.b": 1}, {**value, "a": {"b": 1}})
+    yield Pair("a bracket for a level", {**value, "a[b]": 1}, {**value, "a": {"b": 1}})
     one, two = ({**value, "more": _nested(number)} for number in (1, 2))
     yield Pair("what is deep inside", one, two)
     last = list(value)[-1] if value else ""

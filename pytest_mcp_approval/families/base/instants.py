@@ -1,7 +1,6 @@
 """Instants at which calendars and local times play tricks, always ahead of a clock.
 
-By the rules in force today: since 2007 in New York, since 1996 in the European Union. Knows no
-target.
+By the rules in force today: since 2007 in New York, since 1996 in Europe. Knows no target.
 """
 
 from __future__ import annotations
@@ -24,11 +23,15 @@ def tricky_instants(after: datetime.datetime) -> dict[str, datetime.datetime]:
         "summer time ends in Sydney": april[0] - 8 * _HOUR,
         "summer time ends in Europe": october[-1] + 1 * _HOUR,
         "summer time ends in New York": november[0] + 6 * _HOUR,
+        "the seconds since 1970 pass 31 bits": datetime.datetime(
+            2038, 1, 19, 3, 14, 8, tzinfo=datetime.UTC
+        ),
         "a year ends": datetime.datetime(year + 1, 1, 1, tzinfo=datetime.UTC),
         "a leap day begins": datetime.datetime(leap, 2, 29, tzinfo=datetime.UTC),
         "a leap day ends": datetime.datetime(leap, 3, 1, tzinfo=datetime.UTC),
     }
-    return dict(sorted(found.items(), key=lambda one: one[1]))
+    ahead = {what: instant for what, instant in found.items() if instant > after}
+    return dict(sorted(ahead.items(), key=lambda one: one[1]))
 
 
 def _sundays(year: int, month: int) -> list[datetime.datetime]:
