@@ -302,7 +302,7 @@ def test_what_stands_elsewhere_is_not_acted_on(tokens):
                 path = place or tokens.table.params_at
                 already = value_at(call, path)
                 kept = already if isinstance(already, dict) else {}
-                put_at(call, path, {**named, **kept})
+                put_at(call, path, {**kept, **{n: v for n, v in named.items() if n not in kept}})
                 sent = f"{operation.name}, its token, and {show_json(named)} {where} its parameters"
                 with several.one(sent):
                     _expect_own(tokens, operation, texts, call, sent)

@@ -6,11 +6,13 @@ long after: a token that is forgotten is unknown, and never new.
 
 import contextlib
 import datetime
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
-from pytest_mcp_approval.families.confirmation_tokens.driver import TOGETHER
+from pytest_mcp_approval.families.confirmation_tokens.driver import TOGETHER, IssuedToken
 from pytest_mcp_approval.families.confirmation_tokens.kinds import (
     FEW,
     QUOTA,
@@ -79,7 +81,7 @@ def test_no_failure_gives_a_use_back(tokens):
     """A used token is tried for other parameters, another operation and at another adapter, asked
     about, and revoked; its call is asked for again; its user logs out. It stays used."""
     kind = KindOfToken(tokens, "confirmation", tokens.operation)
-    happenings = {
+    happenings: dict[str, Callable[[IssuedToken], object]] = {
         "an attempt with other parameters": lambda one: kind.send(one.with_params(kind.changed())),
         "an attempt for another operation": lambda one: kind.send(
             one.with_operation(tokens.second_operation().name)
@@ -92,12 +94,7 @@ def test_no_failure_gives_a_use_back(tokens):
             tokens.driver.revoke(one.token) if tokens.table.introspection else None
         ),
         "its call was asked for again": lambda _: kind.issue(),
-        **{
-            f"a {trigger.why}": lambda _, trigger=trigger: tokens.driver.call(
-                trigger.name, trigger.params
-            )
-            for trigger in tokens.table.triggers
-        },
+        **{f"a {one.why}": partial(_trigger, tokens, one) for one in tokens.table.triggers},
     }
     issued = kind.used()
     with tokens.several() as several:
@@ -108,6 +105,10 @@ def test_no_failure_gives_a_use_back(tokens):
             with several.one(sent):
                 tokens.expect_not_run(kind.redeem(issued), sent=sent)
     tokens.honest()
+
+
+def _trigger(tokens, trigger, _):
+    tokens.driver.call(trigger.name, trigger.params)
 
 
 MANY = 128

@@ -70,8 +70,8 @@ def _of_text(text: str) -> Iterator[Pair]:
     yield Pair("a Cyrillic letter", f"{text}a", f"{text}\u0430")
     yield Pair("another character beyond 16 bits", f"{text}\U0001f511", f"{text}\U0001f512")
     yield Pair("texts of one hash code", f"{text}Aa", f"{text}BB")
-    yield Pair("another UUID", *(f"{_UUID}{one}" for one in "12"))
-    yield Pair("another instant", *(f"2026-01-28T12:00:0{one}Z" for one in "12"))
+    yield Pair("another UUID", f"{_UUID}1", f"{_UUID}2")
+    yield Pair("another instant", "2026-01-28T12:00:01Z", "2026-01-28T12:00:02Z")
     yield Pair("text after a comment sign", f"{text}'; --one", f"{text}'; --two")
     yield Pair("text after a hash sign", f"{text}#one", f"{text}#two")
     for name, place in {"beginning": 0, "middle": _LONG // 2, "end": _LONG}.items():

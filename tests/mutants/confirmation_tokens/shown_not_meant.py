@@ -9,8 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
-from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
-from pytest_mcp_approval.reference_server.confirmation_tokens.minting import StoredTokens
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import (
+    ConfirmationGate,
+)
+from pytest_mcp_approval.reference_server.confirmation_tokens.minting import (
+    StoredTokens,
+)
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     OperationCall,
     RedemptionAttempt,
@@ -171,3 +175,70 @@ class LongTokensAreToldApart(ConfirmationGate):
         if isinstance(attempt.token, str) and len(attempt.token) > words.LONGEST:
             raise TokenRefusal(words.TokenCode.INVALID, "The token is too long")
         return super().find(attempt)
+
+
+@broken(
+    kills="3.3-required-response", because=r"asks the same, whatever the parameters", warned=True
+)
+class TheQuestionOfTheFirstCall(Showing):
+    """Keeps the question of each operation when it is first asked, with that call's parameters."""
+
+    def other(self, call: OperationCall, record: TokenRecord) -> dict[str, Any]:
+        asked: dict[str, str] = self.__dict__.setdefault("asked", {})
+        question = call.operation.describe(call.params)
+        return {"confirmation_message": asked.setdefault(call.operation.name, question)}
+
+
+@broken(kills="6.3-no-parameter-values", because=r"a call that is refused[^§]*a refusal with acme")
+class ExpiredTokensWithTheCall(ConfirmationGate):
+    """Repeats the question, parameters and all, when a token has expired."""
+
+    def check_not_expired(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        try:
+            super().check_not_expired(record, attempt)
+        except TokenRefusal as refusal:
+            refusal.details["confirmation_message"] = attempt.operation.describe(attempt.params)
+            raise
+
+
+@broken(
+    kills="6.3-no-parameter-values",
+    because=r"a call that is refused[^§]*a refusal with measurements",
+)
+class RefusedPausesWithTheCall(ConfirmationGate):
+    """Repeats the call when it refuses a quota token."""
+
+    def redeem(self, attempt: RedemptionAttempt) -> TokenRecord:
+        try:
+            return super().redeem(attempt)
+        except TokenRefusal as refusal:
+            if attempt.type is words.TokenType.QUOTA:
+                refusal.details["params"] = dict(attempt.params)
+            raise
+
+
+@broken(
+    kills="6.3-one-answer-for-unknown",
+    because=r"an unknown quota token, then malformed ones[^§]*unknown",
+)
+class MalformedPausesAreToldApart(ConfirmationGate):
+    """Says of what came as a quota token that it is none, if it does not look like one."""
+
+    def find(self, attempt: RedemptionAttempt) -> TokenRecord | None:
+        if attempt.type is words.TokenType.QUOTA and not words.is_token(attempt.token):
+            raise TokenRefusal(words.TokenCode.INVALID, "That is no token at all")
+        return super().find(attempt)
+
+
+@broken(
+    kills="6.2-key-hidden", because=r"an expired token[^§]*an answer that holds the key that tokens"
+)
+class ExpiredTokensShowTheKey(ConfirmationGate):
+    """Shows the key with the refusal of an expired token, to help with finding errors."""
+
+    def check_not_expired(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        try:
+            super().check_not_expired(record, attempt)
+        except TokenRefusal as refusal:
+            refusal.details["signed_with"] = self.settings.signing_key
+            raise

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from pytest_mcp_approval.families.confirmation_tokens.vocabulary import CAPACITY, TokenType
-from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
+from typing import Any
+
+from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
+    CAPACITY,
+    TokenType,
+)
+from pytest_mcp_approval.reference_server.confirmation_tokens.extension import (
+    ADAPTERS,
+    ConfirmationExtension,
+)
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import (
+    TTL_MEMBER,
+    ConfirmationGate,
+)
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
+    AuditEntry,
     OperationCall,
     RedemptionAttempt,
     TokenRecord,
@@ -56,3 +70,73 @@ class UsesOfEachSession(ConfirmationGate):
     def consume(self, record: TokenRecord) -> None:
         if record.max_uses > 1 or record.state is TokenState.ACTIVE:
             super().consume(record)
+
+
+FIRST = next(iter(ADAPTERS.values()))
+
+
+@broken(kills="1.3-flow", because=r"delete_repo at another adapter without a toke[^§]*success")
+class TheSecondAdapterAsksNobody(ConfirmationGate):
+    """Has the gate in front of its first adapter; the second looks at tokens that come, and asks
+    for none."""
+
+    def confirm(self, call: OperationCall) -> None:
+        if self.adapter_name == FIRST or words.CONFIRMATION_MEMBER in call.params:
+            super().confirm(call)
+
+
+@broken(
+    kills="4.1-every-check",
+    because=r"a token of another adapter, there, for other[^§]*success, operation run",
+)
+class TheSecondAdapterComparesNoParameters(ConfirmationGate):
+    """Compares parameters at its first adapter only."""
+
+    def check_parameters(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        if self.adapter_name == FIRST:
+            super().check_parameters(record, attempt)
+
+
+@broken(
+    kills="5.3-session-end",
+    because=r"a token of another adapter whose session has[^§]*success, operation run",
+)
+class SessionsEndAtTheFirstAdapter(TokenStore):
+    """The end of a session revokes the tokens of the first adapter."""
+
+    def revoke_all(self, because: str, **whose: str) -> list[TokenRecord]:
+        if because == "session end":
+            whose["adapter_name"] = FIRST
+        return super().revoke_all(because, **whose)
+
+
+@broken(kills="5.1-default-ttl", because=r"head,\ as\ before\n900\ s\ ahead")
+class WhatOneAskedForStays(ConfirmationGate):
+    """Keeps the lifetime that one call asked for as that of the calls after it."""
+
+    def lifetime(self, kind: TokenType, call: OperationCall) -> float:
+        asked = TTL_MEMBER in call.params
+        found = super().lifetime(kind, call)
+        kept: float = self.__dict__.get("asked", found)
+        if asked:
+            self.__dict__["asked"] = found
+        return found if asked else min(kept, self.maximum(self.life_of(kind, call)))
+
+    def life_of(self, kind: TokenType, call: OperationCall) -> str:
+        return words.QUOTA_LIFE if kind is TokenType.QUOTA else call.operation.danger.word
+
+
+@broken(kills="6.4-audit", because=r"delete_repo at two adapters, then a look at t[^§]*reference")
+class LogsTheFirstAdapterForAll(ConfirmationExtension):
+    """Writes the first adapter's name into every entry of the log."""
+
+    def entry(self, entry: AuditEntry) -> dict[str, Any]:
+        return {**super().entry(entry), "adapter_name": FIRST}
+
+
+@broken(kills="2.3-payload", because=r"introspection of a token, and of one for anot[^§]*reference")
+class TellsItsOwnNameForAll(ConfirmationGate):
+    """Tells the adapter that was asked, and not the one that issued the token."""
+
+    def status(self, token: Any, *, user: str) -> dict[str, Any]:
+        return {**super().status(token, user=user), "adapter_name": self.adapter_name}

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
+import secrets
+import time
 from dataclasses import replace
 from typing import ClassVar
 
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
+    DEFAULT_TOLERANCE,
+    QUOTA_LIFE,
     Danger,
     TokenCode,
     TokenType,
 )
-from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
-from pytest_mcp_approval.reference_server.confirmation_tokens.ledger import RETENTION
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import (
+    TTL_MEMBER,
+    ConfirmationGate,
+)
+from pytest_mcp_approval.reference_server.confirmation_tokens.ledger import (
+    RETENTION,
+)
+from pytest_mcp_approval.reference_server.confirmation_tokens.minting import (
+    SignedTokens,
+    StoredTokens,
+)
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     OperationCall,
     RedemptionAttempt,
@@ -174,3 +188,255 @@ class UnknownTokensAreNotCounted(CountsSomeFailures):
     """Counts the refusals of tokens that it knows, so that guessing is never limited."""
 
     uncounted = (TokenCode.INVALID,)
+
+
+@broken(kills="4.1-not-expired", because=r"a quota token[^§]*success")
+class ExpiredPausesEnd(ConfirmationGate):
+    """Looks at the expiry of confirmation tokens only."""
+
+    def check_not_expired(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        if record.type is TokenType.CONFIRMATION:
+            super().check_not_expired(record, attempt)
+
+
+@broken(kills="3.1-entropy", because=r"\ token\ to\ token\n29\ bits:\ 8e725cc3,\ d")
+class ShortPauseTokens(StoredTokens):
+    """Issues quota tokens of 32 bits, since they seem to matter less."""
+
+    def issue(self, record: TokenRecord) -> TokenRecord:
+        if record.type is TokenType.CONFIRMATION:
+            return super().issue(record)
+        issued = replace(record, id=record.type.prefix + secrets.token_hex(4))
+        self.store.add(issued)
+        return issued
+
+
+@broken(kills="2.2-syntax", because=r"bulk_export until it paused[^§]*quota_continue_")
+class LongPauseTokens(ConfirmationGate):
+    """Issues quota tokens that are longer than a token may be, and takes them as they are."""
+
+    class Longer(StoredTokens):
+        def issue(self, record: TokenRecord) -> TokenRecord:
+            if record.type is TokenType.CONFIRMATION:
+                return super().issue(record)
+            issued = replace(record, id=record.type.prefix + secrets.token_hex(48))
+            self.store.add(issued)
+            return issued
+
+    def stored_tokens(self) -> StoredTokens:
+        return self.Longer(self.store)
+
+    def find(self, attempt: RedemptionAttempt) -> TokenRecord | None:
+        is_text = isinstance(attempt.token, str)
+        return super().find(attempt) or (self.store.get(attempt.token) if is_text else None)
+
+
+@broken(
+    kills="4.1-adapter",
+    because=r"a quota token of one adapter at another[^§]*success, operation run",
+)
+class PausesEndAtAnyAdapter(ConfirmationGate):
+    """Compares the adapter of confirmation tokens only."""
+
+    def check_adapter(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        if record.type is TokenType.CONFIRMATION:
+            super().check_adapter(record, attempt)
+
+
+@broken(kills="6.1-replay", because=r"one quota token[^§]*successes, operation run")
+class QuotaTokensInACrowd(ConfirmationGate):
+    """Marks quota tokens a little after it has looked whether they were used."""
+
+    def consume(self, record: TokenRecord) -> None:
+        if record.type is TokenType.CONFIRMATION:
+            super().consume(record)
+            return
+        time.sleep(0.1)  # so that all who come at once have passed the checks
+        self.mint.use(record)
+
+
+@broken(
+    kills="6.1-replay",
+    because=r"a quota token that was used, after a restart[^§]*success, operation run",
+)
+class UsesOfPausesInEachProcess(ConfirmationGate):
+    """Remembers in the process which quota tokens were used; the tokens outlive it."""
+
+    def consume(self, record: TokenRecord) -> None:
+        used: set[str] = self.__dict__.setdefault("used", set())
+        if record.type is TokenType.CONFIRMATION:
+            super().consume(record)
+        elif record.id in used:
+            raise self.already_used(record)
+        used.add(record.id)
+
+
+@broken(kills="5.1-maximum-ttl", because=r"a token that was issued for a day,[^§]*success")
+class PausesAsLongAsOthers(ConfirmationGate):
+    """Has one maximum, the fifteen minutes of most levels, for quota tokens too."""
+
+    def maximum(self, name: str) -> float:
+        return super().maximum("destructive" if name == QUOTA_LIFE else name)
+
+
+@broken(kills="5.1-skew-window", because=r"a quota token[^§]*success, operation run")
+class TheUsualToleranceForPauses(ConfirmationGate):
+    """Tolerates quota tokens for the usual half minute, whatever is configured."""
+
+    def check_not_expired(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        end = record.expires_at
+        usual = datetime.timedelta(seconds=DEFAULT_TOLERANCE)
+        if record.type is TokenType.CONFIRMATION or end is None or self.clock.now() > end + usual:
+            super().check_not_expired(record, attempt)
+
+
+@broken(kills="5.3-session-end", because=r"quota[^§]*success, operation run")
+class EndsConfirmationsOnly(TokenStore):
+    """Revokes confirmation tokens when a session ends or somebody logs out, and no quota tokens."""
+
+    def revoke_all(self, because: str, **whose: str) -> list[TokenRecord]:
+        return [
+            one
+            for one in self.records()
+            if one.type is TokenType.CONFIRMATION
+            and all(getattr(one, name) == value for name, value in whose.items())
+            and self.revoke(one, because)
+        ]
+
+
+@broken(kills="3.2-sha256", because=r"\ least\ 256\ bits\n9676cb8dd90f3c3ebb9e")
+class ShortHashesForPauses(ConfirmationGate):
+    """Binds quota tokens with MD5."""
+
+    def issue(self, kind: TokenType, call: OperationCall) -> TokenRecord:
+        record = super().issue(kind, call)
+        if kind is TokenType.QUOTA:
+            short = hashlib.md5(record.params_hash.encode(), usedforsecurity=False).hexdigest()
+            self.store._tokens.change(record.id, params_hash=short)
+        return record
+
+    def check_parameters(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        if record.type is TokenType.CONFIRMATION:
+            super().check_parameters(record, attempt)
+            return
+        long = self.hash_of(attempt.operation, attempt.params)
+        if record.params_hash != hashlib.md5(long.encode(), usedforsecurity=False).hexdigest():
+            raise self.mismatch(attempt)
+
+
+@broken(
+    kills="4.1-adapter",
+    because=r"a session token of one adapter at another[^§]*success, operation run",
+)
+class SessionTokensAtAnyAdapter(ConfirmationGate):
+    """Takes a token for a session at every adapter of that session."""
+
+    def check_adapter(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        if not record.session_scoped:
+            super().check_adapter(record, attempt)
+
+
+@broken(
+    kills="4.1-every-check",
+    because=r"a session token for another operation[^§]*success, operation run",
+)
+class AConfirmedSession(ConfirmationGate):
+    """Takes a token for a session for consent to whatever is done in that session."""
+
+    def check_operation(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        if not record.session_scoped:
+            super().check_operation(record, attempt)
+
+    def check_parameters(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        if not record.session_scoped or record.operation == attempt.operation.name:
+            super().check_parameters(record, attempt)
+
+
+@broken(kills="6.1-replay", because=r"one session token[^§]*successes, operation run")
+class UsesOfASessionInACrowd(TokenStore):
+    """Reads how often a token for a session was used, and writes one more a little later."""
+
+    def use(self, token_id: str) -> bool:
+        record = self.get(token_id)
+        if record is None or record.max_uses == 1:
+            return super().use(token_id)
+        time.sleep(0.1)  # so that all who come at once have read
+        self._tokens.change(token_id, use_count=record.use_count + 1)
+        return record.use_count < record.max_uses
+
+
+@broken(kills="5.1-maximum-ttl", because=r"a token that was issued for a day,[^§]*success")
+class SessionTokensHaveNoMaximum(ConfirmationGate):
+    """Gives tokens for a session the lifetime that is asked for, however long."""
+
+    def lifetime(self, kind: TokenType, call: OperationCall) -> float:
+        found, asked = super().lifetime(kind, call), call.params.get(TTL_MEMBER)
+        is_scoped = kind is TokenType.CONFIRMATION and call.operation.max_uses > 1 and call.session
+        return max(found, asked) if is_scoped and isinstance(asked, (int, float)) else found
+
+
+class OfSigned(ConfirmationGate):
+    """Knows whether it issues signed tokens; no mutant by itself."""
+
+    @property
+    def signs(self) -> bool:
+        return isinstance(self.mint, SignedTokens)
+
+
+@broken(kills="4.1-every-check", because=r"a signed token[^§]*success, operation run")
+class SignedTokensNeverExpire(OfSigned):
+    """Checks the signature of a signed token, and not the time in it."""
+
+    def check_not_expired(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        if not self.signs:
+            super().check_not_expired(record, attempt)
+
+
+@broken(kills="4.1-every-check", because=r"a destructive token used up[^§]*success, operation run")
+class SignedTokensServeAgain(OfSigned):
+    """Keeps no list of the signed tokens that were used."""
+
+    def consume(self, record: TokenRecord) -> None:
+        if not self.signs:
+            super().consume(record)
+
+
+@broken(
+    kills="4.1-every-check", because=r"a signed token that was revoked[^§]*success, operation run"
+)
+class SignedTokensOutliveRevocation(OfSigned):
+    """Says that a signed token is revoked, and has nowhere to keep that."""
+
+    def revoke_record(self, record: TokenRecord) -> bool:
+        return self.signs or super().revoke_record(record)
+
+
+@broken(
+    kills="4.1-every-check",
+    because=r"a destructive token for other parameters[^§]*success, operation run",
+)
+class SignsNoParameters(SignedTokens):
+    """Leaves the parameters out of what a signed token is bound to."""
+
+    def scope(self, nonce: bytes, record: TokenRecord) -> bytes:
+        return super().scope(nonce, replace(record, params_hash=""))
+
+
+@broken(
+    kills="4.1-every-check", because=r"a signed token of another adapter[^§]*success, operation run"
+)
+class SignsNoAdapter(SignedTokens):
+    """Leaves the adapter out of what a signed token is bound to."""
+
+    def scope(self, nonce: bytes, record: TokenRecord) -> bytes:
+        return super().scope(nonce, replace(record, adapter_name=""))
+
+
+@broken(kills="4.1-not-expired", because=r"a forbidden token[^§]*success, operation run")
+class FiveMinutesAfterTheIssue(ConfirmationGate):
+    """Works out the end of a token anew, five minutes after its issue, whatever it promised."""
+
+    def check_not_expired(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        end = record.issued_at + datetime.timedelta(minutes=5)
+        if self.clock.now() > self.last_instant(end):
+            super().check_not_expired(record, attempt)
