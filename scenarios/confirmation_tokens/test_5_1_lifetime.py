@@ -98,18 +98,13 @@ ASKED = {
     "more than a day, in fractions": A_DAY + 0.5,
     "seconds without number": 1e308,
     "more than doubles hold": RawJson("1e400"),
-    "more than 64 bits hold": 2**64 + 60,
     "less than nothing": -1,
-    "far less than nothing": -A_DAY,
     "nothing": 0,
     "null": None,
     "true": True,
-    "an empty text": "",
     "a word": "never",
     "Infinity as text": "Infinity",
-    "NaN as text": "NaN",
     "a duration": "P1D",
-    "a list": [A_DAY],
     "an object": {"seconds": A_DAY},
 }
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.catalogue import requirement
 from pytest_mcp_approval.families.confirmation_tokens.kinds import (
-    FEW,
     QUOTA,
     SESSION,
     tokens_of_kind,
@@ -49,26 +48,6 @@ def test_of_many_at_once_no_more_run_than_the_token_allows(tokens, name):
         )
 
 
-@requirement("confirmation_tokens/6.1-replay")
-@pytest.mark.parametrize("name", FEW)
-def test_who_lost_a_race_has_lost(tokens, name):
-    """The losers try again: at once, and at the end of the token's life."""
-    with tokens_of_kind(tokens, name) as kind:
-        kind.honest()
-        issued = kind.used() if kind.uses > 1 else kind.issue()
-        _race(tokens, kind.session, [issued] * RUNNERS)
-        with tokens.several() as several:
-            for when in ("at once", "at the end of its life"):
-                if when != "at once":
-                    if not tokens.target.clock.movable:
-                        break
-                    tokens.move_inside(issued, issued.expires_at)
-                sent = f"a {name} token that was raced for, once more {when}"
-                with several.one(sent):
-                    tokens.expect_not_run(kind.attempt(issued), sent=sent)
-        kind.honest()
-
-
 @requirement("confirmation_tokens/4.1-every-check")
 def test_among_honest_calls_the_faulty_ones_are_refused(tokens):
     """At once: four calls with a token each, and four with tokens for something else. Those that
@@ -94,32 +73,3 @@ def test_among_honest_calls_the_faulty_ones_are_refused(tokens):
             expected=TokenCode.SCOPE_MISMATCH,
             got=str(answer.code)[:60],
         )
-
-
-@requirement("confirmation_tokens/5.3-revoked", needs=[])
-def test_a_token_that_is_used_and_revoked_at_once_is_spent(tokens):
-    """Who comes first is open. Afterwards it runs nothing, and it ran once at most."""
-    if not tokens.table.introspection:
-        raise NotApplicable("tokens cannot be revoked, as far as the table says (introspection)")
-    tokens.honest()
-    issued = tokens.issue()
-    query = tokens.table.introspection["revoke"]
-    use = tokens.driver.redeem_params(issued)
-    revoke = tokens.driver.binding.introspection_params(query, issued.token)
-    calls = [("tools/call", one) for one in (use, revoke, use, revoke)]
-    raced, runs = tokens.driver.runs_during(lambda: race(tokens.driver.session, calls))
-    answers = [tokens.driver.binding.read(reply) for reply in raced]
-    won, revoked = (
-        sum(one.success for one in answers[::2]),
-        any(one.success for one in answers[1::2]),
-    )
-    tokens.expect(
-        won <= 1 and (runs or 0) <= 1,
-        sent="a token used twice and revoked twice, all at once",
-        expected="one success at most",
-        got=_in_words(won, runs),
-    )
-    if not won and not revoked:
-        raise NotVerified("of a use and a revocation at once none was served", minor=True)
-    tokens.expect_not_run(tokens.redeem(issued), sent="a token that was used or revoked in a race")
-    tokens.honest()

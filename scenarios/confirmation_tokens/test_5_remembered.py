@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
-from pytest_mcp_approval.families.confirmation_tokens.driver import TOGETHER, IssuedToken
+from pytest_mcp_approval.families.confirmation_tokens.driver import IssuedToken
 from pytest_mcp_approval.families.confirmation_tokens.kinds import (
     FEW,
     QUOTA,
@@ -22,7 +22,7 @@ from pytest_mcp_approval.families.confirmation_tokens.kinds import (
 )
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenCode
 
-TRAFFIC = 5
+TRAFFIC = 3
 A_MINUTE = datetime.timedelta(minutes=1)
 
 
@@ -45,7 +45,7 @@ def _times(tokens, issued):
     if last - issued.expires_at > 2 * margin:
         yield "within the tolerance", issued.expires_at + (last - issued.expires_at) / 2
     yield "just after it expired", last + margin
-    for minutes in (31, 61, 24 * 60):
+    for minutes in (61, 24 * 60):
         yield f"{minutes} minutes later", last + minutes * A_MINUTE
 
 
@@ -71,7 +71,6 @@ def _stays(tokens, kind, issued, state, code):
             return
         for number, (when, instant) in enumerate(_times(tokens, issued)):
             tokens.move_to(instant)
-            tokens.issue()  # a server may tidy up when it has something to do
             look(when, *(due if number < 2 else ()))
         tokens.honest()
 
@@ -109,24 +108,6 @@ def test_no_failure_gives_a_use_back(tokens):
 
 def _trigger(tokens, trigger, _):
     tokens.driver.call(trigger.name, trigger.params)
-
-
-MANY = 128
-
-
-@requirement("confirmation_tokens/6.1-replay")
-def test_a_use_is_remembered_after_many_others(tokens):
-    """As many as a small cache would not hold."""
-    tokens.two()
-    used = tokens.used()
-    for batch in range(0, MANY, TOGETHER):
-        fresh = tokens.issue_many(min(TOGETHER, MANY - batch), 10.0)
-        tokens.driver.send_together([tokens.driver.redeem_params(one) for one in fresh])
-    tokens.driver.forget()
-    tokens.expect_not_run(
-        tokens.redeem(used), sent=f"a token that was used, after the use of {MANY} others"
-    )
-    tokens.honest()
 
 
 @requirement("confirmation_tokens/6.1-replay", "confirmation_tokens/4.1-not-consumed", needs=[])

@@ -163,17 +163,21 @@ def test_the_log_tells_two_users_apart(tokens):
     revocation; never another one's."""
     with tokens.second_user() as second:
         theirs = tokens.issue(session=second)
-        mine = {"issue": tokens.issue(), "use": tokens.used()}
-        mine["refusal"] = tokens.used()
-        tokens.redeem(mine["refusal"])
+        refused = tokens.used()
+        tokens.redeem(refused)
+        mine = {
+            "issue": (tokens.issue(), Event.ISSUED),
+            "use": (tokens.used(), Event.VALIDATED),
+            "refusal": (refused, Event.REJECTED),
+        }
         if tokens.table.introspection:
-            mine["revocation"] = tokens.issue()
-            tokens.driver.revoke(mine["revocation"].token)
-        tokens.redeem(theirs)
+            revoked = tokens.issue()
+            tokens.driver.revoke(revoked.token)
+            mine["revocation"] = (revoked, Event.REVOKED)
         entries = tokens.driver.binding.audit_entries()
     named = {
-        what: {show_json(one) for one in _users(entries, issued.token)}
-        for what, issued in mine.items()
+        what: {show_json(one) for one in _users(entries, issued.token, event)}
+        for what, (issued, event) in mine.items()
     }
     told = set().union(*named.values())
     if not told:
@@ -184,8 +188,7 @@ def test_the_log_tells_two_users_apart(tokens):
         expected="the same user in all entries",
         got="; ".join(f"{what}: {', '.join(users) or 'none'}" for what, users in named.items()),
     )
-    issues = entries_about(entries, theirs.token, Event.ISSUED)
-    others = {show_json(one) for one in _users(issues, theirs.token)}
+    others = {show_json(one) for one in _users(entries, theirs.token, Event.ISSUED)}
     tokens.expect(
         not others & told,
         sent="an issue for another user, then a look at the log",
@@ -194,9 +197,9 @@ def test_the_log_tells_two_users_apart(tokens):
     )
 
 
-def _users(entries, token):
-    """Whom the entries about a token name as its user."""
-    about = entries_about(entries, token)
+def _users(entries, token, event):
+    """Whom the entries about this event of a token name as its user."""
+    about = entries_about(entries, token, event)
     users = [member_in(one.get("client_context"), "user_id") for one in about]
     return [one for one in users if one is not None]
 

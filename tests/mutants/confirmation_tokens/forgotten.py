@@ -112,18 +112,6 @@ class PurgesWithoutTheTolerance(ConfirmationGate):
 
 
 @broken(
-    kills="6.1-replay",
-    because=r"a token that was used, after the use of[^§]*success, operation run",
-)
-class RemembersAHundredUses(RemembersUses):
-    """Remembers which hundred tokens were used last."""
-
-    def forget(self, record: TokenRecord) -> None:
-        for token in list(self.used)[:-100]:
-            self.used.pop(token, None)
-
-
-@broken(
     kills="6.1-replay", because=r"a token that was used, after a logout[^§]*success, operation run"
 )
 class ForgetsUsesAtALogout(RemembersUses):

@@ -10,16 +10,13 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     Event,
     TokenCode,
 )
-from pytest_mcp_approval.reference_server.confirmation_tokens.extension import (
-    ConfirmationExtension,
-)
-from pytest_mcp_approval.reference_server.confirmation_tokens.gate import (
-    ConfirmationGate,
-)
+from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     AuditEntry,
     TokenRecord,
 )
+from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import SettingsReader
 from tests.mutants.confirmation_tokens.parts import broken
 
@@ -205,3 +202,23 @@ class IssuedWhenAsked(ConfirmationGate):
     def status(self, token: Any, *, user: str) -> dict[str, Any]:
         now = self.instant(self.clock.now())
         return {**super().status(token, user=user), "issued_at": now}
+
+
+@broken(kills="6.4-client-context", because="1 session_id, the same")
+class OneSessionForAll(ConfirmationExtension):
+    """Writes the name of the transport where the session belongs."""
+
+    def entry(self, entry: AuditEntry) -> dict[str, Any]:
+        written = super().entry(entry)
+        written["client_context"]["session_id"] = "streamable-http"
+        return written
+
+
+@broken(kills="6.3-one-answer-for-unknown", because="malformed: [^§]*no token at all")
+class StatusTellsThemApart(ConfirmationGate):
+    """Says of what is no token that it is none, when it is asked about it."""
+
+    def status(self, token: Any, *, user: str) -> dict[str, Any]:
+        if not words.is_token(token):
+            raise TokenRefusal(TokenCode.INVALID, "That is no token at all")
+        return super().status(token, user=user)

@@ -9,9 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
-from pytest_mcp_approval.reference_server.confirmation_tokens.gate import (
-    ConfirmationGate,
-)
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.minting import (
     StoredTokens,
 )
@@ -19,6 +17,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     OperationCall,
     RedemptionAttempt,
     TokenRecord,
+    TokenState,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from tests.mutants.confirmation_tokens.parts import broken
@@ -241,4 +240,18 @@ class ExpiredTokensShowTheKey(ConfirmationGate):
             super().check_not_expired(record, attempt)
         except TokenRefusal as refusal:
             refusal.details["signed_with"] = self.settings.signing_key
+            raise
+
+
+@broken(kills="4.2-refusal", because="a refusal with [^§]*(?:conf|quota_continue)_")
+class ShowsTheTokenThatFits(ConfirmationGate):
+    """Helps whoever comes with a wrong token: the refusal has the one for this call."""
+
+    def redeem(self, attempt: RedemptionAttempt) -> TokenRecord:
+        try:
+            return super().redeem(attempt)
+        except TokenRefusal as refusal:
+            for one in self.store.records():
+                if one.state is TokenState.ACTIVE and one.operation == attempt.operation.name:
+                    refusal.details["expected_token"] = one.id
             raise

@@ -7,6 +7,8 @@ from typing import Any
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     CAPACITY,
+    Event,
+    TokenCode,
     TokenType,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.extension import (
@@ -17,6 +19,8 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.gate import (
     TTL_MEMBER,
     ConfirmationGate,
 )
+from pytest_mcp_approval.reference_server.confirmation_tokens.ledger import INVALID_MESSAGE
+from pytest_mcp_approval.reference_server.confirmation_tokens.minting import SignedTokens
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     AuditEntry,
     OperationCall,
@@ -24,6 +28,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     TokenRecord,
     TokenState,
 )
+from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.store import TokenStore
 from tests.mutants.confirmation_tokens.parts import broken
 
@@ -140,3 +145,77 @@ class TellsItsOwnNameForAll(ConfirmationGate):
 
     def status(self, token: Any, *, user: str) -> dict[str, Any]:
         return {**super().status(token, user=user), "adapter_name": self.adapter_name}
+
+
+@broken(kills="6.1-replay", because="that was used, by another user[^§]*operation run")
+class UsesOfEachUser(ConfirmationGate):
+    """Lets anybody use a token, and remembers for each user which ones they used."""
+
+    def check_exists(self, record: TokenRecord | None, attempt: RedemptionAttempt) -> None:
+        if record is None or record.type is not attempt.type:
+            raise TokenRefusal(TokenCode.INVALID, INVALID_MESSAGE)
+        used: set[tuple[str, str]] = self.store.__dict__.setdefault("used_by", set())
+        if record.max_uses == 1 and (record.id, attempt.user) not in used:
+            self.store._tokens.change(record.id, use_count=0)
+
+    def redeem(self, attempt: RedemptionAttempt) -> TokenRecord:
+        record = super().redeem(attempt)
+        self.store.__dict__.setdefault("used_by", set()).add((record.id, attempt.user))
+        return record
+
+    def check_not_consumed(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+        if (record.id, attempt.user) in self.store.__dict__.setdefault("used_by", set()):
+            raise self.already_used(record)
+
+
+@broken(kills="2.1-quota", because="the quota token of the first user[^§]*TOKEN_INVALID")
+class OnePauseForAll(ConfirmationGate):
+    """Keeps the token of the latest pause of an operation, whoever was paused."""
+
+    def issue(self, kind: TokenType, call: OperationCall) -> TokenRecord:
+        record = super().issue(kind, call)
+        if kind is TokenType.QUOTA:
+            self.store._tokens.remove_all(
+                lambda one: (one.type == kind) & (one.operation == record.operation)
+            )
+            self.store.add(record)
+        return record
+
+
+@broken(kills="5.3-revocation", because="another user's revocation[^§]*operation run")
+class TellsStrangersThatItIsDone(ConfirmationGate):
+    """Tells anybody that a token is revoked, and revokes that of its own user only."""
+
+    def revoke(self, token: Any, *, user: str, session: str = "") -> TokenRecord:
+        record = self.store.get(token) if isinstance(token, str) else None
+        if record is not None and record.user != user:
+            return record
+        return super().revoke(token, user=user, session=session)
+
+
+@broken(kills="6.4-client-context", because=r"the same user in all entries\n[^§]*refusal: none")
+class LogsTheLatestUser(ConfirmationGate):
+    """Writes the user who was issued a token last into every entry about a refusal."""
+
+    def audit(
+        self,
+        event: Event,
+        token_id: str,
+        operation: str,
+        user: str,
+        session: str,
+        failure: str = "",
+    ) -> None:
+        issued: dict[str, str] = self.store.__dict__.setdefault("issued_to", {})
+        if event is Event.ISSUED:
+            issued["user"] = user
+        shown = "somebody" if event is Event.REJECTED and issued else user
+        super().audit(event, token_id, operation, shown, session, failure)
+
+
+@broken(kills="6.2-tamper", because="signed with another key[^§]*operation run")
+class OneKeyForAll(SignedTokens):
+    """Signs with the key that the makers of the server put in, whatever is configured."""
+
+    def __init__(self, store: TokenStore, adapter_name: str, key: str = "") -> None:
+        super().__init__(store, adapter_name, "change me before production" if key else "")

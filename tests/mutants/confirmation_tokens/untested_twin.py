@@ -16,6 +16,7 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     TokenCode,
     TokenType,
 )
+from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import (
     TTL_MEMBER,
     ConfirmationGate,
@@ -440,3 +441,21 @@ class FiveMinutesAfterTheIssue(ConfirmationGate):
         end = record.issued_at + datetime.timedelta(minutes=5)
         if self.clock.now() > self.last_instant(end):
             super().check_not_expired(record, attempt)
+
+
+@broken(kills="5.4-session-scope", because="whose session has ended[^§]*operation run")
+class SessionTokensOutliveTheirSession(ConfirmationExtension):
+    """The end of a session revokes ordinary tokens; those for a session go on in the next one."""
+
+    class store_class(TokenStore):  # noqa: N801  # the name of the extension's member
+        def revoke_all(self, because: str, **whose: str) -> list[TokenRecord]:
+            scoped = [one for one in self.records() if one.session_scoped and one.use_count]
+            revoked = super().revoke_all(because, **whose)
+            for one in scoped if because == "session end" else ():
+                self._tokens.change(one.id, revoked_because="", session_id="")
+            return revoked
+
+    class gate_class(ConfirmationGate):  # noqa: N801
+        def check_session(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
+            if record.session_id:
+                super().check_session(record, attempt)

@@ -8,18 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenCode
 from pytest_mcp_approval.reference_server.confirmation_tokens.extension import (
     ConfirmationExtension,
 )
-from pytest_mcp_approval.reference_server.confirmation_tokens.gate import (
-    ConfirmationGate,
-)
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     AdapterOperation,
     OperationCall,
     RedemptionAttempt,
     TokenRecord,
 )
+from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.server.extension import Caller
 from tests.mutants.confirmation_tokens.parts import broken
 
@@ -128,3 +128,24 @@ class MaximumFromTheCall(ConfirmationGate):
         if record.session_scoped and isinstance(wanted, int):
             self.store._tokens.change(record.id, max_uses=wanted)
         return record
+
+
+@broken(
+    kills="4.1-codes", because="that nobody has issued[^§]*TOKEN_EXPIRED, operation|another code"
+)
+class ReadsTheReasonInItsMessage(ConfirmationGate):
+    """Finds the code by looking for words in a message of its own, which has the token in it."""
+
+    def check_exists(self, record: TokenRecord | None, attempt: RedemptionAttempt) -> None:
+        try:
+            super().check_exists(record, attempt)
+        except TokenRefusal as refusal:
+            message = f"no such token: {attempt.token}".lower()
+            for word, code in {
+                "expired": TokenCode.EXPIRED,
+                "used": TokenCode.ALREADY_USED,
+                "mismatch": TokenCode.SCOPE_MISMATCH,
+            }.items():
+                if word in message:
+                    raise TokenRefusal(code, refusal.message) from refusal
+            raise
