@@ -193,24 +193,15 @@ class TellsStrangersThatItIsDone(ConfirmationGate):
         return super().revoke(token, user=user, session=session)
 
 
-@broken(kills="6.4-client-context", because=r"the same user in all entries\n[^§]*refusal: none")
-class LogsTheLatestUser(ConfirmationGate):
-    """Writes the user who was issued a token last into every entry about a refusal."""
+@broken(kills="6.4-client-context", because=r'refusal: "gateway"')
+class LogsItselfForRefusals(ConfirmationExtension):
+    """Writes the account under which it runs as the user of every refusal."""
 
-    def audit(
-        self,
-        event: Event,
-        token_id: str,
-        operation: str,
-        user: str,
-        session: str,
-        failure: str = "",
-    ) -> None:
-        issued: dict[str, str] = self.store.__dict__.setdefault("issued_to", {})
-        if event is Event.ISSUED:
-            issued["user"] = user
-        shown = "somebody" if event is Event.REJECTED and issued else user
-        super().audit(event, token_id, operation, shown, session, failure)
+    def entry(self, entry: AuditEntry) -> dict[str, Any]:
+        written = super().entry(entry)
+        if entry.event == Event.REJECTED:
+            written["client_context"]["user_id"] = "gateway"
+        return written
 
 
 @broken(kills="6.2-tamper", because="signed with another key[^§]*operation run")
