@@ -28,7 +28,7 @@ def _in_words(won, runs):
 
 @requirement("confirmation_tokens/6.1-replay")
 @pytest.mark.parametrize("name", [QUOTA, SESSION])
-def test_of_many_at_once_no_more_run_than_the_token_allows(tokens, name):
+def test_a_crowd_runs_no_more_than_the_token_allows(tokens, name):
     """One token, eight calls at once: as many runs as it has uses. Later ones run nothing."""
     with tokens_of_kind(tokens, name) as kind:
         kind.honest()

@@ -52,7 +52,7 @@ def _replays(tokens, several, issued, name, second):
 
 
 @requirement("confirmation_tokens/6.1-replay")
-def test_of_two_users_at_once_one_is_served_at_most(tokens):
+def test_of_two_users_together_one_is_served_at_most(tokens):
     """One token, two people at once. It is used once at most, and afterwards by nobody."""
     with tokens.second_user() as second:
         tokens.honest(session=second)
