@@ -88,7 +88,6 @@ def _with_claims(tokens, issued, claims, tool=None):
 
 @requirement(
     "confirmation_tokens/4.1-every-check",
-    "confirmation_tokens/4.1-adapter",
     "confirmation_tokens/4.1-not-expired",
     needs=[],
 )

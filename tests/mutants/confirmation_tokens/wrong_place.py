@@ -105,7 +105,7 @@ class TheCallersTime(ConfirmationGate):
 
 
 @broken(
-    kills="4.1-adapter",
+    kills="4.1-every-check",
     because=r"a token of another adapter, with claims to th[^§]*success, operation run",
 )
 class AdapterFromTheCall(ConfirmationGate):
