@@ -48,11 +48,13 @@ PARTS = {
     "validation": (
         ("4*", "5.1*", "5.2*", "5.3*", "5.4*"),
         "4.1-exists 4.1-not-expired 4.1-not-consumed 4.1-every-check 4.1-codes 4.2-refusal "
-        "6.1-replay 5.1-default-ttl 5.1-maximum-ttl 5.1-skew-window 5.2-single-use 5.2-consumed-before-execution",
+        "6.1-replay 5.1-default-ttl 5.1-maximum-ttl 5.1-skew-window 5.2-single-use "
+        "5.2-consumed-before-execution",
     ),
     "storage and security": (
         ("5.5*", "6*", "7*"),
-        "4.1-not-consumed 5.5-capacity 5.5-purge 6.1-replay 6.2-tamper 6.3-no-internals 6.3-no-parameter-values "
+        "4.1-not-consumed 5.5-capacity 5.5-purge 6.1-replay 6.2-tamper 6.3-no-internals "
+        "6.3-no-parameter-values "
         "6.3-one-answer-for-unknown 6.4-audit 6.5-rate-limit 7.2-server-side-state",
     ),
 }
