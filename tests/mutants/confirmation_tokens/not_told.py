@@ -195,7 +195,7 @@ class UsedQuotaTokensAreActive(ConfirmationGate):
         return "active" if is_pause and found == "used" else found
 
 
-@broken(kills="2.3-payload", because=r'\ same\ issued_at\n"2026\-11\-17T13:24:37')
+@broken(kills="2.3-payload", because=r"the same issued_at\n.20[^§]*, then")
 class IssuedWhenAsked(ConfirmationGate):
     """Tells the instant of the question as that of the issue."""
 
