@@ -152,7 +152,7 @@ class AnEmptyQuotaTokenEndsAPause(ConfirmationGate):
         return super().redeem(attempt)
 
 
-@broken(kills="3.3-required-response", because=r"n\ instant\ \(iso\)\nnull")
+@broken(kills="3.3-required-response", because=r"as an instant \(iso\)\nnull")
 class SessionTokensSayNoExpiry(ConfirmationGate):
     """Does not say when a token for a session expires, as if it were only to end with it."""
 

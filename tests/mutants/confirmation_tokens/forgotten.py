@@ -165,7 +165,7 @@ class ForgetsRevocationsAfterAMinute(RemembersRevocations):
         return at is not None and self.clock.now() - at <= datetime.timedelta(minutes=1)
 
 
-@broken(kills="5.5-purge", because=r"none\ of\ them\n1\ of\ them")
+@broken(kills="5.5-purge", because=r"none of them\n1 of them")
 class PurgesConfirmationsOnly(TokenStore):
     """Purges confirmation tokens, and keeps quota tokens for ever."""
 
@@ -175,7 +175,7 @@ class PurgesConfirmationsOnly(TokenStore):
         )
 
 
-@broken(kills="5.5-purge", because=r"none\ of\ them\n1\ of\ them")
+@broken(kills="5.5-purge", because=r"none of them\n1 of them")
 class KeepsSessionTokens(TokenStore):
     """Leaves tokens for a session to the end of the session, which purges nothing."""
 
@@ -183,7 +183,7 @@ class KeepsSessionTokens(TokenStore):
         self._tokens.remove_all(lambda one: (one.expires_at < before) & (one.max_uses == 1))
 
 
-@broken(kills="5.5-purge", because=r"none\ of\ them\n2\ of\ them")
+@broken(kills="5.5-purge", because=r"none of them\n2 of them")
 class KeepsRevokedTokens(TokenStore):
     """Purges what is active or used, and keeps revoked tokens for ever."""
 

@@ -83,7 +83,7 @@ class SecondsInThirtyTwoBits(ConfirmationGate):
         super().check_not_expired(record, attempt)
 
 
-@broken(kills="5.1-maximum-ttl", because=r"ost\ 900\ s\ ahead\n900\.5\ s\ ahead")
+@broken(kills="5.1-maximum-ttl", because=r"at most 900 s ahead\n900\.5 s ahead")
 class CapsTheWholePart(ConfirmationGate):
     """Compares the whole seconds of a lifetime with the maximum."""
 
@@ -101,7 +101,7 @@ class CutsFractionsOfTheTolerance(SettingsReader):
         return super().tolerance(int(value) if is_number else value)
 
 
-@broken(kills="5.1-skew-warning", because=r"ning\ in\ the\ log\nnone")
+@broken(kills="5.1-skew-warning", because=r"a warning in the log\nnone")
 class WarnsOfWholeSeconds(SettingsReader):
     """Compares the whole seconds of a tolerance when it asks whether to warn."""
 
