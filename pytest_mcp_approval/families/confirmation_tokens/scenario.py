@@ -27,7 +27,7 @@ from ...wire import (
 from ..base.scenario import ScenarioView, Warn, finding_of
 from . import vocabulary as words
 from .driver import ConfirmationTokens, IssuedToken
-from .outcome import ConfirmationOutcome
+from .outcome import ConfirmationOutcome, is_limit
 from .settings import FAMILY, NamedOperation
 from .vocabulary import Danger, TokenCode
 
@@ -171,6 +171,44 @@ class Confirmations(ScenarioView):
         if not outcome.served_once:
             raise finding_of(outcome, sent=sent, expected="success, operation run once")
 
+    def expect_nothing_runs(
+        self, calls: Mapping[str, Mapping[str, Any]], session: Session | None = None
+    ) -> None:
+        """Many calls, by what is sent: none succeeds, and the effects show no run. One look at the
+        effects is enough for all, since most servers run none of them."""
+        replies, runs = self.driver.runs_during(
+            lambda: {sent: self.driver.send(call, session) for sent, call in calls.items()}
+        )
+        with self.several() as several:
+            for sent, reply in replies.items():
+                with several.one(sent):
+                    self.expect_not_run(self.driver.seen(reply), sent=sent)
+            with several.one("the effects"):
+                self.expect(
+                    runs == 0 if self.driver.effects is not None else True,
+                    sent=f"{len(calls)} calls that are refused: {next(iter(calls), '')}, ...",
+                    expected="operation not run",
+                    got=f"operation run {'?' if runs is None else runs} times",
+                )
+
+    def redeem_and_look(
+        self, issued: IssuedToken, **more: Any
+    ) -> tuple[ConfirmationOutcome, tuple[Any, ...]]:
+        """Redeem a token; the entries that the effects show more than before, if they show any."""
+        call = self.driver.redeem_params(issued)
+        reply, seen = self.driver.seen_during(lambda: self.driver.send(call, **more))
+        answer = self.driver.binding.read(reply)
+        if is_limit(reply, answer):
+            raise NotVerified("the target's rate limit was reached, so the token was not judged")
+        if seen is None:
+            return ConfirmationOutcome(reply, answer), ()
+        before, after = seen
+        shown = (after.entries or ())[len(before.entries or ()) :]
+        return (
+            ConfirmationOutcome(reply, answer, runs=after.runs_since(before), probed=True),
+            shown,
+        )
+
     # ---- time
 
     def last_instant(self, issued: IssuedToken) -> datetime.datetime:
@@ -279,6 +317,17 @@ class Confirmations(ScenarioView):
         if self.over_a_pipe:
             raise NotApplicable("a pipe has one client")
         with self.target.new_session("pytest-mcp-approval, second client") as session:
+            yield session
+
+    @contextlib.contextmanager
+    def second_user(self) -> Iterator[Session]:
+        """A conversation of another person, whom the server knows by other headers."""
+        if self.over_a_pipe:
+            raise NotApplicable("a pipe has one user")
+        headers = self.table.second_user.headers
+        if not headers:
+            raise NotApplicable(f"no second user is named ([{FAMILY}] second-user.headers)")
+        with self.target.new_session(headers=headers) as session:
             yield session
 
     @contextlib.contextmanager

@@ -114,9 +114,18 @@ class Trigger:
     name: str = setting(filled=True, expected="the operation's name")
     params: Mapping[str, Any] = setting({})
     why: str = ""
+    whose: str = setting("", choices=("", "user", "adapter"))
+    """Whose tokens it revokes: the caller's, or all of the adapter; "" if that is not said."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "why", self.why or self.name)
+
+
+@dataclass(frozen=True)
+class SecondUser:
+    """Another person, whom the server knows by other headers."""
+
+    headers: Mapping[str, str] = setting({})
 
 
 @dataclass(frozen=True)
@@ -151,6 +160,7 @@ class ConfirmationTokensTable:
     """Empty: the target has none, as far as the user says."""
     triggers: tuple[Trigger, ...] = ()
     other_adapter: Mapping[str, str] = setting({}, names=dict.fromkeys(("tool", "target")))
+    second_user: SecondUser = setting(SecondUser)
     hook: str = ""
     patience: float = setting(0, least=0, most=600)
     burst: int = setting(500, least=0, most=100_000)

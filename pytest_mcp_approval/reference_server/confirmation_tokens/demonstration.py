@@ -17,6 +17,7 @@ from typing import Any
 
 from ...families.confirmation_tokens.vocabulary import Danger
 from ..server.effects import RecordedEffects
+from ..server.extension import USER_HEADER
 from ..server.visible_text import visible
 from .records import AdapterOperation
 
@@ -100,14 +101,21 @@ _DEMONSTRATED = (
         Danger.DANGEROUS,
         [
             _call(
-                {"path": "/srv/cache-4410", "recursive": False},
+                {
+                    "path": "/srv/cache-4410",
+                    "recursive": False,
+                    "days": 30,
+                    "kinds": ["temporary", "backup"],
+                },
                 {"path": "/srv/cache-4411"},
                 {"recursive": True},
+                {"days": 31},
+                {"kinds": ["temporary", "archive"]},
             )
         ],
         "Purge {path}?",
         reasons=("Removes files that others may need",),
-        critical=("path", "recursive"),
+        critical=("path", "recursive", "days", "kinds"),
     ),
     _demonstrated(
         "wipe_account",
@@ -182,11 +190,16 @@ SUITE_SETTINGS: Mapping[str, Any] = {
     "plant": "tool:mcp_aql_plant",
     "introspection": {"status": "token_status"},
     "triggers": [
-        {"name": "log_out", "why": "logout"},
-        {"name": "change_configuration", "why": "adapter configuration change"},
-        {"name": "report_incident", "why": "security event"},
+        {"name": "log_out", "why": "logout", "whose": "user"},
+        {
+            "name": "change_configuration",
+            "why": "adapter configuration change",
+            "whose": "adapter",
+        },
+        {"name": "report_incident", "why": "security event", "whose": "user"},
     ],
     "other-adapter": {"tool": "mcp_aql_archive"},
+    "second-user": {"headers": {USER_HEADER: "second user"}},
 }
 
 
