@@ -10,10 +10,8 @@ from pytest_mcp_approval.catalogue import NotVerified, may_poison, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.driver import Passkey, confirmed_enrolment
 from pytest_mcp_approval.families.sep2672.issuing import (
-    ask,
     failing_call,
     issued,
-    safe_arguments,
 )
 from pytest_mcp_approval.families.sep2672.registrations import answer, begin, enrolled_ids
 from pytest_mcp_approval.families.sep2672.rewritten import flipped, quarters
@@ -303,30 +301,3 @@ def test_a_credential_serves_as_soon_as_it_is_enrolled(ceremony):
         ceremony.call(challenge, ceremony.evidence(challenge, late)),
         sent="tools/call by a credential that was refused before it was enrolled",
     )
-
-
-@requirement("sep2672/4.4.3-no-eligible-credential")
-def test_a_tool_has_challenges_as_soon_as_something_is_eligible(ceremony):
-    """Each gated tool is refused a challenge while nothing is enrolled, and has one afterwards."""
-    if not (ceremony.target.can_reset or ceremony.target.settings.reset):
-        raise NotVerified("needs a server without enrolled credentials: reset", minor=True)
-    tools = ceremony.gated_tools()
-    for _ in range(2):
-        for tool in tools:
-            reply = ceremony.approval.request_challenge(tool.name, safe_arguments(tool))
-            ceremony.expect_error(
-                reply,
-                Reason.NO_ELIGIBLE_CREDENTIAL,
-                sent=f"a challenge for {tool.name}, nothing enrolled",
-            )
-    _ = ceremony.passkey
-    with ceremony.several() as several:
-        for tool in tools:
-            with several.one(tool.name):
-                challenge, reply = ask(ceremony, tool, safe_arguments(tool))
-                ceremony.expect(
-                    challenge is not None,
-                    sent=f"a challenge for {tool.name}, refused before a security key was enrolled",
-                    expected="a challenge",
-                    got=reply.describe(),
-                )

@@ -25,6 +25,7 @@ from ...wire import (
     open_session,
 )
 from ..base.scenario import ScenarioView, Warn, finding_of
+from ..base.second_user import headers_of_second_user
 from . import vocabulary as words
 from .driver import ConfirmationTokens, IssuedToken
 from .outcome import ConfirmationOutcome, is_limit
@@ -322,11 +323,8 @@ class Confirmations(ScenarioView):
     @contextlib.contextmanager
     def second_user(self) -> Iterator[Session]:
         """A conversation of another person, whom the server knows by other headers."""
-        if self.over_a_pipe:
-            raise NotApplicable("a pipe has one user")
-        headers = self.table.second_user.headers
-        if not headers:
-            raise NotApplicable(f"no second user is named ([{FAMILY}] second-user.headers)")
+        # The document binds no token to a user.
+        headers = headers_of_second_user(self.target, known_to_document=False)
         with self.target.new_session(headers=headers) as session:
             yield session
 

@@ -122,13 +122,6 @@ class Trigger:
 
 
 @dataclass(frozen=True)
-class SecondUser:
-    """Another person, whom the server knows by other headers."""
-
-    headers: Mapping[str, str] = setting({})
-
-
-@dataclass(frozen=True)
 class ConfirmationTokensTable:
     tool: str = "mcp_aql"
     operation_at: str = setting("arguments.operation", filled=True)
@@ -160,7 +153,6 @@ class ConfirmationTokensTable:
     """Empty: the target has none, as far as the user says."""
     triggers: tuple[Trigger, ...] = ()
     other_adapter: Mapping[str, str] = setting({}, names=dict.fromkeys(("tool", "target")))
-    second_user: SecondUser = setting(SecondUser)
     hook: str = ""
     patience: float = setting(0, least=0, most=600)
     burst: int = setting(500, least=0, most=100_000)

@@ -17,7 +17,6 @@ from typing import Any
 
 from ...families.confirmation_tokens.vocabulary import Danger
 from ..server.effects import RecordedEffects
-from ..server.extension import USER_HEADER
 from ..server.visible_text import visible
 from .records import AdapterOperation
 
@@ -199,7 +198,6 @@ SUITE_SETTINGS: Mapping[str, Any] = {
         {"name": "report_incident", "why": "security event", "whose": "user"},
     ],
     "other-adapter": {"tool": "mcp_aql_archive"},
-    "second-user": {"headers": {USER_HEADER: "second user"}},
 }
 
 
