@@ -118,7 +118,9 @@ class RemembersTexts(ApprovalGate):
         return known.setdefault((tool.name, *arguments), super().display_text(tool, arguments))
 
 
-@mutant(kills="sep2672/4.8-04-challenge-known", because='"reason":"challenge_unknown"')
+@mutant(
+    kills="sep2672/4.8-04-challenge-known", because="pending challenges: .*unknown", warned=True
+)
 class KeepsAHundredChallenges(ApprovalGate):
     """Keeps the latest hundred pending challenges, and forgets older ones before their time."""
 
