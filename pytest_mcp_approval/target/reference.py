@@ -281,7 +281,9 @@ class ReferenceStdioTarget(_OfReference, StdioTarget):
         return StdioTransport(command, environment, self.settings.directory)
 
     def renew(self) -> None:
-        super().renew()
+        self._start_anew(self._empty_store)
+
+    def _empty_store(self) -> None:
         for kept in self._shared.glob("store.db*"):
             kept.unlink()
 

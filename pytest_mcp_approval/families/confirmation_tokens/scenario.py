@@ -349,6 +349,18 @@ class Confirmations(ScenarioView):
         self.target.restart()
         self.driver.forget()
 
+    @contextlib.contextmanager
+    def spending_limits(self) -> Iterator[None]:
+        """For a burst. It uses up limits that later checks need: afterwards a server that is not
+        reset anyway is started without its state, if we can."""
+        try:
+            yield
+        finally:
+            is_reset = self.target.can_reset or self.target.settings.reset
+            if self.target.can_restart and not is_reset:
+                self.target.renew()
+                self.driver.forget()
+
 
 def in_words(duration: datetime.timedelta) -> str:
     seconds = duration.total_seconds()
