@@ -227,7 +227,7 @@ TABLE: dict[str, Row] = {
                 Elsewhere("content-at-execution", name, NO_FILE, "bash")
                 for name in (
                     "test_a_second_look_at_the_content_is_not_executed",
-                    "test_content_that_changes_all_the_time_runs_as_approved_or_not",
+                    "test_content_that_changes_between_two_looks_runs_as_approved_or_not",
                 )
             ),
             Elsewhere("expiry", "test_the_zone_of_the_machine_is_no_matter", NO_PROCESS, "stdio"),

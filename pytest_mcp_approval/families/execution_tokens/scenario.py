@@ -5,6 +5,7 @@ Raises a `Finding` for anything unexpected, and `NotVerified` for what cannot be
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -18,6 +19,10 @@ from .vocabulary import FAMILY
 
 Token = Mapping[str, Any] | bytes
 Given = TypeVar("Given")
+
+
+def _name_of(case: tuple[str, Any]) -> str:
+    return case[0]
 
 
 class Executions(ScenarioView):
@@ -53,6 +58,23 @@ class Executions(ScenarioView):
         names = self.table.names
         changed = {**token, **{names[name]: value for name, value in changes.items()}}
         return {name: value for name, value in changed.items() if value is not None}
+
+    def with_scope(self, scope: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        """A token with just this scope, signed as it is."""
+        token = {**self.token(**more), self.table.names["scope"]: scope}
+        return self._safely(lambda: self.driver.signed(token))
+
+    @property
+    def keeps_numbers(self) -> bool:
+        """Whether numbers come as they were written: an object passes through readers of JSON."""
+        return self.table.token_as == "text" or not self.target.speaks_mcp
+
+    def some(self, cases: Mapping[str, Given]) -> dict[str, Given]:
+        """All of them if asking is quick; else a few, the same in every run."""
+        most = self.verifier.samples
+        if most is None or most >= len(cases):
+            return dict(cases)
+        return dict(random.Random(6).sample(sorted(cases.items(), key=_name_of), most))
 
     def honest(self, **more: Any) -> ExecutionOutcome:
         """The positive twin: a good token is accepted. If not, nothing here can be judged."""
