@@ -16,7 +16,7 @@ from pytest_mcp_approval.families.execution_tokens.verifier_access import Verifi
 
 def _scopes(executions):
     """As an object a token passes through JSON readers on its way, which may not keep numbers."""
-    kept = executions.table.token_as == "text" or not executions.target.speaks_mcp
+    kept = executions.keeps_numbers
     return {name: NAMED[name] for name in (NAMED if kept else WITHOUT_NUMBERS)}
 
 

@@ -50,6 +50,10 @@ def test_elsewhere_it_is_refused(executions):
     token = _spent(executions)
     other.expect_refused(other.execute(token), sent="a spent token, by another process or session")
     other.honest()
+    theirs = _spent(other)
+    executions.expect_refused(
+        executions.execute(theirs), sent="a token that another process or session spent"
+    )
 
 
 @requirement("execution_tokens/nonce-replay")
@@ -132,7 +136,8 @@ def test_of_many_at_once_one_executes(executions):
     pipe, all are written at once and a race without a second winner is weak evidence."""
     executions.honest()
     for _ in range(3 if executions.verifier.quick else 1):
-        answers = executions.execute_together(executions.token(), RUNNERS)
+        token, bystander = executions.token(), executions.token()
+        answers = executions.execute_together(token, RUNNERS)
         accepted = sum(answer.accepted for answer in answers)
         ran = answers[0].ran
         sent = f"one token {RUNNERS} times at once"
@@ -146,6 +151,10 @@ def test_of_many_at_once_one_executes(executions):
             sent=sent,
             expected="one accepted, content run once",
             got=got,
+        )
+        executions.expect_refused(executions.execute(token), sent=f"{sent}, and once more later")
+        executions.expect_accepted(
+            executions.execute(bystander), sent=f"{sent}, and then another that was made before"
         )
 
 

@@ -66,7 +66,7 @@ class McpVerifier(Verifier):
         }
         if request.host is not None:
             arguments[names["host"]] = request.host
-        return {"name": self.table.tool, "arguments": arguments}
+        return {"name": self.table.tool, "arguments": {**arguments, **request.beside}}
 
     def ask(self, request: ExecutionRequest) -> ExecutionOutcome:
         reply, runs = self._watch.runs_during(

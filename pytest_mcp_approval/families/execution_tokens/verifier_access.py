@@ -8,7 +8,7 @@ from __future__ import annotations
 import concurrent.futures
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,8 @@ class ExecutionRequest:
     action: str
     host: str | None = None
     """A URL or a host; None: none is named."""
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    """Further arguments of a tool, or others in their place; no other verifier has any."""
 
 
 def at_once(
