@@ -7,9 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_mcp_approval.families.execution_tokens import vocabulary as words
-from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
-from tests.mutants.execution_tokens.parts import TAKEN, LenientScope, Unsigned, in_extension
+from tests.mutants.execution_tokens.parts import (
+    TAKEN,
+    LenientScope,
+    Unsigned,
+    WritingScopes,
+    changed,
+    in_extension,
+)
 from tests.mutants.registry import mutant
 
 ACTION = "execution_tokens/scope-action"
@@ -66,35 +73,13 @@ class TakesTrueForAnyHost(LenientScope):
 # ---- how values are written before they are signed
 
 
-class _Writes(TokenVerifier):
-    """Writes the scope in a way of its own."""
-
-    def written(self, scope: Any) -> str:
-        raise NotImplementedError
-
-    def canonical(self, token: Token) -> bytes:
-        text = self.written(token.scope)
-        return f"{token.token_id}:{token.nonce}:{token.expires_at}:{text}".encode(
-            "utf-8", "surrogatepass"
-        )
-
-
-def _changed(value: Any, change: Any) -> Any:
-    """Every value in it that is no list or object, changed."""
-    if isinstance(value, Mapping):
-        return {name: _changed(one, change) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_changed(one, change) for one in value]
-    return change(value)
-
-
 @mutant(kills=LANGUAGES, because=f"numbers with a fraction[^§]*{REFUSED}")
 @in_extension
-class WritesWholeNumbersShort(_Writes):
+class WritesWholeNumbersShort(WritingScopes):
     """Writes 1.0 as 1, as JavaScript does."""
 
     def written(self, scope: Any) -> str:
-        return json.dumps(_changed(scope, _without_point), sort_keys=True)
+        return json.dumps(changed(scope, _without_point), sort_keys=True)
 
 
 def _without_point(value: Any) -> Any:
@@ -103,17 +88,17 @@ def _without_point(value: Any) -> Any:
 
 @mutant(kills=LANGUAGES, because=f"truth[^§]*{REFUSED}")
 @in_extension
-class WritesTruthAsNumbers(_Writes):
+class WritesTruthAsNumbers(WritingScopes):
     """Writes true and false as 1 and 0, as SQL does."""
 
     def written(self, scope: Any) -> str:
         change = lambda one: int(one) if isinstance(one, bool) else one  # noqa: E731
-        return json.dumps(_changed(scope, change), sort_keys=True)
+        return json.dumps(changed(scope, change), sort_keys=True)
 
 
 @mutant(kills=LANGUAGES, because=f"nothing at all[^§]*{REFUSED}")
 @in_extension
-class WritesNullAsNothing(_Writes):
+class WritesNullAsNothing(WritingScopes):
     """Leaves members out that are null, as Go's omitempty does."""
 
     def written(self, scope: Any) -> str:
@@ -128,7 +113,7 @@ def _without_nulls(value: Any) -> Any:
 
 @mutant(kills=CANONICAL, because=f"its scope has: letters beyond ASCII[^§]*{REFUSED}")
 @in_extension
-class WritesEscapesInCapitals(_Writes):
+class WritesEscapesInCapitals(WritingScopes):
     """Writes the digits of an escape in capital letters."""
 
     def written(self, scope: Any) -> str:
@@ -139,7 +124,7 @@ class WritesEscapesInCapitals(_Writes):
 
 @mutant(kills=CANONICAL, because=f"its scope has: what JSON escapes[^§]*{REFUSED}")
 @in_extension
-class EscapesSlashes(_Writes):
+class EscapesSlashes(WritingScopes):
     """Writes a backslash before a slash, as PHP does."""
 
     def written(self, scope: Any) -> str:
@@ -148,7 +133,7 @@ class EscapesSlashes(_Writes):
 
 @mutant(kills=CANONICAL, because=f"its scope has: letters beyond ASCII[^§]*{REFUSED}")
 @in_extension
-class LeavesTheDeleteSignAlone(_Writes):
+class LeavesTheDeleteSignAlone(WritingScopes):
     """Writes the sign 127 as it is: it is ASCII."""
 
     def written(self, scope: Any) -> str:
@@ -159,7 +144,7 @@ class LeavesTheDeleteSignAlone(_Writes):
     kills=CANONICAL, because=f"its scope has: keys in another order, at every depth[^§]*{REFUSED}"
 )
 @in_extension
-class SortsWithoutCase(_Writes):
+class SortsWithoutCase(WritingScopes):
     """Sorts keys as a dictionary does, without a difference between small and capital letters."""
 
     def written(self, scope: Any) -> str:
