@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import decimal
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_mcp_approval.families.execution_tokens import vocabulary as words
@@ -19,6 +21,7 @@ from tests.mutants.execution_tokens.parts import (
 )
 from tests.mutants.registry import mutant
 
+SIGNATURE = "execution_tokens/signature"
 ACTION = "execution_tokens/scope-action"
 CANONICAL = "execution_tokens/canonical-string"
 LANGUAGES = "execution_tokens/cross-language"
@@ -173,3 +176,116 @@ def _without_prototype(value: Any) -> Any:
         kept = (name for name in value if name != "__proto__")
         return {name: _without_prototype(value[name]) for name in kept}
     return [_without_prototype(one) for one in value] if isinstance(value, list) else value
+
+
+@mutant(kills=LANGUAGES, because=f"numbers with a fraction[^§]*{REFUSED}")
+@in_extension
+class WritesShortExponents(WritingScopes):
+    """Writes 1e-07 as 1e-7, as JavaScript does."""
+
+    def written(self, scope: Any) -> str:
+        return _numbers_written(scope, lambda text: re.sub(r"e([-+])0+", r"e\1", text))
+
+
+def _numbers_written(scope: Any, write: Callable[[str], str]) -> str:
+    """As JSON, with numbers that have a fraction written in another way."""
+    numbers: list[str] = []
+
+    def kept(value: Any) -> Any:
+        if not isinstance(value, float):
+            return value
+        numbers.append(write(json.dumps(value)))
+        return f"\ue000{len(numbers) - 1}\ue000"
+
+    text = json.dumps(changed(scope, kept), sort_keys=True)
+    return re.sub(r'"\\ue000([0-9]+)\\ue000"', lambda found: numbers[int(found[1])], text)
+
+
+@mutant(kills=LANGUAGES, because=f"numbers with a fraction[^§]*{REFUSED}")
+@in_extension
+class WritesSmallNumbersInFull(WritingScopes):
+    """Writes 1e-05 as 0.00001, as JavaScript does down to a millionth."""
+
+    def written(self, scope: Any) -> str:
+        return _numbers_written(scope, _in_full)
+
+
+def _in_full(text: str) -> str:
+    value = float(text)
+    return f"{decimal.Decimal(text):f}" if 1e-6 <= abs(value) < 1e-4 else text
+
+
+@mutant(kills=LANGUAGES, because=f"generated scope [^§]*{REFUSED}")
+@in_extension
+class RoundsNumbersInScopes(WritingScopes):
+    """Writes numbers with fifteen digits, as many languages do."""
+
+    def written(self, scope: Any) -> str:
+        change = lambda one: float(f"{one:.15g}") if isinstance(one, float) else one  # noqa: E731
+        return json.dumps(changed(scope, change), sort_keys=True)
+
+
+@mutant(kills=LANGUAGES, because=f"numbers with a fraction[^§]*{REFUSED}")
+@in_extension
+class LosesTheSignOfZero(WritingScopes):
+    """Writes -0.0 as 0.0."""
+
+    def written(self, scope: Any) -> str:
+        change = lambda one: one + 0.0 if isinstance(one, float) else one  # noqa: E731
+        return json.dumps(changed(scope, change), sort_keys=True)
+
+
+@mutant(kills=LANGUAGES, because=f"nothing at all[^§]*{REFUSED}")
+@in_extension
+class LeavesOutWhatIsEmpty(WritingScopes):
+    """Leaves members out that are empty, zero or false, as Go's omitempty does."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(_without_empties(scope), sort_keys=True)
+
+
+def _without_empties(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            name: _without_empties(one)
+            for name, one in value.items()
+            if one or one is None or name in (words.ACTION_TYPE, words.ALLOWED_HOSTS)
+        }
+    return [_without_empties(one) for one in value] if isinstance(value, list) else value
+
+
+@mutant(kills=LANGUAGES, because=f"nothing at all[^§]*{REFUSED}")
+@in_extension
+class WritesEmptyObjectsAsLists(WritingScopes):
+    """Writes an empty object as an empty list, as PHP does."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(_php_arrays(scope, numbered=False), sort_keys=True)
+
+
+def _php_arrays(value: Any, *, numbered: bool) -> Any:
+    if isinstance(value, Mapping):
+        inner = {name: _php_arrays(one, numbered=numbered) for name, one in value.items()}
+        in_turn = list(inner) == [str(place) for place in range(len(inner))]
+        return [*inner.values()] if in_turn and bool(inner) == numbered else inner
+    if isinstance(value, list):
+        return [_php_arrays(one, numbered=numbered) for one in value]
+    return value
+
+
+@mutant(kills=LANGUAGES, because=f"generated scope [^§]*{REFUSED}")
+@in_extension
+class WritesNumberedObjectsAsLists(WritingScopes):
+    """Writes an object whose names are 0, 1, 2 and so on as a list, as PHP does."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(_php_arrays(scope, numbered=True), sort_keys=True)
+
+
+@mutant(kills=LANGUAGES, because=f"generated scope [^§]*{REFUSED}")
+@in_extension
+class PutsNumbersFirst(WritingScopes):
+    """Writes names that are numbers first and in their order, as JavaScript's objects have them."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(_numbers_first(scope))

@@ -6,10 +6,19 @@ import fnmatch
 import re
 from typing import Any
 
+from pytest_mcp_approval.families.execution_tokens import vocabulary as words
 from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
-from tests.mutants.execution_tokens.parts import TAKEN, FittingActions, FittingHosts, in_extension
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
+from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token, sign
+from tests.mutants.execution_tokens.parts import (
+    TAKEN,
+    FittingActions,
+    FittingHosts,
+    in_extension,
+)
 from tests.mutants.registry import mutant
 
+SIGNATURE = "execution_tokens/signature"
 ACTION = "execution_tokens/scope-action"
 HOST = "execution_tokens/scope-host"
 SECRET = "execution_tokens/default-secret"
@@ -65,3 +74,24 @@ class TakesBlanksForASecret(ExecutionExtension):
         if isinstance(given, str) and given and not given.strip():
             return given.encode()
         return super().read_secret(given)
+
+
+@mutant(kills=SIGNATURE, because=f"one digit more than its signature{TAKEN}")
+class ReadsHexUntilItEnds(ExecutionExtension):
+    """Reads 32 bytes from the signature, and does not ask what comes after them."""
+
+    def read_token(self, given: Any) -> Any:
+        read = super().read_token(given)
+        if isinstance(read, dict) and isinstance(read.get(words.SIGNATURE), str):
+            return {**read, words.SIGNATURE: read[words.SIGNATURE][:64]}
+        return read
+
+
+@mutant(kills=SIGNATURE, because=f"signed with the known default secret{TAKEN}")
+@in_extension
+class KnowsTheDefaultSecret(TokenVerifier):
+    """Looks at the secret first and then at earlier ones, and the earliest is the known default."""
+
+    def check_signature(self, token: Token, request: Request) -> None:
+        if token.signature != sign(words.DEFAULT_SECRET.encode(), self.canonical(token)):
+            super().check_signature(token, request)

@@ -21,7 +21,11 @@ from pytest_mcp_approval.reference_server.execution_tokens.tokens import (
     Token,
     sign,
 )
-from tests.mutants.execution_tokens.parts import TAKEN, OtherLogKey, in_extension
+from tests.mutants.execution_tokens.parts import (
+    TAKEN,
+    OtherLogKey,
+    in_extension,
+)
 from tests.mutants.registry import mutant
 
 CANONICAL = "execution_tokens/canonical-string"
@@ -144,3 +148,28 @@ class KeepsOneNonceForEachAction(NonceStore):
         last = self.__dict__.get("last")
         self.__dict__["last"] = nonce.lower()
         return last != nonce.lower()
+
+
+@mutant(kills=SIGNATURE, because=f"bit 0 of character [0-9]+ of signature changed{TAKEN}")
+@in_extension
+class ReadsSignaturesAsNumbers(TokenVerifier):
+    """Reads both signatures with parseInt, whose doubles keep the first fourteen digits."""
+
+    def check_signature(self, token: Token, request: Request) -> None:
+        expected = sign(self.secret, self.canonical(token))
+        if float(int(expected, 16)) != float(int(token.signature, 16)):
+            super().check_signature(token, request)
+
+
+@mutant(kills=SIGNATURE, because=f"bit [0-6] of character [0-9]+ of [a-z_.]+ changed{TAKEN}")
+@in_extension
+class XorsTheDifferences(TokenVerifier):
+    """Compares in constant time with ^= where |= belongs, so that two equal differences cancel."""
+
+    def check_signature(self, token: Token, request: Request) -> None:
+        difference = 0
+        expected = sign(self.secret, self.canonical(token))
+        for one, other in zip(expected, token.signature, strict=True):
+            difference ^= ord(one) ^ ord(other)
+        if difference:
+            super().check_signature(token, request)
