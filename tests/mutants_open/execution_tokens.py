@@ -34,6 +34,7 @@ from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token, 
 from pytest_mcp_approval.reference_server.server.extension import Caller, ExtensionParts
 from tests.mutants.execution_tokens.absent import _WritesAbsence
 from tests.mutants.execution_tokens.coerced import _without_prototype
+from tests.mutants.execution_tokens.commands import broken
 from tests.mutants.execution_tokens.fractions import _Reads
 from tests.mutants.execution_tokens.parts import (
     FittingActions,
@@ -1797,3 +1798,81 @@ class CountsIn32Bits(TokenVerifier):
         end = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
         end += datetime.timedelta(seconds=seconds)
         super().check_expiry(replace(token, expires_at=end.isoformat()), request)
+
+
+# ---- verifiers that are commands
+
+# shows: a token whose content fails (its command ends with another code than 0), presented
+# again; it is accepted
+broken(
+    "BashGivesTheNonceBack",
+    "bash",
+    "Gives the nonce back when the execution ends with an error.",
+    (
+        '"${command[@]}" <"$work/content" >&2',
+        '"${command[@]}" <"$work/content" >&2 || rm -f -- "$spent"',
+    ),
+    kills="nonce-replay",
+    because=".",
+)
+
+# shows: a token whose content fails (its command ends with another code than 0), presented
+# again; it is accepted
+broken(
+    "NodeGivesTheNonceBack",
+    "node",
+    "Gives the nonce back when the execution ends with an error.",
+    (
+        "answer.exit_code = done.status ?? 127;",
+        "answer.exit_code = done.status ?? 127;\n      if (answer.exit_code !== 0) "
+        'rmSync(join(options["nonce-log"], token.nonce.toLowerCase()));',
+    ),
+    ("openSync, readFileSync }", "openSync, readFileSync, rmSync }"),
+    kills="nonce-replay",
+    because=".",
+)
+
+# shows: a token that expires on 29 February of a leap year; it is refused
+broken(
+    "BashKnowsNoLeapDays",
+    "bash",
+    "Has a table of the months in which February has 28 days.",
+    ("((year % 4 == 0 && (year % 100 != 0 || year % 400 == 0))) && month_days[2]=29\n", ""),
+    kills="expiry",
+    because=".",
+)
+
+# shows: expires_at is a day that does not exist, such as 30 February of a later year; it is
+# accepted
+broken(
+    "NodeCarriesDatesOver",
+    "node",
+    "Takes the thirtieth of February for the second of March, as Date does.",
+    ("if (!same || year < 1", "if (year < 1"),
+    kills="expiry",
+    because=".",
+)
+
+# shows: with a secret of a hundred bytes a good token is refused
+broken(
+    "BashCutsALongSecret",
+    "bash",
+    "Takes the first 64 bytes of a secret for the key, where a longer one is to be hashed.",
+    ("""((${#key_hex} <= 128)) || key_hex=$(printf '%s' "$secret" | sha256)\n""", ""),
+    kills="cross-language",
+    because=".",
+)
+
+# shows: without a secret it ends with an error, and writes nothing
+broken(
+    "BashEndsWithoutAWord",
+    "bash",
+    "Ends when the secret is not a good one, and does not say why.",
+    (
+        """not_started() { printf '{"accepted": false, "error": "%s"}\\n' "$1"; exit 2; }""",
+        "not_started() { exit 2; }",
+    ),
+    kills="default-secret",
+    because=".",
+    warned=True,
+)
