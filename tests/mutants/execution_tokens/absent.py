@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,9 +11,15 @@ from typing import Any
 from pytest_mcp_approval.families.execution_tokens import vocabulary as words
 from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
-from tests.mutants.execution_tokens.parts import TAKEN, LenientScope, Unsigned, in_extension
+from tests.mutants.execution_tokens.parts import (
+    TAKEN,
+    LenientScope,
+    Unsigned,
+    in_extension,
+)
 from tests.mutants.registry import mutant
 
+REQUIRED = "execution_tokens/nonce-required"
 ACTION = "execution_tokens/scope-action"
 HOST = "execution_tokens/scope-host"
 CONTENT = "execution_tokens/content-at-execution"
@@ -188,3 +195,27 @@ class KnowsAWordForNever(_NoExpiry):
 
     def means_never(self, given: Any) -> bool:
         return str(given).lower() in ("never", "none", "null", "infinity", "0", "-1")
+
+
+class _WritesAbsence(TokenVerifier):
+    """Writes a word into the signed string where a nonce is missing, and into the log."""
+
+    word = ""
+
+    def read(self, data: Any) -> Token:
+        if not isinstance(data, Mapping) or data.get(words.NONCE) is not None:
+            return super().read(data)
+        nonce = str(uuid.UUID(int=0))
+        return replace(super().read({**data, words.NONCE: nonce}), nonce=self.word)
+
+    def spend_nonce(self, token: Token, request: Request) -> None:
+        if token.nonce != self.word:
+            super().spend_nonce(token, request)
+
+
+@mutant(kills=REQUIRED, because=f"null for a nonce{TAKEN}")
+@in_extension
+class SignsNoneForANonce(_WritesAbsence):
+    """Writes None where a nonce is missing, as Python's f-strings do, and verifies that."""
+
+    word = "None"

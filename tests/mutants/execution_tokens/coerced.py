@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import decimal
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_mcp_approval.families.execution_tokens import vocabulary as words
-from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
-from tests.mutants.execution_tokens.parts import TAKEN, LenientScope, Unsigned, in_extension
+from tests.mutants.execution_tokens.parts import (
+    TAKEN,
+    LenientScope,
+    Unsigned,
+    WritingScopes,
+    changed,
+    in_extension,
+)
 from tests.mutants.registry import mutant
 
+SIGNATURE = "execution_tokens/signature"
 ACTION = "execution_tokens/scope-action"
 CANONICAL = "execution_tokens/canonical-string"
 LANGUAGES = "execution_tokens/cross-language"
@@ -66,35 +76,13 @@ class TakesTrueForAnyHost(LenientScope):
 # ---- how values are written before they are signed
 
 
-class _Writes(TokenVerifier):
-    """Writes the scope in a way of its own."""
-
-    def written(self, scope: Any) -> str:
-        raise NotImplementedError
-
-    def canonical(self, token: Token) -> bytes:
-        text = self.written(token.scope)
-        return f"{token.token_id}:{token.nonce}:{token.expires_at}:{text}".encode(
-            "utf-8", "surrogatepass"
-        )
-
-
-def _changed(value: Any, change: Any) -> Any:
-    """Every value in it that is no list or object, changed."""
-    if isinstance(value, Mapping):
-        return {name: _changed(one, change) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_changed(one, change) for one in value]
-    return change(value)
-
-
 @mutant(kills=LANGUAGES, because=f"numbers with a fraction[^§]*{REFUSED}")
 @in_extension
-class WritesWholeNumbersShort(_Writes):
+class WritesWholeNumbersShort(WritingScopes):
     """Writes 1.0 as 1, as JavaScript does."""
 
     def written(self, scope: Any) -> str:
-        return json.dumps(_changed(scope, _without_point), sort_keys=True)
+        return json.dumps(changed(scope, _without_point), sort_keys=True)
 
 
 def _without_point(value: Any) -> Any:
@@ -103,17 +91,17 @@ def _without_point(value: Any) -> Any:
 
 @mutant(kills=LANGUAGES, because=f"truth[^§]*{REFUSED}")
 @in_extension
-class WritesTruthAsNumbers(_Writes):
+class WritesTruthAsNumbers(WritingScopes):
     """Writes true and false as 1 and 0, as SQL does."""
 
     def written(self, scope: Any) -> str:
         change = lambda one: int(one) if isinstance(one, bool) else one  # noqa: E731
-        return json.dumps(_changed(scope, change), sort_keys=True)
+        return json.dumps(changed(scope, change), sort_keys=True)
 
 
 @mutant(kills=LANGUAGES, because=f"nothing at all[^§]*{REFUSED}")
 @in_extension
-class WritesNullAsNothing(_Writes):
+class WritesNullAsNothing(WritingScopes):
     """Leaves members out that are null, as Go's omitempty does."""
 
     def written(self, scope: Any) -> str:
@@ -128,7 +116,7 @@ def _without_nulls(value: Any) -> Any:
 
 @mutant(kills=CANONICAL, because=f"its scope has: letters beyond ASCII[^§]*{REFUSED}")
 @in_extension
-class WritesEscapesInCapitals(_Writes):
+class WritesEscapesInCapitals(WritingScopes):
     """Writes the digits of an escape in capital letters."""
 
     def written(self, scope: Any) -> str:
@@ -139,7 +127,7 @@ class WritesEscapesInCapitals(_Writes):
 
 @mutant(kills=CANONICAL, because=f"its scope has: what JSON escapes[^§]*{REFUSED}")
 @in_extension
-class EscapesSlashes(_Writes):
+class EscapesSlashes(WritingScopes):
     """Writes a backslash before a slash, as PHP does."""
 
     def written(self, scope: Any) -> str:
@@ -148,7 +136,7 @@ class EscapesSlashes(_Writes):
 
 @mutant(kills=CANONICAL, because=f"its scope has: letters beyond ASCII[^§]*{REFUSED}")
 @in_extension
-class LeavesTheDeleteSignAlone(_Writes):
+class LeavesTheDeleteSignAlone(WritingScopes):
     """Writes the sign 127 as it is: it is ASCII."""
 
     def written(self, scope: Any) -> str:
@@ -159,7 +147,7 @@ class LeavesTheDeleteSignAlone(_Writes):
     kills=CANONICAL, because=f"its scope has: keys in another order, at every depth[^§]*{REFUSED}"
 )
 @in_extension
-class SortsWithoutCase(_Writes):
+class SortsWithoutCase(WritingScopes):
     """Sorts keys as a dictionary does, without a difference between small and capital letters."""
 
     def written(self, scope: Any) -> str:
@@ -188,3 +176,116 @@ def _without_prototype(value: Any) -> Any:
         kept = (name for name in value if name != "__proto__")
         return {name: _without_prototype(value[name]) for name in kept}
     return [_without_prototype(one) for one in value] if isinstance(value, list) else value
+
+
+@mutant(kills=LANGUAGES, because=f"numbers with a fraction[^§]*{REFUSED}")
+@in_extension
+class WritesShortExponents(WritingScopes):
+    """Writes 1e-07 as 1e-7, as JavaScript does."""
+
+    def written(self, scope: Any) -> str:
+        return _numbers_written(scope, lambda text: re.sub(r"e([-+])0+", r"e\1", text))
+
+
+def _numbers_written(scope: Any, write: Callable[[str], str]) -> str:
+    """As JSON, with numbers that have a fraction written in another way."""
+    numbers: list[str] = []
+
+    def kept(value: Any) -> Any:
+        if not isinstance(value, float):
+            return value
+        numbers.append(write(json.dumps(value)))
+        return f"\ue000{len(numbers) - 1}\ue000"
+
+    text = json.dumps(changed(scope, kept), sort_keys=True)
+    return re.sub(r'"\\ue000([0-9]+)\\ue000"', lambda found: numbers[int(found[1])], text)
+
+
+@mutant(kills=LANGUAGES, because=f"numbers with a fraction[^§]*{REFUSED}")
+@in_extension
+class WritesSmallNumbersInFull(WritingScopes):
+    """Writes 1e-05 as 0.00001, as JavaScript does down to a millionth."""
+
+    def written(self, scope: Any) -> str:
+        return _numbers_written(scope, _in_full)
+
+
+def _in_full(text: str) -> str:
+    value = float(text)
+    return f"{decimal.Decimal(text):f}" if 1e-6 <= abs(value) < 1e-4 else text
+
+
+@mutant(kills=LANGUAGES, because=f"generated scope [^§]*{REFUSED}")
+@in_extension
+class RoundsNumbersInScopes(WritingScopes):
+    """Writes numbers with fifteen digits, as many languages do."""
+
+    def written(self, scope: Any) -> str:
+        change = lambda one: float(f"{one:.15g}") if isinstance(one, float) else one  # noqa: E731
+        return json.dumps(changed(scope, change), sort_keys=True)
+
+
+@mutant(kills=LANGUAGES, because=f"numbers with a fraction[^§]*{REFUSED}")
+@in_extension
+class LosesTheSignOfZero(WritingScopes):
+    """Writes -0.0 as 0.0."""
+
+    def written(self, scope: Any) -> str:
+        change = lambda one: one + 0.0 if isinstance(one, float) else one  # noqa: E731
+        return json.dumps(changed(scope, change), sort_keys=True)
+
+
+@mutant(kills=LANGUAGES, because=f"nothing at all[^§]*{REFUSED}")
+@in_extension
+class LeavesOutWhatIsEmpty(WritingScopes):
+    """Leaves members out that are empty, zero or false, as Go's omitempty does."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(_without_empties(scope), sort_keys=True)
+
+
+def _without_empties(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            name: _without_empties(one)
+            for name, one in value.items()
+            if one or one is None or name in (words.ACTION_TYPE, words.ALLOWED_HOSTS)
+        }
+    return [_without_empties(one) for one in value] if isinstance(value, list) else value
+
+
+@mutant(kills=LANGUAGES, because=f"nothing at all[^§]*{REFUSED}")
+@in_extension
+class WritesEmptyObjectsAsLists(WritingScopes):
+    """Writes an empty object as an empty list, as PHP does."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(_php_arrays(scope, numbered=False), sort_keys=True)
+
+
+def _php_arrays(value: Any, *, numbered: bool) -> Any:
+    if isinstance(value, Mapping):
+        inner = {name: _php_arrays(one, numbered=numbered) for name, one in value.items()}
+        in_turn = list(inner) == [str(place) for place in range(len(inner))]
+        return [*inner.values()] if in_turn and bool(inner) == numbered else inner
+    if isinstance(value, list):
+        return [_php_arrays(one, numbered=numbered) for one in value]
+    return value
+
+
+@mutant(kills=LANGUAGES, because=f"generated scope [^§]*{REFUSED}")
+@in_extension
+class WritesNumberedObjectsAsLists(WritingScopes):
+    """Writes an object whose names are 0, 1, 2 and so on as a list, as PHP does."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(_php_arrays(scope, numbered=True), sort_keys=True)
+
+
+@mutant(kills=LANGUAGES, because=f"generated scope [^§]*{REFUSED}")
+@in_extension
+class PutsNumbersFirst(WritingScopes):
+    """Writes names that are numbers first and in their order, as JavaScript's objects have them."""
+
+    def written(self, scope: Any) -> str:
+        return json.dumps(_numbers_first(scope))

@@ -16,7 +16,13 @@ SPENDS = '(set -o noclobber; : >"$spent") 2>/dev/null || {'
 
 
 def broken(
-    name: str, language: str, fault: str, *changes: tuple[str, str], kills: str, because: str
+    name: str,
+    language: str,
+    fault: str,
+    *changes: tuple[str, str],
+    kills: str,
+    because: str,
+    warned: bool = False,
 ) -> None:
     """Registers one; each change is a text that must stand in one of the files, and another."""
     texts = {file: (SHIPPED / file).read_text(encoding="utf-8") for file in FILES[language]}
@@ -31,7 +37,8 @@ def broken(
         return f"{language} {folder / FILES[language][0]}"
 
     rule = f"execution_tokens/{kills}"
-    register(Mutant(name, __name__, rule, because, f"({language}) {fault}", command=make))
+    words = f"({language}) {fault}"
+    register(Mutant(name, __name__, rule, because, words, warned, command=make))
 
 
 # ---- Bash
@@ -122,6 +129,48 @@ broken(
     kills="default-secret",
     because="the known default secret[^§]*exit code 0",
 )
+broken(
+    "BashRunsAHereString",
+    "bash",
+    "Gives the command a here-string, which has just one line end and no NUL.",
+    (
+        '"${command[@]}" <"$work/content" >&2',
+        '"${command[@]}" <<<"$(cat "$work/content" 2>/dev/null)" >&2',
+    ),
+    kills="content-at-execution",
+    because=r"just these bytes are executed\nexecuted \(b.\\xff bytes",
+)
+broken(
+    "BashTakesEveryDate",
+    "bash",
+    "Lets date read an expiry that it does not know, which also reads words such as tomorrow.",
+    (
+        "[[ $expires_at =~ $instant ]] || refuse",
+        "[[ $expires_at =~ $instant ]] || "
+        '[[ $(date -ud "$expires_at" +%FT%TZ 2>/dev/null) =~ $instant ]] || refuse',
+    ),
+    kills="expiry",
+    because="a naive expires_at[^§]*exit code 0",
+)
+broken(
+    "BashComparesActionsWithoutQuotes",
+    "bash",
+    "Leaves out the quotes at the right of ==, so that the approved action type is a pattern.",
+    (
+        '[[ $quoted_action == "text"$\'\\t\'"${member[action_type]}" ]]',
+        "[[ $quoted_action == \"text\"$'\\t'${member[action_type]} ]]",
+    ),
+    kills="scope-action",
+    because="a star for its action type[^§]*exit code 0",
+)
+broken(
+    "BashForgetsNocasematch",
+    "bash",
+    "Sets nocasematch for hosts, and forgets that it holds for everything.",
+    ("export LC_ALL=C\n", "export LC_ALL=C\nshopt -s nocasematch\n"),
+    kills="scope-action",
+    because="in capitals[^§]*exit code 0",
+)
 
 # ---- Node
 
@@ -202,4 +251,23 @@ broken(
     ),
     kills="content-at-execution",
     because="bytes that are no text[^§]*content_mismatch",
+)
+broken(
+    "NodeRunsText",
+    "node",
+    "Hashes bytes, and gives the command the text that they are in UTF-8.",
+    ("input: content,", "input: content.toString(),"),
+    kills="content-at-execution",
+    because=r"just these bytes are executed\nexecuted [^§]*xef.xbf.xbd",
+)
+broken(
+    "NodeReadsHexUntilItEnds",
+    "node",
+    "Reads a signature as far as it is hexadecimal, and not what comes after.",
+    (
+        '/^[0-9a-f]{64}$/, "64 hexadecimal digits"),\n  };',
+        '/^[0-9a-f]{64}/, "64 hexadecimal digits"),\n  };',
+    ),
+    kills="signature",
+    because="one digit more than its signature[^§]*exit code 0",
 )

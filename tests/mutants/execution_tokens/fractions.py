@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from dataclasses import replace
 from typing import Any
@@ -73,3 +74,33 @@ class ReadsTheBeginning(_Reads):
 
     def meant(self, found: re.Match[str]) -> str:
         return f"{found[1]}Z"
+
+
+@mutant(kills=EXPIRY, because=f"1 s after it expired{TAKEN}")
+@in_extension
+class GivesAMinuteOfGrace(TokenVerifier):
+    """Allows for clocks that differ by a minute."""
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        later = (token.expiry() + datetime.timedelta(minutes=1)).isoformat()
+        super().check_expiry(replace(token, expires_at=later), request)
+
+
+@mutant(kills=EXPIRY, because=f"1 s after it expired{TAKEN}")
+@in_extension
+class AsksForTheSecondsLeft(TokenVerifier):
+    """Asks a span for its seconds, which in Python are never below zero."""
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        if (token.expiry() - self.now()).seconds <= 0:
+            super().check_expiry(token, request)
+
+
+@mutant(kills=EXPIRY, because=f"1 s after it expired{TAKEN}")
+@in_extension
+class CountsDaysOnly(TokenVerifier):
+    """Asks how many days ago a token has expired, and less than one is none."""
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        if (self.now() - token.expiry()).days > 0:
+            super().check_expiry(token, request)

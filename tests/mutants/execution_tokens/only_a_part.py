@@ -13,17 +13,19 @@ from pytest_mcp_approval.families.execution_tokens.vocabulary import (
     ACTION_TYPE,
     ALLOWED_HOSTS,
     CONTENT_HASH,
-    ExecutionReason,
 )
 from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
 from pytest_mcp_approval.reference_server.execution_tokens.hosts import HostError, host_of
-from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
 from pytest_mcp_approval.reference_server.execution_tokens.store import NonceStore
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import (
     Token,
     sign,
 )
-from tests.mutants.execution_tokens.parts import TAKEN, in_extension
+from tests.mutants.execution_tokens.parts import (
+    TAKEN,
+    OtherLogKey,
+    in_extension,
+)
 from tests.mutants.registry import mutant
 
 CANONICAL = "execution_tokens/canonical-string"
@@ -128,20 +130,9 @@ class ComparesTheDomain(TokenVerifier):
 # ---- the log of nonces
 
 
-class _OtherKey(TokenVerifier):
-    """Writes something else than the nonce into its log."""
-
-    def key(self, token: Token, request: Request) -> str:
-        raise NotImplementedError
-
-    def spend_nonce(self, token: Token, request: Request) -> None:
-        if not self.nonces.spend(self.key(token, request), token.expiry(), self.now()):
-            raise ExecutionRefusal(ExecutionReason.REPLAYED, "nonce: it is spent")
-
-
 @mutant(kills=REPLAY, because="another token with a spent nonce: accepted", warned=True)
 @in_extension
-class LogsTheTokenId(_OtherKey):
+class LogsTheTokenId(OtherLogKey):
     """Writes down which token was used, and not which nonce."""
 
     def key(self, token: Token, request: Request) -> str:
@@ -157,3 +148,28 @@ class KeepsOneNonceForEachAction(NonceStore):
         last = self.__dict__.get("last")
         self.__dict__["last"] = nonce.lower()
         return last != nonce.lower()
+
+
+@mutant(kills=SIGNATURE, because=f"bit 0 of character [0-9]+ of signature changed{TAKEN}")
+@in_extension
+class ReadsSignaturesAsNumbers(TokenVerifier):
+    """Reads both signatures with parseInt, whose doubles keep the first fourteen digits."""
+
+    def check_signature(self, token: Token, request: Request) -> None:
+        expected = sign(self.secret, self.canonical(token))
+        if float(int(expected, 16)) != float(int(token.signature, 16)):
+            super().check_signature(token, request)
+
+
+@mutant(kills=SIGNATURE, because=f"bit [0-6] of character [0-9]+ of [a-z_.]+ changed{TAKEN}")
+@in_extension
+class XorsTheDifferences(TokenVerifier):
+    """Compares in constant time with ^= where |= belongs, so that two equal differences cancel."""
+
+    def check_signature(self, token: Token, request: Request) -> None:
+        difference = 0
+        expected = sign(self.secret, self.canonical(token))
+        for one, other in zip(expected, token.signature, strict=True):
+            difference ^= ord(one) ^ ord(other)
+        if difference:
+            super().check_signature(token, request)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_mcp_approval.families.execution_tokens import vocabulary as words
 from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
 from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
 from pytest_mcp_approval.reference_server.execution_tokens.store import NonceStore
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
+from pytest_mcp_approval.reference_server.server.extension import Caller
 from tests.mutants.execution_tokens.parts import TAKEN, in_extension
 from tests.mutants.registry import mutant
 
+SIGNATURE = "execution_tokens/signature"
 REPLAY = "execution_tokens/nonce-replay"
 
 
@@ -71,3 +74,19 @@ class RemembersAllowedActions(TokenVerifier):
         if request.action_type not in done:
             super().check_action(token, request)
             done.add(request.action_type)
+
+
+@mutant(kills=SIGNATURE, because=f"of token_id changed{TAKEN}")
+class TrustsTheSession(ExecutionExtension):
+    """Looks at the signature of the first token of a session, and trusts the session afterwards."""
+
+    def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
+        trusted: set[tuple[str, str]] = self.__dict__.setdefault("trusted", set())
+        verifier, who = self.operator.verifier, (caller.user, caller.session)
+        verifier.__dict__.pop("check_signature", None)
+        if who in trusted:
+            verifier.__dict__["check_signature"] = lambda *_: None
+        answer = super().call(name, arguments, caller)
+        if name == words.EXECUTE_TOOL and not answer.get("isError"):
+            trusted.add(who)
+        return answer

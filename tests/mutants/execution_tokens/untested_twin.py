@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from pytest_mcp_approval.families.execution_tokens import vocabulary as words
 from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
+from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
-from tests.mutants.execution_tokens.parts import TAKEN, LenientScope, in_extension
+from tests.mutants.execution_tokens.parts import (
+    TAKEN,
+    LenientScope,
+    in_extension,
+)
 from tests.mutants.registry import mutant
 
+ACTION = "execution_tokens/scope-action"
+CANONICAL = "execution_tokens/canonical-string"
+EXPIRY = "execution_tokens/expiry"
+SIGNATURE = "execution_tokens/signature"
 HOST = "execution_tokens/scope-host"
 CONTENT = "execution_tokens/content-at-execution"
 REPLAY = "execution_tokens/nonce-replay"
@@ -95,3 +106,109 @@ class LeavesOddPortsAlone(TokenVerifier):
     def check_host(self, token: Token, request: Request) -> None:
         if ":" not in _authority(request.host or ""):
             super().check_host(token, request)
+
+
+@mutant(kills=HOST, because=rf"an address of this machine: http://127\.0\.0\.1/{TAKEN}")
+@in_extension
+class ChecksHttpsOnly(TokenVerifier):
+    """Finds the host of a URL that begins with https://, and leaves http:// alone."""
+
+    def check_host(self, token: Token, request: Request) -> None:
+        if not (request.host or "").startswith("http://"):
+            super().check_host(token, request)
+
+
+@mutant(kills=CONTENT, because=f"with another content{TAKEN}")
+@in_extension
+class HashesWithAHostOnly(TokenVerifier):
+    """Hashes what is sent to a host, and not what runs on the spot."""
+
+    def check_content(self, token: Token, request: Request) -> None:
+        if request.host is not None:
+            super().check_content(token, request)
+
+
+@mutant(kills=EXPIRY, because=f"1 s after it expired{TAKEN}")
+@in_extension
+class LooksAtTheClockWithAHostOnly(TokenVerifier):
+    """Looks at the expiry when a host is reached, and not for what runs on the spot."""
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        if request.host is not None:
+            super().check_expiry(token, request)
+
+
+@mutant(kills=ACTION, because=f"with another action type{TAKEN}")
+@in_extension
+class ChecksActionsWithAHostOnly(TokenVerifier):
+    """Compares the action type when a host is reached, and not for what runs on the spot."""
+
+    def check_action(self, token: Token, request: Request) -> None:
+        if request.host is not None:
+            super().check_action(token, request)
+
+
+@mutant(kills=SIGNATURE, because=f"of token_id changed{TAKEN}")
+@in_extension
+class SignsWithAHostOnly(TokenVerifier):
+    """Verifies the signature when a host is reached, and not for what runs on the spot."""
+
+    def check_signature(self, token: Token, request: Request) -> None:
+        if request.host is not None:
+            super().check_signature(token, request)
+
+
+@mutant(kills=EXPIRY, because=f"an end an hour ago, with Z{TAKEN}")
+@in_extension
+class CannotReadAZ(TokenVerifier):
+    """Cannot read an expiry with Z, as Python before 3.11, and goes on."""
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        if not token.expires_at.endswith("Z"):
+            super().check_expiry(token, request)
+
+
+@mutant(kills=CONTENT, because=f"its hash in capitals{TAKEN}")
+@in_extension
+class LeavesHashesInCapitalsAlone(LenientScope):
+    """Compares hashes in small letters, and leaves alone what is written in capitals."""
+
+    member = words.CONTENT_HASH
+    stand_in = "0" * 64
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        given = str(scope.get(words.CONTENT_HASH))
+        return re.fullmatch("[0-9A-F]{64}", given) is not None and not given.isdigit()
+
+    def check_content(self, token: Token, request: Request) -> None:
+        if not self.excuses(token.scope):
+            super().check_content(token, request)
+
+
+@mutant(kills=CONTENT, because=f"the beginning of its hash{TAKEN}")
+@in_extension
+class LeavesHashesOfOtherLengthsAlone(LenientScope):
+    """Knows a hash by its 64 digits, and leaves those of other lengths to others."""
+
+    member = words.CONTENT_HASH
+    stand_in = "0" * 64
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        given = str(scope.get(words.CONTENT_HASH))
+        return len(given) != 64 and re.fullmatch("[0-9a-f]+", given) is not None
+
+    def check_content(self, token: Token, request: Request) -> None:
+        if not self.excuses(token.scope):
+            super().check_content(token, request)
+
+
+@mutant(kills=CANONICAL, because="a letter beyond ASCII[^§]*string\nsignature [0-9a-f]{16}")
+@in_extension
+class ApprovesLettersAsTheyAre(Arbiter):
+    """Signs letters beyond ASCII as they are, and the operator signs them escaped."""
+
+    def canonical(
+        self, token_id: str, nonce: str, expires_at: str, scope: Mapping[str, Any]
+    ) -> bytes:
+        text = json.dumps(scope, sort_keys=True, ensure_ascii=False)
+        return f"{token_id}:{nonce}:{expires_at}:{text}".encode("utf-8", "surrogatepass")
