@@ -209,10 +209,16 @@ def test_an_approval_ends_and_another_begins(executions):
     executions.expect_accepted(
         executions.execute(first), sent=f"a token that was approved for {SECONDS} s, at once"
     )
-    executions.clock.advance(SECONDS + 2)
+    executions.clock.advance(SECONDS / 2)
+    sibling = _approved(executions)
+    executions.clock.advance(SECONDS / 2 + 2)
     executions.expect_refused(
         executions.execute(unused),
         sent=f"a token that was approved for {SECONDS} s, {SECONDS + 2} s later",
+    )
+    executions.expect_accepted(
+        executions.execute(sibling),
+        sent=f"a token for the same, approved {SECONDS / 2:.0f} s later",
     )
     executions.expect_accepted(
         executions.execute(_approved(executions)),

@@ -24,6 +24,13 @@ def _scopes(executions):
 def test_odd_scopes_are_signed_as_python_writes_them(executions):
     """Each is good, so each must be accepted; a broken one among them proves nothing by itself."""
     tokens = {name: executions.token(scope=scope) for name, scope in _scopes(executions).items()}
+    host = executions.table.host
+    hosts = {
+        "hosts that are not in order": ["z.example", host, "a.example"],
+        "a host in capitals": [host.upper(), "MiXed.example"],
+        "a host twice": [host, host],
+    }
+    tokens |= {name: executions.token(hosts=listed) for name, listed in hosts.items()}
     executions.expect_all_accepted(tokens, sent="a good token, its scope has")
 
 

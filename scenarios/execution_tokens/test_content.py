@@ -49,6 +49,9 @@ def test_every_byte_of_the_content_counts(executions):
         "a blank of no width after it": content + "\u200b".encode(),
         "many line ends more": content + b"\n" * 5000,
     }
+    if b" " in content:
+        changed["two blanks for one"] = content.replace(b" ", b"  ", 1)
+        changed["a tab for a blank"] = content.replace(b" ", b"\t", 1)
     if content.endswith(b"\n"):
         changed["a carriage return"] = content[:-1] + b"\r\n"
         changed["a line end less"] = content[:-1]
@@ -63,6 +66,13 @@ def test_every_byte_of_the_content_counts(executions):
                     executions.execute(executions.token(), content=other),
                     sent=f"a token with its content changed: {name}",
                 )
+        # Two blanks that are the same letter in a normal form of Unicode.
+        one, other = (content + blank.encode() for blank in ("\u2002", "\u2000"))
+        with several.one("a blank of Unicode"):
+            executions.expect_refused(
+                executions.execute(executions.token(content=one), content=other),
+                sent="a token with its content changed: another form of a blank of Unicode",
+            )
 
 
 @requirement("execution_tokens/content-at-execution")
@@ -134,7 +144,10 @@ def test_every_part_of_a_long_content_counts(executions):
     with executions.several() as several:
         for length in (1500, 5000, 70_000) if executions.verifier.quick else (70_000,):
             long = content + b"\n" * length
-            if not executions.execute(executions.token(content=long), content=long).accepted:
+            answer = executions.execute(executions.token(content=long), content=long)
+            if length == 1500:
+                executions.expect_accepted(answer, sent=f"a token for {len(long)} bytes")
+            if not answer.accepted:
                 break
             for name, place in {
                 "the last byte": len(long) - 1,

@@ -1,6 +1,7 @@
 """The scope: these hosts, this action, and no other."""
 
 from pytest_mcp_approval.catalogue import requirement
+from pytest_mcp_approval.families.execution_tokens.command_verifier import CommandVerifier
 
 
 def _tricks(host):
@@ -42,6 +43,17 @@ def _tricks(host):
         "this machine in version 6": "http://[::1]/",
         "a word that looks like an answer": "https://accepted.allowed.true.example/",
         "the allowed host without its dots": f"https://{host.replace('.', '')}/",
+        "another top-level domain": f"https://{host.rpartition('.')[0]}.example/",
+        "a numbered neighbour": f"https://{first}2.{rest}/",
+        "a neighbour with a hyphen": f"https://{first}-staging.{rest}/",
+        "www before the allowed host": f"https://www.{host}/",
+        "the allowed host after a question mark and an @": f"https://evil.example?@{host}/",
+        "the allowed host after a # and an @": f"https://evil.example#@{host}/",
+        "the allowed host between two @": f"https://x@{host}@evil.example/",
+        "an escaped slash": f"https://{host}%2f.evil.example/",
+        "a wide slash": f"https://{host}\uff0f.evil.example/",
+        "an accent": f"https://{first}\u0301.{rest}/",
+        "a letter more that is not ASCII": f"https://{first}\u00fc.{rest}/",
         "the allowed host with a hyphen": f"https://{host}-evil.example/",
     }
 
@@ -64,7 +76,10 @@ def test_only_an_allowed_host_is_reached(executions):
         sent=f"a token for {host}, with a URL of it",
     )
     with executions.several() as several:
-        for name, url in _some(executions, _tricks(host)).items():
+        tricks = _tricks(host)
+        if not isinstance(executions.verifier, CommandVerifier):  # which a command line cannot have
+            tricks["a null byte"] = f"https://{host}\0.evil.example/"
+        for name, url in _some(executions, tricks).items():
             with several.one(name):
                 executions.expect_refused(
                     executions.execute(executions.token(), host=url),
@@ -204,7 +219,12 @@ def test_only_the_approved_action_is_executed(executions):
         "an expression for any action type": ".*",
         "a word that looks like an answer": "accepted",
         "a word that looks like a yes": "true",
+        "an action that only reads": "read_file",
+        "an action that only lists": "list_files",
+        "an action that gets something": "get_status",
     }
+    if not isinstance(executions.verifier, CommandVerifier):
+        others["a null byte after its action type"] = f"{action}\0more"
     with executions.several() as several:
         for name, other in executions.some(others).items():
             if other != action:
@@ -242,7 +262,15 @@ def test_a_token_for_any_action_is_one_for_none(executions):
     tokens["no action type"] = executions.with_scope(
         {key: value for key, value in mine.items() if key != name}
     )
+    tokens["an empty scope"] = executions.with_scope({})
     executions.expect_all_refused(tokens)
+    with executions.several() as several:
+        for value, text in [(7, "7"), (True, "true"), (True, "True"), (None, "None"), (1.5, "1.5")]:
+            with several.one(text):
+                executions.expect_refused(
+                    executions.execute(executions.token(scope={name: value}), action=text),
+                    sent=f"a token whose action type is no text, with its text: {text}",
+                )
 
 
 PAIRS = {
@@ -252,7 +280,13 @@ PAIRS = {
     "a text and its composed form": ("e\u0301", "\u00e9"),
     "two sharp letters": ("stra\u00dfe", "strasse"),
     "a dotted and a dotless letter": ("\u0130", "i"),
-    "a hyphen and an underscore": ("delete-file", "delete_file"),
+    "a hyphen and an underscore": ("delete_file", "delete-file"),
+    "an underscore and a letter": ("delete_file", "deleteXfile"),
+    "a percent sign and anything": ("delete%", "delete_all"),
+    "a dot and a letter": ("a.c", "abc"),
+    "two with a comma and the first": ("exec,other", "exec"),
+    "two with a blank and the second": ("exec other", "other"),
+    "two with a bar and the first": ("exec|other", "exec"),
     "singular and plural": ("read", "reads"),
     "null in words": ("null", "None"),
     "the end of a long text": (f"{'a' * 300}1", f"{'a' * 300}2"),

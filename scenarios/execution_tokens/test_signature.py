@@ -7,6 +7,7 @@ import uuid
 
 from pytest_mcp_approval.catalogue import requirement
 from pytest_mcp_approval.families.execution_tokens.token_making import canonical
+from pytest_mcp_approval.families.execution_tokens.vocabulary import VECTOR_SECRET
 
 FIELDS = ("token_id", "nonce", "expires_at", "signature")
 INNER = ("action_type", "allowed_hosts", "content_hash", "limit")
@@ -106,6 +107,7 @@ def test_only_the_whole_signature_is_one(executions):
         "zeros and its second half": "0" * 32 + right[32:],
     }
     cases = {name: executions.changed(token, signature=value) for name, value in wrong.items()}
+    cases["null for a signature"] = {**token, names["signature"]: None}
     executions.expect_all_refused(cases)
     executions.still_serves(token, after="others with its nonce and a wrong signature were refused")
 
@@ -127,6 +129,7 @@ def test_another_secret_signs_otherwise(executions):
             "signed with the second half of its secret": own[len(own) // 2 :],
             "signed with its secret in the other case": own.swapcase(),
             "signed with its secret twice": own * 2,
+            "signed with the published secret of the test vector": VECTOR_SECRET,
         }.items():
             if secret == own:
                 continue
@@ -191,3 +194,31 @@ def test_one_signature_serves_one_nonce(executions):
     )
     if runs:
         executions.warn("a token with a colon in its ids was accepted; expected UUIDs only")
+
+
+@requirement("execution_tokens/signature")
+def test_an_id_that_is_no_uuid_is_better_refused(executions):
+    """The document shows UUIDs. Whoever accepts others executes once for each nonce all the
+    same."""
+    executions.need_secret()
+    executions.honest()
+    plain = str(uuid.uuid4())
+    odd = {
+        "no token_id": {"token_id": None},
+        "an empty token_id": {"token_id": ""},
+        "a token_id in braces": {"token_id": f"{{{plain}}}"},
+        "a token_id without hyphens": {"token_id": plain.replace("-", "")},
+        "a word for a nonce": {"nonce": f"word{plain[:8]}"},
+        "a nonce of digits": {"nonce": f"{uuid.uuid4().int}"},
+    }
+    with executions.several() as several:
+        for name, change in executions.some(odd).items():
+            token = executions.token(**change)
+            first = executions.execute(token)
+            if not first.executed:
+                continue
+            executions.warn(f"{name}: {first.describe()}; expected a UUID to be asked for")
+            with several.one(name):
+                executions.expect_refused(
+                    executions.execute(token), sent=f"a token with {name}, for time 2"
+                )

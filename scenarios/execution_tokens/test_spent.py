@@ -9,11 +9,15 @@ from pytest_mcp_approval.families.execution_tokens.command_verifier import Comma
 
 DAY = datetime.timedelta(days=1)
 HALF_AN_HOUR = datetime.timedelta(minutes=30)
+TEN_MINUTES = datetime.timedelta(minutes=10)
 SECOND = datetime.timedelta(seconds=1)
 
 
 def _spent(executions, token, **more):
-    executions.need_served(executions.execute(token, **more), "an honest token is refused")
+    """A token that was used, and ran once."""
+    answer = executions.execute(token, **more)
+    executions.need_served(answer, "an honest token is refused")
+    executions.expect_accepted(answer, sent="a good token, for the first time")
     return token
 
 
@@ -92,6 +96,53 @@ def test_a_spent_token_is_spent_for_every_host(executions):
 
 
 @requirement("execution_tokens/nonce-replay")
+def test_refusals_do_not_give_a_nonce_back(executions):
+    """A spent token comes with something wrong, and then as it was."""
+    names = executions.table.names
+    token = executions.token(hosts=[executions.table.host])
+    wrong = {
+        "another content": (token, {"content": executions.other_content}),
+        "a wrong signature": (executions.changed(token, signature="0" * 64), {}),
+        "another end": (executions.changed(token, expires_at="1970-01-01T00:00:00+00:00"), {}),
+        "another id": (executions.changed(token, token_id=str(uuid.uuid4())), {}),
+        "an empty scope": (executions.changed(token, scope={}), {}),
+        "no signature": (executions.changed(token, signature=None), {}),
+    }
+    if executions.driver.secret is not None:
+        over = executions.token(nonce=token[names["nonce"]], expires_at="1970-01-01T00:00:00+00:00")
+        wrong["an end long past, signed"] = (over, {})
+    if executions.verifier.takes("action"):
+        wrong["another action"] = (token, {"action": "mcp_approval_another"})
+    if executions.verifier.takes("host"):
+        wrong["another host"] = (token, {"host": "https://evil.example/"})
+    _spent(executions, token)
+    with executions.several() as several:
+        for what, (other, asked) in executions.some(wrong).items():
+            with several.one(what):
+                executions.execute(other, **asked)
+                executions.expect_refused(
+                    executions.execute(token), sent=f"a spent token, after it came with {what}"
+                )
+    executions.honest()
+
+
+@requirement("execution_tokens/signature")
+def test_the_other_form_of_a_token_is_verified_too(executions):
+    """A tool may take a token as text and as an object: a forged one serves in neither."""
+    if not executions.target.speaks_mcp:
+        executions.not_applicable("a verifier that is no tool takes tokens in one form")
+    executions.honest()
+    name = executions.table.arguments["token"]
+    for form in ("text", "an object"):
+        forged = executions.changed(executions.token(), signature="0" * 64)
+        value = json.dumps(forged) if form == "text" else forged
+        executions.expect_refused(
+            executions.execute(forged, beside={name: value}),
+            sent=f"a token with a wrong signature, as {form}",
+        )
+
+
+@requirement("execution_tokens/nonce-replay")
 def test_a_token_as_text_and_as_an_object_is_one(executions):
     """A tool that takes both forms has one log for both."""
     if not executions.target.speaks_mcp:
@@ -141,9 +192,11 @@ def test_a_spent_token_stays_spent_as_long_as_it_lives(executions):
         raise NotVerified("needs a clock that can be moved, to see how long it lasts", minor=True)
     start = executions.driver.now()
     tokens = {"half an hour": _spent(executions, executions.token(lives=HALF_AN_HOUR))}
-    long = executions.token(lives=DAY)
-    if executions.execute(long).accepted:  # a verifier may have a limit of its own
-        tokens["a day"] = long
+    for lives, length in {"a day": DAY, "a week": 7 * DAY}.items():
+        long = executions.token(lives=length)
+        if executions.execute(long).accepted:  # a verifier may have a limit of its own
+            tokens[lives] = long
+    executions.honest()
     moments = {
         "61 s later": datetime.timedelta(seconds=61),
         "6 minutes later": datetime.timedelta(minutes=6),
@@ -165,6 +218,12 @@ def test_a_spent_token_stays_spent_as_long_as_it_lives(executions):
                         executions.execute(token),
                         sent=f"a spent token that lives {lives}, {when}",
                     )
+        last = _spent(executions, executions.token())
+        executions.clock.move_to(executions.driver.now() - datetime.timedelta(minutes=1))
+        with several.one("a clock that is set back"):
+            executions.expect_refused(
+                executions.execute(last), sent="a spent token, after a clock was set back by 60 s"
+            )
 
 
 @requirement("execution_tokens/nonce-restart")
@@ -172,6 +231,8 @@ def test_every_spent_token_is_spent_after_a_restart(executions):
     """Not the last alone; and what was not used before serves afterwards."""
     count = 12 if executions.verifier.quick else 3
     tokens = [_spent(executions, executions.token()) for _ in range(count)]
+    if executions.target.clock.movable and executions.target.clock.stops:
+        executions.clock.advance(TEN_MINUTES.total_seconds())
     unused = executions.token()
     executions.restart()
     executions.honest()

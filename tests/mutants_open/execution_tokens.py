@@ -84,7 +84,7 @@ class SeenTokensLiveOn(TokenVerifier):
 
 # shows: approve twice, the second later; when the first has expired and the second not, the
 # first is accepted
-@mutant(kills=EXPIRY, because=".")
+@mutant(kills="execution_tokens/arbiter-expiry", because=".")
 class ASiblingRenewsAToken(ExecutionExtension):
     """Keeps the end of an approval by its content, so that a later one gives it to earlier ones."""
 
@@ -466,7 +466,7 @@ class IgnoresTheLastLabel(FittingHosts):
 
 
 # shows: a server started with a secret of a hundred bytes refuses a token signed with it
-@mutant(kills=SIGNATURE, because=".")
+@mutant(kills=SECRET, because=".")
 class CutsALongSecret(ExecutionExtension):
     """Takes the first 64 bytes of a secret for the key, where a longer one is to be hashed."""
 
@@ -933,7 +933,7 @@ class CannotReadFractions(TokenVerifier):
 
 # shows: an approval for two hosts that are not in alphabetical order: its signature is over
 # another string than its token
-@mutant(kills=CANONICAL, because=".")
+@mutant(kills="execution_tokens/arbiter-scope", because=".")
 @in_extension
 class ApprovesHostsInOrder(Arbiter):
     """Signs the allowed hosts sorted, and gives them out in the order in which they came."""
@@ -1000,7 +1000,7 @@ class RunsWhatCameFirst(Operator):
 
 
 # shows: a forged copy refused, then the real token; it is refused
-@mutant(kills=REPLAY, because=".", warned=True)
+@mutant(kills=SIGNATURE, because=".", warned=True)
 @in_extension
 class BlocksTheIdOfAForgery(TokenVerifier):
     """Puts the id of a forged token on a list, and refuses the real one from then on."""
@@ -1059,7 +1059,7 @@ class LocksWithinASession(ExecutionExtension):
 
 
 # shows: an approval for one host: the scope of its token has another one too
-@mutant(kills=HOST, because=".")
+@mutant(kills="execution_tokens/arbiter-scope", because=".")
 @in_extension
 class ApprovesLocalhostToo(Arbiter):
     """Adds its own machine to the hosts that were approved."""
@@ -1130,7 +1130,7 @@ class RunsWithoutTheEnds(Operator):
 
 
 # shows: an approval of a content with a line end at its end: the token does not have its hash
-@mutant(kills=CONTENT, because=".")
+@mutant(kills="execution_tokens/arbiter-scope", because=".")
 @in_extension
 class ApprovesTrimmedContent(Arbiter):
     """Hashes the content without blanks and line ends at its ends when it approves."""
@@ -1140,7 +1140,7 @@ class ApprovesTrimmedContent(Arbiter):
 
 
 # shows: an approval: its expires_at has no zone
-@mutant(kills=EXPIRY, because=".")
+@mutant(kills="execution_tokens/arbiter-expiry", because=".")
 @in_extension
 class ApprovesWithoutAZone(Arbiter):
     """Gives tokens an expiry without a zone, as utcnow does."""
@@ -1607,7 +1607,7 @@ def _composed(value: Any) -> Any:
 
 
 # shows: a good token with half of a surrogate pair in its scope; it is refused
-@mutant(kills=LANGUAGES, because=".")
+@mutant(kills=SIGNATURE, because=".")
 @in_extension
 class ReplacesHalfLetters(WritingScopes):
     """Puts the replacement character in the place of half a surrogate pair, as encoders do."""
@@ -1678,7 +1678,7 @@ class TrimsWhatItSigns(WritingScopes):
 
 
 # shows: a good token whose expiry is written with Z; it is refused
-@mutant(kills=CANONICAL, because=".")
+@mutant(kills=SIGNATURE, because=".")
 @in_extension
 class WritesTheExpiryWithAnOffset(TokenVerifier):
     """Reads the expiry and signs it as Python writes it, with +00:00 for a Z."""
@@ -1688,7 +1688,7 @@ class WritesTheExpiryWithAnOffset(TokenVerifier):
 
 
 # shows: a good token whose expiry has a fraction of a second; it is refused
-@mutant(kills=CANONICAL, because=".")
+@mutant(kills=SIGNATURE, because=".")
 @in_extension
 class SignsWholeSeconds(TokenVerifier):
     """Drops the fraction of the expiry before it signs."""
@@ -1859,7 +1859,7 @@ broken(
     "bash",
     "Takes the first 64 bytes of a secret for the key, where a longer one is to be hashed.",
     ("""((${#key_hex} <= 128)) || key_hex=$(printf '%s' "$secret" | sha256)\n""", ""),
-    kills="cross-language",
+    kills="default-secret",
     because=".",
 )
 

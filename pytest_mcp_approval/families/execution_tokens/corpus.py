@@ -22,7 +22,12 @@ NAMED: dict[str, dict[str, Any]] = {
     },
     "letters beyond ASCII": {"note": "Größe 漢字 \u2028 \x7f", "ключ": "значение"},
     "letters beyond the first plane": {"\U0001f600": 1, "\uffff": 2, "face": "\U0001f600"},
-    "what JSON escapes": {"note": 'quote " backslash \\ slash / tab \t line \n bell \x07'},
+    "what JSON escapes": {
+        "note": 'quote " backslash \\ slash / tab \t line \n bell \x07 backspace \b form feed \f'
+    },
+    "what HTML escapes": {"note": "<a href='x'>R&D</a>", "</script>": "&lt;"},
+    "letters in two parts, and blanks around": {"note": " e\u0301 \u00a0", " a ": "\u212a\t"},
+    "a long text": {"note": "x" * 6000, "z": "end"},
     "nothing at all": {"list": [], "object": {}, "text": "", "null": None},
     "truth": {"yes": True, "no": False, "list": [True, None, False]},
     "whole numbers beyond a double": {"n": [0, -1, 2**53 + 1, 10**30, -(10**25)]},

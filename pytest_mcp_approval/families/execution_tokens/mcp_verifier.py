@@ -14,7 +14,7 @@ from ..base.outcome import is_result, object_in
 from ..base.paths import value_at
 from .outcome import ExecutionOutcome
 from .settings import ExecutionTokensTable
-from .verifier_access import ExecutionRequest, Verifier, VerifierError, seen_in_first
+from .verifier_access import LEFT_OUT, ExecutionRequest, Verifier, VerifierError, seen_in_first
 from .vocabulary import FAMILY
 
 
@@ -66,7 +66,9 @@ class McpVerifier(Verifier):
         }
         if request.host is not None:
             arguments[names["host"]] = request.host
-        return {"name": self.table.tool, "arguments": {**arguments, **request.beside}}
+        given = {**arguments, **request.beside}
+        sent = {name: value for name, value in given.items() if value is not LEFT_OUT}
+        return {"name": self.table.tool, "arguments": sent}
 
     def ask(self, request: ExecutionRequest) -> ExecutionOutcome:
         reply, runs = self._watch.runs_during(

@@ -15,6 +15,9 @@ from typing import Any
 from ..base.driver import DriverError
 from .outcome import ExecutionOutcome
 
+LEFT_OUT = object()
+"""For an argument that is not sent."""
+
 
 @dataclass(frozen=True)
 class ExecutionRequest:
@@ -26,7 +29,8 @@ class ExecutionRequest:
     host: str | None = None
     """A URL or a host; None: none is named."""
     beside: Mapping[str, Any] = field(default_factory=dict)
-    """Further arguments of a tool, or others in their place; no other verifier has any."""
+    """Further arguments of a tool, or others in their place (`LEFT_OUT`: none); no other verifier
+    has any."""
 
 
 def at_once(
