@@ -3,6 +3,7 @@
 import datetime
 import json
 import uuid
+from typing import Any
 
 import pytest
 
@@ -61,7 +62,9 @@ def test_values_that_look_alike_have_signatures_of_their_own(executions):
             cases[f"{what}, {'turned round' if turned else 'one for the other'}"] = (
                 executions.changed(token, scope=scope)
             )
-    executions.expect_all_refused(executions.some(cases), sent="a token, in its scope swapped:")
+    executions.expect_all_refused(
+        executions.some(cases), sent="a token in whose scope a value was swapped,"
+    )
 
 
 @requirement("execution_tokens/signature")
@@ -73,7 +76,7 @@ def test_another_spelling_of_a_field_is_another_signature(executions):
     end, scope = token[names["expires_at"]], token[names["scope"]]
     instant = datetime.datetime.fromisoformat(end)
     zone = datetime.timezone(datetime.timedelta(hours=1))
-    spelled = {
+    spelled: dict[str, dict[str, Any]] = {
         "Z in expires_at": {"expires_at": f"{end[:19]}Z"},
         "a fraction of zero in expires_at": {"expires_at": f"{end[:19]}.000{end[-6:]}"},
         "a fraction in expires_at": {"expires_at": f"{end[:19]}.999{end[-6:]}"},
@@ -99,7 +102,7 @@ def test_another_spelling_of_a_field_is_another_signature(executions):
         for name, change in spelled.items()
         if (changed := executions.changed(token, **change)) != token
     }
-    executions.expect_all_refused(cases, sent="a token, spelled otherwise than it was signed:")
+    executions.expect_all_refused(cases, sent="a token, spelled otherwise than it was signed,")
     executions.still_serves(token, after="other spellings of it were refused")
 
 
@@ -112,7 +115,7 @@ def test_a_good_token_lends_its_signature_to_no_other(executions):
     fresh, scope = str(uuid.uuid4()), token[names["scope"]]
     hosts = {**scope, names["allowed_hosts"]: [OTHER_HOST]}
     later = written(executions.driver.now() + 2 * ENDLESS)
-    changes = {
+    changes: dict[str, dict[str, Any]] = {
         "a fresh nonce": {"nonce": fresh},
         "a fresh nonce and a wrong signature": {"nonce": fresh, "signature": "0" * 64},
         "a fresh nonce and a later end": {"nonce": fresh, "expires_at": later},
@@ -163,7 +166,7 @@ def test_a_token_does_not_say_itself_that_it_is_good(executions):
     wrong = "0" * 64
     words = dict.fromkeys(YES, True)
     algorithm = {"alg": "none", "algorithm": "none", "typ": "JWT", "header": {"alg": "none"}}
-    cases = {
+    cases: dict[str, dict[str, Any]] = {
         "a wrong signature, and members that call it good": {**words, names["signature"]: wrong},
         "a wrong signature, and no algorithm": {**algorithm, names["signature"]: wrong},
         "an empty signature, and no algorithm": {**algorithm, names["signature"]: ""},
@@ -199,7 +202,7 @@ def test_without_a_token_nothing_is_executed(executions):
     texts |= {"true": b"true", "a list with a good one": json.dumps([executions.token()]).encode()}
     if executions.target.speaks_mcp and executions.table.token_as == "object":
         del texts["nothing"]  # which is no JSON
-    executions.expect_all_refused(texts, sent="for a token a text")
+    executions.expect_all_refused(texts, sent="a call whose token is a text")
     if executions.target.speaks_mcp:
         name = executions.table.arguments["token"]
         for what, value in {
@@ -329,7 +332,7 @@ def _granted(executions, wish):
         pytest.param("signature", marks=requirement("execution_tokens/signature")),
         pytest.param("secret", marks=requirement("execution_tokens/signature")),
         pytest.param("time", marks=requirement("execution_tokens/expiry", needs=[])),
-        pytest.param("second time", marks=requirement("execution_tokens/nonce-replay")),
+        pytest.param("use", marks=requirement("execution_tokens/nonce-replay")),
     ],
 )
 def test_arguments_beside_the_token_allow_nothing(executions, wish):

@@ -4,6 +4,7 @@ import hashlib
 import os
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -101,7 +102,7 @@ def test_no_spelling_of_the_hash_lets_another_content_pass(executions):
         "zeros for a hash": "0" * 64,
         "its hash and a line end": f"{right}\n",
     }
-    scopes = {name: {**scope, key: value} for name, value in spelled.items()}
+    scopes: dict[str, Any] = {name: {**scope, key: value} for name, value in spelled.items()}
     scopes["no hash"] = {name: value for name, value in scope.items() if name != key}
     scopes |= {"an empty scope": {}, "null for a scope": None, "a list for a scope": []}
     executions.expect_all_refused(
@@ -116,9 +117,11 @@ def test_every_part_of_the_hash_is_compared(executions):
     executions.need_secret()
     executions.honest()
     right = hashlib.sha256(executions.driver.content).hexdigest()
-    parts = {f"digit {place + 1}": (place, place + 1) for place in (0, 7, 15, 31, 32, 47, 62, 63)}
-    parts |= {f"quarter {n + 1}": (16 * n, 16 * n + 16) for n in range(4)}
-    parts |= {"its first half": (0, 32), "its second half": (32, 64)}
+    parts = {
+        f"digit {place + 1} changed": (place, place + 1) for place in (0, 7, 15, 31, 32, 47, 62, 63)
+    }
+    parts |= {f"quarter {n + 1} changed": (16 * n, 16 * n + 16) for n in range(4)}
+    parts |= {"its first half changed": (0, 32), "its second half changed": (32, 64)}
     key = executions.table.names["content_hash"]
     wrong = {
         name: right[:first] + right[first:last].translate(OTHER_DIGITS) + right[last:]
@@ -131,7 +134,7 @@ def test_every_part_of_the_hash_is_compared(executions):
     }
     cases = {name: executions.token(scope={key: value}) for name, value in wrong.items()}
     executions.expect_all_refused(
-        executions.some(cases), sent="a token for the hash of its content, another one in"
+        executions.some(cases), sent="a token for almost the hash of its content,"
     )
 
 

@@ -1,6 +1,8 @@
 """Each check is made in every way in which a verifier can be asked: with a host, and for an action
 of another kind."""
 
+from typing import Any
+
 import pytest
 
 from pytest_mcp_approval.catalogue import requirement
@@ -11,7 +13,7 @@ OTHER_ACTION = "mcp_approval_another"
 
 def _ways(executions):
     """How it is asked, and for what its token is: (members of the token, members of the call)."""
-    found = {}
+    found: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
     host = executions.table.host
     if executions.verifier.takes("host"):
         found["a URL"] = ({}, {"host": f"https://{host}/"})

@@ -6,9 +6,13 @@ from collections import Counter
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.execution_tokens.command_verifier import CommandVerifier
 from pytest_mcp_approval.families.execution_tokens.token_making import FAULTY_SIGNING
-from pytest_mcp_approval.families.execution_tokens.verifier_access import VerifierError
+from pytest_mcp_approval.families.execution_tokens.verifier_access import (
+    VerifierError,
+    at_once,
+)
 
 RUNNERS = 8
+SESSIONS = 4
 
 
 def _many(executions):
@@ -171,6 +175,42 @@ def test_of_many_at_once_one_executes(executions):
         executions.expect_accepted(
             executions.execute(bystander), sent=f"{sent}, and then another that was made before"
         )
+
+
+@requirement("execution_tokens/nonce-race")
+def test_of_many_sessions_at_once_one_executes(executions):
+    """The same from a session, or a process, for each."""
+    if not executions.target.speaks_mcp:
+        raise NotApplicable("every question is a session of its own here")
+    askers = []
+    for _ in range(SESSIONS):
+        verifier = executions.verifier.another()
+        if verifier is None:
+            raise NotApplicable("a pipe has one session, and there is no replica")
+        askers.append(executions.over(verifier, "another process or session"))
+    for asker in askers:
+        asker.honest()
+    for _ in range(3):
+        token = executions.token()
+        request = executions.driver.request(token)
+        waiting = iter(askers)
+        answers = at_once(
+            SESSIONS,
+            executions.target.settings.timeout,
+            lambda: next(waiting).verifier.ask_unwatched(request),  # noqa: B023  # called at once
+        )
+        executions.verifier.forget()
+        accepted = sum(answer.accepted for answer in answers)
+        executions.expect(
+            accepted < 2,
+            sent=f"one token from {SESSIONS} sessions at once",
+            expected="one accepted at most",
+            got=f"{accepted} accepted",
+        )
+        if accepted:
+            executions.expect_refused(
+                executions.execute(token), sent="a token that one of several sessions has spent"
+            )
 
 
 # ---- no nonce

@@ -76,6 +76,14 @@ class McpVerifier(Verifier):
         )
         return self._answer(reply, self._ran(runs))
 
+    def ask_unwatched(self, request: ExecutionRequest) -> ExecutionOutcome:
+        """For several at once, of whom none can tell what the others did; then `forget`."""
+        return self._answer(self.session.call("tools/call", self.params(request)), None)
+
+    def forget(self) -> None:
+        """The last look at the effects is out of date."""
+        self._watch.forget()
+
     def ask_each(self, requests: Sequence[ExecutionRequest]) -> list[ExecutionOutcome]:
         """The effects are read once for all: as many must have run as were accepted."""
         replies, runs = self._watch.runs_during(

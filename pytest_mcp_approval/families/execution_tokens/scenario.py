@@ -21,10 +21,6 @@ Token = Mapping[str, Any] | bytes
 Given = TypeVar("Given")
 
 
-def _name_of(case: tuple[str, Any]) -> str:
-    return case[0]
-
-
 class Executions(ScenarioView):
     def __init__(self, driver: ExecutionTokens, warn: Warn, close_later: CloseLater) -> None:
         super().__init__(driver.target, warn, close_later)
@@ -69,12 +65,14 @@ class Executions(ScenarioView):
         """Whether numbers come as they were written: an object passes through readers of JSON."""
         return self.table.token_as == "text" or not self.target.speaks_mcp
 
-    def some(self, cases: Mapping[str, Given]) -> dict[str, Given]:
-        """All of them if asking is quick; else a few, the same in every run."""
+    def some(self, cases: Mapping[str, Given], *, always: int = 0) -> dict[str, Given]:
+        """All of them if asking is quick; else so many from the beginning, and a few of the others,
+        the same in every run."""
+        first, others = list(cases.items())[:always], list(cases.items())[always:]
         most = self.verifier.samples
-        if most is None or most >= len(cases):
+        if most is None or most >= len(others):
             return dict(cases)
-        return dict(random.Random(6).sample(sorted(cases.items(), key=_name_of), most))
+        return dict([*first, *random.Random(6).sample(others, most)])
 
     def honest(self, **more: Any) -> ExecutionOutcome:
         """The positive twin: a good token is accepted. If not, nothing here can be judged."""

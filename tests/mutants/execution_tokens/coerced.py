@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import decimal
+import datetime
 import json
 import re
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.execution_tokens import vocabulary as words
-from pytest_mcp_approval.reference_server.execution_tokens.gate import Request
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
 from tests.mutants.execution_tokens.parts import (
     TAKEN,
     LenientScope,
     Unsigned,
-    WritingScopes,
-    changed,
     in_extension,
 )
 from tests.mutants.registry import mutant
 
+EXPIRY = "execution_tokens/expiry"
+HOST = "execution_tokens/scope-host"
+
 SIGNATURE = "execution_tokens/signature"
 ACTION = "execution_tokens/scope-action"
-CANONICAL = "execution_tokens/canonical-string"
-LANGUAGES = "execution_tokens/cross-language"
 REFUSED = "accepted[^§]*bad_signature"
 
 
@@ -73,219 +74,138 @@ class TakesTrueForAnyHost(LenientScope):
             super().check_host(token, request)
 
 
-# ---- how values are written before they are signed
-
-
-@mutant(kills=LANGUAGES, because=f"numbers with a fraction[^§]*{REFUSED}")
+@mutant(kills=ACTION, because=f"a token whose action type is no text, with its text: 7{TAKEN}")
 @in_extension
-class WritesWholeNumbersShort(WritingScopes):
-    """Writes 1.0 as 1, as JavaScript does."""
+class ComparesActionsAsText(LenientScope):
+    """Turns the approved action type into text before it compares, a number or a truth too."""
 
-    def written(self, scope: Any) -> str:
-        return json.dumps(changed(scope, _without_point), sort_keys=True)
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        return isinstance(scope.get(words.ACTION_TYPE), (int, float))
+
+    def check_action(self, token: Token, request: Request) -> None:
+        given = token.scope[words.ACTION_TYPE]
+        if isinstance(given, str) or request.action_type not in (str(given), json.dumps(given)):
+            super().check_action(token, request)
 
 
-def _without_point(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-@mutant(kills=LANGUAGES, because=f"truth[^§]*{REFUSED}")
+@mutant(kills=ACTION, because=f"true for its action type{TAKEN}")
 @in_extension
-class WritesTruthAsNumbers(WritingScopes):
-    """Writes true and false as 1 and 0, as SQL does."""
+class ComparesActionsLikePhp(LenientScope):
+    """Compares action types with ==, for which true and zero are like any text."""
 
-    def written(self, scope: Any) -> str:
-        change = lambda one: int(one) if isinstance(one, bool) else one  # noqa: E731
-        return json.dumps(changed(scope, change), sort_keys=True)
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        given = scope.get(words.ACTION_TYPE)
+        return isinstance(given, (bool, int)) and given in (True, 0) and given is not False
+
+    def check_action(self, token: Token, request: Request) -> None:
+        if not self.excuses(token.scope):
+            super().check_action(token, request)
 
 
-@mutant(kills=LANGUAGES, because=f"nothing at all[^§]*{REFUSED}")
+@mutant(kills=HOST, because=f"true in the list of hosts{TAKEN}")
 @in_extension
-class WritesNullAsNothing(WritingScopes):
-    """Leaves members out that are null, as Go's omitempty does."""
+class ComparesHostsLikePhp(LenientScope):
+    """Searches the list with ==, for which true and zero are like any text."""
 
-    def written(self, scope: Any) -> str:
-        return json.dumps(_without_nulls(scope), sort_keys=True)
+    member = words.ALLOWED_HOSTS
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        hosts, self.stand_in = scope.get(words.ALLOWED_HOSTS), []
+        return isinstance(hosts, list) and any(one is True or one == 0 for one in hosts)
+
+    def check_host(self, token: Token, request: Request) -> None:
+        if not self.excuses(token.scope):
+            super().check_host(token, request)
 
 
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
-    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
-
-
-@mutant(kills=CANONICAL, because=f"its scope has: letters beyond ASCII[^§]*{REFUSED}")
+@mutant(kills=HOST, because=f"an object with the host for a list of hosts{TAKEN}")
 @in_extension
-class WritesEscapesInCapitals(WritingScopes):
-    """Writes the digits of an escape in capital letters."""
+class TakesKeysForHosts(LenientScope):
+    """Asks whether the host is in what the scope has, which also holds for a name of an object."""
 
-    def written(self, scope: Any) -> str:
-        text = json.dumps(scope, sort_keys=True)
-        parts = text.split("\\u")
-        return parts[0] + "".join(f"\\u{one[:4].upper()}{one[4:]}" for one in parts[1:])
+    member = words.ALLOWED_HOSTS
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        self.stand_in = []
+        return isinstance(scope.get(words.ALLOWED_HOSTS), Mapping)
+
+    def check_host(self, token: Token, request: Request) -> None:
+        hosts = [*token.scope[words.ALLOWED_HOSTS]]
+        super().check_host(
+            replace(token, scope={**token.scope, words.ALLOWED_HOSTS: hosts}), request
+        )
 
 
-@mutant(kills=CANONICAL, because=f"its scope has: what JSON escapes[^§]*{REFUSED}")
+@mutant(kills=EXPIRY, because=f"a number of seconds in text{TAKEN}")
 @in_extension
-class EscapesSlashes(WritingScopes):
-    """Writes a backslash before a slash, as PHP does."""
+class TakesASpanForAnExpiry(TokenVerifier):
+    """Takes a number of seconds, written as text, for a time that begins when it is read."""
 
-    def written(self, scope: Any) -> str:
-        return json.dumps(scope, sort_keys=True).replace("/", "\\/")
+    def _read_span(self, given: Any) -> str | None:
+        if not isinstance(given, str) or not re.fullmatch("[0-9]{1,6}", given):
+            return None
+        return (self.now() + datetime.timedelta(seconds=int(given) + 1)).isoformat()
+
+    def read(self, data: Any) -> Token:
+        end = self._read_span(data.get(words.EXPIRES_AT)) if isinstance(data, Mapping) else None
+        if end is None:
+            return super().read(data)
+        token = super().read({**data, words.EXPIRES_AT: end})
+        return replace(token, expires_at=data[words.EXPIRES_AT])
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        end = self._read_span(token.expires_at) or token.expires_at
+        super().check_expiry(replace(token, expires_at=end), request)
+
+    def spend_nonce(self, token: Token, request: Request) -> None:
+        end = self._read_span(token.expires_at) or token.expires_at
+        super().spend_nonce(replace(token, expires_at=end), request)
 
 
-@mutant(kills=CANONICAL, because=f"its scope has: letters beyond ASCII[^§]*{REFUSED}")
+@mutant(kills=SIGNATURE, because=f"with Z in expires_at{TAKEN}")
 @in_extension
-class LeavesTheDeleteSignAlone(WritingScopes):
-    """Writes the sign 127 as it is: it is ASCII."""
+class WritesTheExpiryWithAnOffset(TokenVerifier):
+    """Reads the expiry and signs it as Python writes it, with +00:00 for a Z."""
 
-    def written(self, scope: Any) -> str:
-        return json.dumps(scope, sort_keys=True).replace("\\u007f", "\x7f")
+    def canonical(self, token: Token) -> bytes:
+        return super().canonical(replace(token, expires_at=token.expiry().isoformat()))
 
 
-@mutant(
-    kills=CANONICAL, because=f"its scope has: keys in another order, at every depth[^§]*{REFUSED}"
-)
+@mutant(kills=SIGNATURE, because=f"with a fraction of zero in expires_at{TAKEN}")
 @in_extension
-class SortsWithoutCase(WritingScopes):
-    """Sorts keys as a dictionary does, without a difference between small and capital letters."""
+class SignsWholeSeconds(TokenVerifier):
+    """Drops the fraction of the expiry before it signs."""
 
-    def written(self, scope: Any) -> str:
-        return json.dumps(_by_word(scope))
-
-
-def _by_word(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _by_word(value[name]) for name in sorted(value, key=str.lower)}
-    return [_by_word(one) for one in value] if isinstance(value, list) else value
+    def canonical(self, token: Token) -> bytes:
+        return super().canonical(
+            replace(token, expires_at=re.sub(r"\.[0-9]+", "", token.expires_at))
+        )
 
 
-def _numbers_first(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        order = sorted(value, key=lambda n: (0, int(n), n) if _index(n) else (1, 0, n))
-        return {name: _numbers_first(value[name]) for name in order}
-    return [_numbers_first(one) for one in value] if isinstance(value, list) else value
-
-
-def _index(name: str) -> bool:
-    return name.isascii() and name.isdigit() and str(int(name[:30])) == name
-
-
-def _without_prototype(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        kept = (name for name in value if name != "__proto__")
-        return {name: _without_prototype(value[name]) for name in kept}
-    return [_without_prototype(one) for one in value] if isinstance(value, list) else value
-
-
-@mutant(kills=LANGUAGES, because=f"numbers with a fraction[^§]*{REFUSED}")
+@mutant(kills=SIGNATURE, because="a word for a nonce: accepted", warned=True)
 @in_extension
-class WritesShortExponents(WritingScopes):
-    """Writes 1e-07 as 1e-7, as JavaScript does."""
+class TakesShortNonces(TokenVerifier):
+    """Takes any word for a nonce, and logs it."""
 
-    def written(self, scope: Any) -> str:
-        return _numbers_written(scope, lambda text: re.sub(r"e([-+])0+", r"e\1", text))
-
-
-def _numbers_written(scope: Any, write: Callable[[str], str]) -> str:
-    """As JSON, with numbers that have a fraction written in another way."""
-    numbers: list[str] = []
-
-    def kept(value: Any) -> Any:
-        if not isinstance(value, float):
-            return value
-        numbers.append(write(json.dumps(value)))
-        return f"\ue000{len(numbers) - 1}\ue000"
-
-    text = json.dumps(changed(scope, kept), sort_keys=True)
-    return re.sub(r'"\\ue000([0-9]+)\\ue000"', lambda found: numbers[int(found[1])], text)
+    def read(self, data: Any) -> Token:
+        nonce = data.get(words.NONCE) if isinstance(data, Mapping) else None
+        if not isinstance(nonce, str) or not re.fullmatch("[0-9A-Za-z_-]+", nonce):
+            return super().read(data)
+        return replace(super().read({**data, words.NONCE: str(uuid.UUID(int=0))}), nonce=nonce)
 
 
-@mutant(kills=LANGUAGES, because=f"numbers with a fraction[^§]*{REFUSED}")
+@mutant(kills=SIGNATURE, because="a token_id in braces: accepted", warned=True)
 @in_extension
-class WritesSmallNumbersInFull(WritingScopes):
-    """Writes 1e-05 as 0.00001, as JavaScript does down to a millionth."""
+class ReadsUuidsInAnySpelling(TokenVerifier):
+    """Reads ids as Python's uuid does: in braces, without hyphens, with urn:uuid: before them."""
 
-    def written(self, scope: Any) -> str:
-        return _numbers_written(scope, _in_full)
+    def read(self, data: Any) -> Token:
+        try:
+            read = {name: str(uuid.UUID(data[name])) for name in (words.TOKEN_ID, words.NONCE)}
+        except (TypeError, KeyError, AttributeError, ValueError):
+            return super().read(data)
+        given = {name: data[name] for name in read}
+        return replace(super().read({**data, **read}), **given)
 
-
-def _in_full(text: str) -> str:
-    value = float(text)
-    return f"{decimal.Decimal(text):f}" if 1e-6 <= abs(value) < 1e-4 else text
-
-
-@mutant(kills=LANGUAGES, because=f"generated scope [^§]*{REFUSED}")
-@in_extension
-class RoundsNumbersInScopes(WritingScopes):
-    """Writes numbers with fifteen digits, as many languages do."""
-
-    def written(self, scope: Any) -> str:
-        change = lambda one: float(f"{one:.15g}") if isinstance(one, float) else one  # noqa: E731
-        return json.dumps(changed(scope, change), sort_keys=True)
-
-
-@mutant(kills=LANGUAGES, because=f"numbers with a fraction[^§]*{REFUSED}")
-@in_extension
-class LosesTheSignOfZero(WritingScopes):
-    """Writes -0.0 as 0.0."""
-
-    def written(self, scope: Any) -> str:
-        change = lambda one: one + 0.0 if isinstance(one, float) else one  # noqa: E731
-        return json.dumps(changed(scope, change), sort_keys=True)
-
-
-@mutant(kills=LANGUAGES, because=f"nothing at all[^§]*{REFUSED}")
-@in_extension
-class LeavesOutWhatIsEmpty(WritingScopes):
-    """Leaves members out that are empty, zero or false, as Go's omitempty does."""
-
-    def written(self, scope: Any) -> str:
-        return json.dumps(_without_empties(scope), sort_keys=True)
-
-
-def _without_empties(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {
-            name: _without_empties(one)
-            for name, one in value.items()
-            if one or one is None or name in (words.ACTION_TYPE, words.ALLOWED_HOSTS)
-        }
-    return [_without_empties(one) for one in value] if isinstance(value, list) else value
-
-
-@mutant(kills=LANGUAGES, because=f"nothing at all[^§]*{REFUSED}")
-@in_extension
-class WritesEmptyObjectsAsLists(WritingScopes):
-    """Writes an empty object as an empty list, as PHP does."""
-
-    def written(self, scope: Any) -> str:
-        return json.dumps(_php_arrays(scope, numbered=False), sort_keys=True)
-
-
-def _php_arrays(value: Any, *, numbered: bool) -> Any:
-    if isinstance(value, Mapping):
-        inner = {name: _php_arrays(one, numbered=numbered) for name, one in value.items()}
-        in_turn = list(inner) == [str(place) for place in range(len(inner))]
-        return [*inner.values()] if in_turn and bool(inner) == numbered else inner
-    if isinstance(value, list):
-        return [_php_arrays(one, numbered=numbered) for one in value]
-    return value
-
-
-@mutant(kills=LANGUAGES, because=f"generated scope [^§]*{REFUSED}")
-@in_extension
-class WritesNumberedObjectsAsLists(WritingScopes):
-    """Writes an object whose names are 0, 1, 2 and so on as a list, as PHP does."""
-
-    def written(self, scope: Any) -> str:
-        return json.dumps(_php_arrays(scope, numbered=True), sort_keys=True)
-
-
-@mutant(kills=LANGUAGES, because=f"generated scope [^§]*{REFUSED}")
-@in_extension
-class PutsNumbersFirst(WritingScopes):
-    """Writes names that are numbers first and in their order, as JavaScript's objects have them."""
-
-    def written(self, scope: Any) -> str:
-        return json.dumps(_numbers_first(scope))
+    def spend_nonce(self, token: Token, request: Request) -> None:
+        super().spend_nonce(replace(token, nonce=str(uuid.UUID(token.nonce))), request)

@@ -271,3 +271,65 @@ broken(
     kills="signature",
     because="one digit more than its signature[^§]*exit code 0",
 )
+
+
+broken(
+    "BashGivesTheNonceBack",
+    "bash",
+    "Gives the nonce back when the execution ends with an error.",
+    (
+        '"${command[@]}" <"$work/content" >&2',
+        '"${command[@]}" <"$work/content" >&2 || rm -f -- "$spent"',
+    ),
+    kills="nonce-replay",
+    because="a token whose content was run, and ended with exit code 3[^§]*exit code 0",
+)
+
+
+broken(
+    "NodeGivesTheNonceBack",
+    "node",
+    "Gives the nonce back when the execution ends with an error.",
+    (
+        "answer.exit_code = done.status ?? 127;",
+        "answer.exit_code = done.status ?? 127;\n      if (answer.exit_code !== 0) "
+        'rmSync(join(options["nonce-log"], token.nonce.toLowerCase()));',
+    ),
+    ("openSync, readFileSync }", "openSync, readFileSync, rmSync }"),
+    kills="nonce-replay",
+    because="a token whose content was run, and ended with exit code 3[^§]*exit code 0",
+)
+
+
+broken(
+    "NodeCarriesDatesOver",
+    "node",
+    "Takes the thirtieth of February for the second of March, as Date does.",
+    ("if (!same || year < 1", "if (year < 1"),
+    kills="expiry",
+    because="a date that there is not[^§]*exit code 0",
+)
+
+
+broken(
+    "BashCutsALongSecret",
+    "bash",
+    "Takes the first 64 bytes of a secret for the key, where a longer one is to be hashed.",
+    ("""((${#key_hex} <= 128)) || key_hex=$(printf '%s' "$secret" | sha256)\n""", ""),
+    kills="default-secret",
+    because="than a block of SHA-256, and a token signed with it[^§]*accepted[^§]*bad_signature",
+)
+
+
+broken(
+    "BashEndsWithoutAWord",
+    "bash",
+    "Ends when the secret is not a good one, and does not say why.",
+    (
+        """not_started() { printf '{"accepted": false, "error": "%s"}\\n' "$1"; exit 2; }""",
+        "not_started() { exit 2; }",
+    ),
+    kills="default-secret",
+    because="does not start, without a word",
+    warned=True,
+)
