@@ -172,7 +172,7 @@ class ApprovesActionsInSmallLetters(_Remade):
         return replace(token, scope={**token.scope, words.ACTION_TYPE: action})
 
 
-@mutant(kills="execution_tokens/arbiter-scope", because="\\nallowed_hosts [^§]*; also no host")
+@mutant(kills="execution_tokens/arbiter-scope", because=r"\nallowed_hosts [^§]*'example\.org'")
 @in_extension
 class ApprovesTheWholeDomain(_Remade):
     """Adds the domain above each host, so that redirects within it can be followed."""

@@ -230,7 +230,7 @@ class WritesNumberedObjectsAsLists(WritingScopes):
         return json.dumps(_php_arrays(scope, numbered=True), sort_keys=True)
 
 
-@mutant(kills=LANGUAGES, because=f"generated scope [^§]*{REFUSED}")
+@mutant(kills=LANGUAGES, because=f"names that are numbers[^§]*{REFUSED}")
 @in_extension
 class PutsNumbersFirst(WritingScopes):
     """Writes names that are numbers first and in their order, as JavaScript's objects have them."""
