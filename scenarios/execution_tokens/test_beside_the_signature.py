@@ -102,7 +102,9 @@ def test_another_spelling_of_a_field_is_another_signature(executions):
         for name, change in spelled.items()
         if (changed := executions.changed(token, **change)) != token
     }
-    executions.expect_all_refused(cases, sent="a token, spelled otherwise than it was signed,")
+    executions.expect_all_refused(
+        executions.some(cases, always=2), sent="a token, spelled otherwise than it was signed,"
+    )
     executions.still_serves(token, after="other spellings of it were refused")
 
 

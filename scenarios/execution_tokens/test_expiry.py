@@ -71,7 +71,7 @@ def test_what_expired_before_it_came_is_refused(executions):
         "in a leap second long ago": "2016-12-31T23:59:60+00:00",
     }
     cases = {f"an end {name}": executions.token(expires_at=end) for name, end in ends.items()}
-    executions.expect_all_refused(cases)
+    executions.expect_all_refused(executions.some(cases, always=5))
 
 
 def _in_zone(instant, hours):
@@ -108,7 +108,7 @@ def test_without_a_clear_end_it_is_refused(executions):
         "a zone in words": later.replace("+00:00", " Mars/Phobos"),
     }
     cases = {name: executions.token(expires_at=end) for name, end in ends.items()}
-    executions.expect_all_refused(cases)
+    executions.expect_all_refused(executions.some(cases, always=9))
 
 
 @requirement("execution_tokens/expiry", needs=[])

@@ -183,7 +183,9 @@ def test_of_many_sessions_at_once_one_executes(executions):
     if not executions.target.speaks_mcp:
         raise NotApplicable("every question is a session of its own here")
     askers = []
-    for _ in range(SESSIONS):
+    # A process for each is slow to start.
+    many = SESSIONS if executions.verifier.in_this_process else 2
+    for _ in range(many):
         verifier = executions.verifier.another()
         if verifier is None:
             raise NotApplicable("a pipe has one session, and there is no replica")
@@ -195,7 +197,7 @@ def test_of_many_sessions_at_once_one_executes(executions):
         request = executions.driver.request(token)
         waiting = iter(askers)
         answers = at_once(
-            SESSIONS,
+            many,
             executions.target.settings.timeout,
             lambda: next(waiting).verifier.ask_unwatched(request),  # noqa: B023  # called at once
         )
@@ -203,7 +205,7 @@ def test_of_many_sessions_at_once_one_executes(executions):
         accepted = sum(answer.accepted for answer in answers)
         executions.expect(
             accepted < 2,
-            sent=f"one token from {SESSIONS} sessions at once",
+            sent=f"one token from {many} sessions at once",
             expected="one accepted at most",
             got=f"{accepted} accepted",
         )
@@ -233,7 +235,7 @@ def test_without_a_nonce_it_is_refused(executions):
     for word in ("undefined", "null", "None", "nil", "0"):
         signed = executions.token(nonce=word)
         cases[f"no nonce, {word} signed in its place"] = executions.changed(signed, nonce=None)
-    executions.expect_all_refused(cases)
+    executions.expect_all_refused(executions.some(cases, always=5))
 
 
 @requirement("execution_tokens/nonce-required")

@@ -348,7 +348,10 @@ class CannotReadFractions(TokenVerifier):
             super().check_expiry(token, request)
 
 
-@mutant(kills="execution_tokens/arbiter-scope", because=r"three hosts[^§]*\nsignature [0-9a-f]{16}")
+@mutant(
+    kills="execution_tokens/arbiter-scope",
+    because="three hosts[^§]*canonical string[^§]*signature [0-9a-f]{16}",
+)
 @in_extension
 class ApprovesHostsInOrder(Arbiter):
     """Signs the allowed hosts sorted, and gives them out in the order in which they came."""
