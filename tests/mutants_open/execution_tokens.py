@@ -121,6 +121,7 @@ class RemembersWhatItVerified(TokenVerifier):
 
 # shows: a good token executed; another with its token_id, a fresh nonce and the old signature;
 # it is accepted
+# One of test-vector finds it out, since it presents one id twice.
 @mutant(kills=SIGNATURE, because=".")
 @in_extension
 class RemembersVerifiedIds(TokenVerifier):
@@ -270,6 +271,7 @@ class ReadsItsLogAtTheStartOnly(ExecutionExtension):
 
 # shows: a token spent, the server killed (not stopped), started again, the token again; it is
 # accepted
+# One of nonce-replay finds it out, with a second server; none kills this one.
 @mutant(kills=RESTART, because=".")
 class WritesItsLogAtTheEnd(ExecutionExtension):
     """Keeps nonces in memory, and writes them down when it is told to end."""
@@ -1000,6 +1002,7 @@ class RunsWhatCameFirst(Operator):
 
 
 # shows: a forged copy refused, then the real token; it is refused
+# One of test-vector finds it out, since it presents one id twice.
 @mutant(kills=REPLAY, because=".", warned=True)
 @in_extension
 class BlocksTheIdOfAForgery(TokenVerifier):
@@ -1075,6 +1078,7 @@ class ApprovesLocalhostToo(Arbiter):
 
 
 # shows: a good token: its content runs twice
+# Scenarios of other rules find it out, those of its own do not.
 @mutant(kills=REPLAY, because=".")
 @in_extension
 class RunsAgainToBeSure(Operator):
@@ -1093,6 +1097,7 @@ class RunsAgainToBeSure(Operator):
 
 
 # shows: a good token with two allowed hosts: its content runs twice
+# One of scope-host finds it out, those of its own rule do not.
 @mutant(kills=REPLAY, because=".")
 @in_extension
 class RunsOnceForEachHost(Operator):
@@ -1634,6 +1639,7 @@ class LosesThePrototype(WritingScopes):
 
 # shows: a good token whose allowed_hosts (or another list) are not in alphabetical order; it is
 # refused
+# One of scope-host finds it out, those of its own rule do not.
 @mutant(kills=CANONICAL, because=".")
 @in_extension
 class SortsListsToo(WritingScopes):
@@ -1664,17 +1670,6 @@ class WritesEachHostOnce(WritingScopes):
     def written(self, scope: Any) -> str:
         hosts = [*dict.fromkeys(scope[words.ALLOWED_HOSTS])]
         return json.dumps({**scope, words.ALLOWED_HOSTS: hosts}, sort_keys=True)
-
-
-# shows: a good token with a blank at an end of a text in its scope; it is refused
-@mutant(kills=CANONICAL, because=".")
-@in_extension
-class TrimsWhatItSigns(WritingScopes):
-    """Takes blanks off the ends of all texts before it signs."""
-
-    def written(self, scope: Any) -> str:
-        change = lambda one: one.strip() if isinstance(one, str) else one  # noqa: E731
-        return json.dumps(changed(scope, change), sort_keys=True)
 
 
 # shows: a good token whose expiry is written with Z; it is refused

@@ -289,3 +289,13 @@ class PutsNumbersFirst(WritingScopes):
 
     def written(self, scope: Any) -> str:
         return json.dumps(_numbers_first(scope))
+
+
+@mutant(kills=LANGUAGES, because=f"generated scope [^§]*{REFUSED}")
+@in_extension
+class TrimsWhatItSigns(WritingScopes):
+    """Takes blanks off the ends of all texts before it signs."""
+
+    def written(self, scope: Any) -> str:
+        change = lambda one: one.strip() if isinstance(one, str) else one  # noqa: E731
+        return json.dumps(changed(scope, change), sort_keys=True)
