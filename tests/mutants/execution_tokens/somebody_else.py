@@ -145,7 +145,7 @@ class LocksWithinASession(ExecutionExtension):
             def spend(self, nonce: str, expires_at: Any, now: Any) -> bool:
                 if store._nonces.get(nonce.lower()) is not None:
                     return False
-                time.sleep(0.02)
+                time.sleep(0.1)
                 store.spend(nonce, expires_at, now)
                 return True
 
