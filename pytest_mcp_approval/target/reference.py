@@ -19,7 +19,7 @@ from ..clock import ClockControl, FileClockControl, InjectedClock
 from ..config.settings import Settings
 from ..reference_server.assembly import build, default_extensions
 from ..reference_server.server.clock import Clock, SettableClock, SystemClock
-from ..reference_server.server.extension import Backing
+from ..reference_server.server.extension import USER_HEADER, Backing
 from ..reference_server.server.mcp_server import ReferenceServer
 from ..reference_server.server.serving import ServedApplication, ServingError
 from ..reference_server.server.settings import ExtensionSettingError
@@ -32,7 +32,7 @@ from .targets import Target
 
 SAFE_ARGUMENTS: dict[str, dict[str, Any]] = {
     "place_trade": {"symbol": "ACME", "quantity": 1, "side": "buy"},
-    "transfer_funds": {"account": "test-account", "amount": 1},
+    "transfer_funds": {"account": "test-account", "amount": 1, "urgent": False},
     "wipe_cache": {},
     "delete_resource": {"resourceId": "test-1"},
     "restart_service": {"service": "test", "force": False},
@@ -139,6 +139,7 @@ class ReferenceTarget(_OfReference):
                 settings=self._extension_settings,
                 backing=self.backing(),
                 clock=clock,
+                user_header=USER_HEADER,
             )
         except ExtensionSettingError as error:
             raise TargetError(f"the reference server does not start: {error}") from None

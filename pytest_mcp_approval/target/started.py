@@ -231,9 +231,14 @@ class LaunchedTarget(StartedTarget):
         named = self.settings.effects or ""
         return named if urlsplit(named).netloc == urlsplit(self.spec.url).netloc else None
 
-    def new_session(self, client_name: str = "pytest-mcp-approval") -> Session:
+    def new_session(
+        self,
+        client_name: str = "pytest-mcp-approval",
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> Session:
         try:
-            return super().new_session(client_name)
+            return super().new_session(client_name, headers=headers)
         except WireError as error:
             process = self._process
             if process is None or not process.ended_within(0):

@@ -129,8 +129,13 @@ class Target(ABC):
             self._session = self.new_session()
         return self._session
 
-    def new_session(self, client_name: str = "pytest-mcp-approval") -> Session:
-        """A separate conversation."""
+    def new_session(
+        self,
+        client_name: str = "pytest-mcp-approval",
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> Session:
+        """A separate conversation; `headers` are those of another user."""
         transport, seconds = self.transport, self.settings.timeout
         start = self.start_seconds
         try:
@@ -140,6 +145,7 @@ class Target(ABC):
                 client_name=client_name,
                 deadline=seconds,
                 start_deadline=start,
+                headers=headers,
             )
         except NothingAnsweredError as error:
             more = "timeout" if start is None else "launch-timeout"

@@ -24,7 +24,13 @@ from pytest_mcp_approval.wire.errors import (
 from pytest_mcp_approval.wire.messages import Json, Outgoing, notification_bytes, request_bytes
 from pytest_mcp_approval.wire.over_stdio import StdioTransport
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
-from pytest_mcp_approval.wire.session import DEFAULT_DEADLINE, Session, Terms
+from pytest_mcp_approval.wire.session import (
+    DEFAULT_DEADLINE,
+    ExtraHeaders,
+    Session,
+    Terms,
+    merge_headers,
+)
 from pytest_mcp_approval.wire.transport import Transport
 
 AUTO = "auto"
@@ -41,6 +47,7 @@ def open_session(
     capabilities: Mapping[str, object] | None = None,
     deadline: float = DEFAULT_DEADLINE,
     start_deadline: float | None = None,
+    headers: ExtraHeaders | None = None,
 ) -> Session:
     """Start the transport if necessary and agree on a revision: the newest, or the named one.
 
@@ -58,6 +65,7 @@ def open_session(
         dict(capabilities or {}),
         Deadline(max(deadline, start_deadline or 0.0)),
         deadline * _PROBE_SHARE,
+        headers,
     )
     transport.start(opener.deadline)
     terms = opener.find_out() if protocol == AUTO else opener.agree_on(protocol)
@@ -68,6 +76,7 @@ def open_session(
         client_capabilities=opener.capabilities,
         deadline=deadline,
         ids=opener.ids,
+        headers=headers,
     )
 
 
@@ -78,6 +87,7 @@ class _Opener:
     capabilities: dict[str, object]
     deadline: Deadline
     probe_seconds: float
+    headers: ExtraHeaders | None = None
     ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
     def agree_on(self, revision: str) -> Terms:
@@ -139,6 +149,7 @@ class _Opener:
     def _ask(self, method: str, params: object, headers: Headers, deadline: Deadline) -> Reply:
         request_id = next(self.ids)
         body = request_bytes(request_id, method, params)
+        headers = merge_headers(headers, self.headers)
         return self.transport.exchange(Outgoing(body, request_id, method, headers), deadline)
 
     def _initialize(self, revision: str) -> Terms:
@@ -174,7 +185,7 @@ class _Opener:
             _as_object(result.get("serverInfo")),
         )
         initialized = notification_bytes("notifications/initialized")
-        headers = eras.handshake_headers(offered, session_id)
+        headers = merge_headers(eras.handshake_headers(offered, session_id), self.headers)
         said = self.transport.exchange(
             Outgoing(initialized, None, "notifications/initialized", headers),
             self.deadline,

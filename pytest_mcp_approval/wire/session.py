@@ -54,7 +54,9 @@ class Session:
         client_capabilities: Mapping[str, object],
         deadline: float = DEFAULT_DEADLINE,
         ids: "itertools.count[int] | None" = None,
+        headers: ExtraHeaders | None = None,
     ) -> None:
+        """`headers` go with every request: those of another user, for instance."""
         self.transport = transport
         self.terms = terms
         self.revision = terms.revision
@@ -65,6 +67,7 @@ class Session:
         self.deadline = deadline
         self._ids = itertools.count(1) if ids is None else ids
         self._closed = False
+        self._own_headers = dict(headers or {})
         self._envelope: dict[str, object] = {
             eras.PROTOCOL_VERSION_KEY: terms.revision,
             eras.CLIENT_INFO_KEY: dict(client_info),
@@ -100,6 +103,7 @@ class Session:
             usual = eras.sessionless_headers(self.revision, method, subject)
         else:
             usual = eras.handshake_headers(self.revision, self.session_id)
+        usual = merge_headers(usual, self._own_headers)
         return Outgoing(body, request_id, method, merge_headers(usual, headers))
 
     def complete(self, params: object) -> object:

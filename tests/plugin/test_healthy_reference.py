@@ -71,7 +71,7 @@ class Elsewhere:
     """A part of what the suite says there."""
     passes: str
     """The run in which it does apply, and pass: a transport among the combinations, a shipped
-    verifier, `RICHER`, or the file of another test."""
+    verifier, or the file of another test."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,6 @@ def without_bash_or_node(transport: str, store: str, era: str) -> bool:
     return not (shutil.which("bash") and shutil.which("node"))
 
 
-RICHER = "the reference with more on offer"
-"""tests/plugin/richer_reference.py."""
 NO_FILE = "the content comes with the call: there is no file to change"
 NO_PROCESS = "it runs in the suite's own process"
 
@@ -119,10 +117,13 @@ TABLE: dict[str, Row] = {
             ("stdio", "memory", NEW),
         ),
         parts={
-            "enrolment": Part(("4.2*", "4.3*", "4.4-*", "4.4.1*", "4.4.2*", "4.10*")),
-            "challenges": Part(("4.4.3*", "4.5*", "4.6*", "4.7*")),
+            "listings": Part(("4.2*", "4.3*", "4.4-*", "4.4.1*", "4.10*")),
+            "enrolment": Part(("4.4.2*",)),
+            "challenges": Part(("4.4.3*", "4.5*")),
+            "arguments": Part(("4.6*", "4.7*")),
             "evidence": Part(("4.8-0*",)),
-            "verification": Part(("4.8-1*", "4.8-order", "8*")),
+            "verification": Part(("4.8-1*",)),
+            "properties": Part(("4.8-order", "8*")),
             "page: ceremonies": Part(
                 (
                     *("4.4.1-exclude-credentials", "4.4.2-persisted", "8.3.2-counter-zero"),
@@ -139,31 +140,11 @@ TABLE: dict[str, Row] = {
             "page: texts": Part(("4.4.3-client-verbatim",), on_a_page=True),
             "page: reviews": Part(("4.9-client-review-*",), on_a_page=True),
         },
-        over={"stdio": ("challenges", "evidence", "verification")},
+        over={"stdio": ("challenges", "arguments", "evidence", "verification", "properties")},
         # Two servers and restarts on a pipe: tests/target/test_targets.py has them.
         spared="not restart and not two_instances_do_not and not nothing_enrolled",
         shortfalls=(
             Shortfall("8.2.3-exactly-once", "needs a second replica", in_a_process_without_a_file),
-        ),
-        elsewhere=(
-            Elsewhere(
-                "4.4.2-persisted",
-                "test_each_key_approves_by_itself[ES384]",
-                "the server does not offer ES384",
-                RICHER,
-            ),
-            Elsewhere(
-                "4.6-no-schema-defaults",
-                "test_arguments_are_hashed_as_they_came[true or false as text]",
-                "no gated tool has an argument of that type",
-                RICHER,
-            ),
-            Elsewhere(
-                "4.6-no-schema-defaults",
-                "test_a_default_is_not_filled_in",
-                "no gated tool has a default in its inputSchema",
-                RICHER,
-            ),
         ),
     ),
     "confirmation_tokens": Row(
@@ -469,23 +450,6 @@ def test_every_rule_passes(
     )
 
 
-# ---- what the demonstration does not have
-
-RICHER_RULES = Part(("4.4.2-persisted", "4.6-no-schema-defaults"))
-
-
-def test_what_the_demonstration_lacks_passes_where_it_is_offered(suite: Any) -> None:
-    expect_every_rule(
-        suite,
-        "sep2672",
-        RICHER_RULES,
-        "--mcp-approval-browser=none",
-        target="python:tests.plugin.richer_reference:richer_reference",
-        elsewhere=(),
-        run=RICHER,
-    )
-
-
 # ---- the verifiers that ship beside the reference server
 
 FOLDER = Path(verifiers.__file__).parent
@@ -576,8 +540,6 @@ def runs_of(family: str, rule: str) -> set[str]:
     }
     if family == "execution_tokens":
         runs |= {language for language, (_, parts) in VERIFIERS.items() if part in parts}
-    if family == "sep2672" and rule in RICHER_RULES.rules:
-        runs.add(RICHER)
     return runs
 
 

@@ -21,11 +21,21 @@ def _origin(value: Any) -> str:
 
 
 @dataclass(frozen=True)
+class SecondUser:
+    """Another person, whom the server knows by other headers."""
+
+    headers: Mapping[str, str] = setting({})
+
+
+@dataclass(frozen=True)
 class Sep2672Table:
     origin: str | None = setting(None, parse=_origin)
     """The page that users approve on; None: that of the page, else by rp.id."""
     server_id: str | None = None
     """The serverId in action hashes (section 4.6)."""
+    second_user: SecondUser = setting(SecondUser)
+    failing: Mapping[str, Any] = setting({})
+    """By gated tool, arguments that pass the gate and that the tool itself then refuses."""
     page: PageDescription = setting(PageDescription)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...families.sep2672 import vocabulary as words
 from ..server.answers import tool_result
 from ..server.clock import iso_8601
-from ..server.extension import Caller, Extension, ExtensionParts, Method
+from ..server.extension import USER_HEADER, Caller, Extension, ExtensionParts, Method
 from .demonstration import DEMONSTRATION_TOOLS, RESTART_SERVICE, Tool
 from .gate import ApprovalGate
 from .pages.routes import page_routes
@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 class Sep2672Extension(Extension):
     family: ClassVar[str] = "sep2672"
-    suite_settings: ClassVar[Mapping[str, Any]] = {"origin": "http://localhost"}
+    suite_settings: ClassVar[Mapping[str, Any]] = {
+        "origin": "http://localhost",
+        "second-user": {"headers": {USER_HEADER: "second user"}},
+        "failing": {"place_trade": {"symbol": "ACME", "quantity": None}},
+    }
     gate_class: ClassVar[type[ApprovalGate]] = ApprovalGate
     relying_party_class: ClassVar[type[RelyingParty]] = RelyingParty
     store: ApprovalStore

@@ -47,6 +47,10 @@ class Backing:
         self._kept.clear()
 
 
+USER_HEADER = "X-Reference-User"
+"""Names the user where the suite starts the server; over stdio there is only one."""
+
+
 @dataclass(frozen=True)
 class Caller:
     """Who calls: the user, the MCP session ("" if the era or the transport has none), and what the
