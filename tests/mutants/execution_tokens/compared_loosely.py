@@ -155,7 +155,7 @@ class ComparesActionsUpToANul(FittingActions):
 
 @mutant(kills=ACTION, because=f"with the other: a hyphen and an underscore{TAKEN}")
 @in_extension
-class TakesHyphensForUnderscores(FittingActions):
+class ReadsHyphensAsUnderscores(FittingActions):
     """Makes identifiers of action types, in which a hyphen or a blank is an underscore."""
 
     def fits(self, asked: str, approved: str) -> bool:

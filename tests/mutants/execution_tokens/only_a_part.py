@@ -276,7 +276,7 @@ class _FirstKilobyteVerified(TokenVerifier):
 
 
 @mutant(kills=CONTENT, because="a token for 1514 bytes[^§]*accepted[^§]*content_mismatch")
-class HashesTheFirstKilobyte(ExecutionExtension):
+class HashesAKilobyteOfContent(ExecutionExtension):
     """Hashes the first kilobyte of a content, when it approves and when it executes."""
 
     arbiter_class = _FirstKilobyteApproved

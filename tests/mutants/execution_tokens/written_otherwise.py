@@ -185,7 +185,7 @@ class LosesTheSignOfZero(WritingScopes):
 
 @mutant(kills=LANGUAGES, because=f"nothing at all[^§]*{REFUSED}")
 @in_extension
-class LeavesOutWhatIsEmpty(WritingScopes):
+class SignsNothingThatIsEmpty(WritingScopes):
     """Leaves members out that are empty, zero or false, as Go's omitempty does."""
 
     def written(self, scope: Any) -> str:
