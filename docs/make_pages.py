@@ -93,7 +93,7 @@ CLASSES = {
     "the untested twin": ("untested_twin",),
     "undone by failure": ("undone_by_failure",),
     "somebody else": ("somebody_else",),
-    "coerced": ("coerced",),
+    "coerced": ("coerced", "written_otherwise"),
     "absent": ("absent",),
     "fractions of time": ("fractions",),
     "neighbours by name": ("neighbours", "neighbours_by_name"),

@@ -193,10 +193,11 @@ TABLE: dict[str, Row] = {
             "strings": Part(("canonical-string", "test-vector", "cross-language")),
             "signatures": Part(("signature", "default-secret")),
             "times": Part(("expiry", "nonce-required")),
+            "arbiter": Part(("arbiter-*",)),
             "nonces": Part(("nonce-replay", "nonce-restart", "nonce-race")),
             "scopes": Part(("content-at-execution", "scope-host", "scope-action")),
         },
-        over={"http": ("nonces", "scopes"), "stdio": ("nonces", "times")},
+        over={"http": ("nonces", "scopes", "arbiter"), "stdio": ("nonces", "times")},
         spared="not two_restarts",
         shortfalls=(
             # What is kept in memory only is gone with the process: the rule is broken there.
@@ -221,8 +222,14 @@ TABLE: dict[str, Row] = {
                 Elsewhere("content-at-execution", name, NO_FILE, "bash")
                 for name in (
                     "test_a_second_look_at_the_content_is_not_executed",
-                    "test_content_that_changes_all_the_time_runs_as_approved_or_not",
+                    "test_content_that_changes_between_two_looks_runs_as_approved_or_not",
                 )
+            ),
+            Elsewhere(
+                "nonce-replay",
+                "test_a_token_whose_execution_failed_is_spent",
+                "does not decide what comes of an execution",
+                "bash",
             ),
             Elsewhere("expiry", "test_the_zone_of_the_machine_is_no_matter", NO_PROCESS, "stdio"),
             Elsewhere(
