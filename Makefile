@@ -35,7 +35,8 @@ demo: $(STAMP) ## Judge the embedded reference server, and leave an HTML report
 	@echo "demo: open mcp-approval-report.html; judge your own server with"
 	@echo "      $(BIN)/pytest --mcp-approval-target=http://localhost:3000/mcp (or stdio:<command>)"
 
-test: lint types pytest ## Do all that CI does: set up, lint, check types, run the tests
+test: lint ## Do all that CI does: set up, lint, check types, run the tests
+	@$(MAKE) --no-print-directory --jobs=2 types pytest
 
 setup: $(STAMP) ## Create .venv and install the pinned requirements and the project
 

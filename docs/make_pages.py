@@ -93,7 +93,7 @@ CLASSES = {
     "the untested twin": ("untested_twin",),
     "undone by failure": ("undone_by_failure",),
     "somebody else": ("somebody_else",),
-    "coerced": ("coerced",),
+    "coerced": ("coerced", "written_otherwise"),
     "absent": ("absent",),
     "fractions of time": ("fractions",),
     "neighbours by name": ("neighbours", "neighbours_by_name"),
@@ -192,6 +192,11 @@ def options_page() -> str:
         f"  `{LAUNCH}` or a family's, as in `{PREFIX}set launch.timeout=60` and `{PREFIX}set "
         "sep2672.page.approve='#yes'`.",
         "  A value is read as TOML; if it is not TOML, it is text.",
+        "- **A second user**: see [foreign-servers](foreign-servers.md#a-second-user).",
+        "- **Calls that fail** (SEP-2672): `[sep2672.failing] place_trade = { quantity = 0 }` "
+        "names arguments that pass the gate of a",
+        "  tool and that the tool itself then refuses, so that the suite can check that the "
+        "approval is spent. It tries no others.",
         "- **What the command line adds.** Tools, headers and variables of the command line are "
         "added to those of the file, and the header",
         "  of the run says so; if both name the same one, the command line's counts. Any other "

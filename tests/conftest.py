@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.warm_python import start_servers_warm
+
 pytest_plugins = ["pytester"]
 
 # Otherwise inner runs would add themselves to the summary of the CI job.
@@ -37,6 +39,7 @@ def pytest_configure() -> None:
         sys.modules.update((name, one) for name, one in saved.items() if not preserved(name))
 
     setattr(SysModulesSnapshot, "restore", restore)  # noqa: B010 mypy allows no other way
+    start_servers_warm()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,16 +8,13 @@ target.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import IntEnum, StrEnum
-from typing import TypeVar
 
 import pytest
 from _pytest.outcomes import Skipped  # what pytest.skip raises; it has no public name
 
 from ..config.markers import MAY_POISON
-
-Test = TypeVar("Test", bound=Callable[..., object])
 
 
 class Verdict(StrEnum):
@@ -80,6 +77,7 @@ keeps, so that honest calls fail from then on. On a server that cannot be restar
 last."""
 
 
-def requirement(*full_ids: str, needs: Sequence[str] | None = None) -> Callable[[Test], Test]:
-    """Ties a scenario to the rules that it checks; `needs` replaces what those rules need."""
+def requirement(*full_ids: str, needs: Sequence[str] | None = None) -> pytest.MarkDecorator:
+    """Ties a scenario, or one of its cases, to the rules that it checks; `needs` replaces what
+    those rules need."""
     return pytest.mark.mcp_approval_requirement(*full_ids, needs=needs)

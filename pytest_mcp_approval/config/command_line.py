@@ -102,7 +102,7 @@ def read_pairs(option: Option, given: Any, label: str | Place) -> dict[str, Any]
 
 def _without(option: Option, weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
     """The entries that the other does not have; header names are compared without case."""
-    same = str.lower if option.name.startswith("header") else str
+    same = str.lower if "header" in option.name else str
     named = {same(name) for name in strong}
     return {name: value for name, value in weak.items() if same(name) not in named}
 

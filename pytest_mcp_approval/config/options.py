@@ -141,6 +141,23 @@ class Settings:
         example="'Authorization: Bearer {env:TOKEN}'",
         **_CONFIDENTIAL,
     )
+    second_user_headers: Mapping[str, str] = _option(
+        {},
+        "second-user-header=NAME: VALUE",
+        "a header by which the server knows a second person, sent in the place of the usual one of "
+        "that name; redacted in reports; repeatable",
+        example="'Authorization: Bearer ...'",
+        hidden=True,
+        **_CONFIDENTIAL,
+    )
+    second_user_headers_from: Mapping[str, str] = _option(
+        {},
+        "second-user-header-from=NAME: VALUE",
+        "the same with a secret as {env:NAME} or {file:PATH} in its value; repeatable",
+        example="'Authorization: Bearer {env:OTHER_TOKEN}'",
+        hidden=True,
+        **_CONFIDENTIAL,
+    )
     launch: str | None = _launch(
         None,
         "command",

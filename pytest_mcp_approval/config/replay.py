@@ -33,7 +33,7 @@ _HARMLESS = {
 }
 """Options that can run something here, or run gated tools with arguments that nobody chose; each
 with the values that are harmless. A family's setting may be a command, whatever its name."""
-_HEADERS = ("header", "header-from")
+_HEADERS = ("header", "header-from", "second-user-header", "second-user-header-from")
 _REACHED = ("target", "effects", "page")
 """Options that can name an address to which the headers of a run are sent."""
 

@@ -26,6 +26,7 @@ def draw(values: dict[str, Any], place: Place, directory: Path) -> tuple[str, ..
     secrets: list[str] = []
     for name, keys in (
         ("headers", ("header-from",)),
+        ("second_user_headers", ("second-user-header-from",)),
         ("environment", ("launch", "environment-from")),
     ):
         templates = values.get(f"{name}_from", {})
@@ -54,7 +55,7 @@ def _filled(place: Place, text: str, directory: Path, secrets: list[str]) -> str
         return value
 
     found = _DRAWN.sub(put_in, text)
-    if option == "header-from" and ("\n" in found or "\r" in found):
+    if option.endswith("header-from") and ("\n" in found or "\r" in found):
         raise SettingsError(f"{place}: got several lines for {name!r}, expected one")
     return found
 

@@ -198,7 +198,7 @@ def _label(own: str, one: ScenarioResult) -> str:
 
 def cascade(scenarios: Sequence[ScenarioResult]) -> str:
     """A line, if most problems of a run have the same reason; else nothing."""
-    wrong = [one for one in scenarios if one.verdict in _NOT_IN_ORDER]
+    wrong = [one for one in scenarios if one.verdict in _NOT_IN_ORDER and not one.minor]
     reasons: dict[str, list[ScenarioResult]] = {}
     for one in wrong:
         reasons.setdefault(_reason(one), []).append(one)

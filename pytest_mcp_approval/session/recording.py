@@ -29,7 +29,7 @@ from ..support.deadline import now
 from ..support.text import neutralise
 from ..support.version import own_version
 from .phase import KEPT_FILES, Phase
-from .running_again import command_of, options_to_keep, replay_command
+from .running_again import command_of, options_to_keep, replay_command, withheld_names
 from .state import RunState
 
 NOT_WRITTEN = 4
@@ -107,10 +107,7 @@ class RunRecord:
                 self.settings.findings,
                 report,
                 options_to_keep(self.state.given, self.state.secrets),
-                {
-                    "header": list(self.settings.headers),
-                    "environment": list(self.settings.environment),
-                },
+                withheld_names(self.settings),
             )
             self._say(f"note      {problem}" if problem else "")
         if report.comparison is not None:

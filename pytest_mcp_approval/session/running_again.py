@@ -31,10 +31,14 @@ _NOT_REPEATED = frozenset(
     }
 )
 """Options about what a run leaves behind, not about what is checked."""
-_DRAWN = frozenset({"header-from", "environment-from"})
+_DRAWN = frozenset({"header-from", "second-user-header-from", "environment-from"})
 """Options that say where secrets are. Somebody else's finding must not make us read them and send
 them elsewhere, so findings do not contain these options."""
-_WITHHELD = {"header": "NAME: VALUE", "environment": "NAME=VALUE"}
+_WITHHELD = {
+    "header": "NAME: VALUE",
+    "second-user-header": "NAME: VALUE",
+    "environment": "NAME=VALUE",
+}
 """Options with secrets, and what is shown instead of them in a command."""
 _OF_FINDINGS = {option.name for option in OPTIONS} - _NOT_REPEATED - _DRAWN - set(_WITHHELD)
 
@@ -60,7 +64,8 @@ def replay_command(state: RunState, file: str) -> str:
     assert settings.findings is not None
     path = os.path.relpath(settings.findings / file, settings.directory)
     kept = options_to_keep(state.given, state.secrets)
-    repeated = said_again(kept, with_headers=bool(settings.headers))
+    with_headers = bool(settings.headers or settings.second_user_headers)
+    repeated = said_again(kept, with_headers=with_headers)
     return shlex.join(["pytest", f"{PREFIX}replay={path}", *repeated])
 
 
@@ -84,10 +89,16 @@ def recall_replay(config: pytest.Config) -> tuple[dict[str, Any], RecordedFindin
     return given | {k: v for k, v in brought.items() if not given[k]}, finding
 
 
+def withheld_names(settings: Settings) -> dict[str, list[str]]:
+    """The names of headers and variables whose values are in no file, by option."""
+    given = (settings.headers, settings.second_user_headers, settings.environment)
+    return dict(zip(_WITHHELD, map(list, given), strict=True))
+
+
 def check_withheld(settings: Settings, finding: RecordedFinding) -> None:
     """It is an error if a header or variable of the finding's run is missing: without a token, say,
     the replay would find something else."""
-    for option, given in (("header", settings.headers), ("environment", settings.environment)):
+    for option, given in withheld_names(settings).items():
         known = {one.lower() for one in given}
         for withheld in finding.withheld.get(option, ()):
             if withheld.lower() not in known:

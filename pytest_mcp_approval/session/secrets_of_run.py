@@ -39,7 +39,8 @@ def secrets_of(settings: Settings) -> Secrets:
     """Everything in these settings that must not be shown."""
     sure: list[str] = [*settings.drawn_secrets]
     unsure: list[str] = []
-    for name, value in [*settings.headers.items(), *settings.environment.items()]:
+    given = (settings.headers, settings.second_user_headers, settings.environment)
+    for name, value in (pair for one in given for pair in one.items()):
         told = _TELLING.search(name) or value.partition(" ")[0].lower() in SCHEMES
         (sure if told else unsure).append(value)
         sure += _in_addresses(value)
@@ -58,8 +59,8 @@ def secrets_of_options(given: Mapping[str, Any]) -> Secrets:
         for text in value if isinstance(value, (list, tuple)) else [value]:
             if isinstance(text, str):
                 sure += in_text(text)
-                if name in ("header", "environment", "set"):
-                    _, _, rest = text.partition(":" if name == "header" else "=")
+                if name in ("header", "second-user-header", "environment", "set"):
+                    _, _, rest = text.partition(":" if name.endswith("header") else "=")
                     sure += [one for one in (rest.strip(" \"'"),) if len(one) >= LEAST_PLAIN]
     return Secrets(sure)
 

@@ -21,7 +21,10 @@ from ..support.json_reading import with_texts
 from .errors import TargetError
 from .grammar import PORT, STATE, TargetSpec
 
-_WITH_PLACEHOLDERS = ("effects", "reset", "clock", "headers", "environment", "family_settings")
+_WITH_PLACEHOLDERS = (
+    *("effects", "reset", "clock", "headers", "second_user_headers", "environment"),
+    "family_settings",
+)
 """The settings that may contain them."""
 _TRIES = 50
 _given_out: set[int] = set()

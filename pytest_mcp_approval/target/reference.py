@@ -32,13 +32,14 @@ from .targets import Target
 
 SAFE_ARGUMENTS: dict[str, dict[str, Any]] = {
     "place_trade": {"symbol": "ACME", "quantity": 1, "side": "buy"},
-    "transfer_funds": {"account": "test-account", "amount": 1},
+    "transfer_funds": {"account": "test-account", "amount": 1, "urgent": False},
     "wipe_cache": {},
     "delete_resource": {"resourceId": "test-1"},
     "restart_service": {"service": "test", "force": False},
     "get_quote": {"symbol": "ACME"},
 }
 EFFECTS = "tool:list_effects"
+SECOND_USER = {USER_HEADER: "second user"}
 
 ExtensionSettings = Mapping[str, Mapping[str, Any]]
 """By family; see `reference_server.extensions`."""
@@ -90,6 +91,7 @@ class ReferenceTarget(_OfReference):
     one."""
 
     can_reset = True
+    known_second_user = SECOND_USER
 
     def __init__(
         self,
@@ -279,7 +281,9 @@ class ReferenceStdioTarget(_OfReference, StdioTarget):
         return StdioTransport(command, environment, self.settings.directory)
 
     def renew(self) -> None:
-        super().renew()
+        self._start_anew(self._empty_store)
+
+    def _empty_store(self) -> None:
         for kept in self._shared.glob("store.db*"):
             kept.unlink()
 

@@ -43,6 +43,8 @@ class Target(ABC):
     default_effects: str | None = None
     known_arguments: Mapping[str, Any] = {}
     """Safe arguments by gated tool, if the suite knows the target."""
+    known_second_user: Mapping[str, str] = {}
+    """Headers by which the server knows a second user, if the suite knows the target."""
     known_settings: Mapping[str, Mapping[str, Any]] = {}
     """Settings by family, if the suite knows the target; the user's take precedence."""
 
@@ -151,6 +153,11 @@ class Target(ABC):
             more = "timeout" if start is None else "launch-timeout"
             line = f"{error} (if it is only slow: {PREFIX}{more}=SECONDS)"
             raise NothingAnsweredError(line, error.reply) from None
+
+    @property
+    def second_user_headers(self) -> Mapping[str, str]:
+        """Headers by which the server knows a second user; empty if nobody has named one."""
+        return self.settings.second_user_headers or self.known_second_user
 
     @property
     def start_seconds(self) -> float | None:

@@ -2,11 +2,12 @@
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotApplicable, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     CONFIRMATION_REQUIRED,
     Danger,
 )
+from pytest_mcp_approval.wire.reply import show_json
 
 GATED = [Danger.DESTRUCTIVE, Danger.DANGEROUS, Danger.FORBIDDEN]
 
@@ -27,6 +28,75 @@ def test_a_gated_operation_waits_for_its_token(tokens, level):
         tokens.redeem(tokens.issue(operation)),
         sent=f"{operation.name} ({level.word}) again, with the token of the first answer",
     )
+
+
+SPELLINGS = {
+    "in capitals": str.upper,
+    "with a capital": str.title,
+    "with a blank at its end": lambda name: f"{name} ",
+    "with a blank in front": lambda name: f" {name}",
+    "with a line end": lambda name: f"{name}\n",
+    "with a zero byte": lambda name: f"{name}\0",
+    "with a slash": lambda name: f"{name}/",
+    "with hyphens": lambda name: name.replace("_", "-"),
+    "with dots": lambda name: name.replace("_", "."),
+    "without its separators": lambda name: name.replace("_", ""),
+    "with a wide letter": lambda name: chr(ord(name[0]) + 0xFEE0) + name[1:],
+    "with a percent escape": lambda name: f"%{ord(name[0]):02x}{name[1:]}",
+}
+
+
+@requirement("confirmation_tokens/1.3-flow")
+def test_no_way_of_asking_runs_a_gated_operation(tokens):
+    """Without a token: every named operation with any of its parameters, at any adapter, and by any
+    other spelling of its name."""
+    call = tokens.driver.binding.call_params
+    tool = tokens.table.other_adapter.get("tool")
+    calls = {}
+    for one in tokens.table.operations:
+        if not one.gated:
+            continue
+        for change in ({}, *one.other_params):
+            sent = f"{one.name} with {show_json(dict(change))} without a token"
+            calls[sent] = call(one.name, {**one.params, **change})
+        if tool is not None:
+            calls[f"{one.name} at another adapter without a token"] = call(
+                one.name, one.params, tool=tool
+            )
+    first = tokens.operation
+    for how, spell in SPELLINGS.items():
+        odd = spell(first.name)
+        if odd != first.name:
+            calls[f"{first.name} {how} without a token"] = call(odd, first.params)
+    tokens.expect_nothing_runs(calls)
+    tokens.honest()
+
+
+@requirement("confirmation_tokens/1.3-flow")
+def test_a_harmless_operation_runs_no_other(tokens):
+    """Its parameters name a gated one, in every way that a server might read; it runs itself at
+    most."""
+    harmless = [one for one in tokens.table.operations if one.danger < GATED[0] and not one.quota]
+    if not harmless:
+        raise NotApplicable("no operation of level 0 or 1 is named in operations")
+    gated = tokens.operation
+    names = ("operation", "op", "name", "action", "method", "tool", "operation_name")
+    more = {name: gated.name for name in names if name not in harmless[0].params}
+    params = {**gated.params, **more, "params": dict(gated.params), **harmless[0].params}
+    call = tokens.driver.binding.call_params(harmless[0].name, params)
+    reply, seen = tokens.driver.seen_during(lambda: tokens.driver.send(call))
+    if seen is None or seen[1].entries is None or seen[0].entries is None:
+        raise NotVerified("needs effects that name what ran", minor=True)
+    new = seen[1].entries[len(seen[0].entries) :]
+    runs = seen[1].runs_since(seen[0])
+    ran = [entry for entry in new if isinstance(entry, dict) and gated.name in entry.values()]
+    tokens.expect(
+        not ran and runs in (0, 1),
+        sent=f"{harmless[0].name} with parameters that name {gated.name}",
+        expected=f"{harmless[0].name} run at most",
+        got=f"{reply.describe()}, {gated.name} run",
+    )
+    tokens.honest()
 
 
 @requirement("confirmation_tokens/1.3-flow")

@@ -16,7 +16,7 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
 from pytest_mcp_approval.support.text import neutralise
 
 IDENTIFIER = re.compile(r"[A-Za-z0-9_-]{1,64}")
-MANY = 8
+MANY = 3
 
 
 def _tokens_of_all(tokens):
@@ -64,6 +64,19 @@ def test_a_token_is_short_and_safe_in_a_url(tokens):
             expected="1 to 64 of A-Z a-z 0-9 _ - after the prefix, 8 to 80 characters in all",
             got=f"{neutralise(token, 90)} ({len(token)} characters)",
         )
+
+
+@requirement("confirmation_tokens/2.2-syntax", needs=[])
+def test_a_quota_token_is_short_and_safe_in_a_url(tokens):
+    """The same limits as for all others."""
+    _, paused = _paused(tokens)
+    identifier = paused.token.removeprefix(QUOTA_PREFIX)
+    tokens.expect(
+        IDENTIFIER.fullmatch(identifier) is not None and SHORTEST <= len(paused.token) <= LONGEST,
+        sent=f"{paused.operation} until it paused",
+        expected="1 to 64 of A-Z a-z 0-9 _ - after the prefix, 8 to 80 characters in all",
+        got=f"{neutralise(paused.token, 90)} ({len(paused.token)} characters)",
+    )
 
 
 @requirement("confirmation_tokens/2.2-case-sensitive")

@@ -1,12 +1,19 @@
 """Confirmation tokens, section 3: random tokens, bound to a call, in a complete answer."""
 
+import contextlib
 import math
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.confirmation_tokens.kinds import (
+    QUOTA,
+    SESSION,
+    tokens_of_kind,
+)
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     CONFIRMATION_REQUIRED,
     MINIMUM_HASH_BITS,
     PREFIXES,
+    Danger,
     TokenCode,
 )
 from pytest_mcp_approval.support.text import neutralise
@@ -15,15 +22,19 @@ from pytest_mcp_approval.wire.reply import show_json
 # ---- section 3.1
 
 SAMPLE = 100
+FEW = 24
+"""Enough that tokens in no order do not come in order by chance."""
+ENOUGH_OF_FEW = 90
+"""Bits that so few tokens show at least, if they have 122."""
 ENOUGH_BITS = 120
 """A UUID of version 4 is acceptable to the document, and has 122."""
 
 
-def _identifiers(tokens):
+def _identifiers(tokens, count=SAMPLE):
     found = []
     # Asking again may return the same unused token: then each is used.
     used_up = tokens.issue().token == tokens.issue().token
-    for _ in range(SAMPLE):
+    for _ in range(count):
         token = (tokens.used() if used_up else tokens.issue()).token
         prefix = next((one for one in PREFIXES if token.startswith(one)), "")
         found.append(token.removeprefix(prefix))
@@ -41,8 +52,7 @@ def test_tokens_have_room_for_128_random_bits(tokens):
         expected=f"{SAMPLE} different tokens",
         got=f"{len(set(found))} different ones",
     )
-    columns = zip(*found, strict=False)  # as far as the shortest goes
-    room = sum(math.log2(len(set(column))) for column in columns)
+    room = _room(found)
     tokens.expect(
         room >= ENOUGH_BITS,
         sent=sent,
@@ -51,14 +61,40 @@ def test_tokens_have_room_for_128_random_bits(tokens):
     )
 
 
+def _room(found):
+    """Bits, as far as the shortest goes; what stands in two places is counted once."""
+    return sum(math.log2(len(set(column))) for column in {*zip(*found, strict=False)})
+
+
+@requirement("confirmation_tokens/3.1-entropy")
+def test_quota_tokens_have_as_much_room(tokens):
+    """A few of them: fewer tokens show fewer bits, but far more than a short number has."""
+    operation = tokens.with_("quota")
+    with tokens.honest_step("the operation with a quota did not pause"):
+        first = tokens.driver.paused(operation.name, operation.params)
+    call = tokens.driver.binding.call_params(operation.name, operation.params)
+    found = [first.token.removeprefix(first.kind.prefix)]
+    for _ in range(FEW):
+        token = tokens.driver.binding.read(tokens.driver.patiently(call)).get("quota_token")
+        found.append(str(token).removeprefix(first.kind.prefix))
+    if len(set(found)) < 2:
+        raise NotApplicable("asking again returns the same token until it is used")
+    tokens.expect(
+        len(set(found)) == len(found) and _room(found) >= ENOUGH_OF_FEW,
+        sent=f"{operation.name}, paused, {FEW} times",
+        expected="128 bits that change from token to token",
+        got=f"{_room(found):.0f} bits: {neutralise(found[0], 66)}, {neutralise(found[1], 66)}, ...",
+    )
+
+
 @requirement("confirmation_tokens/3.1-entropy")
 def test_tokens_do_not_follow_each_other(tokens):
     """A counter or a clock shows as an order, or as a beginning that tokens share."""
-    found = _identifiers(tokens)
+    found = _identifiers(tokens, FEW)
     ordered = found == sorted(found) or found == sorted(found, reverse=True)
     tokens.expect(
         not ordered,
-        sent=f"{tokens.operation.name} {SAMPLE} times without a token",
+        sent=f"{tokens.operation.name} {FEW} times without a token",
         expected="tokens in no order",
         got=f"each follows the one before: {neutralise(found[0], 66)}, {neutralise(found[1], 66)}",
     )
@@ -216,12 +252,18 @@ def _hash_of(tokens, issued):
 @requirement("confirmation_tokens/3.2-sha256")
 def test_the_parameter_hash_has_256_bits(tokens):
     """Told by its length: hexadecimal has 4 bits a character, base64 6."""
-    found = _hash_of(tokens, tokens.issue()).rpartition(":")[2].rstrip("=")
+    for name in (Danger.DESTRUCTIVE.word, QUOTA):
+        with contextlib.suppress(NotApplicable), tokens_of_kind(tokens, name) as kind:
+            _expect_long(tokens, name, _hash_of(tokens, kind.issue()))
+
+
+def _expect_long(tokens, name, shown):
+    found = shown.rpartition(":")[2].rstrip("=")
     hexadecimal = all(character in "0123456789abcdefABCDEF" for character in found)
     bits = len(found) * (4 if hexadecimal else 6)
     tokens.expect(
         bits >= MINIMUM_HASH_BITS,
-        sent="introspection of a token",
+        sent=f"introspection of a {name} token",
         expected="a params_hash of at least 256 bits",
         got=f"{neutralise(found, 70)} ({bits} bits)",
     )
@@ -274,6 +316,23 @@ def test_the_first_answer_has_everything(tokens):
                 expected=f"{tokens.table.fields[name]} that fits the call",
                 got=show_json(answer.get(name)) if name in answer.found else "none",
             )
+
+
+@requirement("confirmation_tokens/3.3-required-response")
+def test_every_kind_of_answer_says_when_its_token_expires(tokens):
+    """Those for a session and those of a pause too; and levels are told by their words."""
+    for name in (QUOTA, SESSION):
+        with contextlib.suppress(NotApplicable), tokens_of_kind(tokens, name) as kind:
+            issued = kind.issue()
+            tokens.expect(
+                issued.expiry is not None,
+                sent=f"{issued.operation}, for a {name} token",
+                expected=f"expires_at as an instant ({tokens.table.times})",
+                got=show_json(issued.answer.get("expires_at")),
+            )
+    level = tokens.issue().answer.get("danger_level")
+    if isinstance(level, int) and "danger_level" not in str(tokens.table.own_shape("3.3")):
+        tokens.warn(f"danger_level is the number {level}, where section 3.3 shows a word")
 
 
 def _reasons(value):

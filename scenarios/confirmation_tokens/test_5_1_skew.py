@@ -1,11 +1,13 @@
 """Confirmation tokens, section 5.1: the clock skew tolerance, to the millisecond."""
 
+import contextlib
 import datetime
 import re
 
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, requirement
+from pytest_mcp_approval.families.confirmation_tokens.kinds import QUOTA, tokens_of_kind
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     DEFAULT_TOLERANCE,
     WARNED_TOLERANCE,
@@ -33,6 +35,9 @@ def test_the_tolerance_is_exact_on_both_sides(tokens, tolerance):
             sent=f"a token {near} after expires_at + {tolerance} s, at tolerance {tolerance}",
         )
         other.honest()
+        if tolerance == TOLERANCES[0]:
+            with contextlib.suppress(NotApplicable):
+                _expect_quota_window(other, tolerance)
         if not other.clock.stops:
             return  # real time does not go back
         # Another server may have issued it, whose clock is ahead of ours.
@@ -41,6 +46,17 @@ def test_the_tolerance_is_exact_on_both_sides(tokens, tolerance):
         other.expect_run(
             other.redeem(issued),
             sent=f"a token that was issued 90 s in the future, at tolerance {tolerance}",
+        )
+
+
+def _expect_quota_window(tokens, tolerance):
+    """Quota tokens have the same tolerance."""
+    with tokens_of_kind(tokens, QUOTA) as kind:
+        issued = kind.issue()
+        near = tokens.move_beyond(issued)
+        tokens.expect_expired(
+            kind.attempt(issued),
+            sent=f"a quota token {near} after expires_at + {tolerance} s, at tolerance {tolerance}",
         )
 
 
@@ -56,7 +72,15 @@ def test_the_tolerance_of_the_target_itself(tokens):
     tokens.expect_expired(tokens.redeem(issued), sent=f"a token {near} after its last instant")
 
 
-BAD = {"-1": -1, "301": 301, "3600": 3600, "NaN": float("nan"), "text": "abc"}
+BAD = {
+    "-1": -1,
+    "301": 301,
+    "300.5": 300.5,
+    "3600": 3600,
+    "NaN": float("nan"),
+    "text": "abc",
+    "true": True,
+}
 
 
 @requirement("confirmation_tokens/5.1-skew-range")
@@ -122,12 +146,14 @@ def _usual_warnings(tokens, tolerance):
 
 def _told(text, tolerance):
     said = text.lower()
-    named = re.search(rf"\b{tolerance}\b", said) and ("skew" in said or "tolerance" in said)
+    named = re.search(rf"\b{re.escape(str(tolerance))}\b", said) and (
+        "skew" in said or "tolerance" in said
+    )
     return said.count("warn") + bool(named)
 
 
 @requirement("confirmation_tokens/5.1-skew-warning")
-@pytest.mark.parametrize("tolerance", [61, 300])
+@pytest.mark.parametrize("tolerance", [60.5, 61, 300])
 def test_a_wide_tolerance_is_warned_of(tokens, tolerance):
     """The log warns about this tolerance, or mentions it, but not the usual one."""
     tokens.expect(

@@ -5,7 +5,10 @@ import secrets
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
-from pytest_mcp_approval.families.confirmation_tokens.vocabulary import CONFIRMATION_PREFIX
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
+    CONFIRMATION_PREFIX,
+    TokenType,
+)
 
 
 def _revoked(tokens):
@@ -16,9 +19,11 @@ def _revoked(tokens):
     return issued
 
 
-@requirement("confirmation_tokens/5.3-revocation")
+@requirement("confirmation_tokens/5.3-revoked", needs=[])
 def test_a_revoked_token_runs_nothing(tokens):
     """Not now, and not when it is tried again."""
+    if not tokens.table.introspection:
+        raise NotApplicable("tokens cannot be revoked, as far as the table says (introspection)")
     tokens.honest()
     issued = _revoked(tokens)
     for _ in range(2):
@@ -74,11 +79,51 @@ def test_the_end_of_a_session_revokes_its_tokens(tokens):
     """Closed by its client; its tokens are worthless afterwards."""
     with tokens.own_session() as session:
         tokens.honest(session=session)
-        issued = tokens.issue(session=session)
+        issued = _several(tokens, session)
     if tokens.over_a_pipe:
         tokens.restart()  # a pipe's session ends with its process
-    tokens.expect_not_run(tokens.redeem(issued), sent="a token whose session has ended")
+    _expect_ended(tokens, issued, "whose session has ended")
     tokens.honest()
+
+
+def _several(tokens, session=None):
+    """Tokens of several operations, of a pause, and of another adapter, by what they are."""
+    found = {"": tokens.issue(session=session), "the latest ": tokens.issue(session=session)}
+    for one in tokens.usual_operations()[1:3]:
+        found[f"{one.name}: "] = tokens.issue(one, session=session)
+    for one in tokens.table.operations:
+        if one.quota:
+            with tokens.honest_step("the operation with a quota did not pause"):
+                paused = tokens.driver.paused(one.name, one.params, session=session)
+            found["quota: "] = paused
+            break
+    return found
+
+
+def _expect_ended(tokens, issued, sent, tool=None):
+    """None of them runs anything. A quota that may have been given back is used up first."""
+    with tokens.several() as several:
+        for name, one in issued.items():
+            if one.kind is TokenType.QUOTA:
+                with tokens.honest_step("the operation with a quota did not pause"):
+                    tokens.driver.paused(one.operation, one.params)
+            with several.one(f"{name}{sent}"):
+                tokens.expect_not_run(tokens.redeem(one, tool=tool), sent=f"{name}a token {sent}")
+
+
+@requirement("confirmation_tokens/5.3-session-end")
+def test_the_end_of_a_session_revokes_its_tokens_at_every_adapter(tokens):
+    """Those of a second adapter too."""
+    tool = tokens.table.other_adapter.get("tool")
+    if tool is None:
+        raise NotApplicable("the other adapter is no tool of the same server (other-adapter.tool)")
+    with tokens.own_session() as session:
+        tokens.honest(session=session, tool=tool)
+        issued = {"": tokens.issue(session=session, tool=tool)}
+    if tokens.over_a_pipe:
+        tokens.restart()
+    _expect_ended(tokens, issued, "of another adapter whose session has ended", tool)
+    tokens.honest(tool=tool)
 
 
 @requirement("confirmation_tokens/5.3-session-end")
@@ -100,9 +145,9 @@ def test_what_else_revokes(tokens, number):
         raise NotApplicable("no further operation that revokes tokens is named (triggers)")
     trigger = tokens.table.triggers[number]
     tokens.honest()
-    issued = tokens.issue()
+    issued = _several(tokens)
     outcome = tokens.driver.call(trigger.name, trigger.params)
     if not outcome.succeeded:
         raise NotVerified(f"{trigger.name} failed: {outcome.describe()}")
-    tokens.expect_not_run(tokens.redeem(issued), sent=f"a token after a {trigger.why}")
+    _expect_ended(tokens, issued, f"after a {trigger.why}")
     tokens.honest()

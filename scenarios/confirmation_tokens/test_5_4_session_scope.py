@@ -1,6 +1,9 @@
 """Confirmation tokens, section 5.4: tokens that a session can use more than once."""
 
+import contextlib
+
 from pytest_mcp_approval.catalogue import NotApplicable, requirement
+from pytest_mcp_approval.families.base.driver import DriverError
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import MAXIMUM_TTL, TokenCode
 
 
@@ -63,6 +66,96 @@ def test_a_session_token_serves_no_other_session(tokens):
         tokens.expect_run(
             tokens.redeem(fresh, session=other), sent="a session token in its own session"
         )
+
+
+@requirement("confirmation_tokens/5.4-session-scope")
+def test_a_session_token_ends_with_its_session(tokens):
+    """With uses left: neither in a new session nor without one."""
+    operation = _scoped(tokens)
+    with tokens.own_session() as session:
+        issued = tokens.issue(operation, session=session)
+        tokens.expect_run(
+            tokens.redeem(issued, session=session), sent="a session token, for the first time"
+        )
+    if tokens.over_a_pipe:
+        tokens.restart()  # a pipe's session ends with its process
+    with tokens.own_session() as session, tokens.several() as several:
+        for where, conversation in {"in a new session": session, "without one": None}.items():
+            sent = f"a session token with uses left whose session has ended, {where}"
+            with several.one(sent):
+                tokens.expect_not_run(tokens.redeem(issued, session=conversation), sent=sent)
+
+
+@requirement("confirmation_tokens/5.4-session-scope")
+def test_the_uses_of_session_tokens_are_counted_apart(tokens):
+    """Two tokens of one session, in turns: each serves as often as it may. A refused attempt in
+    between is no use."""
+    operation = _scoped(tokens)
+    uses = operation.max_uses
+    with tokens.own_session() as session:
+        one, other = (tokens.issue(operation, session=session) for _ in range(2))
+        if one.token == other.token:
+            raise NotApplicable("asking again returns the same token until it is used")
+        for number in range(1, uses + 1):
+            for name, issued in {"first": one, "second": other}.items():
+                if operation.other_params:
+                    faulty = issued.with_params(tokens.changed(operation))
+                    tokens.driver.send(tokens.driver.redeem_params(faulty), session)
+                tokens.expect_run(
+                    tokens.redeem(issued, session=session),
+                    sent=f"the {name} of two session tokens, for time {number} of {uses}",
+                )
+        for name, issued in {"first": one, "second": other}.items():
+            tokens.expect_refusal(
+                tokens.redeem(issued, session=session),
+                TokenCode.ALREADY_USED,
+                sent=f"the {name} of two session tokens, for time {uses + 1}",
+            )
+
+
+@requirement("confirmation_tokens/5.4-default-uses")
+def test_without_a_word_about_uses_a_token_serves_once(tokens):
+    """In a session too, and whatever the caller says about it, at issue or later. A token that may
+    be used more often may not be used more often than that."""
+    operations = [tokens.operation]
+    with contextlib.suppress(NotApplicable):
+        operations.append(_scoped(tokens))
+    with tokens.own_session() as session, tokens.several() as several:
+        for operation in operations:
+            for when, asked, given in (
+                ("", {}, {}),
+                (", asked for with more uses", WISHES, WISHES),
+                (", presented with more uses", {}, WISHES),
+            ):
+                issued = _issued_with(tokens, operation, asked, session)
+                if issued is None:
+                    continue  # members that it does not know: refused
+                issued = issued.with_params({**operation.params, **given})
+                sent = f"{operation.name} in a session{when}, for time {operation.max_uses + 1}"
+                with several.one(sent):
+                    _used_up(tokens, issued, operation.max_uses, session, sent)
+
+
+WISHES = {"max_uses": 9, "uses": 9, "session_scoped": True, "use_count": -9}
+
+
+def _used_up(tokens, issued, uses, session, sent):
+    for _ in range(uses):
+        call = tokens.driver.redeem_params(issued)
+        answer = tokens.driver.binding.read(tokens.driver.send(call, session))
+        tokens.driver.forget()
+        if not answer.success:
+            return  # members that it does not know: refused
+    tokens.expect_refusal(tokens.redeem(issued, session=session), TokenCode.ALREADY_USED, sent=sent)
+
+
+def _issued_with(tokens, operation, more, session):
+    call = tokens.driver.binding.call_params(operation.name, {**operation.params, **more})
+    try:
+        reply = tokens.driver.patiently(call, session)
+        return tokens.driver.issued(operation.name, operation.params, reply)
+    except DriverError:
+        return None
 
 
 @requirement("confirmation_tokens/5.4-session-expiry")

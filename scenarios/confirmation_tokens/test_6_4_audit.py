@@ -1,14 +1,12 @@
 """Confirmation tokens, section 6.4: what is recorded about every token."""
 
-import hashlib
-
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.confirmation_tokens.audit import entries_about
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     AUDIT_MEMBERS,
     FAILURE,
-    PREFIXES,
     SUCCESS,
     Event,
 )
@@ -54,23 +52,8 @@ CASES = {
 }
 
 
-def _is_about(entry, token):
-    """Whether an entry names this token: whole, without prefix, its beginning, or a digest."""
-    named = entry.get("token_id") if isinstance(entry, dict) else None
-    if not isinstance(named, str) or len(named) < 6:
-        return False
-    identifier = next((token.removeprefix(one) for one in PREFIXES if token.startswith(one)), token)
-    digests = [hashlib.sha256(text.encode()).hexdigest() for text in (token, identifier)]
-    named = named.rstrip(".\u2026*")
-    return any(whole.startswith(named) for whole in (token, identifier, *digests))
-
-
 def _entry(tokens, issued, event):
-    found = [
-        one
-        for one in tokens.driver.binding.audit_entries()
-        if _is_about(one, issued.token) and one.get("event") == event
-    ]
+    found = entries_about(tokens.driver.binding.audit_entries(), issued.token, event)
     return found[-1] if found else None
 
 

@@ -5,7 +5,7 @@ import statistics
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, may_poison, requirement
 from pytest_mcp_approval.families.base.driver import DriverError
 from pytest_mcp_approval.families.confirmation_tokens.driver import TOGETHER
 from pytest_mcp_approval.families.confirmation_tokens.outcome import is_limit
@@ -72,10 +72,16 @@ def _limited(tokens, kind, make_call):
     return None
 
 
+@may_poison
 @requirement("confirmation_tokens/6.5-rate-limit")
 @pytest.mark.parametrize("kind", BURSTS)
 def test_a_burst_is_slowed(tokens, kind):
     """As many as `burst` says; then, when the limit has passed, an honest call."""
+    with tokens.spending_limits():
+        _slowed(tokens, kind)
+
+
+def _slowed(tokens, kind):
     tokens.honest()
     make_call = BURSTS[kind](tokens)
     tokens.driver.meets_limits = False

@@ -11,8 +11,10 @@ import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.confirmation_tokens.driver import ConfirmationTokens
+from pytest_mcp_approval.families.confirmation_tokens.kinds import QUOTA, KindOfToken
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     CONFIRMATION_PREFIX,
+    LONGEST,
     PREFIXES,
     TokenCode,
 )
@@ -111,6 +113,21 @@ def test_a_changed_signed_token_is_invalid(tokens):
     with tokens.variant("signed", True) as other:
         other.honest()
         _changed_everywhere(other)
+        issued = other.issue()
+        call, token = other.driver.redeem_params, issued.token
+        other.expect_nothing_runs(
+            {
+                f"a signed token without its last {less} characters": call(
+                    issued.with_token(token[:-less])
+                )
+                for less in (1, 2, 3, 4, 8, 12, 16, 20)
+            }
+            | {
+                f"a signed token with {more!r} at its end": call(issued.with_token(token + more))
+                for more in ("A", "AA", "AAA", "AAAA", "A" * 8)
+                if len(token + more) <= LONGEST
+            }
+        )
 
 
 @requirement("confirmation_tokens/6.2-tamper")
@@ -155,6 +172,17 @@ def _answers(tokens):
         if tokens.table.introspection["status"]:
             yield "introspection of a token", driver.status(fresh.token).reply
         yield "a revocation", driver.revoke(fresh.token).reply
+        yield "a revoked token", tokens.redeem(fresh).reply
+    with contextlib.suppress(NotApplicable):
+        quota = KindOfToken(tokens, QUOTA, tokens.with_("quota"))
+        paused = quota.issue()
+        yield "a pause", driver.ask(paused.operation, paused.params)
+        yield "half a quota token", quota.redeem(paused.with_token(paused.token[:-9])).reply
+        yield "a quota token", quota.redeem(paused).reply
+    if tokens.target.clock.movable:
+        fresh = tokens.issue()
+        tokens.move_beyond(fresh)
+        yield "an expired token", tokens.redeem(fresh).reply
 
 
 @requirement("confirmation_tokens/6.2-key-hidden")
@@ -223,24 +251,46 @@ def _texts(value):
 
 
 @requirement("confirmation_tokens/6.3-no-parameter-values")
-@pytest.mark.parametrize("fault", ["other parameters", "other operation", "used", "unknown"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *("other parameters", "other operation", "used", "unknown", "expired", "revoked"),
+        *("other adapter", "quota token for other parameters", "used quota token"),
+    ],
+)
 def test_a_refusal_shows_no_parameter_values(tokens, fault):
     """Neither those that the token was issued for nor those of the call that was refused."""
-    issued = tokens.used() if fault == "used" else tokens.issue()
+    if "quota" in fault:
+        kind = KindOfToken(tokens, QUOTA, tokens.with_("quota"))
+        issued = kind.used() if "used" in fault else kind.issue()
+        kind.issue()  # it is paused again
+    else:
+        issued = tokens.used() if fault == "used" else tokens.issue()
     values = _texts(dict(issued.params))
     attempt = issued
     if fault == "other parameters":
         attempt = issued.with_params(tokens.changed())
+    elif fault == "quota token for other parameters":
+        attempt = issued.with_params(tokens.changed(tokens.with_("quota")))
     elif fault == "other operation":
         second = tokens.second_operation()
         attempt = issued.with_operation(second.name).with_params(second.params)
     elif fault == "unknown":
         attempt = issued.with_token(CONFIRMATION_PREFIX + secrets.token_hex(16))
+    elif fault == "expired":
+        tokens.move_beyond(issued)
+    elif fault == "revoked":
+        if not tokens.table.introspection:
+            raise NotApplicable("tokens cannot be revoked, as far as the table says")
+        tokens.driver.revoke(issued.token)
+    elif fault == "other adapter" and not tokens.table.other_adapter.get("tool"):
+        raise NotApplicable("no second adapter over the same store is named (other-adapter)")
     values |= _texts(dict(attempt.params))
     values -= {text for text in values if text in (issued.operation, attempt.operation)}
     if not values:
         raise NotVerified("needs parameters with texts of 5 characters or more in operations")
-    outcome = tokens.redeem(attempt)
+    tool = tokens.table.other_adapter.get("tool") if fault == "other adapter" else None
+    outcome = tokens.redeem(attempt, tool=tool)
     said = outcome.reply.raw.decode("utf-8", "replace")
     shown = sorted(text for text in values if text in said)
     tokens.expect(
@@ -293,9 +343,32 @@ def test_unknown_and_malformed_get_one_answer(tokens, shape):
     )
 
 
-ROUNDS = 20
+ROUNDS = 12
 GROSS = 0.025
 """Seconds by which two kinds of refusals may differ: less shows nothing on a busy machine."""
+
+
+@requirement("confirmation_tokens/6.3-one-answer-for-unknown")
+def test_unknown_and_malformed_quota_tokens_get_one_answer(tokens):
+    """Where a token ends a pause, too."""
+    kind = KindOfToken(tokens, QUOTA, tokens.with_("quota"))
+    kind.honest()
+    issued, said = kind.issue(), {}
+    for name, token in {
+        "unknown": issued.kind.prefix + secrets.token_hex(24),
+        "malformed": f"{issued.kind.prefix}!!! not/a+token =",
+        "without a prefix": "nothing",
+        "too long": issued.kind.prefix + "a" * 300,
+    }.items():
+        outcome = kind.redeem(issued.with_token(token))
+        tokens.expect_not_run(outcome, sent=f"a quota token that is {name}")
+        said[name] = f"{outcome.reason} {_without(token, outcome.answer.get('message'))}"
+    tokens.expect(
+        len(set(said.values())) == 1,
+        sent="an unknown quota token, then malformed ones",
+        expected="the same answer to all",
+        got="; ".join(f"{name}: {neutralise(text, 80)}" for name, text in said.items()),
+    )
 
 
 @requirement("confirmation_tokens/6.3-one-answer-for-unknown")

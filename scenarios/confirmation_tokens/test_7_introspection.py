@@ -1,18 +1,29 @@
 """Confirmation tokens, sections 2.3 and 7.3: questions about a token are answered truthfully."""
 
+import contextlib
+import datetime
+
 import pytest
 
-from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.confirmation_tokens.kinds import FEW, SESSION, tokens_of_kind
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenType
 from pytest_mcp_approval.wire.reply import show_json
 
 
-def _state(tokens, issued):
+def _state(tokens, issued, session=None):
     if not tokens.table.introspection["status"]:
         raise NotVerified("needs introspection.status, the query that tells a token's state")
-    outcome = tokens.driver.status(issued.token)
+    answer = _told(tokens, issued, session)
     # A server that has forgotten the token, or tells nothing about it, says so with a code.
-    return outcome.reason or tokens.driver.binding.state(outcome.answer)
+    return answer.code or tokens.driver.binding.state(answer)
+
+
+def _told(tokens, issued, session=None):
+    """What introspection says of a token; asking runs nothing, which is not looked at here."""
+    binding = tokens.driver.binding
+    call = binding.introspection_params(tokens.table.introspection["status"], issued.token)
+    return binding.read(tokens.driver.patiently(call, session))
 
 
 def _spent(tokens, how):
@@ -56,6 +67,84 @@ def test_asking_changes_nothing(tokens):
     tokens.expect_run(tokens.redeem(issued), sent="a token that was asked about")
 
 
+def _revoke(kind, issued):
+    kind.tokens.driver.revoke(issued.token, session=kind.session)
+
+
+# What happens to a token (the first) while another one is there.
+CONDITIONS = {
+    "tried for other parameters": lambda kind, one, _: kind.send(one.with_params(kind.changed())),
+    "tried without its last character": lambda kind, one, _: kind.send(
+        one.with_token(one.token[:-1])
+    ),
+    "beside one that was used": lambda kind, _, other: kind.send(other),
+    "beside one that was revoked": lambda kind, _, other: _revoke(kind, other),
+    "used once": lambda kind, one, _: kind.send(one),
+    "revoked": lambda kind, one, _: _revoke(kind, one),
+}
+
+
+@requirement("confirmation_tokens/7.3-status")
+@pytest.mark.parametrize("name", FEW)
+def test_a_used_token_of_any_kind_is_not_called_fresh(tokens, name):
+    """When it has served as often as it may."""
+    with tokens_of_kind(tokens, name) as kind:
+        fresh, used = (_state(tokens, one, kind.session) for one in (kind.issue(), kind.used()))
+        tokens.expect(
+            fresh is None or used != fresh,
+            sent=f"introspection of a fresh {name} token, and of one that is used up",
+            expected="two different states",
+            got=f"{show_json(fresh)} and {show_json(used)}",
+        )
+
+
+@requirement("confirmation_tokens/7.3-status")
+@pytest.mark.parametrize("name", [FEW[0], SESSION])
+def test_what_is_said_of_a_token_shows_in_its_use(tokens, name):
+    """Said to be as a fresh one, it serves; said to be otherwise, it does not."""
+    with tokens_of_kind(tokens, name) as kind, tokens.several() as several:
+        fresh = _state(tokens, kind.issue(), kind.session)
+        if fresh is None:
+            raise NotVerified("needs introspection.state_at, where a token's state is told")
+        for condition, happens in CONDITIONS.items():
+            issued, other = kind.issue(), kind.issue()
+            with contextlib.suppress(NotApplicable, NotVerified):
+                happens(kind, issued, other)
+            said = _state(tokens, issued, kind.session)
+            sent = f"a {name} token, {condition}, that is said to be {show_json(said)}"
+            with several.one(sent):
+                if said == fresh:
+                    tokens.expect_run(kind.redeem(issued), sent=sent)
+                else:
+                    tokens.expect_not_run(kind.attempt(issued), sent=sent)
+
+
+@requirement("confirmation_tokens/7.3-status", needs=["introspection", "clock"])
+@pytest.mark.parametrize("name", FEW)
+def test_at_its_end_a_token_is_said_to_be_what_it_is(tokens, name):
+    """Asked just before its last instant and just after it, and then tried."""
+    with tokens_of_kind(tokens, name) as kind:
+        issued = kind.issue()
+        fresh = _state(tokens, issued, kind.session)
+        if tokens.tolerance is not None:
+            # Within the tolerance both are true: it has expired, and it still serves.
+            near = tokens.move_inside(issued, issued.expires_at)
+            tokens.expect(
+                _state(tokens, issued, kind.session) == fresh,
+                sent=f"introspection of a {name} token {near} before it expires",
+                expected=f"{show_json(fresh)}, as at its issue",
+                got=show_json(_state(tokens, issued, kind.session)),
+            )
+        late = tokens.move_beyond(issued)
+        said = _state(tokens, issued, kind.session)
+        tokens.expect(
+            said != fresh,
+            sent=f"introspection of a {name} token {late} after its last instant",
+            expected="another state than at its issue",
+            got=show_json(said),
+        )
+
+
 # ---- section 2.3: the payload, as far as it is shown
 
 
@@ -68,10 +157,10 @@ def _members(value):
     return found
 
 
-def _payload(tokens, issued):
+def _payload(tokens, issued, session=None):
     if not tokens.table.introspection["status"]:
         raise NotVerified("needs introspection.status, the query that tells a token's state")
-    return _members(tokens.driver.status(issued.token).answer.body)
+    return _members(_told(tokens, issued, session).body)
 
 
 def _is_instant(tokens, value, instant, within):
@@ -113,10 +202,68 @@ def test_what_is_shown_of_a_token_is_true(tokens, kind):
 
 
 @requirement("confirmation_tokens/2.3-payload")
+def test_two_tokens_are_told_apart(tokens):
+    """What is shown of one is not that of another: operations, parameters, adapters, ends."""
+    tool = tokens.table.other_adapter.get("tool")
+    shown = {"this": _payload(tokens, tokens.issue())}
+    wanted: dict[str, tuple[str, ...]] = {}
+    with contextlib.suppress(NotApplicable):
+        shown["another operation"] = _payload(tokens, tokens.issue(tokens.second_operation()))
+        wanted["another operation"] = ("operation", "params_hash")
+    for change in tokens.operation.other_params:
+        name = f"other parameters ({show_json(dict(change))})"
+        given = {**tokens.operation.params, **change}
+        shown[name] = _payload(tokens, tokens.issue(params=given))
+        wanted[name] = ("params_hash",)
+    if tool is not None:
+        shown["another adapter"] = _payload(tokens, tokens.issue(tool=tool))
+        wanted["another adapter"] = ("adapter_name",)
+    with tokens.several() as several:
+        for name, members in wanted.items():
+            for member in members:
+                if member in shown["this"] and member in shown[name]:
+                    with several.one(f"{name}: {member}"):
+                        tokens.expect(
+                            shown["this"][member] != shown[name][member],
+                            sent=f"introspection of a token, and of one for {name}",
+                            expected=f"two different values of {member}",
+                            got=f"{show_json(shown[name][member])} twice",
+                        )
+
+
+@requirement("confirmation_tokens/2.3-payload")
+@pytest.mark.parametrize("name", FEW)
+def test_uses_are_counted_as_they_are_made(tokens, name):
+    """use_count, max_uses and consumed, where they are shown, after every use."""
+    with tokens_of_kind(tokens, name) as kind:
+        issued = kind.issue()
+        for number in range(kind.uses + 1):
+            shown = _payload(tokens, issued, kind.session)
+            checks = {
+                "use_count": number,
+                "max_uses": kind.uses,
+            }
+            if number in (0, kind.uses):  # with uses left, both are a way to say it
+                checks["consumed"] = number == kind.uses
+            for member, expected in checks.items():
+                if member in shown:
+                    tokens.expect(
+                        shown[member] == expected,
+                        sent=f"introspection of a {name} token that was used {number} times",
+                        expected=f"{member} {show_json(expected)}",
+                        got=f"{member} {show_json(shown[member])}",
+                    )
+            if number < kind.uses:
+                tokens.need_served(kind.redeem(issued))
+
+
+@requirement("confirmation_tokens/2.3-payload")
 def test_a_use_changes_the_use_alone(tokens):
     """Consumed becomes true; what the token was issued for stays as it was."""
     issued = tokens.issue()
     before = _payload(tokens, issued)
+    if tokens.target.clock.movable:
+        tokens.move_to(tokens.clock.now() + datetime.timedelta(seconds=30))
     tokens.need_served(tokens.redeem(issued))
     after = _payload(tokens, issued)
     if "consumed" in before and "consumed" in after:

@@ -16,7 +16,7 @@ from pytest_mcp_approval.families.execution_tokens.verifier_access import Verifi
 
 def _scopes(executions):
     """As an object a token passes through JSON readers on its way, which may not keep numbers."""
-    kept = executions.table.token_as == "text" or not executions.target.speaks_mcp
+    kept = executions.keeps_numbers
     return {name: NAMED[name] for name in (NAMED if kept else WITHOUT_NUMBERS)}
 
 
@@ -24,6 +24,13 @@ def _scopes(executions):
 def test_odd_scopes_are_signed_as_python_writes_them(executions):
     """Each is good, so each must be accepted; a broken one among them proves nothing by itself."""
     tokens = {name: executions.token(scope=scope) for name, scope in _scopes(executions).items()}
+    host = executions.table.host
+    hosts = {
+        "hosts that are not in order": ["z.example", host, "a.example"],
+        "a host in capitals": [host.upper(), "MiXed.example"],
+        "a host twice": [host, host],
+    }
+    tokens |= {name: executions.token(hosts=listed) for name, listed in hosts.items()}
     executions.expect_all_accepted(tokens, sent="a good token, its scope has")
 
 

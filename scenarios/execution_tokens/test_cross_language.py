@@ -27,7 +27,7 @@ SAMPLES = 5
 
 def _corpus(executions):
     """Tokens, and whether they are good: odd scopes, each also with something wrong."""
-    keeps = executions.table.token_as == "text" or not executions.target.speaks_mcp
+    keeps = executions.keeps_numbers
     scopes = {name: NAMED[name] for name in (NAMED if keeps else WITHOUT_NUMBERS)}
     if keeps:
         scopes |= generated(60 if executions.verifier.quick else SAMPLES)
@@ -88,7 +88,7 @@ def test_a_shipped_verifier_agrees_with_the_target(executions, language):
 
 def _few(executions):
     names = ["keys in another order, at every depth", "letters beyond the first plane"]
-    keeps = executions.table.token_as == "text" or not executions.target.speaks_mcp
+    keeps = executions.keeps_numbers
     return {name: NAMED[name] for name in [*names, *(["numbers with a fraction"] if keeps else [])]}
 
 

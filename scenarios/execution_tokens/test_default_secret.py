@@ -1,5 +1,7 @@
 """Without a secret of its own a service does not start."""
 
+import re
+
 import pytest
 
 from pytest_mcp_approval.catalogue import Finding, Grade, requirement
@@ -11,11 +13,12 @@ SECRETS = {
     "an empty secret": "",
     "a blank secret": "   ",
     "the known default secret": "CHANGE-ME-IN-PRODUCTION",
+    "the known default secret and a line end": "CHANGE-ME-IN-PRODUCTION\n",
 }
 
 
-LEFT_OPEN = ("a blank secret",)
-"""The document names the default; an empty one is no secret either. Blanks are only a bad one."""
+LEFT_OPEN = ("a blank secret", "the known default secret and a line end")
+"""The document names the default; an empty one is no secret either. Others are only bad ones."""
 
 
 @requirement("execution_tokens/default-secret")
@@ -35,11 +38,19 @@ def test_without_a_secret_of_its_own_it_does_not_start(executions, name):
         executions.warn(f"{sent}: it does not start, without a word")
 
 
+OWN = {
+    "another secret": "a secret of its own, e1a9e2c0b7",
+    "a secret longer than a block of SHA-256": "0123456789 abcdef" * 12,
+    "a secret with signs that shells read": "a $HOME `id` 'secret' \\n of \"its\" own; #1 %41",
+}
+
+
 @requirement("execution_tokens/default-secret")
-def test_a_secret_of_its_own_starts(executions):
+@pytest.mark.parametrize("name", OWN)
+def test_a_secret_of_its_own_starts(executions, name):
     """The positive twin: another secret of a decent length."""
-    answer, said = _ask(executions, "a secret of its own, e1a9e2c0b7")
-    sent = "a start with another secret, and a token signed with it"
+    answer, said = _ask(executions, OWN[name])
+    sent = f"a start with {name}, and a token signed with it"
     if answer is None:
         expected = "accepted, content run once"
         raise Finding(sent=sent, expected=expected, got=f"it does not start: {said}")
@@ -64,4 +75,5 @@ def _ask(executions, secret):
             answer = other.driver.execute(other.token())
     except (TargetError, WireError) as error:
         return None, str(error)
-    return answer, answer.text
+    # That a command ended is no word of it.
+    return answer, re.sub(r"^exit code -?[0-9]+", "", answer.text)

@@ -5,6 +5,7 @@ import datetime
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.execution_tokens.command_verifier import CommandVerifier
 from pytest_mcp_approval.families.execution_tokens.token_making import written
 
 SECOND = datetime.timedelta(seconds=1)
@@ -50,15 +51,31 @@ def test_what_expired_before_it_came_is_refused(executions):
         "an hour ago, with Z": written(now - HOUR).replace("+00:00", "Z"),
         "two days ago": written(now - 48 * HOUR),
         "in 1970": "1970-01-01T00:00:00+00:00",
-        # Without its zone it looks an hour ahead.
+        "a second ago, with a fraction": f"{written(now - 2 * SECOND)[:19]}.999999+00:00",
+        # Without their zone they look ahead.
         "an hour ago, written with +02:00": _in_zone(now - HOUR, 2),
+        "an hour ago, written with +14:00": _in_zone(now - HOUR, 14),
+        "an hour ago, written with +05:30": _in_zone(now - HOUR, 5.5),
+        "ten minutes ago, written with +05:30": _in_zone(now - HOUR / 6, 5.5),
+        "ten minutes ago, written with -03:30": _in_zone(now - HOUR / 6, -3.5),
+        "a minute ago, with nine digits of a fraction": (
+            f"{written(now - 60 * SECOND)[:19]}.999999999+00:00"
+        ),
+        "an hour ago, written with +0200": _in_zone(now - HOUR, 2).replace("+02:00", "+0200"),
+        "an hour ago, written with +02": _in_zone(now - HOUR, 2).replace("+02:00", "+02"),
+        "an hour ago, a blank before +02:00": _in_zone(now - HOUR, 2).replace("+", " +"),
+        "an hour ago, in small letters": written(now - HOUR).replace("+00:00", "z").lower(),
+        "an hour ago, a blank for the T": written(now - HOUR).replace("T", " "),
+        "an hour ago, a line end after it": f"{written(now - HOUR)}\n",
+        "an hour ago, and a later one after it": f"{written(now - HOUR)}/{written(now + HOUR)}",
+        "in a leap second long ago": "2016-12-31T23:59:60+00:00",
     }
     cases = {f"an end {name}": executions.token(expires_at=end) for name, end in ends.items()}
-    executions.expect_all_refused(cases)
+    executions.expect_all_refused(executions.some(cases, always=5))
 
 
 def _in_zone(instant, hours):
-    zone = datetime.timezone(datetime.timedelta(hours=hours))
+    zone = datetime.timezone(hours * HOUR)
     return instant.astimezone(zone).isoformat(timespec="seconds")
 
 
@@ -71,15 +88,27 @@ def test_without_a_clear_end_it_is_refused(executions):
         "no expires_at": None,
         "an empty expires_at": "",
         "expires_at never": "never",
-        "a date that there is not": f"{later[:4]}-02-30T00:00:00+00:00",
+        "a date that there is not": f"{int(later[:4]) + 1}-02-30T00:00:00+00:00",
+        "a number of seconds in text": "300",
         "a naive expires_at": later.removesuffix("+00:00"),
         "a day only": later[:10],
         "a number for expires_at": 32503680000,
         "true for expires_at": True,
         "a list for expires_at": [later],
+        "false for expires_at": False,
+        "zero for expires_at": 0,
+        "an object for expires_at": {"value": later},
+        "a number in text for expires_at": "32503680000",
+        "infinity for expires_at": "Infinity",
+        "a length of time for expires_at": "PT1H",
+        "a month that there is not": f"{int(later[:4]) + 1}-13-01T00:00:00+00:00",
+        "an hour that there is not": f"{later[:11]}25:00:00+00:00",
+        "29 February of a common year": "2027-02-29T00:00:00+00:00",
+        "a zone that there is not": later.replace("+00:00", "+99:00"),
+        "a zone in words": later.replace("+00:00", " Mars/Phobos"),
     }
     cases = {name: executions.token(expires_at=end) for name, end in ends.items()}
-    executions.expect_all_refused(cases)
+    executions.expect_all_refused(executions.some(cases, always=9))
 
 
 @requirement("execution_tokens/expiry", needs=[])
@@ -101,3 +130,98 @@ def test_the_zone_of_the_machine_is_no_matter(executions, zone):
         other.execute(other.token(expires_at=written(now - HOUR))),
         sent=f"a token that expired an hour ago, in {zone}",
     )
+
+
+# ---- whatever the calendar has
+
+
+def _of_the_calendar(now):
+    """Instants at which clocks go wrong, the next of each kind. Years far off come last."""
+    year = now.year + 1
+    return {
+        "the end of summer time in New York": _sunday(year, 11, 1, hour=6),
+        "the end of summer time in Berlin": _sunday(year, 10, 25, hour=1),
+        "the beginning of summer time in New York": _sunday(year, 3, 8, hour=7),
+        "the end of summer time in Sydney": _sunday(year, 4, 1, hour=-8),
+        "the turn of a year": _instant(year, 1, 1),
+        "a leap day": _instant(year + -year % 4, 2, 29, hour=12),
+        "the end of a leap day": _instant(year + -year % 4, 3, 1),
+        "the end of 32 bits": _instant(2038, 1, 19) + datetime.timedelta(seconds=11648),
+    }
+
+
+def _instant(year, month, day, hour=0):
+    return datetime.datetime(year, month, day, tzinfo=datetime.UTC) + hour * HOUR
+
+
+def _sunday(year, month, day, hour):
+    """The first Sunday from this day on, so many hours after midnight in UTC."""
+    first = _instant(year, month, day)
+    return first + datetime.timedelta(days=6 - first.weekday(), hours=hour)
+
+
+@requirement("execution_tokens/expiry")
+def test_the_calendar_is_no_matter(executions):
+    """A token that ends shortly before such an instant is over shortly after it, and one that ends
+    after it is not over before: whatever a clock on the wall shows then."""
+    executions.need_secret()
+    if not executions.target.clock.stops:
+        raise NotVerified("needs a clock that stands still where it is put", minor=True)
+    executions.honest()
+    minutes = datetime.timedelta(minutes=20)
+    instants = _of_the_calendar(executions.driver.now())
+    # Elsewhere a clock far ahead may end what has nothing to do with tokens.
+    if isinstance(executions.verifier, CommandVerifier):
+        instants = {name: instants[name] for name in (next(iter(instants)), "a leap day")}
+    elif not executions.verifier.in_this_process:
+        instants = dict(list(instants.items())[:2])
+    with executions.several() as several:
+        for name, instant in sorted(instants.items(), key=lambda one: one[1]):
+            before, after = written(instant - minutes), written(instant + minutes)
+            executions.clock.move_to(instant - minutes / 2)
+            with several.one(f"before {name}"):
+                executions.expect_accepted(
+                    executions.execute(executions.token(expires_at=after)),
+                    sent=f"a token with 30 minutes left, 10 minutes before {name}",
+                )
+            executions.clock.move_to(instant + minutes / 2)
+            with several.one(f"after {name}"):
+                executions.expect_refused(
+                    executions.execute(executions.token(expires_at=before)),
+                    sent=f"a token that expired 30 minutes ago, 10 minutes after {name}",
+                )
+                executions.expect_accepted(
+                    executions.execute(executions.token(expires_at=after)),
+                    sent=f"a token with 10 minutes left, 10 minutes after {name}",
+                )
+
+
+# ---- a life that is not renewed
+
+
+@requirement("execution_tokens/expiry")
+def test_nothing_gives_a_token_its_life_again(executions):
+    """Looks, refusals, forgeries and others like it come shortly before the end; then it ends."""
+    executions.honest()
+    names = executions.table.names
+    token, end = _expiring(executions)
+    forged = executions.changed(token, signature="0" * 64)
+    executions.clock.move_to(end - SECOND, before=end)
+    other = executions.other_content
+    executions.expect_refused(
+        executions.execute(token, content=other), sent="a token with another content"
+    )
+    executions.expect_refused(executions.execute(forged), sent="a token with a wrong signature")
+    if executions.driver.secret is not None:
+        later = executions.token(
+            token_id=token[names["token_id"]], expires_at=written(end + MINUTES)
+        )
+        executions.execute(later)  # the same id, which nobody has to accept
+    executions.honest()
+    executions.clock.move_to(end + SECOND)
+    sent = "a token, 1 s after it expired, that was refused 1 s before it expired"
+    executions.expect_refused(executions.execute(token), sent=sent)
+    executions.expect_refused(executions.execute(token), sent=f"{sent}; once more")
+    executions.clock.move_to(end + MINUTES / 2)
+    executions.expect_refused(executions.execute(token), sent=f"{sent}; two minutes later")
+    executions.honest()

@@ -1,6 +1,7 @@
 """The scope: these hosts, this action, and no other."""
 
 from pytest_mcp_approval.catalogue import requirement
+from pytest_mcp_approval.families.execution_tokens.command_verifier import CommandVerifier
 
 
 def _tricks(host):
@@ -27,6 +28,33 @@ def _tricks(host):
         "an address of this machine": "http://127.0.0.1/",
         "a dot for the dot": f"https://{first}x{rest}/",
         "nothing": "https:///",
+        "two slashes and another host": "//evil.example/",
+        "another host in capitals": "HTTPS://EVIL.EXAMPLE/",
+        "a scheme without slashes": "https:evil.example",
+        "another scheme": "ftp://evil.example/",
+        "another host, and the allowed one after a blank": f"https://evil.example {host}/",
+        "the allowed host, and another one after a comma": f"{host},evil.example",
+        "another host, and the allowed one after a comma": f"evil.example,{host}",
+        "another host with a port": f"https://evil.example:443/{host}",
+        "the allowed host and a tab": f"https://{host}\t.evil.example/",
+        "a full stop of another script": f"https://{host}\uff0eevil.example/",
+        "this machine by name": "https://localhost/",
+        "this machine as one number": "http://2130706433/",
+        "this machine in version 6": "http://[::1]/",
+        "a word that looks like an answer": "https://accepted.allowed.true.example/",
+        "the allowed host without its dots": f"https://{host.replace('.', '')}/",
+        "another top-level domain": f"https://{host.rpartition('.')[0]}.example/",
+        "a numbered neighbour": f"https://{first}2.{rest}/",
+        "a neighbour with a hyphen": f"https://{first}-staging.{rest}/",
+        "www before the allowed host": f"https://www.{host}/",
+        "the allowed host after a question mark and an @": f"https://evil.example?@{host}/",
+        "the allowed host after a # and an @": f"https://evil.example#@{host}/",
+        "the allowed host between two @": f"https://x@{host}@evil.example/",
+        "an escaped slash": f"https://{host}%2f.evil.example/",
+        "a wide slash": f"https://{host}\uff0f.evil.example/",
+        "an accent": f"https://{first}\u0301.{rest}/",
+        "a letter more that is not ASCII": f"https://{first}\u00fc.{rest}/",
+        "the allowed host with a hyphen": f"https://{host}-evil.example/",
     }
 
 
@@ -48,7 +76,10 @@ def test_only_an_allowed_host_is_reached(executions):
         sent=f"a token for {host}, with a URL of it",
     )
     with executions.several() as several:
-        for name, url in _some(executions, _tricks(host)).items():
+        tricks = _tricks(host)
+        if not isinstance(executions.verifier, CommandVerifier):  # which a command line cannot have
+            tricks["a null byte"] = f"https://{host}\0.evil.example/"
+        for name, url in _some(executions, tricks).items():
             with several.one(name):
                 executions.expect_refused(
                     executions.execute(executions.token(), host=url),
@@ -104,9 +135,23 @@ def test_any_of_several_hosts_and_none_of_none(executions):
         "a star in its scope": ["*"],
         "a dot in its scope": ["."],
         "the domain above in its scope": [host.partition(".")[2]],
+        "a star and the domain above in its scope": [f"*.{host.partition('.')[2]}"],
+        "a dot and the domain above in its scope": [f".{host.partition('.')[2]}"],
+        "the beginning of the host and a star in its scope": [f"{host.partition('.')[0]}.*"],
+        "an expression for any host in its scope": [".*", "^.*$", "%", "?", "**"],
+        "all addresses in its scope": ["0.0.0.0/0", "::/0", "0.0.0.0"],
+        "words for any host in its scope": ["any", "all", "null", "undefined", "true", "default"],
+        "a subdomain in its scope": [f"x.{host}"],
+        "two hosts in one entry of its scope": [f"other.example,{host}", f"other.example {host}"],
     }
+    many = [f"host-{number}.example" for number in range(150)]
+    cases["many other hosts in its scope"] = many
+    executions.expect_accepted(
+        executions.execute(executions.token(hosts=[*many, host]), host=f"https://{host}/"),
+        sent=f"a token for {len(many) + 1} hosts, with a URL of the last",
+    )
     with executions.several() as several:
-        for name, hosts in cases.items():
+        for name, hosts in executions.some(cases, always=5).items():
             with several.one(name):
                 executions.expect_refused(
                     executions.execute(executions.token(hosts=hosts), host=f"https://{host}/"),
@@ -124,14 +169,21 @@ def test_hosts_that_are_no_list_allow_nothing(executions):
         "text for a list of hosts": {name: f"{host} {host}"},
         "null for a list of hosts": {name: None},
         "true for a list of hosts": {name: True},
+        "false for a list of hosts": {name: False},
+        "zero for a list of hosts": {name: 0},
+        "empty text for a list of hosts": {name: ""},
+        "an empty object for a list of hosts": {name: {}},
+        "an object with the host for a list of hosts": {name: {host: False}},
+        "a list in the list of hosts": {name: [[host]]},
+        "null in the list of hosts": {name: [None]},
+        "true in the list of hosts": {name: [True]},
     }
-    with executions.several() as several:
-        for what, scope in cases.items():
-            with several.one(what):
-                executions.expect_refused(
-                    executions.execute(executions.token(scope=scope), host=f"https://{host}/"),
-                    sent=f"a token with {what}",
-                )
+    tokens = {what: executions.token(scope=scope) for what, scope in cases.items()}
+    mine = executions.token()[executions.table.names["scope"]]
+    tokens["no list of hosts"] = executions.with_scope(
+        {key: value for key, value in mine.items() if key != name}
+    )
+    executions.expect_all_refused(executions.some(tokens, always=3), host=f"https://{host}/")
 
 
 # ---- the action
@@ -150,9 +202,31 @@ def test_only_the_approved_action_is_executed(executions):
         "the beginning of its action type": action[:-1],
         "more than its action type": f"{action}_and_more",
         "a star": "*",
+        "a blank before its action type": f" {action}",
+        "a line end after its action type": f"{action}\n",
+        "a tab after its action type": f"{action}\t",
+        "a point after its action type": f"{action}.more",
+        "a colon after its action type": f"{action}:more",
+        "a slash after its action type": f"{action}/more",
+        "its action type after a colon": f"more:{action}",
+        "its action type and another": f"{action},mcp_approval_another",
+        "another and its action type": f"mcp_approval_another,{action}",
+        "its action type twice": action * 2,
+        "its action type backwards": action[::-1],
+        "a blank of no width in its action type": f"{action[:1]}\u200b{action[1:]}",
+        "wide letters of its action type": "".join(map(_wide, action)),
+        "an escape in its action type": f"%{ord(action[0]):02x}{action[1:]}",
+        "an expression for any action type": ".*",
+        "a word that looks like an answer": "accepted",
+        "a word that looks like a yes": "true",
+        "an action that only reads": "read_file",
+        "an action that only lists": "list_files",
+        "an action that gets something": "get_status",
     }
+    if not isinstance(executions.verifier, CommandVerifier):
+        others["a null byte after its action type"] = f"{action}\0more"
     with executions.several() as several:
-        for name, other in others.items():
+        for name, other in executions.some(others, always=7).items():
             if other != action:
                 with several.one(name):
                     executions.expect_refused(
@@ -173,10 +247,77 @@ def test_a_token_for_any_action_is_one_for_none(executions):
         "null for its action type": {name: None},
         "a list with the action type": {name: [executions.table.action]},
         "an empty action type": {name: ""},
+        "true for its action type": {name: True},
+        "false for its action type": {name: False},
+        "zero for its action type": {name: 0},
+        "an empty list for its action type": {name: []},
+        "an empty object for its action type": {name: {}},
+        "an object with the action type": {name: {executions.table.action: True}},
+        "an expression for its action type": {name: ".*"},
+        "a word for any action type": {name: "any"},
+        "another word for any action type": {name: "all"},
     }
-    executions.expect_all_refused(
-        {what: executions.token(scope=scope) for what, scope in cases.items()}
+    tokens = {what: executions.token(scope=scope) for what, scope in cases.items()}
+    mine = executions.token()[executions.table.names["scope"]]
+    tokens["no action type"] = executions.with_scope(
+        {key: value for key, value in mine.items() if key != name}
     )
+    tokens["an empty scope"] = executions.with_scope({})
+    executions.expect_all_refused(executions.some(tokens, always=4))
+    with executions.several() as several:
+        for value, text in [(7, "7"), (True, "true"), (True, "True"), (None, "None"), (1.5, "1.5")]:
+            with several.one(text):
+                executions.expect_refused(
+                    executions.execute(executions.token(scope={name: value}), action=text),
+                    sent=f"a token whose action type is no text, with its text: {text}",
+                )
+
+
+PAIRS = {
+    "numbers that are equal": ("1e3", "1000"),
+    "numbers with a zero before": ("7", "07"),
+    "zeros to a power": ("0e1", "0e2"),
+    "a text and its composed form": ("e\u0301", "\u00e9"),
+    "two sharp letters": ("stra\u00dfe", "strasse"),
+    "a dotted and a dotless letter": ("\u0130", "i"),
+    "a hyphen and an underscore": ("delete_file", "delete-file"),
+    "an underscore and a letter": ("delete_file", "deleteXfile"),
+    "a percent sign and anything": ("delete%", "delete_all"),
+    "a dot and a letter": ("a.c", "abc"),
+    "two with a comma and the first": ("exec,other", "exec"),
+    "two with a blank and the second": ("exec other", "other"),
+    "two with a bar and the first": ("exec|other", "exec"),
+    "singular and plural": ("read", "reads"),
+    "null in words": ("null", "None"),
+    "the end of a long text": (f"{'a' * 300}1", f"{'a' * 300}2"),
+    "names that mean something elsewhere": ("__proto__", "constructor"),
+    "reasons of refusals": ("expired", "nonce_spent"),
+    "what follows a null's escape": ("a\\u0000b", "a\\u0000c"),
+}
+
+
+@requirement("execution_tokens/scope-action")
+def test_action_types_that_are_alike_are_two(executions):
+    """The token is for one of two; with that it serves, and with the other it does not. What a
+    text means elsewhere decides nothing."""
+    executions.need_argument("action")
+    executions.need_secret()
+    with executions.several() as several:
+        for name, (approved, asked) in executions.some(PAIRS).items():
+            with several.one(name):
+                token = executions.token(action=approved)
+                executions.expect_refused(
+                    executions.execute(token, action=asked),
+                    sent=f"a token for one of two alike, with the other: {name}",
+                )
+                executions.expect_accepted(
+                    executions.execute(executions.token(action=approved), action=approved),
+                    sent=f"a token for one of two alike, with just that: {name}",
+                )
+
+
+def _wide(letter):
+    return chr(ord(letter) + 0xFEE0) if "!" <= letter <= "~" else letter
 
 
 @requirement("execution_tokens/scope-action")

@@ -1,9 +1,13 @@
 """Nothing but the whole signature of just these fields, under the right secret."""
 
+import hashlib
+import hmac
 import random
 import uuid
 
 from pytest_mcp_approval.catalogue import requirement
+from pytest_mcp_approval.families.execution_tokens.token_making import canonical
+from pytest_mcp_approval.families.execution_tokens.vocabulary import VECTOR_SECRET
 
 FIELDS = ("token_id", "nonce", "expires_at", "signature")
 INNER = ("action_type", "allowed_hosts", "content_hash", "limit")
@@ -92,9 +96,19 @@ def test_only_the_whole_signature_is_one(executions):
         "the signature of another token": other[names["signature"]],
         "a list with its signature": [right],
         "true for a signature": True,
+        "zero for a signature": 0,
+        "an empty object for a signature": {},
+        "a question for a signature": {"$ne": None},
+        "a star for a signature": "*",
+        "a word for a signature": "null",
+        "letters beyond ASCII for a signature": "\u00fc" * 64,
+        "its signature backwards": right[::-1],
+        "its second half only": right[32:],
+        "zeros and its second half": "0" * 32 + right[32:],
     }
     cases = {name: executions.changed(token, signature=value) for name, value in wrong.items()}
-    executions.expect_all_refused(cases)
+    cases["null for a signature"] = {**token, names["signature"]: None}
+    executions.expect_all_refused(executions.some(cases, always=12))
     executions.still_serves(token, after="others with its nonce and a wrong signature were refused")
 
 
@@ -111,12 +125,54 @@ def test_another_secret_signs_otherwise(executions):
             "signed with no secret": "",
             "signed with the known default secret": "CHANGE-ME-IN-PRODUCTION",
             "signed with its secret and a line end": f"{own}\n",
+            "signed with the first half of its secret": own[: len(own) // 2],
+            "signed with the second half of its secret": own[len(own) // 2 :],
+            "signed with its secret in the other case": own.swapcase(),
+            "signed with its secret twice": own * 2,
+            "signed with the published secret of the test vector": VECTOR_SECRET,
         }.items():
+            if secret == own:
+                continue
             driver.secret = secret
             cases[f"a signature {name}"] = executions.token()
     finally:
         driver.secret = own
     executions.expect_all_refused(cases)
+
+
+@requirement("execution_tokens/signature")
+def test_another_algorithm_is_no_signature(executions):
+    """Of the right string and with the right secret, but no HMAC with SHA-256."""
+    executions.need_secret()
+    executions.honest()
+    names = executions.table.names
+    secret = executions.driver.secret.encode("utf-8", "surrogateescape")
+    token = executions.token()
+    text = canonical(token, names)
+    digests = {
+        "an HMAC with SHA-512, cut": hmac.new(secret, text, "sha512").hexdigest()[:64],
+        "an HMAC with SHA-512": hmac.new(secret, text, "sha512").hexdigest(),
+        "an HMAC with SHA3-256": hmac.new(secret, text, "sha3_256").hexdigest(),
+        "an HMAC with SHA-1": hmac.new(secret, text, "sha1").hexdigest(),
+        "an HMAC with MD5": hmac.new(secret, text, "md5").hexdigest(),
+        "a hash of the string": hashlib.sha256(text).hexdigest(),
+        "a hash of the secret and the string": hashlib.sha256(secret + text).hexdigest(),
+        "a hash of the string and the secret": hashlib.sha256(text + secret).hexdigest(),
+        "an HMAC with secret and string swapped": hmac.new(text, secret, "sha256").hexdigest(),
+        "an HMAC of nothing": hmac.new(secret, b"", "sha256").hexdigest(),
+        "an HMAC of its hash": hmac.new(
+            secret, hashlib.sha256(text).hexdigest().encode(), "sha256"
+        ).hexdigest(),
+    }
+    executions.expect_all_refused(
+        executions.some(
+            {
+                f"{name} for a signature": executions.changed(token, signature=value)
+                for name, value in digests.items()
+            }
+        )
+    )
+    executions.still_serves(token, after="others with its nonce and a wrong signature were refused")
 
 
 @requirement("execution_tokens/signature")
@@ -138,3 +194,31 @@ def test_one_signature_serves_one_nonce(executions):
     )
     if runs:
         executions.warn("a token with a colon in its ids was accepted; expected UUIDs only")
+
+
+@requirement("execution_tokens/signature")
+def test_an_id_that_is_no_uuid_is_better_refused(executions):
+    """The document shows UUIDs. Whoever accepts others executes once for each nonce all the
+    same."""
+    executions.need_secret()
+    executions.honest()
+    plain = str(uuid.uuid4())
+    odd = {
+        "no token_id": {"token_id": None},
+        "an empty token_id": {"token_id": ""},
+        "a token_id in braces": {"token_id": f"{{{plain}}}"},
+        "a token_id without hyphens": {"token_id": plain.replace("-", "")},
+        "a word for a nonce": {"nonce": f"word{plain[:8]}"},
+        "a nonce of digits": {"nonce": f"{uuid.uuid4().int}"},
+    }
+    with executions.several() as several:
+        for name, change in executions.some(odd).items():
+            token = executions.token(**change)
+            first = executions.execute(token)
+            if not first.executed:
+                continue
+            executions.warn(f"{name}: {first.describe()}; expected a UUID to be asked for")
+            with several.one(name):
+                executions.expect_refused(
+                    executions.execute(token), sent=f"a token with {name}, for time 2"
+                )

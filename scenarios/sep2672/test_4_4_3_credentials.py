@@ -225,6 +225,26 @@ def test_nothing_enrolled_gets_no_challenge(ceremony):
 
 
 @requirement("sep2672/4.4.3-no-eligible-credential")
+def test_a_tool_has_challenges_as_soon_as_something_is_eligible(ceremony):
+    """Each gated tool is refused a challenge while nothing is enrolled, and has one afterwards."""
+    tools = ceremony.gated_tools()
+    with _fresh(ceremony) as approval, ceremony.several() as several:
+        for tool in (*tools, *tools):
+            sent = f"a challenge for {tool.name}, nothing enrolled"
+            _expect_none_eligible(ceremony, approval, tool, sent=sent)
+        approval.enrol()
+        for tool in tools:
+            with several.one(tool.name):
+                reply = approval.request_challenge(tool.name, safe_arguments(tool))
+                ceremony.expect(
+                    reply.error is None and reply.answered,
+                    sent=f"a challenge for {tool.name}, refused before a security key was enrolled",
+                    expected="a challenge",
+                    got=reply.describe(),
+                )
+
+
+@requirement("sep2672/4.4.3-no-eligible-credential")
 @pytest.mark.parametrize("named", [True, False], ids=["cross-platform", "class left out"])
 def test_only_same_device_credentials_get_no_challenge(ceremony, named):
     """For a cross-platform tool a same-device passkey is as good as none."""

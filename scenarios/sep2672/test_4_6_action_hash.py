@@ -1,6 +1,7 @@
 """SEP-2672 section 4.6: how the action hash is made, and from what."""
 
 import hashlib
+from typing import Any
 
 import pytest
 
@@ -63,17 +64,38 @@ def test_the_action_hash_is_constructed_as_written(ceremony):
 # ---- 4.6-no-schema-defaults
 
 
-def _with_default(ceremony):
-    """A gated tool with a default for a member that its safe arguments leave out."""
+_EMPTY: dict[str, list[Any]] = {
+    "boolean": [False],
+    "integer": [0, 1],
+    "number": [0],
+    "string": [""],
+    "array": [[]],
+}
+"""What servers take for a member of some type that is not there."""
+
+
+def _may_be_left_out(ceremony):
+    """Gated tools with a member that need not be there, and values that it may be taken to have:
+    its default, its safe value, or what is nothing in its type. Those with a default first."""
+    found = []
     for tool in ceremony.gated_tools():
         schema = tool.listing.get("inputSchema")
-        properties = schema.get("properties") if isinstance(schema, dict) else None
-        for name, described in (properties if isinstance(properties, dict) else {}).items():
-            if isinstance(described, dict) and "default" in described:
-                spelled = {**safe_arguments(tool), name: described["default"]}
-                left_out = {k: v for k, v in spelled.items() if k != name}
-                return tool, left_out, spelled
-    return None
+        required = schema.get("required") if isinstance(schema, dict) else None
+        for name, described in tool.properties.items():
+            if not isinstance(described, dict) or name in (required or ()):
+                continue
+            safe = safe_arguments(tool)
+            # Only what is safe, or nothing, may ever run: not just any choice of an enumeration.
+            values = [described["default"]] if "default" in described else []
+            values += [safe[name]] if name in safe else []
+            values += [*_EMPTY.get(str(described.get("type")), []), None]
+            left_out = {key: value for key, value in safe.items() if key != name}
+            spelled = [{**left_out, name: value} for value in values]
+            found.append(("default" not in described, tool, left_out, spelled[:AT_MOST]))
+    return [one[1:] for one in sorted(found, key=lambda one: one[0])][:AT_MOST]
+
+
+AT_MOST = 3
 
 
 def _text_of_a_number(safe):
@@ -155,19 +177,27 @@ def test_arguments_are_hashed_as_they_came(ceremony, change, request):
 @requirement("sep2672/4.6-no-schema-defaults")
 @pytest.mark.parametrize("spelled_out_at", ["the call", "the challenge"])
 def test_a_default_is_not_filled_in(ceremony, spelled_out_at):
-    """A member that the schema has a default for is signed as it was sent: there, or not there."""
-    found = _with_default(ceremony)
-    if found is None:
-        ceremony.not_applicable("no gated tool has a default in its inputSchema")
-    tool, left_out, spelled = found
-    # Only the safe arguments may ever run, so they are what a wrong server would be led to run.
-    if spelled_out_at == "the call":
-        approved, called = left_out, spelled
-    else:
-        approved, called = spelled, left_out
-    _refuses_the_other_form(
-        ceremony, tool, approved, called, f"its default spelled out only at {spelled_out_at}"
-    )
+    """A member that may be left out is signed as it was sent: there, or not there. It may have a
+    default in the schema, or in the server alone."""
+    found = _may_be_left_out(ceremony)
+    if not found:
+        ceremony.not_applicable("no gated tool has an argument that may be left out")
+    ceremony.honest()
+    made = 0
+    with ceremony.several() as several:
+        for tool, left_out, spelled in found:
+            for whole in spelled:
+                approved, called = left_out, whole
+                if spelled_out_at == "the challenge":
+                    approved, called = whole, left_out
+                what = f"its default spelled out only at {spelled_out_at}"
+                with several.one(canonical_text(whole)):
+                    if ask(ceremony, tool, approved)[0] is None:
+                        continue  # a value that the schema does not allow
+                    made += 1
+                    _refuses_the_other_form(ceremony, tool, approved, called, what)
+    if not made:
+        raise NotVerified("no challenge for arguments with and without a member", minor=True)
 
 
 @requirement("sep2672/4.6-no-schema-defaults")

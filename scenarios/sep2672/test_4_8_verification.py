@@ -95,15 +95,26 @@ def test_evidence_is_an_object(ceremony, evidence):
 
 @requirement("sep2672/4.8-02-evidence-well-formed")
 def test_evidence_wrapped_in_a_list_or_in_text_is_malformed(ceremony):
-    """The honest evidence, once in a list and once as the text of its JSON."""
+    """The honest evidence, or one member of it, once in a list and once as the text of its JSON."""
     ceremony.honest()
     challenge = ceremony.challenge()
     evidence = ceremony.evidence(challenge)
-    for wrapped, how in (([evidence], "in a list"), (words_of(evidence), "as text")):
+    response, issued = evidence["response"], evidence["challengeId"]
+    wrappings = {
+        "in a list": [evidence],
+        "as text": words_of(evidence),
+        "with its response in a list": {**evidence, "response": [response]},
+        "with its response as text": {**evidence, "response": words_of(response)},
+        "with its challengeId in a list": {**evidence, "challengeId": [issued]},
+        "with its challengeId in an object": {**evidence, "challengeId": {"challengeId": issued}},
+        "with its method in an object": {**evidence, "method": {"method": words.WEBAUTHN}},
+    }
+    for how, wrapped in wrappings.items():
         outcome = ceremony.call(challenge, wrapped)
         ceremony.expect_refusal(
             outcome, Reason.MISSING_EVIDENCE, sent=f"tools/call, good evidence {how}"
         )
+    ceremony.still_serves(challenge)
 
 
 def words_of(evidence):

@@ -56,6 +56,29 @@ def test_a_plain_tool_is_called_without_any_ceremony(visit):
     )
 
 
+@requirement("sep2672/4.2-client-class-default")
+def test_a_tool_without_a_class_is_approved_like_a_cross_platform_one(visit):
+    """The same tool, once with the class in its listing and once without: both are approved."""
+    named: dict[str, str] = {"authenticatorClass": "cross-platform"}
+    visit.enrols()
+    visit.approves_a_call()
+    visit.need_seen("tools/list")
+    for annotation, how in ((named, "names cross-platform"), ({}, "names no class")):
+
+        def change(message, annotation=annotation):
+            for tool in message["result"].get("tools", []):
+                own = (tool.get("_meta") or {}).get(META_KEY)
+                if own is not None:
+                    own.pop("authenticatorClass", None)
+                    own.update(annotation)
+            return message
+
+        visit.traffic.change_answer("tools/list", change)
+        visit.opens()
+        done = visit.expect_approval(sent=f"a tool whose annotation {how}")
+        visit.expect_run(done, sent=f"a call of a tool whose annotation {how}")
+
+
 @requirement("sep2672/4.2-client-tolerates-siblings")
 @pytest.mark.parametrize(
     "extra",

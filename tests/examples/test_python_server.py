@@ -50,7 +50,8 @@ def assert_all_pass(judged: Judged, select: tuple[str, ...], *, but: Collection[
     for verdict in ("failed", "warning", "harness error", "known"):
         assert judged.rules(verdict) == set(), judged.text
     assert judged.rules("not verified") == set(but), judged.text
-    assert judged.rules("passed") | set(but) == owed(select), judged.text
+    # A scenario of two rules may be here for the other one.
+    assert judged.rules("passed") | set(but) >= owed(select), judged.text
 
 
 # In parts, so that the machine's cores share them.

@@ -27,6 +27,7 @@ import pytest
 from tests.default_signals import with_default_signals
 from tests.hostile_servers.relay import IN_A_CHECK
 from tests.inner_runs import Verdicts, bare_options, plugin_options
+from tests.warm_python import warm_python
 
 ROOT = Path(__file__).parents[2]
 RELAY = Path(__file__).with_name("relay.py")
@@ -80,7 +81,7 @@ is no less than what the parent itself held when it started it."""
 @contextlib.contextmanager
 def good_server() -> Iterator[str]:
     """The reference server over HTTP, in a process of its own: its URL."""
-    command = [sys.executable, "-m", "pytest_mcp_approval.reference_server"]
+    command = [*warm_python(), "-m", "pytest_mcp_approval.reference_server"]
     command += ["--http", "localhost:0", "--json-response"]
     with _process(command, cwd=ROOT) as process:
         yield _first_line(process).removeprefix("ready: ")

@@ -292,3 +292,41 @@ def test_a_probe_that_cannot_tell_is_said_to_be_one_and_nothing_is_judged_by_it(
     assert verdicts == {"passed"}
     unjudged = [one["why"] for one in listening.found if one["verdict"] == "not verified"]
     assert any("the effects probe cannot tell: it changed" in why for why in unjudged)
+
+
+COUNTED_SERVER = """
+from pathlib import Path
+from pytest_mcp_approval.reference_server.assembly import build
+from pytest_mcp_approval.target.reference import ReferenceTarget
+
+def note(what):
+    with Path({notes!r}).open("a") as notes:
+        notes.write(what)
+
+def make(**options):
+    server = build(**options)
+    own_stop = server.stop
+    def stop():
+        note("ended ")
+        own_stop()
+    server.stop = stop
+    note("started ")
+    return server
+
+make.mcp_approval_target = ReferenceTarget
+"""
+
+
+@pytest.mark.parametrize("nothing_to_run", [False, True], ids=["some checks", "no check"])
+def test_the_run_goes_on_with_the_server_that_was_looked_at(suite, tmp_path, nothing_to_run):
+    """It is started once, and ended once, whether a check used it or not."""
+    notes = tmp_path / "notes"
+    suite.pytester.makepyfile(counted_server=COUNTED_SERVER.format(notes=str(notes)))
+    suite.pytester.syspathinsert()
+    wanted = ("-k", "nothing_is_called_so" if nothing_to_run else "test_4_3")
+    result = suite.run(
+        *("--mcp-approval-select=sep2672/4.3*", "--mcp-approval-browser=none", *wanted),
+        target="python:counted_server:make",
+    )
+    assert result.ret == (5 if nothing_to_run else 0), said(result)
+    assert notes.read_text() == "started ended "

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_mcp_approval.config.settings import Settings, SettingsError, read_settings
+from pytest_mcp_approval.session.secrets_of_run import secrets_of
 
 TOKEN = "tok-3f9a1c77e2"
 
@@ -116,15 +117,35 @@ def test_it_is_sent_and_never_shown(suite, place: Path, monkeypatch: pytest.Monk
     assert "q7x9z" not in text
 
 
-def test_a_finding_brings_no_place_of_a_secret_along(suite, place: Path):
+@pytest.mark.parametrize("option", ["header-from", "second-user-header-from"])
+def test_a_finding_brings_no_place_of_a_secret_along(suite, place: Path, option: str):
     broken = "python:tests.mutants.sep2672.evidence:FoldsTheCaseOfTheMethod"
     result = suite.run(
         "--mcp-approval-select=sep2672/4.8-03-method",
-        "--mcp-approval-header-from=X-Key: {env:SHOP_TOKEN}",
+        f"--mcp-approval-{option}=X-Key: {{env:SHOP_TOKEN}}",
         target=broken,
     )
     assert result.ret == 1
-    for path in (suite.pytester.path / ".mcp-approval" / "findings").glob("*.json"):
+    findings = [*(suite.pytester.path / ".mcp-approval" / "findings").glob("*.json")]
+    assert findings
+    for path in findings:
         text = path.read_text()
-        assert '"header-from"' not in text
+        assert f'"{option}"' not in text
         assert TOKEN not in text
+    replayed = suite.run(f"--mcp-approval-replay={findings[0]}", target=broken)
+    wanted = f"the run had {option.removesuffix('-from')} 'X-Key', whose value is not kept"
+    assert wanted in replayed.stderr.str()
+
+
+def test_a_second_user_has_headers_of_their_own(place: Path):
+    (place / "mcp-approval.toml").write_text(
+        '[second-user-header-from]\nAuthorization = "Bearer {env:SHOP_TOKEN}"\n'
+    )
+    settings = read(place, second_user_header=["X-Tenant: other-tenant-7"])
+    assert settings.second_user_headers == {
+        "Authorization": f"Bearer {TOKEN}",
+        "X-Tenant": "other-tenant-7",
+    }
+    assert settings.headers == {}
+    hidden = secrets_of(settings).hide(f"{TOKEN} of other-tenant-7")
+    assert hidden == "<hidden> of <hidden>"

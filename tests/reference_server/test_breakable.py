@@ -130,7 +130,7 @@ def test_a_registration_without_one_check_lets_just_that_through(check, broken):
     passkey = Authenticator(attestation="packed-self")
     response = ceremony.register(passkey, faults=[fault(broken)], ignoring=["attestation"])
     if check == "check_algorithm":
-        # py_webauthn does not know ES384, so nothing it attests can be verified.
+        # py_webauthn does not know ES512, so nothing it attests can be verified.
         response = ceremony.register(Authenticator(attestation="none"), faults=[fault(broken)])
     assert ceremony.gate.finish_enrolment("alice", response)["success"] is True
 

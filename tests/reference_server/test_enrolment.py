@@ -22,7 +22,7 @@ def test_the_options_are_those_of_section_4_4_1(ceremony):
     assert options["excludeCredentials"] == []
     assert options["authenticatorSelection"]["userVerification"] == "required"
     assert options["timeout"] == 300_000
-    assert [one["alg"] for one in options["pubKeyCredParams"]] == [-7, -8, -257]
+    assert [one["alg"] for one in options["pubKeyCredParams"]] == [-7, -8, -35, -257]
 
 
 def test_no_challenge_comes_twice(ceremony):

@@ -152,6 +152,7 @@ def test_every_option_was_thought_of():
         *("origin", "page", "header", "tool", "effects", "launch-timeout", "environment"),
         *("server-id", "protocol", "family", "select", "baseline", "write-baseline", "report"),
         *("compare", "findings", "replay", "strict", "timeout", "require-verified"),
+        *("second-user-header", "second-user-header-from"),
         *("header-from", "environment-from"),  # never taken from a finding
     }
     said = {one.name for one in OPTIONS if must_be_said(one.name, "x", with_headers=False)}

@@ -232,13 +232,20 @@ class ConfirmationTokens(Driver):
         """The params of that call, for races."""
         return self.binding.call_params(issued.operation, issued.params, issued.token, issued.kind)
 
-    def paused(self, operation: str, params: Mapping[str, Any] | None = None) -> IssuedToken:
+    def paused(
+        self,
+        operation: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        session: Session | None = None,
+        tool: str | None = None,
+    ) -> IssuedToken:
         """Run an operation with a quota until it pauses; the token of the pause."""
         given, most, runs = self._safe(operation, params), self.binding.table.burst, 0
         deadline = Deadline(_PAUSE_SECONDS)
         while runs < most and not deadline.passed:
             runs += 1
-            outcome = self.call(operation, given)
+            outcome = self.call(operation, given, session=session, tool=tool)
             token = outcome.answer.get("quota_token")
             if outcome.answer.means(words.QUOTA_PAUSED) and isinstance(token, str):
                 expiry = self._instant(outcome.answer.get("expires_at"))
@@ -259,8 +266,8 @@ class ConfirmationTokens(Driver):
     def revoke(self, token: Any, *, session: Session | None = None) -> ConfirmationOutcome:
         return self.introspect(self.binding.table.introspection["revoke"], token, session=session)
 
-    def status(self, token: Any) -> ConfirmationOutcome:
-        return self.introspect(self.binding.table.introspection["status"], token)
+    def status(self, token: Any, *, session: Session | None = None) -> ConfirmationOutcome:
+        return self.introspect(self.binding.table.introspection["status"], token, session=session)
 
     # ---- inside
 

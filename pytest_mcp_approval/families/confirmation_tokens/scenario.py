@@ -25,9 +25,10 @@ from ...wire import (
     open_session,
 )
 from ..base.scenario import ScenarioView, Warn, finding_of
+from ..base.second_user import headers_of_second_user
 from . import vocabulary as words
 from .driver import ConfirmationTokens, IssuedToken
-from .outcome import ConfirmationOutcome
+from .outcome import ConfirmationOutcome, is_limit
 from .settings import FAMILY, NamedOperation
 from .vocabulary import Danger, TokenCode
 
@@ -171,6 +172,44 @@ class Confirmations(ScenarioView):
         if not outcome.served_once:
             raise finding_of(outcome, sent=sent, expected="success, operation run once")
 
+    def expect_nothing_runs(
+        self, calls: Mapping[str, Mapping[str, Any]], session: Session | None = None
+    ) -> None:
+        """Many calls, by what is sent: none succeeds, and the effects show no run. One look at the
+        effects is enough for all, since most servers run none of them."""
+        replies, runs = self.driver.runs_during(
+            lambda: {sent: self.driver.send(call, session) for sent, call in calls.items()}
+        )
+        with self.several() as several:
+            for sent, reply in replies.items():
+                with several.one(sent):
+                    self.expect_not_run(self.driver.seen(reply), sent=sent)
+            with several.one("the effects"):
+                self.expect(
+                    runs == 0 if self.driver.effects is not None else True,
+                    sent=f"{len(calls)} calls that are refused: {next(iter(calls), '')}, ...",
+                    expected="operation not run",
+                    got=f"operation run {'?' if runs is None else runs} times",
+                )
+
+    def redeem_and_look(
+        self, issued: IssuedToken, **more: Any
+    ) -> tuple[ConfirmationOutcome, tuple[Any, ...]]:
+        """Redeem a token; the entries that the effects show more than before, if they show any."""
+        call = self.driver.redeem_params(issued)
+        reply, seen = self.driver.seen_during(lambda: self.driver.send(call, **more))
+        answer = self.driver.binding.read(reply)
+        if is_limit(reply, answer):
+            raise NotVerified("the target's rate limit was reached, so the token was not judged")
+        if seen is None:
+            return ConfirmationOutcome(reply, answer), ()
+        before, after = seen
+        shown = (after.entries or ())[len(before.entries or ()) :]
+        return (
+            ConfirmationOutcome(reply, answer, runs=after.runs_since(before), probed=True),
+            shown,
+        )
+
     # ---- time
 
     def last_instant(self, issued: IssuedToken) -> datetime.datetime:
@@ -282,6 +321,14 @@ class Confirmations(ScenarioView):
             yield session
 
     @contextlib.contextmanager
+    def second_user(self) -> Iterator[Session]:
+        """A conversation of another person, whom the server knows by other headers."""
+        # The document binds no token to a user.
+        headers = headers_of_second_user(self.target, known_to_document=False)
+        with self.target.new_session(headers=headers) as session:
+            yield session
+
+    @contextlib.contextmanager
     def own_session(self) -> Iterator[Session]:
         """An MCP session that ends afterwards, if the era has sessions; on a pipe, the only one."""
         if self.over_a_pipe:
@@ -301,6 +348,18 @@ class Confirmations(ScenarioView):
     def restart(self) -> None:
         self.target.restart()
         self.driver.forget()
+
+    @contextlib.contextmanager
+    def spending_limits(self) -> Iterator[None]:
+        """For a burst. It uses up limits that later checks need: afterwards a server that is not
+        reset anyway is started without its state, if we can."""
+        try:
+            yield
+        finally:
+            is_reset = self.target.can_reset or self.target.settings.reset
+            if self.target.can_restart and not is_reset:
+                self.target.renew()
+                self.driver.forget()
 
 
 def in_words(duration: datetime.timedelta) -> str:

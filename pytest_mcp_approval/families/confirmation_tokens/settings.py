@@ -114,6 +114,8 @@ class Trigger:
     name: str = setting(filled=True, expected="the operation's name")
     params: Mapping[str, Any] = setting({})
     why: str = ""
+    whose: str = setting("", choices=("", "user", "adapter"))
+    """Whose tokens it revokes: the caller's, or all of the adapter; "" if that is not said."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "why", self.why or self.name)

@@ -83,7 +83,11 @@ class CommandVerifier(Verifier):
 
     def ask_dying(self, request: ExecutionRequest) -> ExecutionOutcome:
         """The verifier is killed as soon as the content has been executed."""
-        return self._run(request, self._place_for(request, killing=True))
+        return self._run(request, self._place_for(request, afterwards='kill -KILL "$PPID"'))
+
+    def ask_failing(self, request: ExecutionRequest) -> ExecutionOutcome:
+        """The content is executed, and its execution says that it failed."""
+        return self._run(request, self._place_for(request, afterwards="exit 3"))
 
     def ask_about(
         self,
@@ -126,17 +130,17 @@ class CommandVerifier(Verifier):
     def _seconds(self) -> float:
         return self.target.settings.timeout
 
-    def _place_for(self, request: ExecutionRequest, *, killing: bool = False) -> Path:
-        """A folder with the files of one question."""
+    def _place_for(self, request: ExecutionRequest, *, afterwards: str = "") -> Path:
+        """A folder with the files of one question. `afterwards`: what the runner does when it has
+        executed the content."""
         with self._lock:
             self._number += 1
             place = self.folder / str(self._number)
         (place / "ran").mkdir(parents=True)
         (place / "token").write_bytes(request.token)
         (place / "content").write_bytes(request.content)
-        end = '\nkill -KILL "$PPID"' if killing else ""
         runner = place / "runner"
-        runner.write_text(f'#!/bin/sh\ncat > "{place}/ran/$$"{end}\n', encoding="utf-8")
+        runner.write_text(f'#!/bin/sh\ncat > "{place}/ran/$$"\n{afterwards}\n', encoding="utf-8")
         runner.chmod(runner.stat().st_mode | stat.S_IXUSR)
         return place
 

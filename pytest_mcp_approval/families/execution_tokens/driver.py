@@ -128,6 +128,7 @@ class ExecutionTokens:
         content: bytes | None = None,
         action: str | None = None,
         host: str | None = None,
+        beside: Mapping[str, Any] | None = None,
     ) -> ExecutionRequest:
         text = token if isinstance(token, bytes) else json.dumps(dict(token)).encode()
         return ExecutionRequest(
@@ -135,6 +136,7 @@ class ExecutionTokens:
             self.content if content is None else content,
             self.table.action if action is None else action,
             host,
+            beside or {},
         )
 
     def execute(self, token: Mapping[str, Any] | bytes, **more: Any) -> ExecutionOutcome:

@@ -14,7 +14,7 @@ from ..base.outcome import is_result, object_in
 from ..base.paths import value_at
 from .outcome import ExecutionOutcome
 from .settings import ExecutionTokensTable
-from .verifier_access import ExecutionRequest, Verifier, VerifierError, seen_in_first
+from .verifier_access import LEFT_OUT, ExecutionRequest, Verifier, VerifierError, seen_in_first
 from .vocabulary import FAMILY
 
 
@@ -66,13 +66,23 @@ class McpVerifier(Verifier):
         }
         if request.host is not None:
             arguments[names["host"]] = request.host
-        return {"name": self.table.tool, "arguments": arguments}
+        given = {**arguments, **request.beside}
+        sent = {name: value for name, value in given.items() if value is not LEFT_OUT}
+        return {"name": self.table.tool, "arguments": sent}
 
     def ask(self, request: ExecutionRequest) -> ExecutionOutcome:
         reply, runs = self._watch.runs_during(
             lambda: self.session.call("tools/call", self.params(request))
         )
         return self._answer(reply, self._ran(runs))
+
+    def ask_unwatched(self, request: ExecutionRequest) -> ExecutionOutcome:
+        """For several at once, of whom none can tell what the others did; then `forget`."""
+        return self._answer(self.session.call("tools/call", self.params(request)), None)
+
+    def forget(self) -> None:
+        """The last look at the effects is out of date."""
+        self._watch.forget()
 
     def ask_each(self, requests: Sequence[ExecutionRequest]) -> list[ExecutionOutcome]:
         """The effects are read once for all: as many must have run as were accepted."""

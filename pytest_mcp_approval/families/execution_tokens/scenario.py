@@ -5,6 +5,7 @@ Raises a `Finding` for anything unexpected, and `NotVerified` for what cannot be
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -53,6 +54,25 @@ class Executions(ScenarioView):
         names = self.table.names
         changed = {**token, **{names[name]: value for name, value in changes.items()}}
         return {name: value for name, value in changed.items() if value is not None}
+
+    def with_scope(self, scope: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        """A token with just this scope, signed as it is."""
+        token = {**self.token(**more), self.table.names["scope"]: scope}
+        return self._safely(lambda: self.driver.signed(token))
+
+    @property
+    def keeps_numbers(self) -> bool:
+        """Whether numbers come as they were written: an object passes through readers of JSON."""
+        return self.table.token_as == "text" or not self.target.speaks_mcp
+
+    def some(self, cases: Mapping[str, Given], *, always: int = 0) -> dict[str, Given]:
+        """All of them if asking is quick; else so many from the beginning, and a few of the others,
+        the same in every run."""
+        first, others = list(cases.items())[:always], list(cases.items())[always:]
+        most = self.verifier.samples
+        if most is None or most >= len(others):
+            return dict(cases)
+        return dict([*first, *random.Random(6).sample(others, most)])
 
     def honest(self, **more: Any) -> ExecutionOutcome:
         """The positive twin: a good token is accepted. If not, nothing here can be judged."""

@@ -8,12 +8,15 @@ from __future__ import annotations
 import concurrent.futures
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..base.driver import DriverError
 from .outcome import ExecutionOutcome
+
+LEFT_OUT = object()
+"""For an argument that is not sent."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,9 @@ class ExecutionRequest:
     action: str
     host: str | None = None
     """A URL or a host; None: none is named."""
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    """Further arguments of a tool, or others in their place (`LEFT_OUT`: none); no other verifier
+    has any."""
 
 
 def at_once(

@@ -12,7 +12,7 @@ Knows no verdicts: it does what it is told and reports what came back. A refusal
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -161,11 +161,17 @@ class Passkey:
 class Approval(Driver):
     """The ceremonies of SEP-2672 with one target."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, session_of: Callable[[], Session] | None = None) -> None:
+        """`session_of` gives the conversation of another user; without it, the usual one."""
         super().__init__(target)
+        self._session_of = session_of or target.session
         own = own_settings(target)
         of_the_page = origin_of_url(own.page.url) if own.page.url is not None else None
         self._origin = own.origin or of_the_page or settings_of(target).origin
+
+    @property
+    def session(self) -> Session:
+        return self._session_of()
 
     # ---- what there is
 

@@ -288,6 +288,22 @@ def _other_values(value: Any, schema: Mapping[str, Any]) -> list[Any]:
     return []
 
 
+def failing_call(ceremony: Ceremony) -> tuple[ListedTool, Any]:
+    """A gated tool and arguments that get a challenge, pass the gate, and that the tool itself then
+    refuses. Only the user knows some that are safe to try."""
+    for name, arguments in settings_of(ceremony.target).failing.items():
+        tool = ceremony.approval.tool(name)
+        _ = ceremony.passkey
+        ungated = ceremony.approval.call_without_evidence(name, arguments)
+        if ungated.reason == words.Reason.MISSING_EVIDENCE:
+            return tool, arguments
+        raise NotApplicable(f"arguments that {name} refuses never reach its gate here")
+    raise NotVerified(
+        "needs arguments that a gated tool itself refuses: [sep2672.failing] TOOL = {...}",
+        minor=True,
+    )
+
+
 # ---- afterwards
 
 

@@ -16,6 +16,7 @@ from ...config.settings import PREFIX
 from ...wire import Outcome, Reply, Session
 from ..base.outcome import errs
 from ..base.scenario import ScenarioView, Warn, finding_of
+from ..base.second_user import OPTION, headers_of_second_user
 from . import vocabulary as words
 from .driver import NOT_GIVEN, Approval, Challenge, ListedTool, Passkey
 from .outcome import ApprovalOutcome, reason_in
@@ -108,6 +109,8 @@ class Ceremony(ToolsView):
     """One scenario's view of the target: a gated tool, a passkey, and what to expect."""
 
     _passkey: Passkey | None = None
+    _kept_as = "passkey"
+    """Where its passkey is kept on a target that keeps everything."""
 
     @property
     def session(self) -> Session:
@@ -126,8 +129,8 @@ class Ceremony(ToolsView):
             if self.target.can_reset or self.target.settings.reset:
                 self._passkey = self.enrol()
             else:
-                self._passkey = self.target.remembered.get("passkey") or self.enrol()
-                self.target.remembered["passkey"] = self._passkey
+                self._passkey = self.target.remembered.get(self._kept_as) or self.enrol()
+                self.target.remembered[self._kept_as] = self._passkey
         return self._passkey
 
     def enrol(
@@ -177,9 +180,9 @@ class Ceremony(ToolsView):
             self._passkey = self._passkey or passkey
         challenge = self.challenge(tool, **more)
         outcome = self.approval.call(challenge, self.evidence(challenge, passkey))
-        if not outcome.executed and passkey is None and "passkey" in self.target.remembered:
+        if not outcome.executed and passkey is None and self._kept_as in self.target.remembered:
             # Something may have spoilt the shared passkey (its counter, say): try a new one.
-            self.target.remembered.pop("passkey")
+            self.target.remembered.pop(self._kept_as)
             self._passkey = None
             challenge = self.challenge(tool, **more)
             outcome = self.approval.call(challenge, self.evidence(challenge))
@@ -262,6 +265,39 @@ class Ceremony(ToolsView):
     def twin(self) -> Approval:
         """Another, independent instance of the target."""
         return Approval(self.need_target(self.target.twin(), "a second instance of the target"))
+
+    def second_user(self) -> Ceremony:
+        """Another person at the same server, with a conversation and passkeys of their own."""
+        return SecondPerson(self)
+
+
+class SecondPerson(Ceremony):
+    """The view of a second user, whom the server knows by other headers."""
+
+    _kept_as = "passkey of the second user"
+
+    def __init__(self, first: Ceremony) -> None:
+        target = first.target
+        headers = headers_of_second_user(target, known_to_document=True)
+
+        def session() -> Session:
+            if _SECOND_SESSION not in target.remembered:
+                opened = target.new_session("pytest-mcp-approval, second user", headers=headers)
+                target.remembered[_SECOND_SESSION] = opened
+            found: Session = target.remembered[_SECOND_SESSION]
+            return found
+
+        super().__init__(Approval(target, session), first.warn)
+        with first.honest_step(), self.honest_step():
+            users = [one.approval.begin_options().get("user") for one in (first, self)]
+        if users[0] == users[1]:
+            raise NotVerified(
+                f"needs a second user: the server takes that of {OPTION} for the first",
+                minor=True,
+            )
+
+
+_SECOND_SESSION = "conversation of the second user"
 
 
 def _refusal(reasons: Iterable[Reason | str]) -> str:

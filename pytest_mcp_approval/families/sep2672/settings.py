@@ -26,6 +26,8 @@ class Sep2672Table:
     """The page that users approve on; None: that of the page, else by rp.id."""
     server_id: str | None = None
     """The serverId in action hashes (section 4.6)."""
+    failing: Mapping[str, Any] = setting({})
+    """By gated tool, arguments that pass the gate and that the tool itself then refuses."""
     page: PageDescription = setting(PageDescription)
 
 

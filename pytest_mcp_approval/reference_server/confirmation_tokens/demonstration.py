@@ -100,14 +100,21 @@ _DEMONSTRATED = (
         Danger.DANGEROUS,
         [
             _call(
-                {"path": "/srv/cache-4410", "recursive": False},
+                {
+                    "path": "/srv/cache-4410",
+                    "recursive": False,
+                    "days": 30,
+                    "kinds": ["temporary", "backup"],
+                },
                 {"path": "/srv/cache-4411"},
                 {"recursive": True},
+                {"days": 31},
+                {"kinds": ["temporary", "archive"]},
             )
         ],
         "Purge {path}?",
         reasons=("Removes files that others may need",),
-        critical=("path", "recursive"),
+        critical=("path", "recursive", "days", "kinds"),
     ),
     _demonstrated(
         "wipe_account",
@@ -182,9 +189,13 @@ SUITE_SETTINGS: Mapping[str, Any] = {
     "plant": "tool:mcp_aql_plant",
     "introspection": {"status": "token_status"},
     "triggers": [
-        {"name": "log_out", "why": "logout"},
-        {"name": "change_configuration", "why": "adapter configuration change"},
-        {"name": "report_incident", "why": "security event"},
+        {"name": "log_out", "why": "logout", "whose": "user"},
+        {
+            "name": "change_configuration",
+            "why": "adapter configuration change",
+            "whose": "adapter",
+        },
+        {"name": "report_incident", "why": "security event", "whose": "user"},
     ],
     "other-adapter": {"tool": "mcp_aql_archive"},
 }

@@ -89,6 +89,14 @@ def _describe_trade(arguments: Mapping[str, Any]) -> str:
     return f"{verb} {whole(arguments, 'quantity')} of {text(arguments, 'symbol')}"
 
 
+def _describe_transfer(arguments: Mapping[str, Any]) -> str:
+    urgent = arguments.get("urgent", False)
+    if not isinstance(urgent, bool):
+        invalid("urgent", urgent, "true or false")
+    how = "At once transfer" if urgent else "Transfer"
+    return f"{how} {whole(arguments, 'amount')} to {text(arguments, 'account')}"
+
+
 def _quote(arguments: Mapping[str, Any], effects: RecordedEffects) -> Mapping[str, Any]:  # noqa: ARG001
     symbol = text(arguments, "symbol")
     return {"symbol": symbol, "price": 100 + sum(symbol.encode()) % 100}
@@ -113,8 +121,8 @@ TRANSFER_FUNDS = _gated(
     "transfer_funds",
     "Transfer funds",
     "Transfer money. Names no class, which means the same as cross-platform.",
-    lambda arguments: f"Transfer {whole(arguments, 'amount')} to {text(arguments, 'account')}",
-    properties={"account": _TEXT, "amount": _WHOLE},
+    _describe_transfer,
+    properties={"account": _TEXT, "amount": _WHOLE, "urgent": {"type": "boolean"}},
     required=("account", "amount"),
 )
 WIPE_CACHE = _gated(

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 class Sep2672Extension(Extension):
     family: ClassVar[str] = "sep2672"
-    suite_settings: ClassVar[Mapping[str, Any]] = {"origin": "http://localhost"}
+    suite_settings: ClassVar[Mapping[str, Any]] = {
+        "origin": "http://localhost",
+        "failing": {"place_trade": {"symbol": "ACME", "quantity": None}},
+    }
     gate_class: ClassVar[type[ApprovalGate]] = ApprovalGate
     relying_party_class: ClassVar[type[RelyingParty]] = RelyingParty
     store: ApprovalStore

@@ -22,7 +22,6 @@ from webauthn.helpers import (
     parse_attestation_object,
     parse_authenticator_data,
     parse_cbor,
-    verify_signature,
 )
 from webauthn.helpers.structs import AttestationObject, AuthenticatorData
 from webauthn.registration.formats.android_key import verify_android_key
@@ -284,12 +283,7 @@ class RelyingParty:
 
     def check_signature(self, key: CredentialRecord, signature: bytes, signed: bytes) -> None:
         try:
-            verify_signature(
-                public_key=public_keys.load(key.public_key),
-                signature_alg=public_keys.algorithm_of(key.public_key),  # type: ignore[arg-type]
-                signature=signature,
-                data=signed,
-            )
+            public_keys.verify(key.public_key, signature, signed)
         except Exception as error:
             raise VerificationError("signature: got one that the stored key does not verify") from (
                 error

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
-from pytest_mcp_approval.families.confirmation_tokens.vocabulary import Event, TokenType
-from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
+    Event,
+    TokenType,
+)
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import (
+    ConfirmationGate,
+)
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     AdapterOperation,
     OperationCall,
@@ -107,4 +114,50 @@ class NoQuestionForTheForbidden(ConfirmationGate):
         details = super().required_details(call, record)
         if call.operation.danger is words.Danger.FORBIDDEN:
             details["confirmation_message"] = ""
+        return details
+
+
+# ---- what a call lacks
+
+
+@broken(kills="5.1-no-expiry-refused", because="without expiry[^§]*operation run")
+class AMissingExpiryIsTheUsualOne(ConfirmationGate):
+    """Gives a token without expiry the usual five minutes from now."""
+
+    def find(self, attempt: RedemptionAttempt) -> TokenRecord | None:
+        record = super().find(attempt)
+        if record is None or record.expires_at is not None:
+            return record
+        return replace(record, expires_at=self.clock.now() + datetime.timedelta(minutes=5))
+
+
+@broken(kills="4.1-exists", because=r"delete_repo with null in the place of the tok[^§]*success")
+class AnEmptyTokenIsNotChecked(ConfirmationGate):
+    """Asks for a token if the member is missing, and checks it if it is not empty."""
+
+    def confirm(self, call: OperationCall) -> None:
+        if words.CONFIRMATION_MEMBER not in call.params:
+            raise self.require_confirmation(call)
+        if call.params[words.CONFIRMATION_MEMBER]:
+            super().confirm(call)
+
+
+@broken(kills="4.1-exists", because=r"bulk_export with an empty text in the place o[^§]*success")
+class AnEmptyQuotaTokenEndsAPause(ConfirmationGate):
+    """Ends a pause if there is a member for the token, and checks the token if it is not empty."""
+
+    def redeem(self, attempt: RedemptionAttempt) -> TokenRecord:
+        if attempt.type is TokenType.QUOTA and not attempt.token:
+            return None  # type: ignore[return-value]  # nobody looks at it
+        return super().redeem(attempt)
+
+
+@broken(kills="3.3-required-response", because=r"as an instant \(iso\)\nnull")
+class SessionTokensSayNoExpiry(ConfirmationGate):
+    """Does not say when a token for a session expires, as if it were only to end with it."""
+
+    def required_details(self, call: OperationCall, record: TokenRecord) -> dict[str, Any]:
+        details = super().required_details(call, record)
+        if record.session_scoped:
+            del details["expires_at"]
         return details

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
-from pytest_mcp_approval.families.confirmation_tokens.vocabulary import Event, TokenCode
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
+    Event,
+    TokenCode,
+)
+from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
+    AuditEntry,
     TokenRecord,
 )
+from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import SettingsReader
 from tests.mutants.confirmation_tokens.parts import broken
 
@@ -84,3 +91,134 @@ class WarnsFromAHundredOn(SettingsReader):
 
     def warnings(self, tolerance: float) -> tuple[str, ...]:
         return super().warnings(tolerance) if tolerance > 100 else ()
+
+
+@broken(kills="6.4-audit", because=r"a logout, then a look at the audit log[^§]*no such entry")
+class AutomaticRevocationsAreNotLogged(ConfirmationGate):
+    """Logs revocations by hand, and none that a logout or the like brings about."""
+
+    def revoke_all(self, because: str, **whose: str) -> int:
+        if because == "session end":
+            return super().revoke_all(because, **whose)
+        return len(self.store.revoke_all(because, **whose))
+
+
+@broken(
+    kills="6.4-audit", because=r"the end of a session, then a look at the audi[^§]*no such entry"
+)
+class SessionEndsAreNotLogged(ConfirmationGate):
+    """Does not log that the end of a session revoked tokens."""
+
+    def session_ended(self, session: str) -> None:
+        if session:
+            self.store.revoke_all("session end", session_id=session)
+
+
+@broken(
+    kills="6.4-audit", because=r"a token that has expired, then a look at the[^§]*no such entry"
+)
+class ExpiredTokensAreNotLogged(LeavesOut):
+    """Takes an expired token for the ordinary course of things, and does not log its refusal."""
+
+    def logs(self, event: Event, token_id: str, session: str, failure: str) -> bool:
+        return failure != TokenCode.EXPIRED
+
+
+@broken(
+    kills="6.4-audit", because=r"a destructive token that was revoked, then a[^§]*no such entry"
+)
+class UnknownTokensAreNotLogged(LeavesOut):
+    """Has no record to log if a token is unknown, and logs nothing."""
+
+    def logs(self, event: Event, token_id: str, session: str, failure: str) -> bool:
+        return event is not Event.REJECTED or failure != TokenCode.INVALID
+
+
+@broken(
+    kills="6.4-audit", because=r"the issue of a quota token, then a look at th[^§]*no such entry"
+)
+class PausesAreNotLogged(LeavesOut):
+    """Logs the issue of confirmation tokens, and of no quota token."""
+
+    def logs(self, event: Event, token_id: str, session: str, failure: str) -> bool:
+        return event is not Event.ISSUED or not token_id.startswith(words.QUOTA_PREFIX)
+
+
+@broken(
+    kills="6.4-audit", because=r"the use of a quota token, then a look at the[^§]*no such entry"
+)
+class ResumptionsAreNotLogged(LeavesOut):
+    """Logs the use of confirmation tokens, and of no quota token."""
+
+    def logs(self, event: Event, token_id: str, session: str, failure: str) -> bool:
+        return event is not Event.VALIDATED or not token_id.startswith(words.QUOTA_PREFIX)
+
+
+@broken(kills="6.4-audit", because=r"of them")
+class OneEntryOfEachKind(LeavesOut):
+    """Has one row for each token and event, and drops what happens a second time."""
+
+    def logs(self, event: Event, token_id: str, session: str, failure: str) -> bool:
+        written: set[tuple[str, str]] = self.store.__dict__.setdefault("written", set())
+        is_new = (event, token_id) not in written
+        written.add((event, token_id))
+        return is_new
+
+
+@broken(kills="6.4-audit", because=r"has expired, then a look[^§]*\ntimestamp 20")
+class LogsTheTimeOfIssue(ConfirmationExtension):
+    """Writes the instant at which a token was issued into every entry about it."""
+
+    def entry(self, entry: AuditEntry) -> dict[str, Any]:
+        record = self.store.get(entry.token_id)
+        return super().entry(
+            entry if record is None else replace(entry, timestamp=record.issued_at)
+        )
+
+
+@broken(kills="7.3-status", because=r"introspection of a fresh session token, and o[^§]*active")
+class UsedUpSessionTokensAreActive(ConfirmationGate):
+    """Tells a token for a session as active, also when all its uses are gone."""
+
+    def state_of(self, record: TokenRecord) -> str:
+        found = super().state_of(record)
+        return "active" if record.max_uses > 1 and found == "used" else found
+
+
+@broken(kills="7.3-status", because=r"introspection of a fresh quota token, and of[^§]*active")
+class UsedQuotaTokensAreActive(ConfirmationGate):
+    """Tells a quota token as active after its use."""
+
+    def state_of(self, record: TokenRecord) -> str:
+        found = super().state_of(record)
+        is_pause = record.type is words.TokenType.QUOTA
+        return "active" if is_pause and found == "used" else found
+
+
+@broken(kills="2.3-payload", because=r"the same issued_at\n.20[^§]*, then")
+class IssuedWhenAsked(ConfirmationGate):
+    """Tells the instant of the question as that of the issue."""
+
+    def status(self, token: Any, *, user: str) -> dict[str, Any]:
+        now = self.instant(self.clock.now())
+        return {**super().status(token, user=user), "issued_at": now}
+
+
+@broken(kills="6.4-client-context", because="1 session_id, the same")
+class OneSessionForAll(ConfirmationExtension):
+    """Writes the name of the transport where the session belongs."""
+
+    def entry(self, entry: AuditEntry) -> dict[str, Any]:
+        written = super().entry(entry)
+        written["client_context"]["session_id"] = "streamable-http"
+        return written
+
+
+@broken(kills="6.3-one-answer-for-unknown", because="malformed: [^§]*no token at all")
+class StatusTellsThemApart(ConfirmationGate):
+    """Says of what is no token that it is none, when it is asked about it."""
+
+    def status(self, token: Any, *, user: str) -> dict[str, Any]:
+        if not words.is_token(token):
+            raise TokenRefusal(TokenCode.INVALID, "That is no token at all")
+        return super().status(token, user=user)

@@ -16,11 +16,15 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.store import Token
 from tests.mutants.registry import mutant
 
 
-def broken(*, kills: str, because: str, warned: bool = False) -> Callable[[Any], Any]:
+def broken(
+    *, kills: str, because: str, warned: bool = False, protocol: str | None = None
+) -> Callable[[Any], Any]:
     """`mutant` for a gate, a way to make tokens, a store, a reader of settings or an extension."""
 
     def decorate(part: type) -> Any:
-        register = mutant(kills=f"confirmation_tokens/{kills}", because=because, warned=warned)
+        register = mutant(
+            kills=f"confirmation_tokens/{kills}", because=because, warned=warned, protocol=protocol
+        )
         return register(_extension(part))
 
     return decorate

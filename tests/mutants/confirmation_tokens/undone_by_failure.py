@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
-from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenCode
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
+    TokenCode,
+)
 from pytest_mcp_approval.reference_server.confirmation_tokens.demonstration import BackendError
-from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import (
+    ConfirmationGate,
+)
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
+    AdapterOperation,
     RedemptionAttempt,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
@@ -40,7 +45,7 @@ class TogglesTheMark(ConfirmationGate):
             self.store._tokens.change(attempt.token, use_count=0)
 
 
-@broken(kills="5.3-revocation", because="a token that was revoked[^§]*operation run")
+@broken(kills="5.3-revoked", because="a token that was revoked[^§]*operation run")
 class AnAttemptTakesTheRevocationBack(ConfirmationGate):
     """Removes the mark of a revocation when it has refused the token once."""
 
@@ -48,3 +53,44 @@ class AnAttemptTakesTheRevocationBack(ConfirmationGate):
         super().rejected(attempt, refusal)
         if words.is_token(attempt.token):
             self.store._tokens.change(attempt.token, revoked_because="")
+
+
+@broken(kills="5.2-consumed-before-execution", because="one effect at most[^§]*2 effects")
+class TriesFailuresAgain(ConfirmationGate):
+    """Runs an operation a second time when it fails, on the same token."""
+
+    def execute(self, operation: AdapterOperation, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            return super().execute(operation, params)
+        except BackendError:
+            return super().execute(operation, params)
+
+
+@broken(
+    kills="6.1-replay",
+    because=r"a token that was used, after an attempt with[^§]*success, operation run",
+)
+class GivesBackWhatDoesNotFit(ConfirmationGate):
+    """Marks a token, and takes the mark off again if the call does not fit, also an older one."""
+
+    def rejected(self, attempt: RedemptionAttempt, refusal: TokenRefusal) -> None:
+        super().rejected(attempt, refusal)
+        if refusal.code == TokenCode.SCOPE_MISMATCH:
+            self.store._tokens.change(attempt.token, use_count=0)
+
+
+@broken(
+    kills="5.4-session-scope",
+    because=r"the first of two session tokens, for time[^§]*success, operation run",
+)
+class ARefusalGivesAUseBack(ConfirmationGate):
+    """Takes one use off a session token's count with each refusal, as if it had counted it."""
+
+    def rejected(self, attempt: RedemptionAttempt, refusal: TokenRefusal) -> None:
+        super().rejected(attempt, refusal)
+        if words.is_token(attempt.token):
+            self.store._tokens.change(
+                attempt.token,
+                lambda token: (token.max_uses > 1) & (token.use_count > 0),
+                use_count=lambda token: token.use_count - 1,
+            )

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import datetime
+import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.execution_tokens import vocabulary as words
+from pytest_mcp_approval.reference_server.execution_tokens.demonstration import demonstrated
+from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
 from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
-from tests.mutants.execution_tokens.parts import TAKEN, LenientScope, Unsigned, in_extension
+from tests.mutants.execution_tokens.parts import (
+    TAKEN,
+    LenientScope,
+    Unsigned,
+    in_extension,
+)
 from tests.mutants.registry import mutant
 
+REQUIRED = "execution_tokens/nonce-required"
 ACTION = "execution_tokens/scope-action"
 HOST = "execution_tokens/scope-host"
 CONTENT = "execution_tokens/content-at-execution"
@@ -188,3 +197,167 @@ class KnowsAWordForNever(_NoExpiry):
 
     def means_never(self, given: Any) -> bool:
         return str(given).lower() in ("never", "none", "null", "infinity", "0", "-1")
+
+
+class _WritesAbsence(TokenVerifier):
+    """Writes a word into the signed string where a nonce is missing, and into the log."""
+
+    word = ""
+
+    def read(self, data: Any) -> Token:
+        if not isinstance(data, Mapping) or data.get(words.NONCE) is not None:
+            return super().read(data)
+        nonce = str(uuid.UUID(int=0))
+        return replace(super().read({**data, words.NONCE: nonce}), nonce=self.word)
+
+    def spend_nonce(self, token: Token, request: Request) -> None:
+        if token.nonce != self.word:
+            super().spend_nonce(token, request)
+
+
+@mutant(kills=REQUIRED, because=f"null for a nonce{TAKEN}")
+@in_extension
+class SignsNoneForANonce(_WritesAbsence):
+    """Writes None where a nonce is missing, as Python's f-strings do, and verifies that."""
+
+    word = "None"
+
+
+class _RunsWithout(ExecutionExtension):
+    """Asks for a token only if there is one to look at."""
+
+    def is_none(self, given: Any) -> bool:
+        raise NotImplementedError
+
+    def execute(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        if not self.is_none(arguments.get("token")):
+            return super().execute(arguments)
+        content, action = arguments.get("content"), arguments.get("action_type")
+        if not isinstance(content, str) or not isinstance(action, str):
+            return super().execute(arguments)
+        run = demonstrated(self.effects, action, arguments.get("url"))
+        return {"accepted": True, **run(content.encode())}
+
+
+@mutant(kills=SIGNATURE, because=f"a call with no token{TAKEN}")
+class RunsWithoutAToken(_RunsWithout):
+    """Verifies the token if there is one, and executes without one."""
+
+    def is_none(self, given: Any) -> bool:
+        return given is None
+
+
+@mutant(kills=SIGNATURE, because=f"whose token is a text with nothing{TAKEN}")
+class RunsOnAnEmptyToken(_RunsWithout):
+    """Takes an empty token for none that has to be verified."""
+
+    def is_none(self, given: Any) -> bool:
+        return given in ("", {}, "{}")
+
+
+@mutant(kills=SIGNATURE, because=f"null for a signature{TAKEN}")
+class TakesNullForASignature(Unsigned):
+    """Compares the signature if it is not null."""
+
+    def may_be_unsigned(self, token: Mapping[str, Any]) -> bool:
+        return token.get(words.SIGNATURE, "") is None
+
+
+@mutant(kills=HOST, because=f"no list of hosts{TAKEN}")
+@in_extension
+class NeedsNoHosts(LenientScope):
+    """Takes a scope that does not name hosts for one that allows all of them."""
+
+    member = words.ALLOWED_HOSTS
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        self.stand_in = []
+        return words.ALLOWED_HOSTS not in scope
+
+    def check_host(self, token: Token, request: Request) -> None:
+        if words.ALLOWED_HOSTS in token.scope:
+            super().check_host(token, request)
+
+
+@mutant(kills=ACTION, because=f"an empty scope{TAKEN}")
+@in_extension
+class NeedsNoScope(TokenVerifier):
+    """Takes a token without a scope, or with an empty one, for one without limits."""
+
+    def read(self, data: Any) -> Token:
+        if not isinstance(data, Mapping) or data.get(words.SCOPE):
+            return super().read(data)
+        scope = {words.ACTION_TYPE: "", words.ALLOWED_HOSTS: [], words.CONTENT_HASH: "0" * 64}
+        return replace(super().read({**data, words.SCOPE: scope}), scope={})
+
+    def check_action(self, token: Token, request: Request) -> None:
+        if token.scope:
+            super().check_action(token, request)
+
+    def check_host(self, token: Token, request: Request) -> None:
+        if token.scope:
+            super().check_host(token, request)
+
+    def check_content(self, token: Token, request: Request) -> None:
+        if token.scope:
+            super().check_content(token, request)
+
+
+class _AnyId(TokenVerifier):
+    def read(self, data: Any) -> Token:
+        if not isinstance(data, Mapping) or data.get(words.TOKEN_ID) != "":
+            return super().read(data)
+        return replace(super().read({**data, words.TOKEN_ID: str(uuid.UUID(int=0))}), token_id="")
+
+
+@mutant(kills=SIGNATURE, because="no token_id: accepted", warned=True)
+class NeedsNoTokenId(ExecutionExtension):
+    """Takes a token without an id, since the nonce is enough for its log."""
+
+    verifier_class = _AnyId
+
+    def read_token(self, given: Any) -> Any:
+        read = super().read_token(given)
+        return {words.TOKEN_ID: "", **read} if isinstance(read, Mapping) else read
+
+
+@mutant(kills=CONTENT, because=f"a good token, and no content{TAKEN}")
+class NeedsNoContent(ExecutionExtension):
+    """Hashes the content if there is some, and executes nothing if there is none."""
+
+    def execute(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        verifier = self.operator.verifier
+        verifier.__dict__.pop("check_content", None)
+        if arguments.get("content") is None:
+            verifier.__dict__["check_content"] = lambda *_: None
+            arguments = {**arguments, "content": ""}
+        return super().execute(arguments)
+
+
+@mutant(kills=REQUIRED, because=f"the UUID of zeros for a nonce, for time 2{TAKEN}")
+@in_extension
+class TakesTheNilUuidForNone(TokenVerifier):
+    """Takes the UUID of zeros for an absent nonce, and does not write it down."""
+
+    def spend_nonce(self, token: Token, request: Request) -> None:
+        if uuid.UUID(token.nonce).int:
+            super().spend_nonce(token, request)
+
+
+@mutant(kills=REQUIRED, because=f"no nonce, undefined signed in its place{TAKEN}")
+@in_extension
+class SignsUndefinedForANonce(_WritesAbsence):
+    """Writes undefined where a nonce is missing, as JavaScript does, and verifies that."""
+
+    word = "undefined"
+
+
+@mutant(kills="execution_tokens/arbiter-expiry", because=f"that was approved for (0|-60) s{TAKEN}")
+class FallsBackOnTheUsualLife(ExecutionExtension):
+    """Takes zero seconds, or less, for none that were named, and gives the usual life."""
+
+    def approve(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        seconds = arguments.get("ttl_seconds")
+        if isinstance(seconds, (int, float)) and seconds <= 0:
+            arguments = {k: v for k, v in arguments.items() if k != "ttl_seconds"}
+        return super().approve(arguments)

@@ -201,7 +201,7 @@ class SignsNoNonce(_LooseNonce):
         return found if token.nonce else found.replace(b"::", b":", 1)
 
 
-@mutant(kills=REQUIRED, because="five approvals[^§]*nonces")
+@mutant(kills=REQUIRED, because="nonces [^§]*each more than once")
 @in_extension
 class ApprovesWithOneNonce(Arbiter):
     """Puts the same nonce into every token."""

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+import re
+import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.execution_tokens import vocabulary as words
 from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
-from tests.mutants.execution_tokens.parts import TAKEN, LenientScope, Unsigned, in_extension
+from tests.mutants.execution_tokens.parts import (
+    TAKEN,
+    LenientScope,
+    Unsigned,
+    in_extension,
+)
 from tests.mutants.registry import mutant
 
+EXPIRY = "execution_tokens/expiry"
+HOST = "execution_tokens/scope-host"
+
+SIGNATURE = "execution_tokens/signature"
 ACTION = "execution_tokens/scope-action"
-CANONICAL = "execution_tokens/canonical-string"
-LANGUAGES = "execution_tokens/cross-language"
 REFUSED = "accepted[^§]*bad_signature"
 
 
@@ -63,128 +74,138 @@ class TakesTrueForAnyHost(LenientScope):
             super().check_host(token, request)
 
 
-# ---- how values are written before they are signed
+@mutant(kills=ACTION, because=f"a token whose action type is no text, with its text: 7{TAKEN}")
+@in_extension
+class ComparesActionsAsText(LenientScope):
+    """Turns the approved action type into text before it compares, a number or a truth too."""
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        return isinstance(scope.get(words.ACTION_TYPE), (int, float))
+
+    def check_action(self, token: Token, request: Request) -> None:
+        given = token.scope[words.ACTION_TYPE]
+        if isinstance(given, str) or request.action_type not in (str(given), json.dumps(given)):
+            super().check_action(token, request)
 
 
-class _Writes(TokenVerifier):
-    """Writes the scope in a way of its own."""
+@mutant(kills=ACTION, because=f"true for its action type{TAKEN}")
+@in_extension
+class ComparesActionsLikePhp(LenientScope):
+    """Compares action types with ==, for which true and zero are like any text."""
 
-    def written(self, scope: Any) -> str:
-        raise NotImplementedError
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        given = scope.get(words.ACTION_TYPE)
+        return isinstance(given, (bool, int)) and given in (True, 0) and given is not False
 
-    def canonical(self, token: Token) -> bytes:
-        text = self.written(token.scope)
-        return f"{token.token_id}:{token.nonce}:{token.expires_at}:{text}".encode(
-            "utf-8", "surrogatepass"
+    def check_action(self, token: Token, request: Request) -> None:
+        if not self.excuses(token.scope):
+            super().check_action(token, request)
+
+
+@mutant(kills=HOST, because=f"true in the list of hosts{TAKEN}")
+@in_extension
+class ComparesHostsLikePhp(LenientScope):
+    """Searches the list with ==, for which true and zero are like any text."""
+
+    member = words.ALLOWED_HOSTS
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        hosts, self.stand_in = scope.get(words.ALLOWED_HOSTS), []
+        return isinstance(hosts, list) and any(one is True or one == 0 for one in hosts)
+
+    def check_host(self, token: Token, request: Request) -> None:
+        if not self.excuses(token.scope):
+            super().check_host(token, request)
+
+
+@mutant(kills=HOST, because=f"an object with the host for a list of hosts{TAKEN}")
+@in_extension
+class TakesKeysForHosts(LenientScope):
+    """Asks whether the host is in what the scope has, which also holds for a name of an object."""
+
+    member = words.ALLOWED_HOSTS
+
+    def excuses(self, scope: Mapping[str, Any]) -> bool:
+        self.stand_in = []
+        return isinstance(scope.get(words.ALLOWED_HOSTS), Mapping)
+
+    def check_host(self, token: Token, request: Request) -> None:
+        hosts = [*token.scope[words.ALLOWED_HOSTS]]
+        super().check_host(
+            replace(token, scope={**token.scope, words.ALLOWED_HOSTS: hosts}), request
         )
 
 
-def _changed(value: Any, change: Any) -> Any:
-    """Every value in it that is no list or object, changed."""
-    if isinstance(value, Mapping):
-        return {name: _changed(one, change) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_changed(one, change) for one in value]
-    return change(value)
-
-
-@mutant(kills=LANGUAGES, because=f"numbers with a fraction[^§]*{REFUSED}")
+@mutant(kills=EXPIRY, because=f"a number of seconds in text{TAKEN}")
 @in_extension
-class WritesWholeNumbersShort(_Writes):
-    """Writes 1.0 as 1, as JavaScript does."""
+class TakesASpanForAnExpiry(TokenVerifier):
+    """Takes a number of seconds, written as text, for a time that begins when it is read."""
 
-    def written(self, scope: Any) -> str:
-        return json.dumps(_changed(scope, _without_point), sort_keys=True)
+    def _read_span(self, given: Any) -> str | None:
+        if not isinstance(given, str) or not re.fullmatch("[0-9]{1,6}", given):
+            return None
+        return (self.now() + datetime.timedelta(seconds=int(given) + 1)).isoformat()
+
+    def read(self, data: Any) -> Token:
+        end = self._read_span(data.get(words.EXPIRES_AT)) if isinstance(data, Mapping) else None
+        if end is None:
+            return super().read(data)
+        token = super().read({**data, words.EXPIRES_AT: end})
+        return replace(token, expires_at=data[words.EXPIRES_AT])
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        end = self._read_span(token.expires_at) or token.expires_at
+        super().check_expiry(replace(token, expires_at=end), request)
+
+    def spend_nonce(self, token: Token, request: Request) -> None:
+        end = self._read_span(token.expires_at) or token.expires_at
+        super().spend_nonce(replace(token, expires_at=end), request)
 
 
-def _without_point(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-@mutant(kills=LANGUAGES, because=f"truth[^§]*{REFUSED}")
+@mutant(kills=SIGNATURE, because=f"with Z in expires_at{TAKEN}")
 @in_extension
-class WritesTruthAsNumbers(_Writes):
-    """Writes true and false as 1 and 0, as SQL does."""
+class WritesTheExpiryWithAnOffset(TokenVerifier):
+    """Reads the expiry and signs it as Python writes it, with +00:00 for a Z."""
 
-    def written(self, scope: Any) -> str:
-        change = lambda one: int(one) if isinstance(one, bool) else one  # noqa: E731
-        return json.dumps(_changed(scope, change), sort_keys=True)
+    def canonical(self, token: Token) -> bytes:
+        return super().canonical(replace(token, expires_at=token.expiry().isoformat()))
 
 
-@mutant(kills=LANGUAGES, because=f"nothing at all[^§]*{REFUSED}")
+@mutant(kills=SIGNATURE, because=f"with a fraction of zero in expires_at{TAKEN}")
 @in_extension
-class WritesNullAsNothing(_Writes):
-    """Leaves members out that are null, as Go's omitempty does."""
+class SignsWholeSeconds(TokenVerifier):
+    """Drops the fraction of the expiry before it signs."""
 
-    def written(self, scope: Any) -> str:
-        return json.dumps(_without_nulls(scope), sort_keys=True)
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
-    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+    def canonical(self, token: Token) -> bytes:
+        return super().canonical(
+            replace(token, expires_at=re.sub(r"\.[0-9]+", "", token.expires_at))
+        )
 
 
-@mutant(kills=CANONICAL, because=f"its scope has: letters beyond ASCII[^§]*{REFUSED}")
+@mutant(kills=SIGNATURE, because="a word for a nonce: accepted", warned=True)
 @in_extension
-class WritesEscapesInCapitals(_Writes):
-    """Writes the digits of an escape in capital letters."""
+class TakesShortNonces(TokenVerifier):
+    """Takes any word for a nonce, and logs it."""
 
-    def written(self, scope: Any) -> str:
-        text = json.dumps(scope, sort_keys=True)
-        parts = text.split("\\u")
-        return parts[0] + "".join(f"\\u{one[:4].upper()}{one[4:]}" for one in parts[1:])
+    def read(self, data: Any) -> Token:
+        nonce = data.get(words.NONCE) if isinstance(data, Mapping) else None
+        if not isinstance(nonce, str) or not re.fullmatch("[0-9A-Za-z_-]+", nonce):
+            return super().read(data)
+        return replace(super().read({**data, words.NONCE: str(uuid.UUID(int=0))}), nonce=nonce)
 
 
-@mutant(kills=CANONICAL, because=f"its scope has: what JSON escapes[^§]*{REFUSED}")
+@mutant(kills=SIGNATURE, because="a token_id in braces: accepted", warned=True)
 @in_extension
-class EscapesSlashes(_Writes):
-    """Writes a backslash before a slash, as PHP does."""
+class ReadsUuidsInAnySpelling(TokenVerifier):
+    """Reads ids as Python's uuid does: in braces, without hyphens, with urn:uuid: before them."""
 
-    def written(self, scope: Any) -> str:
-        return json.dumps(scope, sort_keys=True).replace("/", "\\/")
+    def read(self, data: Any) -> Token:
+        try:
+            read = {name: str(uuid.UUID(data[name])) for name in (words.TOKEN_ID, words.NONCE)}
+        except (TypeError, KeyError, AttributeError, ValueError):
+            return super().read(data)
+        given = {name: data[name] for name in read}
+        return replace(super().read({**data, **read}), **given)
 
-
-@mutant(kills=CANONICAL, because=f"its scope has: letters beyond ASCII[^§]*{REFUSED}")
-@in_extension
-class LeavesTheDeleteSignAlone(_Writes):
-    """Writes the sign 127 as it is: it is ASCII."""
-
-    def written(self, scope: Any) -> str:
-        return json.dumps(scope, sort_keys=True).replace("\\u007f", "\x7f")
-
-
-@mutant(
-    kills=CANONICAL, because=f"its scope has: keys in another order, at every depth[^§]*{REFUSED}"
-)
-@in_extension
-class SortsWithoutCase(_Writes):
-    """Sorts keys as a dictionary does, without a difference between small and capital letters."""
-
-    def written(self, scope: Any) -> str:
-        return json.dumps(_by_word(scope))
-
-
-def _by_word(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _by_word(value[name]) for name in sorted(value, key=str.lower)}
-    return [_by_word(one) for one in value] if isinstance(value, list) else value
-
-
-def _numbers_first(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        order = sorted(value, key=lambda n: (0, int(n), n) if _index(n) else (1, 0, n))
-        return {name: _numbers_first(value[name]) for name in order}
-    return [_numbers_first(one) for one in value] if isinstance(value, list) else value
-
-
-def _index(name: str) -> bool:
-    return name.isascii() and name.isdigit() and str(int(name[:30])) == name
-
-
-def _without_prototype(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        kept = (name for name in value if name != "__proto__")
-        return {name: _without_prototype(value[name]) for name in kept}
-    return [_without_prototype(one) for one in value] if isinstance(value, list) else value
+    def spend_nonce(self, token: Token, request: Request) -> None:
+        super().spend_nonce(replace(token, nonce=str(uuid.UUID(token.nonce))), request)

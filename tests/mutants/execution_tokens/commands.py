@@ -16,7 +16,13 @@ SPENDS = '(set -o noclobber; : >"$spent") 2>/dev/null || {'
 
 
 def broken(
-    name: str, language: str, fault: str, *changes: tuple[str, str], kills: str, because: str
+    name: str,
+    language: str,
+    fault: str,
+    *changes: tuple[str, str],
+    kills: str,
+    because: str,
+    warned: bool = False,
 ) -> None:
     """Registers one; each change is a text that must stand in one of the files, and another."""
     texts = {file: (SHIPPED / file).read_text(encoding="utf-8") for file in FILES[language]}
@@ -31,7 +37,8 @@ def broken(
         return f"{language} {folder / FILES[language][0]}"
 
     rule = f"execution_tokens/{kills}"
-    register(Mutant(name, __name__, rule, because, f"({language}) {fault}", command=make))
+    words = f"({language}) {fault}"
+    register(Mutant(name, __name__, rule, because, words, warned, command=make))
 
 
 # ---- Bash
@@ -122,6 +129,48 @@ broken(
     kills="default-secret",
     because="the known default secret[^§]*exit code 0",
 )
+broken(
+    "BashRunsAHereString",
+    "bash",
+    "Gives the command a here-string, which has just one line end and no NUL.",
+    (
+        '"${command[@]}" <"$work/content" >&2',
+        '"${command[@]}" <<<"$(cat "$work/content" 2>/dev/null)" >&2',
+    ),
+    kills="content-at-execution",
+    because=r"just these bytes are executed\nexecuted \(b.\\xff bytes",
+)
+broken(
+    "BashTakesEveryDate",
+    "bash",
+    "Lets date read an expiry that it does not know, which also reads words such as tomorrow.",
+    (
+        "[[ $expires_at =~ $instant ]] || refuse",
+        "[[ $expires_at =~ $instant ]] || "
+        '[[ $(date -ud "$expires_at" +%FT%TZ 2>/dev/null) =~ $instant ]] || refuse',
+    ),
+    kills="expiry",
+    because="a naive expires_at[^§]*exit code 0",
+)
+broken(
+    "BashComparesActionsWithoutQuotes",
+    "bash",
+    "Leaves out the quotes at the right of ==, so that the approved action type is a pattern.",
+    (
+        '[[ $quoted_action == "text"$\'\\t\'"${member[action_type]}" ]]',
+        "[[ $quoted_action == \"text\"$'\\t'${member[action_type]} ]]",
+    ),
+    kills="scope-action",
+    because="a star for its action type[^§]*exit code 0",
+)
+broken(
+    "BashForgetsNocasematch",
+    "bash",
+    "Sets nocasematch for hosts, and forgets that it holds for everything.",
+    ("export LC_ALL=C\n", "export LC_ALL=C\nshopt -s nocasematch\n"),
+    kills="scope-action",
+    because="in capitals[^§]*exit code 0",
+)
 
 # ---- Node
 
@@ -202,4 +251,85 @@ broken(
     ),
     kills="content-at-execution",
     because="bytes that are no text[^§]*content_mismatch",
+)
+broken(
+    "NodeRunsText",
+    "node",
+    "Hashes bytes, and gives the command the text that they are in UTF-8.",
+    ("input: content,", "input: content.toString(),"),
+    kills="content-at-execution",
+    because=r"just these bytes are executed\nexecuted [^§]*xef.xbf.xbd",
+)
+broken(
+    "NodeReadsHexUntilItEnds",
+    "node",
+    "Reads a signature as far as it is hexadecimal, and not what comes after.",
+    (
+        '/^[0-9a-f]{64}$/, "64 hexadecimal digits"),\n  };',
+        '/^[0-9a-f]{64}/, "64 hexadecimal digits"),\n  };',
+    ),
+    kills="signature",
+    because="one digit more than its signature[^§]*exit code 0",
+)
+
+
+broken(
+    "BashGivesTheNonceBack",
+    "bash",
+    "Gives the nonce back when the execution ends with an error.",
+    (
+        '"${command[@]}" <"$work/content" >&2',
+        '"${command[@]}" <"$work/content" >&2 || rm -f -- "$spent"',
+    ),
+    kills="nonce-replay",
+    because="a token whose content was run, and ended with exit code 3[^§]*exit code 0",
+)
+
+
+broken(
+    "NodeGivesTheNonceBack",
+    "node",
+    "Gives the nonce back when the execution ends with an error.",
+    (
+        "answer.exit_code = done.status ?? 127;",
+        "answer.exit_code = done.status ?? 127;\n      if (answer.exit_code !== 0) "
+        'rmSync(join(options["nonce-log"], token.nonce.toLowerCase()));',
+    ),
+    ("openSync, readFileSync }", "openSync, readFileSync, rmSync }"),
+    kills="nonce-replay",
+    because="a token whose content was run, and ended with exit code 3[^§]*exit code 0",
+)
+
+
+broken(
+    "NodeCarriesDatesOver",
+    "node",
+    "Takes the thirtieth of February for the second of March, as Date does.",
+    ("if (!same || year < 1", "if (year < 1"),
+    kills="expiry",
+    because="a date that there is not[^§]*exit code 0",
+)
+
+
+broken(
+    "BashCutsALongSecret",
+    "bash",
+    "Takes the first 64 bytes of a secret for the key, where a longer one is to be hashed.",
+    ("""((${#key_hex} <= 128)) || key_hex=$(printf '%s' "$secret" | sha256)\n""", ""),
+    kills="default-secret",
+    because="than a block of SHA-256, and a token signed with it[^§]*accepted[^§]*bad_signature",
+)
+
+
+broken(
+    "BashEndsWithoutAWord",
+    "bash",
+    "Ends when the secret is not a good one, and does not say why.",
+    (
+        """not_started() { printf '{"accepted": false, "error": "%s"}\\n' "$1"; exit 2; }""",
+        "not_started() { exit 2; }",
+    ),
+    kills="default-secret",
+    because="does not start, without a word",
+    warned=True,
 )

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 import re
+import zoneinfo
 from dataclasses import replace
 from typing import Any
 
-from pytest_mcp_approval.families.execution_tokens.vocabulary import EXPIRES_AT
+from pytest_mcp_approval.families.execution_tokens.vocabulary import EXPIRES_AT, ExecutionReason
 from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
+from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token
-from tests.mutants.execution_tokens.parts import TAKEN, in_extension
+from tests.mutants.execution_tokens.parts import (
+    TAKEN,
+    in_extension,
+)
 from tests.mutants.registry import mutant
 
 EXPIRY = "execution_tokens/expiry"
@@ -73,3 +79,123 @@ class ReadsTheBeginning(_Reads):
 
     def meant(self, found: re.Match[str]) -> str:
         return f"{found[1]}Z"
+
+
+@mutant(kills=EXPIRY, because=f"1 s after it expired{TAKEN}")
+@in_extension
+class GivesAMinuteOfGrace(TokenVerifier):
+    """Allows for clocks that differ by a minute."""
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        later = (token.expiry() + datetime.timedelta(minutes=1)).isoformat()
+        super().check_expiry(replace(token, expires_at=later), request)
+
+
+@mutant(kills=EXPIRY, because=f"1 s after it expired{TAKEN}")
+@in_extension
+class AsksForTheSecondsLeft(TokenVerifier):
+    """Asks a span for its seconds, which in Python are never below zero."""
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        if (token.expiry() - self.now()).seconds <= 0:
+            super().check_expiry(token, request)
+
+
+@mutant(kills=EXPIRY, because=f"1 s after it expired{TAKEN}")
+@in_extension
+class CountsDaysOnly(TokenVerifier):
+    """Asks how many days ago a token has expired, and less than one is none."""
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        if (self.now() - token.expiry()).days > 0:
+            super().check_expiry(token, request)
+
+
+@mutant(kills=EXPIRY, because=f"an end a minute ago, with nine digits of a fraction{TAKEN}")
+@in_extension
+class ReadsTheFractionAsANumber(TokenVerifier):
+    """Takes the digits of the fraction for a number of microseconds, however many they are."""
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        whole, point, rest = token.expires_at.partition(".")
+        micros = int("0" + re.sub(r"\D.*", "", rest)) if point else 0
+        end = datetime.datetime.fromisoformat(f"{whole[:19]}+00:00")
+        end += datetime.timedelta(microseconds=micros)
+        super().check_expiry(replace(token, expires_at=end.isoformat()), request)
+
+
+@mutant(kills=EXPIRY, because=rf"an end ten minutes ago, written with \+05:30{TAKEN}")
+@in_extension
+class ReadsTheHoursOfAnOffset(_Reads):
+    """Reads the hours of an offset, and not its minutes."""
+
+    pattern = r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?([+-]\d\d):(?!00)\d\d"
+
+    def meant(self, found: re.Match[str]) -> str:
+        end = datetime.datetime.fromisoformat(f"{found[1]}{found[2]}:00")
+        return end.astimezone(datetime.UTC).isoformat()
+
+
+@mutant(kills=EXPIRY, because=f"a date that there is not{TAKEN}")
+@in_extension
+class CarriesDatesOver(_Reads):
+    """Takes the thirtieth of February for the second of March, as many calendars do."""
+
+    pattern = r"(\d{4})-(0[1-9]|1[0-2])-(29|3[01])(T.*)"
+
+    def meant(self, found: re.Match[str]) -> str:
+        first = datetime.date(int(found[1]), int(found[2]), 1)
+        return f"{first + datetime.timedelta(days=int(found[3]) - 1)}{found[4]}"
+
+
+@mutant(kills=EXPIRY, because="before a leap day[^§]*accepted[^§]*malformed")
+@in_extension
+class KnowsNoLeapDays(TokenVerifier):
+    """Has a table of the months in which February has 28 days."""
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        if "-02-29T" in token.expires_at:
+            raise ExecutionRefusal(ExecutionReason.MALFORMED, "expires_at: no such day")
+        super().check_expiry(token, request)
+
+
+@mutant(
+    kills=EXPIRY,
+    because="before the end of 32 bits[^§]*accepted[^§]*expired",
+)
+@in_extension
+class CountsIn32Bits(TokenVerifier):
+    """Counts seconds in 32 bits, which end in January 2038."""
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        seconds = (int(token.expiry().timestamp()) + 2**31) % 2**32 - 2**31
+        end = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+        end += datetime.timedelta(seconds=seconds)
+        super().check_expiry(replace(token, expires_at=end.isoformat()), request)
+
+
+class _OnAWall(TokenVerifier):
+    """Compares what a clock on a wall shows now with what it shows at the end."""
+
+    zone = zoneinfo.ZoneInfo("UTC")
+
+    def check_expiry(self, token: Token, request: Request) -> None:
+        now, end = (one.astimezone(self.zone) for one in (self.now(), token.expiry()))
+        if now.replace(tzinfo=None) >= end.replace(tzinfo=None):
+            raise ExecutionRefusal(ExecutionReason.EXPIRED, "it has expired")
+
+
+@mutant(kills=EXPIRY, because=f"after the end of summer time in New York{TAKEN}")
+@in_extension
+class LooksAtTheWallInNewYork(_OnAWall):
+    """Turns both times into those of New York, where one hour comes twice in autumn."""
+
+    zone = zoneinfo.ZoneInfo("America/New_York")
+
+
+@mutant(kills=EXPIRY, because=f"after the end of summer time in Berlin{TAKEN}")
+@in_extension
+class LooksAtTheWallInVienna(_OnAWall):
+    """Turns both times into those of Vienna, where one hour comes twice in autumn."""
+
+    zone = zoneinfo.ZoneInfo("Europe/Vienna")

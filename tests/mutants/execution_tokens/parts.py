@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.execution_tokens import vocabulary as words
 from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
-from pytest_mcp_approval.reference_server.execution_tokens.gate import TokenVerifier
+from pytest_mcp_approval.reference_server.execution_tokens.gate import Request, TokenVerifier
 from pytest_mcp_approval.reference_server.execution_tokens.operator import Arbiter, Operator
+from pytest_mcp_approval.reference_server.execution_tokens.refusals import ExecutionRefusal
 from pytest_mcp_approval.reference_server.execution_tokens.store import NonceStore
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token, sign
 
@@ -80,3 +82,83 @@ class Unsigned(ExecutionExtension):
         except Exception:
             return read
         return {**read, words.SIGNATURE: sign(self.secret, verifier.canonical(token))}
+
+
+class FittingActions(TokenVerifier):
+    """Takes an action for the approved one if it fits."""
+
+    def fits(self, asked: str, approved: str) -> bool:
+        raise NotImplementedError
+
+    def check_action(self, token: Token, request: Request) -> None:
+        if not self.fits(request.action_type, str(token.scope[words.ACTION_TYPE])):
+            super().check_action(token, request)
+
+
+class FittingHosts(TokenVerifier):
+    """Takes a host for an allowed one if it fits."""
+
+    def fits(self, authority: str, allowed: str) -> bool:
+        raise NotImplementedError
+
+    def check_host(self, token: Token, request: Request) -> None:
+        authority = re.split(r"[/?#]", (request.host or "").rpartition("://")[2])[0]
+        if not any(self.fits(authority, one) for one in token.scope[words.ALLOWED_HOSTS] if one):
+            super().check_host(token, request)
+
+
+class RewritingUrls(TokenVerifier):
+    """Changes a URL before it looks for the host."""
+
+    def rewritten(self, url: str) -> str:
+        raise NotImplementedError
+
+    def check_host(self, token: Token, request: Request) -> None:
+        if request.host is not None:
+            request = replace(request, host=self.rewritten(request.host))
+        super().check_host(token, request)
+
+
+class RewritingContent(TokenVerifier):
+    """Also takes content that has the right hash once it is rewritten."""
+
+    def rewritten(self, content: bytes) -> bytes:
+        raise NotImplementedError
+
+    def check_content(self, token: Token, request: Request) -> None:
+        try:
+            super().check_content(token, replace(request, content=self.rewritten(request.content)))
+        except ExecutionRefusal:
+            super().check_content(token, request)
+
+
+class WritingScopes(TokenVerifier):
+    """Writes the scope in a way of its own before it is signed."""
+
+    def written(self, scope: Any) -> str:
+        raise NotImplementedError
+
+    def canonical(self, token: Token) -> bytes:
+        text = self.written(token.scope)
+        return f"{token.token_id}:{token.nonce}:{token.expires_at}:{text}".encode(
+            "utf-8", "surrogatepass"
+        )
+
+
+def changed(value: Any, change: Any) -> Any:
+    """Every value in it that is no list or object, changed."""
+    if isinstance(value, Mapping):
+        return {name: changed(one, change) for name, one in value.items()}
+    if isinstance(value, list):
+        return [changed(one, change) for one in value]
+    return change(value)
+
+
+class OtherLogKey(TokenVerifier):
+    """Writes something else than the nonce into its log."""
+
+    def key(self, token: Token, request: Request) -> str:
+        raise NotImplementedError
+
+    def spend_nonce(self, token: Token, request: Request) -> None:
+        super().spend_nonce(replace(token, nonce=self.key(token, request)), request)

@@ -24,7 +24,7 @@ CROSS = AuthenticatorClass.CROSS_PLATFORM
 
 @mutant(
     kills="sep2672/4.7-cross-platform-excludes-internal",
-    because=r"\['hybrid', 'internal'\].*\n.*\n",
+    because=r"\['hybrid', 'internal'\][^§]*it is not",
 )
 class ExcludesWhateverIsInternal(ApprovalGate):
     """Filters anything that contains internal."""
@@ -53,7 +53,7 @@ class ClassFilteredAtIssueOnly(ApprovalGate):
         """Not looked at again."""
 
 
-@mutant(kills="sep2672/4.7-cross-platform-excludes-internal", because=r"\['ble'\]")
+@mutant(kills="sep2672/4.7-cross-platform-excludes-internal", because=r"\['ble'\][^§]*it is not")
 class ForgetsBluetooth(ApprovalGate):
     """Knows usb, nfc and hybrid only."""
 
@@ -62,7 +62,10 @@ class ForgetsBluetooth(ApprovalGate):
         return wanted is not CROSS or not known.isdisjoint(credential.transports)
 
 
-@mutant(kills="sep2672/4.7-cross-platform-excludes-internal", because="'internal', 'internal'")
+@mutant(
+    kills="sep2672/4.7-cross-platform-excludes-internal",
+    because="'internal', 'internal'[^§]*it is offered",
+)
 class ComparesTheWholeList(ApprovalGate):
     """Excludes the list ['internal'] to the letter, and no other."""
 
@@ -80,7 +83,9 @@ class _KeepsEverything(RelyingParty):
         return tuple(given or ())
 
 
-@mutant(kills="sep2672/4.7-cross-platform-excludes-internal", because="transfer_funds")
+@mutant(
+    kills="sep2672/4.7-cross-platform-excludes-internal", because="transfer_funds[^§]*it is offered"
+)
 class OmittedMeansPlatform(ApprovalGate):
     """A tool that names no class takes any credential."""
 
@@ -88,7 +93,10 @@ class OmittedMeansPlatform(ApprovalGate):
         return tool.authenticator_class or AuthenticatorClass.PLATFORM
 
 
-@mutant(kills="sep2672/4.7-cross-platform-excludes-internal", because=r"was offered \(transports")
+@mutant(
+    kills="sep2672/4.7-cross-platform-excludes-internal",
+    because=r'was offered \(transports[^§]*"reason":"authenticator_class_mismatch"',
+)
 class FiltersTwoWays(ApprovalGate):
     """Offers what is not internal only, and accepts what is roaming: two filters."""
 
@@ -97,7 +105,10 @@ class FiltersTwoWays(ApprovalGate):
         return [c for c in self.store.credentials(user) if c.transports != ("internal",)]
 
 
-@mutant(kills="sep2672/4.7-cross-platform-excludes-internal", because=r"not offered \(transports")
+@mutant(
+    kills="sep2672/4.7-cross-platform-excludes-internal",
+    because=r"not offered \(transports[^§]*a result, tool run",
+)
 class AcceptsMoreThanItOffers(ApprovalGate):
     """Offers what is roaming, and accepts what is not internal only: two filters."""
 
@@ -108,7 +119,7 @@ class AcceptsMoreThanItOffers(ApprovalGate):
 
 @mutant(
     kills="sep2672/4.7-cross-platform-excludes-internal",
-    because="an honest challenge .* a list in a list",
+    because="an honest challenge .* a list in a list[^§]*error -32603",
 )
 class ChokesOnNumbers(RelyingParty):
     """Stores transports that are no names, and fails at every challenge afterwards."""
@@ -117,7 +128,7 @@ class ChokesOnNumbers(RelyingParty):
         return tuple(given) if isinstance(given, list) else super().check_transports(given)
 
 
-@mutant(kills="sep2672/4.7-platform-accepts-all", because="transports usb")
+@mutant(kills="sep2672/4.7-platform-accepts-all", because="transports usb[^§]*it is not")
 class PlatformMeansInternal(ApprovalGate):
     """Platform means internal only."""
 
@@ -127,7 +138,7 @@ class PlatformMeansInternal(ApprovalGate):
         return "internal" in credential.transports
 
 
-@mutant(kills="sep2672/4.7-platform-accepts-all", because="transports internal")
+@mutant(kills="sep2672/4.7-platform-accepts-all", because="transports internal[^§]*it is not")
 class PlatformMeansCrossPlatform(ApprovalGate):
     """Every class is treated as cross-platform."""
 
@@ -135,7 +146,9 @@ class PlatformMeansCrossPlatform(ApprovalGate):
         return CROSS
 
 
-@mutant(kills="sep2672/4.7-platform-accepts-all", because="transports (none|left out)")
+@mutant(
+    kills="sep2672/4.7-platform-accepts-all", because="transports (none|left out)[^§]*it is not"
+)
 class PlatformNeedsTransports(ApprovalGate):
     """A credential without transports is never eligible."""
 
@@ -143,7 +156,10 @@ class PlatformNeedsTransports(ApprovalGate):
         return bool(credential.transports) and super().satisfies_class(credential, wanted)
 
 
-@mutant(kills="sep2672/4.7-platform-accepts-all", because="a call of")
+@mutant(
+    kills="sep2672/4.7-platform-accepts-all",
+    because='a call of[^§]*"reason":"authenticator_class_mismatch"',
+)
 class PlatformRefusesBluetooth(ApprovalGate):
     """Offers all credentials for a platform tool, and refuses Bluetooth keys at the call."""
 
@@ -167,7 +183,7 @@ class _Trusting(ApprovalGate):
 
 @mutant(
     kills="sep2672/4.7-transports-persisted",
-    because="claims to be cross-platform in authenticatorAttachment",
+    because="claims to be cross-platform in authenticatorAttachment[^§]*a result, tool run",
 )
 class TrustsTheAttachmentOfTheCall(_Trusting):
     """Trusts authenticatorAttachment of the call."""
@@ -176,7 +192,10 @@ class TrustsTheAttachmentOfTheCall(_Trusting):
         return bool(evidence["response"].get("authenticatorAttachment") == "cross-platform")
 
 
-@mutant(kills="sep2672/4.7-transports-persisted", because="in response.response.transports")
+@mutant(
+    kills="sep2672/4.7-transports-persisted",
+    because="in response.response.transports[^§]*a result, tool run",
+)
 class TrustsTheTransportsOfTheCall(_Trusting):
     """Trusts transports inside the assertion."""
 
@@ -184,7 +203,10 @@ class TrustsTheTransportsOfTheCall(_Trusting):
         return "transports" in evidence["response"]["response"]
 
 
-@mutant(kills="sep2672/4.7-transports-persisted", because="in response.transports")
+@mutant(
+    kills="sep2672/4.7-transports-persisted",
+    because="in response.transports[^§]*a result, tool run",
+)
 class TrustsTheTransportsOfTheCredential(_Trusting):
     """Trusts transports beside the assertion."""
 
@@ -192,7 +214,10 @@ class TrustsTheTransportsOfTheCredential(_Trusting):
         return "transports" in evidence["response"]
 
 
-@mutant(kills="sep2672/4.7-transports-persisted", because="in evidence.transports")
+@mutant(
+    kills="sep2672/4.7-transports-persisted",
+    because="in evidence.transports[^§]*a result, tool run",
+)
 class TrustsTheEvidence(_Trusting):
     """Trusts a class that the evidence names."""
 
@@ -202,7 +227,7 @@ class TrustsTheEvidence(_Trusting):
 
 @mutant(
     kills="sep2672/4.7-transports-persisted",
-    because="credential, authenticatorAttachment 'platform'",
+    because="Attachment 'platform'[^§]*built in .*authenticator_class_mismatch",
 )
 class RefusesReportedPlatform(ApprovalGate):
     """Refuses a roaming credential whose client calls it built in."""
@@ -224,13 +249,16 @@ class _ByAttachment(RelyingParty):
 
 @mutant(
     kills="sep2672/4.7-transports-persisted",
-    because=r"transports \['internal'\] and authenticatorAttachment 'cross-platform'",
+    because=r"transports \['internal'\] and authenticatorAttachment 'cross-platform'[^§]*\noffered",
 )
 class EnrolsByAttachment(_ByAttachment):
     """Takes a credential for roaming whose client says so at enrolment."""
 
 
-@mutant(kills="sep2672/4.7-transports-persisted", because="further member .'authenticatorClass'")
+@mutant(
+    kills="sep2672/4.7-transports-persisted",
+    because="further member .'authenticatorClass'[^§]*offered",
+)
 class LetsTheRequestChooseTheClass(ApprovalGate):
     """A challenge request may name the class."""
 
@@ -245,7 +273,10 @@ class LetsTheRequestChooseTheClass(ApprovalGate):
         return self.chosen or super().class_of(tool)
 
 
-@mutant(kills="sep2672/4.7-transports-persisted", because="after the same registration")
+@mutant(
+    kills="sep2672/4.7-transports-persisted",
+    because="after the same registration[^§]*it is offered",
+)
 class UpdatesTransportsUnverified(ApprovalGate):
     """A registration that is refused still updates the transports of its credential."""
 
@@ -261,7 +292,9 @@ class UpdatesTransportsUnverified(ApprovalGate):
         return super().finish_enrolment(user, response)
 
 
-@mutant(kills="sep2672/4.7-transports-persisted", because="after a restart")
+@mutant(
+    kills="sep2672/4.7-transports-persisted", because=r"after a restart[^§]*more: \['internal'\]"
+)
 class KeepsTransportsInMemory(ApprovalGate):
     """Keeps transports beside the store, and not in it."""
 

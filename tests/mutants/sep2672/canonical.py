@@ -24,19 +24,7 @@ from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
 from pytest_mcp_approval.reference_server.sep2672.settings import ApprovalSettings
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 from tests.mutants.registry import having, mutant, told
-
-
-class _Canonical(ApprovalGate):
-    """Something to write the arguments with."""
-
-    separator = b"\0"
-
-    def write(self, arguments: Any) -> bytes:
-        return words.canonical_arguments(arguments)
-
-    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
-        parts = (tool.encode(), self.write(arguments), server_id.encode())
-        return hashlib.sha256(self.separator.join(parts)).digest()
+from tests.mutants.sep2672.parts import WritesArguments
 
 
 def each(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -51,8 +39,8 @@ def each(value: Any, change: Callable[[Any], Any]) -> Any:
 # ---- RFC 8785
 
 
-@mutant(kills="sep2672/4.6-jcs", because=r"canonical form .*\\U0001f600")
-class SortsByCodePoint(_Canonical):
+@mutant(kills="sep2672/4.6-jcs", because=r"canonical form .*\\U0001f600[^§]*another second half")
+class SortsByCodePoint(WritesArguments):
     """Sorts members by code point, as most languages sort texts."""
 
     def write(self, arguments: Any) -> bytes:
@@ -66,23 +54,28 @@ class SortsByCodePoint(_Canonical):
         return rfc8785.dumps(arguments)
 
 
-@mutant(kills="sep2672/4.6-jcs", because="with '1.0' and '1'")
-class AdHocJson(_Canonical):
+@mutant(kills="sep2672/4.6-jcs", because="with '1.0' and '1'[^§]*two different second halves")
+class AdHocJson(WritesArguments):
     """json.dumps with sorted keys, which is deterministic and not RFC 8785."""
 
     def write(self, arguments: Any) -> bytes:
         return json.dumps(arguments, sort_keys=True, separators=(",", ":")).encode()
 
 
-@mutant(kills="sep2672/4.6-jcs", because=r"'\{\"b\":1,\"a\":2\}'")
-class KeepsTheOrder(_Canonical):
+@mutant(
+    kills="sep2672/4.6-jcs", because='\'\\{\\"b\\":1,\\"a\\":2\\}\'[^§]*two different second halves'
+)
+class KeepsTheOrder(WritesArguments):
     """Hashes members in the order in which they came."""
 
     def write(self, arguments: Any) -> bytes:
         return json.dumps(arguments).encode()
 
 
-@mutant(kills="sep2672/4.6-jcs", because="the approved call of .* with numbers with a fraction")
+@mutant(
+    kills="sep2672/4.6-jcs",
+    because="with numbers with a fraction[^§]*argument_hash_mismatch",
+)
 class CallsByTheLetter(ApprovalGate):
     """Takes 1.0 for something else than 1, at the call only."""
 
@@ -91,8 +84,8 @@ class CallsByTheLetter(ApprovalGate):
         super().step_12_argument_hash(attempt)
 
 
-@mutant(kills="sep2672/4.6-jcs", because="ufb01")
-class NormalisesCompatibly(_Canonical):
+@mutant(kills="sep2672/4.6-jcs", because="ufb01[^§]*the same second half")
+class NormalisesCompatibly(WritesArguments):
     """Normalises texts to NFKC before hashing."""
 
     def write(self, arguments: Any) -> bytes:
@@ -101,32 +94,32 @@ class NormalisesCompatibly(_Canonical):
         )
 
 
-@mutant(kills="sep2672/4.6-jcs", because="no such member")
-class DropsNullsBeforeHashing(_Canonical):
+@mutant(kills="sep2672/4.6-jcs", because="no such member[^§]*the same second half")
+class DropsNullsBeforeHashing(WritesArguments):
     """Leaves members out that are null."""
 
     def write(self, arguments: Any) -> bytes:
         return super().write({n: v for n, v in arguments.items() if v is not None})
 
 
-@mutant(kills="sep2672/4.6-jcs", because="'\"1\"' and with '1'")
-class WritesNumbersAsText(_Canonical):
+@mutant(kills="sep2672/4.6-jcs", because="'\"1\"' and with '1'[^§]*the same second half")
+class WritesNumbersAsText(WritesArguments):
     """Numbers and their texts are alike, as in a form."""
 
     def write(self, arguments: Any) -> bytes:
         return super().write(each(arguments, lambda v: v if type(v) in (bool, str) else str(v)))
 
 
-@mutant(kills="sep2672/4.6-jcs", because="'true' and with '1'")
-class TruthIsANumber(_Canonical):
+@mutant(kills="sep2672/4.6-jcs", because="'true' and with '1'[^§]*the same second half")
+class TruthIsANumber(WritesArguments):
     """true is 1 and false is 0."""
 
     def write(self, arguments: Any) -> bytes:
         return super().write(each(arguments, lambda v: int(v) if type(v) is bool else v))
 
 
-@mutant(kills="sep2672/4.6-jcs", because="zero byte|u0000")
-class CutsAtZero(_Canonical):
+@mutant(kills="sep2672/4.6-jcs", because="zero byte|u0000[^§]*the same second half")
+class CutsAtZero(WritesArguments):
     """Texts end at their first zero byte, as in C."""
 
     def write(self, arguments: Any) -> bytes:
@@ -135,16 +128,16 @@ class CutsAtZero(_Canonical):
         )
 
 
-@mutant(kills="sep2672/4.6-jcs", because="U0001f600")
-class ReplacesWhatLatin1Lacks(_Canonical):
+@mutant(kills="sep2672/4.6-jcs", because="U0001f600[^§]*another second half")
+class ReplacesWhatLatin1Lacks(WritesArguments):
     """Characters beyond Latin-1 become question marks."""
 
     def write(self, arguments: Any) -> bytes:
         return super().write(arguments).decode().encode("latin-1", "replace")
 
 
-@mutant(kills="sep2672/4.6-jcs", because="__proto__")
-class LosesProto(_Canonical):
+@mutant(kills="sep2672/4.6-jcs", because="__proto__[^§]*the same second half")
+class LosesProto(WritesArguments):
     """A member called __proto__ disappears, as in a JavaScript object."""
 
     def write(self, arguments: Any) -> bytes:
@@ -156,8 +149,8 @@ class LosesProto(_Canonical):
         )
 
 
-@mutant(kills="sep2672/4.6-jcs", because="0.30000000000000004")
-class RoundsNumbers(_Canonical):
+@mutant(kills="sep2672/4.6-jcs", because="0.30000000000000004[^§]*the same second half")
+class RoundsNumbers(WritesArguments):
     """Numbers are written with 15 digits."""
 
     def write(self, arguments: Any) -> bytes:
@@ -176,7 +169,10 @@ class RunsAMemberGivenTwice(ReferenceServer):
         return super().asgi_app(**options).app
 
 
-@mutant(kills="sep2672/4.6-jcs", because="an honest approval/challenge/create after")
+@mutant(
+    kills="sep2672/4.6-jcs",
+    because=r"an honest approval/challenge/create after[^§]*HTTP [0-9]+ without JSON\-RPC",
+)
 class DiesOfBadJson(ReferenceServer):
     """The first message that is no strict JSON is the last one that is served."""
 
@@ -202,14 +198,14 @@ class DiesOfBadJson(ReferenceServer):
 
 
 @mutant(kills="sep2672/4.6-hash-construction", because="no separator instead of 00")
-class NoSeparators(_Canonical):
+class NoSeparators(WritesArguments):
     """Joins the three parts without separators."""
 
     separator = b""
 
 
 @mutant(kills="sep2672/4.6-hash-construction", because=r"\\n instead of 00")
-class NewlineSeparators(_Canonical):
+class NewlineSeparators(WritesArguments):
     """Joins the three parts with line feeds."""
 
     separator = b"\n"
@@ -225,7 +221,7 @@ class ServerIdFirst(ApprovalGate):
 
 
 @mutant(kills="sep2672/4.6-hash-construction", because="SHA3-256")
-class AnotherHash(_Canonical):
+class AnotherHash(WritesArguments):
     """SHA3-256."""
 
     def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
@@ -233,8 +229,8 @@ class AnotherHash(_Canonical):
         return hashlib.sha3_256(b"\0".join(parts)).digest()
 
 
-@mutant(kills="sep2672/4.6-hash-construction", because="u003C")
-class EscapesForHtml(_Canonical):
+@mutant(kills="sep2672/4.6-hash-construction", because="u003C[^§]*another second half")
+class EscapesForHtml(WritesArguments):
     """Writes <, > and & as escapes, as Go's encoder does."""
 
     def write(self, arguments: Any) -> bytes:
@@ -261,7 +257,10 @@ class _FillsIn(ApprovalGate):
         return super().hash_of(tool, filled, server_id)
 
 
-@mutant(kills="sep2672/4.6-no-schema-defaults", because="default spelled out only at the call")
+@mutant(
+    kills="sep2672/4.6-no-schema-defaults",
+    because="default spelled out only at the call[^§]*the same second half",
+)
 def FillsInDefaults(**options: Any) -> ReferenceServer:  # noqa: N802
     """Validates, and fills the schema's defaults in, before hashing."""
     return _with_a_default(_FillsIn, options)
@@ -273,14 +272,17 @@ class _DropsDefaults(ApprovalGate):
         return super().hash_of(tool, kept, server_id)
 
 
-@mutant(kills="sep2672/4.6-no-schema-defaults", because="default spelled out only at the challenge")
+@mutant(
+    kills="sep2672/4.6-no-schema-defaults",
+    because="default spelled out only at the challenge[^§]*the same second half",
+)
 def LeavesDefaultsOut(**options: Any) -> ReferenceServer:  # noqa: N802
     """Leaves members out of the hash that have their default."""
     return _with_a_default(_DropsDefaults, options)
 
 
-@mutant(kills="sep2672/4.6-no-schema-defaults", because="a number as text")
-class CoercesTypes(_Canonical):
+@mutant(kills="sep2672/4.6-no-schema-defaults", because="a number as text[^§]*the same second half")
+class CoercesTypes(WritesArguments):
     """Takes '5' for 5 before hashing."""
 
     def write(self, arguments: Any) -> bytes:
@@ -289,24 +291,30 @@ class CoercesTypes(_Canonical):
         )
 
 
-@mutant(kills="sep2672/4.6-no-schema-defaults", because="spaces around a text")
-class TrimsTexts(_Canonical):
+@mutant(
+    kills="sep2672/4.6-no-schema-defaults", because="spaces around a text[^§]*the same second half"
+)
+class TrimsTexts(WritesArguments):
     """Trims texts before hashing."""
 
     def write(self, arguments: Any) -> bytes:
         return super().write(each(arguments, lambda v: v.strip() if type(v) is str else v))
 
 
-@mutant(kills="sep2672/4.6-no-schema-defaults", because="an unknown member")
-class StripsUnknownMembers(_Canonical):
+@mutant(
+    kills="sep2672/4.6-no-schema-defaults", because="an unknown member[^§]*the same second half"
+)
+class StripsUnknownMembers(WritesArguments):
     """Strips members that the schema does not know before hashing, as zod does."""
 
     def write(self, arguments: Any) -> bytes:
         return super().write({n: v for n, v in arguments.items() if not n.startswith("mcpA")})
 
 
-@mutant(kills="sep2672/4.6-no-schema-defaults", because="a list around a value")
-class UnwrapsListsBeforeHashing(_Canonical):
+@mutant(
+    kills="sep2672/4.6-no-schema-defaults", because="a list around a value[^§]*the same second half"
+)
+class UnwrapsListsBeforeHashing(WritesArguments):
     """Takes a list of one for the one, as query strings do."""
 
     def write(self, arguments: Any) -> bytes:
@@ -330,7 +338,10 @@ def ServerIdOfTheSoftware(**options: Any) -> ReferenceServer:  # noqa: N802
     return told(options, server_id="8a6d1b3c-65b8-4f0a-9a53-0e7d2c2f9c11")
 
 
-@mutant(kills="sep2672/4.6-server-id-unique", because="with an approval for the other")
+@mutant(
+    kills="sep2672/4.6-server-id-unique",
+    because="with an approval for the other[^§]*a result, tool run",
+)
 class AcceptsForeignChallenges(ApprovalGate):
     """Trusts the challenge inside the client data, whoever issued it."""
 
@@ -355,7 +366,7 @@ class AcceptsForeignChallenges(ApprovalGate):
             )
 
 
-@mutant(kills="sep2672/4.6-jcs", because="half a surrogate pair, in a")
+@mutant(kills="sep2672/4.6-jcs", because="half a surrogate pair, in a[^§]*result .*challengeId")
 class ReplacesHalfAPair(ReferenceServer):
     """Text with half a surrogate pair is read with a replacement character, and hashed so."""
 
@@ -384,13 +395,18 @@ class NewServerIdEachTime(ApprovalGate):
         return super().create_challenge(user, tool, arguments)
 
 
-@mutant(kills="sep2672/4.6-server-id-stable", because="after a restart")
+@mutant(
+    kills="sep2672/4.6-server-id-stable", because="after a restart[^§]*two different second halves"
+)
 def NewServerIdAtEachStart(**options: Any) -> ReferenceServer:  # noqa: N802
     """The serverId is made anew at each start, while the store is kept."""
     return told(options, server_id=str(uuid.uuid4()))
 
 
-@mutant(kills="sep2672/4.6-server-id-stable", because="beginning and end")
+@mutant(
+    kills="sep2672/4.6-server-id-stable",
+    because="beginning and end[^§]*two different second halves",
+)
 class RotatesTheServerId(ApprovalGate):
     """The serverId changes every 20 seconds, pending challenges or not."""
 
@@ -399,7 +415,10 @@ class RotatesTheServerId(ApprovalGate):
         return super().hash_of(tool, arguments, f"{server_id}-{turn}")
 
 
-@mutant(kills="sep2672/4.6-server-id-stable", because="another enrolment")
+@mutant(
+    kills="sep2672/4.6-server-id-stable",
+    because="another enrolment[^§]*two different second halves",
+)
 class ServerIdWithTheCredentials(ApprovalGate):
     """The serverId depends on how many credentials are enrolled."""
 

@@ -24,7 +24,7 @@ from tests.mutants.registry import mutant, told
 # ---- which tools
 
 
-@mutant(kills="sep2672/4.4.3-only-gated-tools", because="ungated tool")
+@mutant(kills="sep2672/4.4.3-only-gated-tools", because="ungated tool[^§]*result .*challengeId")
 class IssuesForAnyName(ApprovalGate):
     """Issues a challenge for any name."""
 
@@ -32,7 +32,7 @@ class IssuesForAnyName(ApprovalGate):
         return self.tools.get(name) or GatedTool(name or "none", lambda _: f"Run {name}")
 
 
-@mutant(kills="sep2672/4.4.3-only-gated-tools", because="PLACE_TRADE")
+@mutant(kills="sep2672/4.4.3-only-gated-tools", because="PLACE_TRADE[^§]*result .*challengeId")
 class FoldsTheCaseOfNames(ApprovalGate):
     """Finds tools by name in any case."""
 
@@ -40,7 +40,10 @@ class FoldsTheCaseOfNames(ApprovalGate):
         return super().gated_tool(name.lower())
 
 
-@mutant(kills="sep2672/4.4.3-only-gated-tools", because="toolName a list of the name")
+@mutant(
+    kills="sep2672/4.4.3-only-gated-tools",
+    because="toolName a list of the name[^§]*result .*challengeId",
+)
 class TakesAListForItsText(ApprovalGate):
     """Takes a list of one name for the name, as JavaScript's String() does."""
 
@@ -164,7 +167,9 @@ class RandomInsteadOfHash(ApprovalGate):
         return nonce + random.randbytes(32)
 
 
-@mutant(kills="sep2672/4.4.3-wire-challenge", because="differ in the argument")
+@mutant(
+    kills="sep2672/4.4.3-wire-challenge", because="differ in the argument[^§]*the same second half"
+)
 class HashWithoutArguments(ApprovalGate):
     """The hash leaves the arguments out."""
 
@@ -172,7 +177,9 @@ class HashWithoutArguments(ApprovalGate):
         return super().hash_of(tool, {}, server_id)
 
 
-@mutant(kills="sep2672/4.4.3-wire-challenge", because="with the same arguments")
+@mutant(
+    kills="sep2672/4.4.3-wire-challenge", because="with the same arguments[^§]*the same second half"
+)
 class HashWithoutTool(ApprovalGate):
     """The hash leaves the tool out."""
 
@@ -180,7 +187,7 @@ class HashWithoutTool(ApprovalGate):
         return super().hash_of("tool", arguments, server_id)
 
 
-@mutant(kills="sep2672/4.4.3-wire-challenge", because=r'arguments \["x"\]')
+@mutant(kills="sep2672/4.4.3-wire-challenge", because=r'arguments \["x"\][^§]*result .*challengeId')
 class TakesAnyArguments(ApprovalGate):
     """Issues challenges for arguments that are no object."""
 
@@ -190,7 +197,9 @@ class TakesAnyArguments(ApprovalGate):
         return super().handle(user, method, params)
 
 
-@mutant(kills="sep2672/4.4.3-wire-challenge", because="further member serverId")
+@mutant(
+    kills="sep2672/4.4.3-wire-challenge", because="further member serverId[^§]*second half another"
+)
 class TrustsTheServerIdOfTheRequest(ApprovalGate):
     """Lets the client say the serverId."""
 
@@ -245,7 +254,7 @@ class OneNonce(ApprovalGate):
         return self.nonce
 
 
-@mutant(kills="sep2672/4.4.3-nonce-unpredictable", because="a restart")
+@mutant(kills="sep2672/4.4.3-nonce-unpredictable", because="a restart[^§]*[0-9]+ of them twice")
 class SeededNonces(ApprovalGate):
     """Nonces come from a generator with a fixed seed."""
 
@@ -257,7 +266,9 @@ class SeededNonces(ApprovalGate):
         return self.random.randbytes(32)
 
 
-@mutant(kills="sep2672/4.4.3-nonce-unpredictable", because="all gated tools in turn")
+@mutant(
+    kills="sep2672/4.4.3-nonce-unpredictable", because="all gated tools in turn[^§]*different ones"
+)
 class NonceByTool(ApprovalGate):
     """Each tool has its own generator, all with one seed."""
 
@@ -291,7 +302,7 @@ class OffersNothing(_Envelope):
         envelope["requestOptions"]["allowCredentials"] = []
 
 
-@mutant(kills="sep2672/4.4.3-allow-credentials", because="got a (synced|USB)|got a same|passkey$")
+@mutant(kills="sep2672/4.4.3-allow-credentials", because=r"\na synced passkey$")
 class OffersTheLastOnly(_Envelope):
     """Only the newest credential is offered."""
 
@@ -325,7 +336,10 @@ class OffersTwice(_Envelope):
         envelope["requestOptions"]["allowCredentials"] *= 2
 
 
-@mutant(kills="sep2672/4.4.3-no-eligible-credential", because="nothing enrolled")
+@mutant(
+    kills="sep2672/4.4.3-no-eligible-credential",
+    because="nothing enrolled[^§]*result .*challengeId",
+)
 class IssuesForNobody(ApprovalGate):
     """Issues a challenge with an empty list where nothing is eligible."""
 
@@ -336,7 +350,10 @@ class IssuesForNobody(ApprovalGate):
             return []
 
 
-@mutant(kills="sep2672/4.4.3-no-eligible-credential", because="only an .'internal'. credential")
+@mutant(
+    kills="sep2672/4.4.3-no-eligible-credential",
+    because="only an .'internal'. credential[^§]*result .*challengeId",
+)
 class FallsBackToIneligible(ApprovalGate):
     """Offers same-device credentials after all where there are no others."""
 
@@ -360,7 +377,7 @@ class ConstantText(ApprovalGate):
         return "Approve this action"
 
 
-@mutant(kills="sep2672/4.4.3-display-text", because="a displayText that a person can read")
+@mutant(kills="sep2672/4.4.3-display-text", because="a displayText that a person can read[^§]*''")
 class NoText(ApprovalGate):
     """The text is empty."""
 
@@ -368,7 +385,10 @@ class NoText(ApprovalGate):
         return ""
 
 
-@mutant(kills="sep2672/4.4.3-display-text", because="the same displayText for the same call")
+@mutant(
+    kills="sep2672/4.4.3-display-text",
+    because="the same displayText for the same call[^§]*' and '",
+)
 class TextOfTheCallBefore(ApprovalGate):
     """The text describes the arguments of the challenge before."""
 
@@ -397,7 +417,7 @@ class RawControls(ApprovalGate):
         return re.sub(r"\\u00([0189][0-9a-f])", lambda found: chr(int(found[1], 16)), text)
 
 
-@mutant(kills="sep2672/4.4.3-display-text", because="in a member's name")
+@mutant(kills="sep2672/4.4.3-display-text", because="in a member's name[^§]*it stands there raw")
 class RawNames(ApprovalGate):
     """Cleans the values of arguments, not their names."""
 

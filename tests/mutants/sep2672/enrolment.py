@@ -94,7 +94,7 @@ class AHandleForEachBegin(ApprovalGate):
 # ---- section 4.4.1: params and options
 
 
-@mutant(kills="sep2672/4.4.1-params-ignored", because="with params .*unknown")
+@mutant(kills="sep2672/4.4.1-params-ignored", because="with params .*unknown[^§]*error -32602")
 class RejectsUnknownParams(ApprovalGate):
     """Refuses params of enroll/begin that it does not know."""
 
@@ -104,7 +104,10 @@ class RejectsUnknownParams(ApprovalGate):
         return super().handle(user, method, params)
 
 
-@mutant(kills="sep2672/4.4.1-params-ignored", because="authenticatorSelection")
+@mutant(
+    kills="sep2672/4.4.1-params-ignored",
+    because="authenticatorSelection[^§]*authenticatorSelection",
+)
 class LetsParamsOverrideTheOptions(ApprovalGate):
     """Takes options of the client's own out of the params."""
 
@@ -127,7 +130,10 @@ class OtherOptions(ApprovalGate):
         raise NotImplementedError
 
 
-@mutant(kills="sep2672/4.4.1-options-shape", because="challenge, base64url without padding")
+@mutant(
+    kills="sep2672/4.4.1-options-shape",
+    because="challenge, base64url without padding[^§]*='$",
+)
 class WritesStandardBase64(OtherOptions):
     """Writes the challenge in standard base64, with padding."""
 
@@ -136,7 +142,7 @@ class WritesStandardBase64(OtherOptions):
         options["challenge"] = base64.b64encode(raw).decode()
 
 
-@mutant(kills="sep2672/4.4.1-options-shape", because="user.id, base64url")
+@mutant(kills="sep2672/4.4.1-options-shape", because=r"user.id, base64url[^§]*\[[0-9]+")
 class SendsTheUserHandleAsBytes(OtherOptions):
     """Writes user.id as a list of numbers, as a buffer serialises."""
 
@@ -144,7 +150,9 @@ class SendsTheUserHandleAsBytes(OtherOptions):
         options["user"]["id"] = list(words.base64url_decode(options["user"]["id"]))
 
 
-@mutant(kills="sep2672/4.4.1-options-shape", because="pubKeyCredParams")
+@mutant(
+    kills="sep2672/4.4.1-options-shape", because=r"pubKeyCredParams[^§]*\[\{'type': 'public\-key'"
+)
 class NamesAlgorithmsByText(OtherOptions):
     """Names algorithms as JOSE does, not by COSE's numbers."""
 
@@ -152,7 +160,7 @@ class NamesAlgorithmsByText(OtherOptions):
         options["pubKeyCredParams"] = [{"type": "public-key", "alg": "ES256"}]
 
 
-@mutant(kills="sep2672/4.4.1-options-shape", because="user.displayName")
+@mutant(kills="sep2672/4.4.1-options-shape", because="user.displayName[^§]*None")
 class LeavesOutTheDisplayName(OtherOptions):
     """Leaves user.displayName out."""
 
@@ -160,7 +168,10 @@ class LeavesOutTheDisplayName(OtherOptions):
         del options["user"]["displayName"]
 
 
-@mutant(kills="sep2672/4.4.1-options-shape", because="the member options")
+@mutant(
+    kills="sep2672/4.4.1-options-shape",
+    because=r'the member options[^§]*result \{"rp":\{"id":"localhost"',
+)
 class SendsBareOptions(ApprovalGate):
     """Answers with the options themselves, not with a member of that name."""
 
@@ -176,7 +187,7 @@ class PrefersUserVerification(OtherOptions):
         options["authenticatorSelection"]["userVerification"] = "preferred"
 
 
-@mutant(kills="sep2672/4.4.1-uv-required", because="the second one")
+@mutant(kills="sep2672/4.4.1-uv-required", because="the second one[^§]*residentKey")
 class RequiresUserVerificationOnce(OtherOptions):
     """Asks for user verification only while the user has no credential."""
 
@@ -188,7 +199,10 @@ class RequiresUserVerificationOnce(OtherOptions):
 # ---- section 4.4.1: challenge and time
 
 
-@mutant(kills="sep2672/4.4.1-fresh-challenge", because="different challenges")
+@mutant(
+    kills="sep2672/4.4.1-fresh-challenge",
+    because='different challenges[^§]*"reason":"no_pending_enrollment"',
+)
 class HasOneRegistrationChallenge(ApprovalGate):
     """Makes one registration challenge per process."""
 
@@ -208,7 +222,7 @@ class CountsRegistrationChallenges(ApprovalGate):
         return self.count.to_bytes(32)
 
 
-@mutant(kills="sep2672/4.4.1-ttl", because="86400 s after its begin")
+@mutant(kills="sep2672/4.4.1-ttl", because='86400 s after its begin[^§]*"success":true')
 class RegistrationsNeverExpire(ApprovalGate):
     """Takes a registration challenge however old it is."""
 
@@ -220,7 +234,9 @@ class RegistrationsNeverExpire(ApprovalGate):
         return {**super().creation_options(record), "timeout": 300_000}
 
 
-@mutant(kills="sep2672/4.4.1-ttl", because="298 s after its begin")
+@mutant(
+    kills="sep2672/4.4.1-ttl", because='298 s after its begin[^§]*"reason":"no_pending_enrollment"'
+)
 class RegistrationsExpireTooSoon(ApprovalGate):
     """Gives people one minute to enrol, and tells their browser five."""
 
@@ -281,7 +297,7 @@ class WritesAnEpochNumber(OtherConfirmation):
         result["createdAt"] = int(written.timestamp())
 
 
-@mutant(kills="sep2672/4.4.2-confirmation-shape", because="s apart")
+@mutant(kills="sep2672/4.4.2-confirmation-shape", because=r"s apart[^§]*\n[0-9]+ s apart")
 class WritesAConstantInstant(OtherConfirmation):
     """Writes when the server was built as createdAt."""
 
@@ -297,7 +313,10 @@ class ConfirmsAnotherId(OtherConfirmation):
         result["credentialId"] = words.base64url_decode(result["credentialId"]).hex()
 
 
-@mutant(kills="sep2672/4.4.2-confirmation-shape", because="success: true")
+@mutant(
+    kills="sep2672/4.4.2-confirmation-shape",
+    because=r'success: true[^§]*result \{"credentialId"',
+)
 class SaysVerifiedInsteadOfSuccess(OtherConfirmation):
     """Answers verified: true instead of success: true."""
 
@@ -318,7 +337,7 @@ class KeepsOther(ApprovalGate):
         raise NotImplementedError
 
 
-@mutant(kills="sep2672/4.4.2-persisted", because="transports")
+@mutant(kills="sep2672/4.4.2-persisted", because='transports[^§]*"reason":"no_eligible_credential"')
 class DropsTransports(KeepsOther):
     """Does not keep the transports."""
 
@@ -326,7 +345,10 @@ class DropsTransports(KeepsOther):
         return replace(credential, transports=())
 
 
-@mutant(kills="sep2672/4.4.2-persisted", because=r"allowCredentials: \['nfc', 'usb'\]")
+@mutant(
+    kills="sep2672/4.4.2-persisted",
+    because=r"allowCredentials: \['nfc', 'usb'\][^§]*transports \['usb'\]",
+)
 class KeepsOneTransport(KeepsOther):
     """Keeps the last transport only."""
 
@@ -334,7 +356,9 @@ class KeepsOneTransport(KeepsOther):
         return replace(credential, transports=credential.transports[-1:])
 
 
-@mutant(kills="sep2672/4.4.2-persisted", because="enrolled with signCount 41")
+@mutant(
+    kills="sep2672/4.4.2-persisted", because="enrolled with signCount 41[^§]*a result, tool run"
+)
 class DropsTheCounter(KeepsOther):
     """Does not keep the counter of the registration."""
 
@@ -342,7 +366,10 @@ class DropsTheCounter(KeepsOther):
         return replace(credential, counter=0)
 
 
-@mutant(kills="sep2672/4.4.2-persisted", because="the second of two credentials")
+@mutant(
+    kills="sep2672/4.4.2-persisted",
+    because='the second of two credentials[^§]*"reason":"signature_verification_failed"',
+)
 class KeepsOneKeyPerUser(KeepsOther):
     """Keeps the first key of a user for all of their credentials."""
 
@@ -351,7 +378,7 @@ class KeepsOneKeyPerUser(KeepsOther):
         return replace(credential, public_key=earlier[0].public_key) if earlier else credential
 
 
-@mutant(kills="sep2672/4.4.2-persisted", because="enrolled before a restart")
+@mutant(kills="sep2672/4.4.2-persisted", because="enrolled before a restart[^§]*a result, tool run")
 class ForgetsCountersAtARestart(ApprovalGate):
     """Keeps credentials over a restart, but not their counters."""
 
@@ -363,7 +390,10 @@ class ForgetsCountersAtARestart(ApprovalGate):
 # ---- section 4.4.2: the same credential again
 
 
-@mutant(kills="sep2672/4.4.2-already-enrolled", because="an enrolled credential id again")
+@mutant(
+    kills="sep2672/4.4.2-already-enrolled",
+    because='an enrolled credential id again[^§]*"success":true',
+)
 class OverwritesTheRecord(ApprovalGate):
     """Puts a new record in the place of one with the same id."""
 
@@ -371,7 +401,10 @@ class OverwritesTheRecord(ApprovalGate):
         self.store.remove_credential(registration.credential_id)
 
 
-@mutant(kills="sep2672/4.4.2-already-enrolled", because="honest call by the first holder")
+@mutant(
+    kills="sep2672/4.4.2-already-enrolled",
+    because='honest call by the first holder[^§]*"reason":"signature_verification_failed"',
+)
 class OverwritesAndRefuses(ApprovalGate):
     """Refuses a duplicate, and keeps its key all the same."""
 
@@ -383,7 +416,10 @@ class OverwritesAndRefuses(ApprovalGate):
         super().check_not_enrolled(registration)
 
 
-@mutant(kills="sep2672/4.4.2-already-enrolled", because="signCount .* after a second enrolment")
+@mutant(
+    kills="sep2672/4.4.2-already-enrolled",
+    because="signCount .* after a second enrolment[^§]*a result, tool run",
+)
 class ResetsTheCounterOfADuplicate(ApprovalGate):
     """Refuses a duplicate, and takes over its counter."""
 
@@ -395,7 +431,10 @@ class ResetsTheCounterOfADuplicate(ApprovalGate):
         super().check_not_enrolled(registration)
 
 
-@mutant(kills="sep2672/4.4.2-already-enrolled", because="again, fault flip-flag")
+@mutant(
+    kills="sep2672/4.4.2-already-enrolled",
+    because='again, fault flip-flag[^§]*"reason":"credential_already_enrolled"',
+)
 class LooksForDuplicatesFirst(ApprovalGate):
     """Says that a credential is enrolled before it has verified anything."""
 
@@ -406,7 +445,10 @@ class LooksForDuplicatesFirst(ApprovalGate):
         return super().verify_registration(response, pending)
 
 
-@mutant(kills="sep2672/4.4.2-already-enrolled", because="one credential id, two challenges")
+@mutant(
+    kills="sep2672/4.4.2-already-enrolled",
+    because="one credential id, two challenges[^§]*successes",
+)
 class RacesForTheId(ApprovalGate):
     """Looks whether an id is taken, and takes it a moment later."""
 
@@ -434,7 +476,9 @@ def meet(barrier: threading.Barrier) -> None:
 # ---- section 4.4.2: challenges that are not pending
 
 
-@mutant(kills="sep2672/4.4.2-no-pending", because="a used registration challenge")
+@mutant(
+    kills="sep2672/4.4.2-no-pending", because='a used registration challenge[^§]*"success":true'
+)
 class LeavesTheChallengePending(ApprovalGate):
     """Leaves a registration challenge usable after a success."""
 
@@ -455,7 +499,10 @@ class Renames(ApprovalGate):
         raise NotImplementedError
 
 
-@mutant(kills="sep2672/4.4.2-no-pending", because="while no enrolment is pending")
+@mutant(
+    kills="sep2672/4.4.2-no-pending",
+    because='while no enrolment is pending[^§]*"reason":"verification_failed"',
+)
 class DoesNotKnowThatNothingIsPending(Renames):
     """Says verification_failed where there was no begin."""
 
@@ -464,7 +511,10 @@ class DoesNotKnowThatNothingIsPending(Renames):
         return Reason.VERIFICATION_FAILED if never else refusal.reason
 
 
-@mutant(kills="sep2672/4.4.2-no-pending", because="a day after its begin")
+@mutant(
+    kills="sep2672/4.4.2-no-pending",
+    because='a day after its begin[^§]*"reason":"challenge_expired"',
+)
 class CallsAnExpiredEnrolmentAnExpiredChallenge(Renames):
     """Says challenge_expired, which is a reason of tools/call."""
 
@@ -472,7 +522,9 @@ class CallsAnExpiredEnrolmentAnExpiredChallenge(Renames):
         return Reason.CHALLENGE_EXPIRED
 
 
-@mutant(kills="sep2672/4.4.2-no-pending", because="together on one registration challenge")
+@mutant(
+    kills="sep2672/4.4.2-no-pending", because="together on one registration challenge[^§]*successes"
+)
 class RacesForTheRegistration(ApprovalStore):
     """Looks whether a registration challenge is unused, and marks it a moment later."""
 

@@ -62,7 +62,7 @@ class CallsARefusedEnrolmentInvalidParams(OtherErrors):
 # ---- the reason
 
 
-@mutant(kills="sep2672/4.10-reason", because="error.data.reason, one of")
+@mutant(kills="sep2672/4.10-reason", because="error.data.reason, one of[^§]*error -32001")
 class GivesTheReasonInTheMessageOnly(OtherErrors):
     """Says the reason in the message only."""
 
@@ -103,7 +103,7 @@ class _Translates(OtherErrors):
             error["data"]["reason"] = "nachweis_fehlt"
 
 
-@mutant(kills="sep2672/4.10-reason", because="Accept-Language: de")
+@mutant(kills="sep2672/4.10-reason", because='Accept-Language: de[^§]*"reason":"nachweis_fehlt"')
 def LocalisesReasons(**options: Any) -> ReferenceServer:  # noqa: N802
     """Translates reasons into the language of the request."""
     return having(_Translates, {**options, "server_class": _KnowsTheLanguage})
@@ -112,7 +112,9 @@ def LocalisesReasons(**options: Any) -> ReferenceServer:  # noqa: N802
 # ---- the message
 
 
-@mutant(kills="sep2672/4.10-message", because="without a stack trace")
+@mutant(
+    kills="sep2672/4.10-message", because='without a stack trace[^§]*"reason":"missing_evidence"'
+)
 class SendsAStackTrace(OtherErrors):
     """Puts the stack trace into the message."""
 
@@ -120,7 +122,9 @@ class SendsAStackTrace(OtherErrors):
         error["message"] = "".join(traceback.format_exception(refusal))
 
 
-@mutant(kills="sep2672/4.10-message", because="without a stack trace")
+@mutant(
+    kills="sep2672/4.10-message", because='without a stack trace[^§]*"reason":"missing_evidence"'
+)
 class SendsAStackTraceBesideIt(OtherErrors):
     """Puts the stack trace into data, for debugging."""
 
@@ -128,7 +132,9 @@ class SendsAStackTraceBesideIt(OtherErrors):
         error["data"]["stack"] = "Error: refused\n    at verify (/srv/app/gate.js:42:11)"
 
 
-@mutant(kills="sep2672/4.10-message", because="a text that is not empty")
+@mutant(
+    kills="sep2672/4.10-message", because='a text that is not empty[^§]*"reason":"missing_evidence"'
+)
 class SaysNothing(OtherErrors):
     """Refuses with an empty message."""
 
@@ -136,7 +142,10 @@ class SaysNothing(OtherErrors):
         error["message"] = " "
 
 
-@mutant(kills="sep2672/4.10-message", because="without key material")
+@mutant(
+    kills="sep2672/4.10-message",
+    because='without key material[^§]*"reason":"signature_verification_failed"',
+)
 class ShowsTheStoredKey(ApprovalGate):
     """Shows the stored public key where a signature does not verify."""
 
@@ -148,7 +157,10 @@ class ShowsTheStoredKey(ApprovalGate):
             raise ApprovalRefusal(refusal.reason, f"{refusal.message} (key {key})") from None
 
 
-@mutant(kills="sep2672/4.10-message", because="malformed\n.*without a stack trace")
+@mutant(
+    kills="sep2672/4.10-message",
+    because='malformed\n.*without a stack trace[^§]*"reason":"signature_verification_failed"',
+)
 class TracesWhatItDidNotExpect(Sep2672Extension):
     """Sends a stack trace only where verification met something it could not read."""
 

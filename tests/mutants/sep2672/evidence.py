@@ -36,7 +36,8 @@ class ExecutesThenVerifies(Sep2672Extension):
 
 
 @mutant(
-    kills="sep2672/4.5-never-executes-unverified", because="tool's name in capitals, evidence: none"
+    kills="sep2672/4.5-never-executes-unverified",
+    because="tool's name in capitals, evidence: none[^§]*the tool run 2 times",
 )
 class GatesTheNameAsListed(ReferenceServer):
     """Finds tools by name in any case, but asks for approval under the listed spelling only."""
@@ -50,7 +51,10 @@ class GatesTheNameAsListed(ReferenceServer):
         return await super().on_call_tool(ctx, params)
 
 
-@mutant(kills="sep2672/4.5-never-executes-unverified", because="after an approved one")
+@mutant(
+    kills="sep2672/4.5-never-executes-unverified",
+    because="after an approved one[^§]*the tool run 2 times",
+)
 class OpensTheGateForGood(ApprovalGate):
     """Asks a user for an approval of a tool once, and never again."""
 
@@ -167,7 +171,7 @@ class TripsInsideTheResponse(ApprovalGate):
 # ---- step 3
 
 
-@mutant(kills="sep2672/4.8-03-method", because="evidence.method 'WebAuthn'")
+@mutant(kills="sep2672/4.8-03-method", because="evidence.method 'WebAuthn'[^§]*a result, tool run")
 class FoldsTheCaseOfTheMethod(ApprovalGate):
     """Compares the method case-insensitively."""
 

@@ -48,7 +48,7 @@ class CapitalisesRequired(Sep2672Extension):
 
 @mutant(
     kills="sep2672/4.2-required-literal",
-    because="tools/call delete_resource, which carries no annotation, without evidence",
+    because='carries no annotation, without evidence[^§]*"reason":"missing_evidence"',
 )
 class ForgetsToAnnotate(Sep2672Extension):
     """Asks for evidence for a tool whose listing does not say so."""
@@ -83,7 +83,10 @@ class OmittedClassIsPlatform(ApprovalGate):
         return tool.authenticator_class or AuthenticatorClass.PLATFORM
 
 
-@mutant(kills="sep2672/4.2-plain-tools-untouched", because="not annotated, without evidence")
+@mutant(
+    kills="sep2672/4.2-plain-tools-untouched",
+    because='not annotated, without evidence[^§]*"reason":"missing_evidence"',
+)
 class AsksEvidenceForEveryTool(Sep2672Extension):
     """Refuses every call without evidence, whatever the tool's listing says."""
 
@@ -93,7 +96,10 @@ class AsksEvidenceForEveryTool(Sep2672Extension):
         return super().call_tool(user, tool, arguments, meta)
 
 
-@mutant(kills="sep2672/4.2-plain-tools-untouched", because="with evidence that is worth nothing")
+@mutant(
+    kills="sep2672/4.2-plain-tools-untouched",
+    because='with evidence that is worth nothing[^§]*"reason":"tool_not_approved_required"',
+)
 class VerifiesWhateverCarriesEvidence(Sep2672Extension):
     """Verifies evidence wherever it finds some, also for tools that need none."""
 
@@ -131,7 +137,10 @@ class DeclaresTrue(Sep2672Extension):
         return {**capabilities, "extensions": {words.CAPABILITY_KEY: True}}
 
 
-@mutant(kills="sep2672/4.3-capability-declared", because="^initialize, then tools/list")
+@mutant(
+    kills="sep2672/4.3-capability-declared",
+    because="^initialize, then tools/list[^§]*no such capability",
+)
 class DeclaresInOneEraOnly(ReferenceServer):
     """Declares in server/discover and forgets initialize, as an SDK's extensions may."""
 
@@ -141,7 +150,10 @@ class DeclaresInOneEraOnly(ReferenceServer):
         return await super().middleware(ctx, call_next)
 
 
-@mutant(kills="sep2672/4.3-methods-understood", because="approval/enroll/finish.*(\n.*)*-32601")
+@mutant(
+    kills="sep2672/4.3-methods-understood",
+    because="approval/enroll/finish.*(\n.*)*-32601[^§]*error -32601",
+)
 class HasNoEnrolment(Sep2672Extension):
     """Declares the capability and knows only approval/challenge/create."""
 
@@ -175,7 +187,10 @@ class RunsOneToolAndRefusesAnother(ApprovalGate):
         return super().verify(user, tool, arguments, meta)
 
 
-@mutant(kills="sep2672/4.3-missing-evidence", because="right after the same call was approved")
+@mutant(
+    kills="sep2672/4.3-missing-evidence",
+    because="right after the same call was approved[^§]*a result, tool run",
+)
 class ApprovesForGood(ApprovalGate):
     """Remembers an approval, and lets the same tool run without evidence ever after."""
 
@@ -188,7 +203,10 @@ class ApprovesForGood(ApprovalGate):
         return given
 
 
-@mutant(kills="sep2672/4.3-missing-evidence", because="while a challenge for it is pending")
+@mutant(
+    kills="sep2672/4.3-missing-evidence",
+    because="while a challenge for it is pending[^§]*a result, tool run",
+)
 class TakesTheChallengeForEvidence(ApprovalGate):
     """Lets a call without evidence through once a challenge was issued for it."""
 

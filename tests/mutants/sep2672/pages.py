@@ -71,6 +71,15 @@ class WantsAnAnnotationOfItsOwnShape(BrokenPage):
         return super().page_file(name, content)
 
 
+@mutant(kills="sep2672/4.2-client-class-default", because="names no class[^§]*got nothing for")
+class TakesAToolWithoutAClassForAPlainOne(BrokenPage):
+    """The page takes a tool whose annotation names no class for one that needs no approval."""
+
+    file = "tools.js"
+    line = "  const oddities = [];"
+    instead = "  if (given === undefined) return undefined;\n  const oddities = [];"
+
+
 # ---- section 4.3
 
 
@@ -299,7 +308,10 @@ class HasOneMessageForAll(BrokenPage):
     instead = '  if (error instanceof RpcError) return words("refused", ["Refused", ""], "");'
 
 
-@mutant(kills="sep2672/4.9-client-surfaces-errors", because="refusal for no_pending_enrollment")
+@mutant(
+    kills="sep2672/4.9-client-surfaces-errors",
+    because=r"refusal for no_pending_enrollment[^§]*'!No passkey Try again later\.'",
+)
 class ExplainsCallsOnly(BrokenPage):
     """The page has one message for every enrolment that is refused."""
 
@@ -328,7 +340,10 @@ class ReadsErrorsInItsOwnWay(BrokenPage):
         cls.instead = f"  const reason = {reading};"
 
 
-@mutant(kills=BY_REASON, because="a message that names another reason")
+@mutant(
+    kills=BY_REASON,
+    because="a message that names another reason[^§]*'✕The server does not know this request ",
+)
 class ReadsTheMessage(
     ReadsErrorsInItsOwnWay,
     reading="Object.keys(REASONS).find((one) => error.message.includes(one)) ?? error.data?.reason",
@@ -336,12 +351,17 @@ class ReadsTheMessage(
     """The page looks for a reason's name in the message first."""
 
 
-@mutant(kills=BY_REASON, because="members that say something else")
+@mutant(
+    kills=BY_REASON,
+    because="members that say something else[^§]*'✕The approval did not arrive The call r",
+)
 class TakesAnotherMember(ReadsErrorsInItsOwnWay, reading="error.data?.code ?? error.data?.reason"):
     """The page takes another member of data for the reason, where there is one."""
 
 
-@mutant(kills=BY_REASON, because="with unknown members")
+@mutant(
+    kills=BY_REASON, because='with unknown members[^§]*"✕The server refused It gives no reason '
+)
 class WantsNothingUnknown(
     ReadsErrorsInItsOwnWay,
     reading="Object.keys(error.data ?? {}).length === 1 ? error.data.reason : undefined",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import (
     ApprovalAttempt,
     ChallengeRecord,
+    CredentialRecord,
 )
 
 
@@ -32,6 +35,46 @@ class HashesWhatItMeans(ApprovalGate):
 
     def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
         return super().hash_of(tool, everywhere(self.meant, arguments), server_id)
+
+
+class WritesArguments(ApprovalGate):
+    """Something to write the arguments with."""
+
+    separator = b"\0"
+
+    def write(self, arguments: Any) -> bytes:
+        return words.canonical_arguments(arguments)
+
+    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
+        parts = (tool.encode(), self.write(arguments), server_id.encode())
+        return hashlib.sha256(self.separator.join(parts)).digest()
+
+
+def with_id(claimed: Any, known: Iterable[CredentialRecord]) -> CredentialRecord | None:
+    """The credential whose id is written so."""
+    return next(
+        (one for one in known if words.base64url_encode(one.credential_id) == claimed), None
+    )
+
+
+class FindsCredentialsItsWay(ApprovalGate):
+    """Looks for the credential of a call in a way of its own, and goes on with what it found."""
+
+    def sought(
+        self, response: Mapping[str, Any], known: list[CredentialRecord]
+    ) -> CredentialRecord | None:
+        """One of the user's credentials; None leaves it to the healthy way."""
+        raise NotImplementedError
+
+    def credential_of(self, attempt: ApprovalAttempt) -> CredentialRecord:
+        if attempt.credential is None:
+            response = attempt.evidence["response"]
+            found = self.sought(response, self.store.credentials(attempt.user))
+            if found is not None:
+                own = words.base64url_encode(found.credential_id)
+                mended = {**response, "id": own, "rawId": own}
+                attempt.evidence = {**attempt.evidence, "response": mended}
+        return super().credential_of(attempt)
 
 
 class KeepsTimesItself(ApprovalGate):

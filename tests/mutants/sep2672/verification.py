@@ -106,7 +106,8 @@ class DropsWhatWasUsedSomeTimeAgo(ApprovalGate):
 
 
 @mutant(
-    kills="sep2672/4.8-05-challenge-unconsumed", because="s after the challenge expired[^§]*run"
+    kills="sep2672/4.8-05-challenge-unconsumed",
+    because="s after the challenge expired[^§]*a result, tool run",
 )
 class ForgetsUseAndExpiryAfterADay(ApprovalGate):
     """Takes a used challenge for a fresh one a day later."""

@@ -1,0 +1,225 @@
+"""Programs of ours that are started warm: forked from a process that has loaded everything.
+
+A reference server in a process of its own spends over a second of processor time loading the MCP
+SDK, and the tests start hundreds. `warm_python()` gives the words of a command that take the place
+of `sys.executable` in front of `-m MODULE`. What it starts behaves like the program itself: the
+same streams, signals, exit code and end. It is not for tests of the start itself, nor for anything
+that must be in place when a process begins, such as libfaketime.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import runpy
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+SERVER = "pytest_mcp_approval.reference_server"
+LOADED = (
+    f"{SERVER}.command_line",
+    f"{SERVER}.assembly",
+    "uvicorn.loops.auto",
+    "uvicorn.protocols.http.auto",
+    "uvicorn.lifespan.on",
+)
+"""Loaded before anything is started."""
+ROOT = Path(__file__).parents[1]
+STUB = Path(__file__).with_name("warm_stub.py")
+_FORKS = hasattr(os, "fork") and hasattr(socket, "send_fds")
+
+
+@cache
+def warm_python() -> tuple[str, ...]:
+    """In the place of `sys.executable`, in front of `-m`. Started once for each process."""
+    if not _FORKS:
+        return (sys.executable,)
+    folder = tempfile.TemporaryDirectory(prefix="warm-")
+    place = str(Path(folder.name) / "socket")
+    # It ends with this process: then its standard input does.
+    keeper = subprocess.Popen(
+        [sys.executable, "-m", "tests.warm_python", place],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+        start_new_session=True,
+    )
+    _KEPT.extend((folder, keeper))
+    assert keeper.stdout is not None
+    assert keeper.stdout.readline() == b"ready\n", "the process that has everything loaded ended"
+    return (sys.executable, "-I", "-S", str(STUB), place)
+
+
+_KEPT: list[object] = []
+"""Until this process ends."""
+
+
+def start_servers_warm() -> None:
+    """From now on the suite, as far as it runs in this process, starts reference servers warm."""
+    from pytest_mcp_approval.support import child
+    from pytest_mcp_approval.support.command import start as cold
+
+    def start(words: Sequence[str], directory: str | Path | None, **given: Any) -> Any:
+        preloaded = "LD_PRELOAD" in (given.get("env") or os.environ)
+        if [*words[:3]] == [sys.executable, "-m", SERVER] and not preloaded:
+            words = [*warm_python(), *words[1:]]
+        return cold(words, directory, **given)
+
+    setattr(child, "start", start)  # noqa: B010 mypy allows no other way
+
+
+Program = Callable[[], None]
+
+
+class _Keeper:
+    """Listens, forks, and tells each stub how its program ended."""
+
+    def __init__(self, place: str) -> None:
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(place)
+        self._listener.listen(64)
+        self._stubs: dict[int, socket.socket] = {}
+        """By the process id of the program."""
+        self._wake, self._woken = socket.socketpair()
+        for end in (self._wake, self._woken):
+            end.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._wake.fileno())
+        self._selector = selectors.DefaultSelector()
+        for readable in (self._listener, self._woken, sys.stdin):
+            self._selector.register(readable, selectors.EVENT_READ)
+
+    def serve(self) -> Program | None:
+        """In a forked process what it has to do; here None, when nobody needs it any more."""
+        while True:
+            self._selector.select()
+            # Asked again, and new programs last: whoever has killed one and starts another must not
+            # meet the first, which may still hold its port.
+            ready = {key.fileobj: key.data for key, _ in self._selector.select(0)}
+            if sys.stdin in ready:
+                self._kill_all()
+                return None
+            if self._woken in ready:
+                with contextlib.suppress(BlockingIOError):
+                    self._woken.recv(4096)
+            for process in filter(None, ready.values()):
+                self._kill(process)
+            self._tell_of_ends()
+            if self._listener in ready:
+                program = self._accept()
+                if program is not None:
+                    return program
+
+    def _accept(self) -> Program | None:
+        link, _ = self._listener.accept()
+        link.settimeout(10)
+        try:
+            head, streams, _, _ = socket.recv_fds(link, 4, 3)
+            told = _exactly(link, int.from_bytes(head, "big"))
+        except OSError:
+            link.close()  # killed before it could say what it wants
+            return None
+        words, environment, folder = json.loads(told)
+        process = os.fork()
+        if not process:
+            self._leave()
+            return lambda: _run(words, environment, folder, streams)
+        for stream in streams:
+            os.close(stream)
+        self._stubs[process] = link
+        self._selector.register(link, selectors.EVENT_READ, process)
+        with contextlib.suppress(OSError):
+            link.sendall(process.to_bytes(4, "big"))
+        return None
+
+    def _leave(self) -> None:
+        """Drop, in a forked process, what belongs to the keeper."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self._selector.close()
+        for one in (self._listener, self._wake, self._woken, *self._stubs.values()):
+            one.close()
+        os.setsid()
+
+    def _kill(self, process: int) -> None:
+        """Its stub is gone; it has ended when this returns."""
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        self._forget(process)
+
+    def _forget(self, process: int) -> socket.socket:
+        link = self._stubs.pop(process)
+        self._selector.unregister(link)
+        return link
+
+    def _tell_of_ends(self) -> None:
+        while self._stubs:
+            process, status = os.waitpid(-1, os.WNOHANG)
+            if not process:
+                return
+            code = os.waitstatus_to_exitcode(status)
+            with self._forget(process) as link, contextlib.suppress(OSError):
+                link.sendall(code.to_bytes(4, "big", signed=True))
+
+    def _kill_all(self) -> None:
+        for process in [*self._stubs]:
+            self._kill(process)
+
+
+def _exactly(link: socket.socket, length: int) -> bytes:
+    pieces: list[bytes] = []
+    while (left := length - sum(map(len, pieces))) > 0:
+        piece = link.recv(left)
+        if not piece:
+            raise ConnectionError("closed")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _run(words: list[str], environment: dict[str, str], folder: str, streams: list[int]) -> None:
+    """As `python -m` would, in this process."""
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    time.tzset()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    flag, module, *arguments = words
+    assert flag == "-m", f"a warm start needs -m MODULE, got {flag}"
+    sys.argv = [module, *arguments]
+    paths = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[:0] = [folder, *paths]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _main(place: str) -> None:
+    for module in LOADED:
+        importlib.import_module(module)
+    from pytest_mcp_approval.reference_server.assembly import default_extensions
+
+    default_extensions()
+    keeper = _Keeper(place)
+    gc.collect()
+    gc.freeze()
+    print("ready", flush=True)
+    program = keeper.serve()
+    if program is not None:
+        program()
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1])
