@@ -18,6 +18,7 @@ from ...wire import Session, StdioTransport
 from ..base.decoder import values_in
 from ..base.driver import DriverError
 from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
+from ..base.second_user import headers_of_second_user
 from .clear_errors import unclear
 from .comparing import what_differs
 from .driver import NOT_GIVEN, PrepareConfirm
@@ -233,10 +234,10 @@ class TwoStep(ScenarioView):
         """Another conversation: of another client, or of another user if the table names one."""
         if isinstance(self.target.transport, StdioTransport):
             raise NotApplicable("a pipe has one session")
-        headers = self.table.second_user.headers if who == "another user" else {}
-        if who == "another user" and not headers:
+        headers = None
+        if who == "another user":
             # The document knows no users: a server need not tell them apart.
-            raise NotApplicable(f"no second user is named (second-user.headers {_SET})")
+            headers = headers_of_second_user(self.target, known_to_document=False)
         name = "pytest-mcp-approval, second client"
         with self.target.new_session(name, headers=headers) as session:
             yield session

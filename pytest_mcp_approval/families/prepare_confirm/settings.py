@@ -107,13 +107,6 @@ def kinds_of(pairs: Iterable[Pair]) -> list[CallKind]:
     ]
 
 
-@dataclass(frozen=True)
-class SecondUser:
-    """Another person, whom the server knows by other headers."""
-
-    headers: Mapping[str, str] = setting({})
-
-
 def _store(value: Any) -> str:
     if not is_probe(value):
         raise ValueError(f"expected {FORMS}")
@@ -147,7 +140,6 @@ class PrepareConfirmTable:
     """Where all that the server keeps can be read."""
     log: str = ""
     """The file that the server logs to, if it is not its standard error."""
-    second_user: SecondUser = setting(SecondUser)
     expiry_setting: str = ""
     key_setting: str = ""
     zone_setting: str = ""

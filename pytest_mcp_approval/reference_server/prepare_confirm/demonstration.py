@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..server.extension import USER_HEADER
 from .records import Project, User
 
 AWKWARD_IDS = (
@@ -123,7 +122,6 @@ SUITE_SETTINGS: dict[str, Any] = {
     "payload": True,
     "held": "count_held_tokens",
     "store": "tool:list_kept_records",
-    "second-user": {"headers": {USER_HEADER: "second user"}},
     "expiry-setting": "expiry_minutes",
     "key-setting": "secret_key",
     "zone-setting": "time_zone",
