@@ -14,17 +14,6 @@ from pytest_mcp_approval.families.gateway_consent.vocabulary import AAI_TOOLS, C
 # ---- aai-tools-only-consented
 
 
-def _asked_for(apps, client, tool):
-    """The authorisation request that the gateway makes for this client."""
-    before = len(apps.double.seen("oauth", "/oauth/authorize"))
-    needed = apps.needing(client, tool)
-    apps.driver.person_at_pages.let_in(needed.auth_url)
-    seen = apps.double.seen("oauth", "/oauth/authorize")[before:]
-    if not seen:
-        raise NotVerified("the gateway's authUrl did not lead to the app's authorisation end point")
-    return seen[-1].form
-
-
 def _expect_tools(apps, form, tools, sent):
     given = [name for name in form.get(AAI_TOOLS, "").split(",") if name]
     apps.expect(
@@ -40,7 +29,7 @@ def test_one_tool_consented_is_one_tool_told(consents):
     apps = consents.with_apps()
     client = apps.client()
     tool = apps.app_tool("oauth")
-    _expect_tools(apps, _asked_for(apps, client, tool), ["read"], f"{tool.name}, consented to")
+    _expect_tools(apps, apps.asked_for(client, tool), ["read"], f"{tool.name}, consented to")
 
 
 @requirement("gateway_consent/aai-tools-only-consented")
@@ -52,7 +41,7 @@ def test_denied_tools_are_not_told(consents):
     tool = apps.app_tool("oauth")
     _expect_tools(
         apps,
-        _asked_for(apps, client, tool),
+        apps.asked_for(client, tool),
         ["read", "write"],
         f"{tool.name}, with 'write' consented to and 'wipe' denied",
     )
@@ -64,7 +53,7 @@ def test_what_another_client_may_use_is_not_told(consents):
     apps.decided(apps.client("Other"), apps.app_tool("oauth", "write"))
     apps.decided(apps.client("Third"), apps.app_tool("oauth", "wipe"), Choice.ALL)
     tool = apps.app_tool("oauth")
-    form = _asked_for(apps, apps.client(), tool)
+    form = apps.asked_for(apps.client(), tool)
     _expect_tools(apps, form, ["read"], f"{tool.name}, with others' consents to other tools")
 
 
@@ -76,7 +65,7 @@ def test_what_was_allowed_in_another_app_is_not_told(consents):
     tool = apps.app_tool("oauth")
     _expect_tools(
         apps,
-        _asked_for(apps, client, tool),
+        apps.asked_for(client, tool),
         ["read"],
         f"{tool.name}, with 'write' of another app consented to",
     )
@@ -90,7 +79,7 @@ def test_all_tools_are_told_when_all_are_allowed(consents):
     apps.decided(client, tool, Choice.ALL)
     _expect_tools(
         apps,
-        _asked_for(apps, client, tool),
+        apps.asked_for(client, tool),
         ["read", "write", "wipe"],
         f"{tool.name}, with Authorize All Tools",
     )

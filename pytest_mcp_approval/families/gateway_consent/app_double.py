@@ -34,6 +34,16 @@ HOW_TO_GET_IT = "Ask the suite for what it made"
 """What every app tells a person who is asked for a credential."""
 _INSTRUCTIONS = {"short": HOW_TO_GET_IT, "helpUrl": "http://localhost/"}
 
+NEAR_DOMAINS = (
+    ("localhost", "host"),
+    ("localhost", ".ocalhost"),
+    ("localhost", "localhost.example"),
+    ("127.0.0.1", ".0.0.1"),
+    ("127.0.0.1", "27.0.0.1"),
+    ("127.0.0.1", "127.0.0.11"),
+)
+"""A host of ours, and a domain of which it is none."""
+
 Answer = tuple[int, dict[str, str], Any]
 """Status, headers and JSON."""
 
@@ -73,10 +83,16 @@ class AppRequest:
         return found + (["body"] if secret in self.body else [])
 
 
-class AppDouble:
-    """Listens from its creation on."""
+LEFT_OUT: Any = object()
+"""For a member of an answer: not there at all."""
 
-    def __init__(self) -> None:
+
+class AppDouble:
+    """Listens from its creation on. With `twins` it has apps of every way in for which there is
+    otherwise one of some way: at a redirect, beyond loopback, of a domain that is near."""
+
+    def __init__(self, *, twins: bool = False) -> None:
+        self._twins = twins
         self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
         """The gateway's time, by which tokens expire."""
         self._lock = threading.RLock()
@@ -91,6 +107,12 @@ class AppDouble:
         """Whether a browser that comes to authorise stays there, instead of being sent back."""
         self.fails = False
         """Whether its tools break down, whoever calls them."""
+        self.token_end_fails = False
+        """Whether its token end points break down."""
+        self.lasts: int | None = None
+        """For how many seconds its tokens last; None: as long as the document recommends."""
+        self.told: dict[str, Any] = {}
+        """What the token end points tell instead, by the name of the member."""
         self.key = self.plant("API key", f"key_{secrets.token_urlsafe(24)}")
         self.app_id = f"cli_{secrets.token_hex(8)}"
         self.app_secret = self.plant("app secret", secrets.token_urlsafe(24))
@@ -147,20 +169,7 @@ class AppDouble:
     def descriptors(self) -> list[dict[str, Any]]:
         """The apps, as described to a gateway."""
         bearer = _key(location="header", name="Authorization", prefix="Bearer")
-        cookie = _auth(
-            AuthType.COOKIE,
-            loginUrl=f"{self.url()}/cookie/login",
-            requiredCookies=list(self.cookies),
-            domain="localhost",
-            instructions=HOW_TO_GET_IT,
-        )
-        office = _auth(
-            AuthType.APP_CREDENTIAL,
-            tokenEndpoint=f"{self.url()}/office/auth/token",
-            tokenType="tenantAccessToken",
-            expiresIn=APP_TOKEN_SECONDS,
-            instructions=_INSTRUCTIONS,
-        )
+        cookie, office = self._cookie("localhost"), self._office("office")
         return [
             self._app("key-header", bearer),
             self._app("key-plain", _key(location="header", name="X-Suite-Key")),
@@ -175,7 +184,39 @@ class AppDouble:
             self._app("key-moved", bearer, path="/moved"),
             # Reaches this machine by an address that is not loopback.
             self._app("key-far", bearer, host="0.0.0.0"),
+            *(self._twin_descriptors() if self._twins else ()),
         ]
+
+    def _twin_descriptors(self) -> list[dict[str, Any]]:
+        office, cookie = self._office, self._cookie
+        plain = _key(location="header", name="X-Suite-Key")
+        in_query = _key(location="query", name="suite_key")
+        far = "0.0.0.0"
+        return [
+            self._app("key-plain-moved", plain, path="/moved"),
+            self._app("key-query-moved", in_query, path="/moved"),
+            self._app("office-moved", office("office-moved"), path="/moved"),
+            self._app("oauth-moved", self._oauth("oauth-moved"), path="/moved"),
+            self._app("office-exchange-moved", office("office-exchange-moved", end="moved/token")),
+            self._app(
+                "oauth-exchange-moved", self._oauth("oauth-exchange-moved", end="moved/token")
+            ),
+            self._app("key-plain-far", plain, host=far),
+            self._app("key-query-far", in_query, host=far),
+            self._app("cookie-far", cookie(far), host=far),
+            self._app("office-far", office("office-far"), host=far),
+            self._app("oauth-far", self._oauth("oauth-far"), host=far),
+            self._app("office-exchange-far", office("office-exchange-far", host=far)),
+            self._app("oauth-exchange-far", self._oauth("oauth-exchange-far", host=far)),
+            *(
+                self._app(f"cookie-near-{number}", cookie(domain), host=host)
+                for number, (host, domain) in enumerate(NEAR_DOMAINS)
+            ),
+        ]
+
+    def commas(self) -> dict[str, Any]:
+        """An app of which one tool's name is those of two others with a comma between them."""
+        return self._app("commas", self._oauth("commas"), tools=("read", "wipe", "read,wipe"))
 
     def ways(self) -> dict[str, AuthType]:
         """How each app lets the gateway in, by the name that its paths begin with."""
@@ -185,7 +226,13 @@ class AppDouble:
         }
 
     def _app(
-        self, app: str, auth: dict[str, Any], *, host: str = "localhost", path: str = "/tools"
+        self,
+        app: str,
+        auth: dict[str, Any],
+        *,
+        host: str = "localhost",
+        path: str = "/tools",
+        tools: tuple[str, ...] = ("read", "write", "wipe"),
     ) -> dict[str, Any]:
         return {
             "id": f"suite.{app}",
@@ -201,15 +248,37 @@ class AppDouble:
                     "parameters": {},
                     "execution": {"method": "POST", "path": f"{path}/{name}"},
                 }
-                for name in ("read", "write", "wipe")
+                for name in tools
             ],
         }
 
-    def _oauth(self, app: str) -> dict[str, Any]:
+    def _cookie(self, domain: str) -> dict[str, Any]:
+        return _auth(
+            AuthType.COOKIE,
+            loginUrl=f"{self.url()}/cookie/login",
+            requiredCookies=list(self.cookies),
+            domain=domain,
+            instructions=HOW_TO_GET_IT,
+        )
+
+    def _office(
+        self, app: str, *, end: str = "auth/token", host: str = "localhost"
+    ) -> dict[str, Any]:
+        return _auth(
+            AuthType.APP_CREDENTIAL,
+            tokenEndpoint=f"{self.url(host)}/{app}/{end}",
+            tokenType="tenantAccessToken",
+            expiresIn=APP_TOKEN_SECONDS,
+            instructions=_INSTRUCTIONS,
+        )
+
+    def _oauth(
+        self, app: str, *, end: str = "oauth/token", host: str = "localhost"
+    ) -> dict[str, Any]:
         return _auth(
             AuthType.OAUTH2,
             authorizationEndpoint=f"{self.url()}/{app}/authorize",
-            tokenEndpoint=f"{self.url()}/{app}/oauth/token",
+            tokenEndpoint=f"{self.url(host)}/{app}/{end}",
             clientId="suite-gateway",
             scope="read write",
         )
@@ -230,6 +299,8 @@ class AppDouble:
             if self.holds:
                 return 200, {}, {"held": True}
             return 302, {"Location": self.way_back(seen.form)}, {}
+        if place in ("/oauth/token", "/auth/token") and self.token_end_fails:
+            return 500, {}, {"error": "the app broke down"}
         if place == "/oauth/token":
             return self._token(seen)
         if place == "/auth/token":
@@ -267,8 +338,13 @@ class AppDouble:
             right = False
         if not right:
             return 401, {}, {"error": "invalid_client"}
-        token = self._give(seen.app, "app token", APP_TOKEN_SECONDS, seen.at)
-        return 200, {}, {"tenantAccessToken": token, "expire": APP_TOKEN_SECONDS}
+        lasts = self.lasts or APP_TOKEN_SECONDS
+        token = self._give(seen.app, "app token", lasts, seen.at)
+        return 200, {}, self._telling({"tenantAccessToken": token, "expire": lasts})
+
+    def _telling(self, members: dict[str, Any]) -> dict[str, Any]:
+        changed = {**members, **{name: self.told[name] for name in members if name in self.told}}
+        return {name: value for name, value in changed.items() if value is not LEFT_OUT}
 
     def way_back(self, asked: Mapping[str, str], **changes: str | None) -> str:
         """Where the browser is sent when the person allows it; None leaves a parameter out."""
@@ -290,13 +366,16 @@ class AppDouble:
             return 400, {}, {"error": "invalid_grant"}
         refresh = self.plant(f"refresh token of {seen.app}", secrets.token_urlsafe(24))
         self._refresh[refresh] = seen.app
-        members = {
-            "accessToken": self._give(seen.app, "access token", ACCESS_TOKEN_SECONDS, seen.at),
-            "tokenType": "Bearer",
-            "expiresIn": ACCESS_TOKEN_SECONDS,
-            "refreshToken": refresh,
-            "scope": "read write",
-        }
+        lasts = self.lasts or ACCESS_TOKEN_SECONDS
+        members = self._telling(
+            {
+                "accessToken": self._give(seen.app, "access token", lasts, seen.at),
+                "tokenType": "Bearer",
+                "expiresIn": lasts,
+                "refreshToken": refresh,
+                "scope": "read write",
+            }
+        )
         if any(name in RFC_NAMES.values() for name, _ in parse_qsl(seen.body)):
             members = {RFC_NAMES.get(name, name): value for name, value in members.items()}
         return 200, {}, members

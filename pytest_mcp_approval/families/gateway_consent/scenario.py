@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,12 @@ class Consents(ScenarioView):
     def client(self, name: str = "Client") -> Client:
         """A new client, whose name begins with this."""
         return self.driver.client(self.fresh(name))
+
+    def crowd(self, count: int) -> list[Client]:
+        """That many new clients; a few, where each needs a process of its own."""
+        first = self.client("One of many 0")
+        few = first.connection.target is not self.target
+        return [first, *(self.client(f"One of many {n}") for n in range(1, 4 if few else count))]
 
     # ---- honest steps: if one fails, nothing else can be judged
 
@@ -287,13 +293,19 @@ class Consents(ScenarioView):
         path.write_text(json.dumps(descriptors), encoding="utf-8")
         return path
 
-    def with_apps(self, *, stored: bool | str = False) -> AppConsents:
-        """The same gateway with the suite's own apps behind it."""
+    def with_apps(
+        self,
+        *,
+        stored: bool | str = False,
+        twins: bool = False,
+        more: Callable[[AppDouble], list[dict[str, Any]]] = lambda _: [],
+    ) -> AppConsents:
+        """The same gateway with the suite's own apps behind it; with their twins, and with more."""
         if self.driver.table.auth == ():
             raise NotApplicable(f"the gateway has no way to authorise (auth {TABLE})")
-        double = AppDouble()
+        double = AppDouble(twins=twins)
         self._close_later(double.close)
-        other = self.with_descriptors(double.descriptors(), stored=stored)
+        other = self.with_descriptors([*double.descriptors(), *more(double)], stored=stored)
         double.now = other.target.clock.now
         return AppConsents(other.driver, self.warn, self._close_later, double)
 
@@ -361,6 +373,19 @@ class AppConsents(Consents):
             )
         return answer
 
+    def asked_for(self, client: Client, tool: SafeTool) -> Mapping[str, str]:
+        """The authorisation request that the gateway makes for this client: its parameters."""
+        path = f"/{tool.app.removeprefix('suite.')}/authorize"
+        before = len(self.double.seen(path=path))
+        needed = self.needing(client, tool)
+        self.driver.person_at_pages.let_in(needed.auth_url)
+        seen = self.double.seen(path=path)[before:]
+        if not seen:
+            raise NotVerified(
+                "the gateway's authUrl did not lead to the app's authorisation end point"
+            )
+        return seen[-1].form
+
     def let_in(self, client: Client, tool: SafeTool) -> GatewayOutcome:
         """All the way: consent, the app's authorisation, and the call that is served."""
         needed = self.needing(client, tool)
@@ -384,7 +409,7 @@ class AppConsents(Consents):
             return (self.double.key,)
         if app.startswith("cookie"):
             return (self.double.cookie_text,)
-        return (self.double.app_id, self.double.app_secret) if app == "office" else ()
+        return (self.double.app_id, self.double.app_secret) if app.startswith("office") else ()
 
     def type_in(self, needed: GatewayOutcome, values: tuple[str, ...]) -> None:
         with self.honest_step("the app could not be authorised"):

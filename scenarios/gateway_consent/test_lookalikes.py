@@ -1,0 +1,226 @@
+"""Names that are nearly the same: compared loosely, or in part, one would get what is another's."""
+
+import base64
+from urllib.parse import quote, quote_plus
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.gateway_consent.outcome import shown
+from pytest_mcp_approval.families.gateway_consent.settings import SafeTool
+from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Kind, tool_name
+from pytest_mcp_approval.wire import RefusedError
+
+NEAR = {
+    "in capitals": str.upper,
+    "folded": str.casefold,
+    "a Kelvin sign for its K": lambda name: name.replace("K", "\u212a", 1),
+    "ss for a sharp s": lambda name: name.replace("\u00df", "ss"),
+    "two blanks for one": lambda name: name.replace(" ", "  ", 1),
+    "a tab for a blank": lambda name: name.replace(" ", "\t", 1),
+    "a no-break space for a blank": lambda name: name.replace(" ", "\u00a0", 1),
+    "without blanks": lambda name: name.replace(" ", ""),
+    "hyphens for blanks": lambda name: name.replace(" ", "-"),
+    "underscores for blanks": lambda name: name.replace(" ", "_"),
+    "another last digit": lambda name: f"{name[:-1]}2",
+    "a digit more": lambda name: f"{name}0",
+    "its number as a fraction": lambda name: f"{name}.0",
+    "a superscript digit": lambda name: f"{name[:-1]}\u00b9",
+    "an Arabic digit": lambda name: f"{name[:-1]}\u0661",
+    "without its last character": lambda name: name[:-1],
+    "without its first character": lambda name: name[1:],
+    "a word before it": lambda name: f"My {name}",
+    "a word behind it": lambda name: f"{name} (beta)",
+    "escaped for a URL": quote,
+    "escaped for a form": quote_plus,
+    "an entity of HTML": lambda name: f"{name[:-1]}&#49;",
+    "an escape of JSON": lambda name: f"{name[:-1]}\\u0031",
+    "in quotes": lambda name: f'"{name}"',
+    "in base64": lambda name: base64.b64encode(name.encode()).decode(),
+    "a line end behind it": lambda name: f"{name}\r\nx",
+    "a byte order mark before it": lambda name: f"\ufeff{name}",
+    "a soft hyphen in it": lambda name: f"{name[:3]}\u00ad{name[3:]}",
+    "a joiner behind it": lambda name: f"{name}\u200dx",
+    "a comment behind it": lambda name: f"{name}'--",
+    "an index behind it": lambda name: f"{name}[0]",
+    "half of a surrogate pair behind it": lambda name: f"{name}\ud83d",
+}
+"""Another name each. Blanks at the ends are left out: a reading allows to take them off."""
+
+
+@requirement("gateway_consent/caller-isolation")
+def test_a_name_that_is_nearly_the_same_is_another(consents):
+    """A decision for one client, however its name is folded, cut or escaped, is for no other."""
+    tool = consents.tool
+    first = consents.named(f"Kiosk Stra\u00dfe {consents.mark} 1")
+    consents.allowed(first, tool)
+    with consents.several() as several:
+        for what, near in NEAR.items():
+            other = consents.named(near(first.name))
+            sent = f"{tool.name} by {shown(other.name)} ({what}), allowed to {shown(first.name)}"
+            try:
+                answer = other.call(tool)
+            except RefusedError:
+                continue  # a gateway may refuse a client for its name
+            with several.one(what):
+                if answer.denied and not answer.executed:
+                    continue
+                consents.expect_asked(answer, sent=sent)
+    consents.expect_served(
+        first.call(tool), tool, sent=f"{tool.name} by {shown(first.name)}, as allowed before"
+    )
+
+
+LONG = 1200
+PLACES = {"at its beginning": 0, "a quarter on": LONG // 4, "in its middle": LONG // 2,
+          "at its end": LONG}  # fmt: skip
+
+
+@requirement("gateway_consent/caller-isolation")
+def test_all_of_a_long_name_counts(consents):
+    """Two names of the same length that differ in one place."""
+    tool = consents.tool
+
+    def named(place, letter):
+        name = f"{consents.mark}{'L' * (LONG - 8)}"
+        return consents.named(f"{name[:place]}{letter}{name[place:]}")
+
+    first = named(0, "a")
+    consents.allowed(first, tool)
+    with consents.several() as several:
+        for what, place in PLACES.items():
+            if place:
+                consents.allowed(named(place, "a"), tool)
+            with several.one(what):
+                consents.expect_asked(
+                    named(place, "b").call(tool),
+                    sent=f"{tool.name} by a client whose long name differs {what} from one that "
+                    "it was allowed to",
+                )
+
+
+# ---- apps
+
+
+def _app(app_id, *tools):
+    return {
+        "id": app_id,
+        "name": "Neighbour",
+        "type": "desktop",
+        "platforms": ["linux"],
+        "tools": [
+            {"name": name, "description": "Looks.", "parameters": {}, "execution": {"event": name}}
+            for name in tools
+        ],
+    }
+
+
+def _tool(app_id, tool):
+    return SafeTool(tool_name(app_id, tool), app_id, tool, {}, Kind.DESKTOP)
+
+
+NEAR_APPS = (
+    *("COM.SHOP", "com.shop2", "com.shop.more", "com.sho", "my.com.shop", "com-shop", "com.shop "),
+    *("com.shop/", "com%2eshop", "com.sh\u043ep", "com.shop:all", "*", "allTools", "com.*"),
+)
+
+
+@requirement("gateway_consent/authorize-all", needs=["apps"])
+def test_all_tools_of_one_app_are_none_of_its_neighbours(consents):
+    """Apps whose ids are near, and clients whose names are."""
+    apps = [_app(app_id, "look", "wipe") for app_id in ("com.shop", *NEAR_APPS)]
+    other = consents.with_descriptors(apps)
+    client = other.client("Cursor")
+    tool = _tool("com.shop", "look")
+    other.allowed(client, tool, Choice.ALL)
+    with other.several() as several:
+        for app_id in NEAR_APPS:
+            near = _tool(app_id, "wipe")
+            if not other.lists(near):
+                continue  # a gateway may have no apps of such ids
+            with several.one(app_id):
+                other.expect_asked(
+                    client.call(near), sent=f"{near.name}, after Authorize All Tools of com.shop"
+                )
+        for what in ("in capitals", "a word behind it", "without its last character"):
+            near_client = other.named(NEAR[what](client.name))
+            with several.one(what):
+                other.expect_asked(
+                    near_client.call(_tool("com.shop", "wipe")),
+                    sent=f"com.shop:wipe by {shown(near_client.name)} ({what}), after Authorize "
+                    f"All Tools by {shown(client.name)}",
+                )
+    wipe = _tool("com.shop", "wipe")
+    other.expect_served(client.call(wipe), wipe, sent=f"{wipe.name}, after Authorize All Tools")
+
+
+NEAR_TOOLS = (
+    *("READ", "read ", " read", "read.", "read/", "read\n", "rea", "readme", "re%61d", "read()"),
+    *("granted", "remember", "constructor", "hasOwnProperty", "__class__", "a[b]", "'; --"),
+)
+
+
+@requirement("gateway_consent/tool-isolation", needs=["apps"])
+def test_a_tool_of_nearly_the_same_name_is_another(consents):
+    """Allowed, then denied: neither decision on 'read' is one on its neighbours."""
+    other = consents.with_descriptors([_app("com.near", "read", *NEAR_TOOLS)])
+    yes, no = other.client("Yes"), other.client("No")
+    read = _tool("com.near", "read")
+    other.allowed(yes, read)
+    other.decided(no, read, Choice.DENY)
+    asked = 0
+    with other.several() as several:
+        for name in NEAR_TOOLS:
+            tool = _tool("com.near", name)
+            if not other.lists(tool):
+                continue  # a gateway may have no tools of such names
+            asked += 1
+            for client, decided in ((yes, "allowed"), (no, "denied")):
+                with several.one(f"{name}, {decided}"):
+                    other.expect_asked(
+                        client.call(tool), sent=f"{shown(tool.name)}, after 'read' was {decided}"
+                    )
+    if not asked:
+        raise NotVerified("the gateway lists no tools whose names are near")
+    other.expect_denied(no.call(read), sent="'read', denied, after its neighbours were asked about")
+
+
+@requirement("gateway_consent/aai-tools-only-consented")
+def test_what_clients_of_nearly_the_same_name_may_use_is_not_told(consents):
+    """An app is told of this client's tools, and of none that a neighbour may use."""
+    apps = consents.with_apps()
+    client = apps.client("Cursor")
+    for what in ("in capitals", "two blanks for one", "a digit more", "without its last character"):
+        apps.decided(apps.named(NEAR[what](client.name)), apps.app_tool("oauth", "wipe"))
+    tool = apps.app_tool("oauth")
+    told = apps.asked_for(client, tool).get("aaiTools", "left out")
+    apps.expect(
+        told == "read",
+        sent=f"{tool.name}, consented to, with consents of clients whose names are near to 'wipe'",
+        expected="aaiTools read",
+        got=f"aaiTools {told}",
+    )
+
+
+@requirement("gateway_consent/aai-tools-only-consented")
+def test_a_name_with_a_comma_is_not_two_tools(consents):
+    """Tools are listed with commas between them: a tool called 'read,wipe' must not be read as two
+    that the user never authorised. A gateway may refuse to have such a tool."""
+    apps = consents.with_apps(more=lambda double: [double.commas()])
+    client = apps.client()
+    tool = SafeTool(
+        tool_name("suite.commas", "read,wipe"), "suite.commas", "read,wipe", {}, Kind.WEB, True
+    )
+    if not apps.lists(tool):
+        consents.not_applicable("the gateway has no tools with a comma in their names")
+    apps.decided(client, tool)
+    answer = client.call(tool)
+    if answer.needs_authorization:
+        apps.driver.person_at_pages.let_in(answer.auth_url)
+    told = [one.form.get("aaiTools", "") for one in apps.double.seen("commas", "/commas/authorize")]
+    wrong = [one for one in told if {"read", "wipe"} & set(one.split(","))]
+    apps.expect(
+        not wrong,
+        sent=f"{tool.name}, the only tool that was consented to",
+        expected="aaiTools that name neither 'read' nor 'wipe'",
+        got=f"aaiTools {', '.join(wrong)}",
+    )
+    apps.let_in(client, apps.app_tool("oauth"))
