@@ -38,7 +38,7 @@ def is_finding(result: dict[str, Any]) -> bool:
     return result["verdict"] in _FINDINGS and not got.startswith(_AFTERWARDS)
 
 
-GOT_IS_PINNED = ("confirmation_tokens", "execution_tokens", "prepare_confirm")
+GOT_IS_PINNED = ("confirmation_tokens", "execution_tokens", "gateway_consent", "prepare_confirm")
 """Families whose mutants say in `because` what was got. The others are not all looked at yet."""
 
 

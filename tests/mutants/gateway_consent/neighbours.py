@@ -75,7 +75,7 @@ class JoinsAppsAndTools(_JoinsTools):
     separator = ":"
 
 
-@mutant(kills=COLLISION, because="ids look alike")
+@mutant(kills=COLLISION, because="ids look alike[^§]*, tool run")
 @in_extension
 class FoldsTheCaseOfApps(Decisions):
     """Takes com.shop and com.Shop for one app."""
@@ -129,7 +129,7 @@ class _FindsTools(Decisions):
         return super().remembered(caller, app_id, found)
 
 
-@mutant(kills=TOOLS, because="readAll, after 'read'")
+@mutant(kills=TOOLS, because="readAll, after 'read'[^§]*, tool run")
 @in_extension
 class MatchesBeginnings(_FindsTools):
     """Takes readAll for read."""
@@ -138,7 +138,7 @@ class MatchesBeginnings(_FindsTools):
         return tool.startswith(own)
 
 
-@mutant(kills=TOOLS, because="Read, after 'read'")
+@mutant(kills=TOOLS, because="Read, after 'read'[^§]*, tool run")
 @in_extension
 class FoldsTheCaseOfTools(_FindsTools):
     """Takes Read for read."""

@@ -163,7 +163,7 @@ class ExportsAList(Decisions):
         return {"consents": flat}
 
 
-@mutant(kills=SHAPE, because="caller → app → record")
+@mutant(kills=SHAPE, because=r'caller → app → record[^§]*stored: \{"com.example')
 @in_extension
 class ExportsByApp(Decisions):
     """Has the app first, and the caller below."""
@@ -198,7 +198,7 @@ class ExportsNoAllTools(_OtherRecord):
             del record["allTools"]
 
 
-@mutant(kills=SHAPE, because="allTools true, tools an object")
+@mutant(kills=SHAPE, because=r'allTools true, tools an object[^§]*stored: \{"allTools":false')
 @in_extension
 class ExportsAllAsFalse(_OtherRecord):
     """Stores all tools as if they had been allowed one by one."""
@@ -207,7 +207,7 @@ class ExportsAllAsFalse(_OtherRecord):
         record["allTools"] = False
 
 
-@mutant(kills=SHAPE, because="grantedAt: the instant")
+@mutant(kills=SHAPE, because='grantedAt: the instant[^§]*grantedAt "[0-9T:-]+"')
 @in_extension
 class StoresLocalTime(Decisions):
     """Writes times without their zone."""
@@ -216,7 +216,10 @@ class StoresLocalTime(Decisions):
         return self.clock.now().strftime("%Y-%m-%dT%H:%M:%S")
 
 
-@mutant(kills=SHAPE, because="granted false, remember true")
+@mutant(
+    kills=SHAPE,
+    because=r'granted false, remember true[^§]*stored: \{"allTools":false,"tools":\{"createEvent"[^}]*\}\}\}',
+)
 @in_extension
 class ExportsGrantsOnly(_OtherRecord):
     """Leaves denials out."""
@@ -225,7 +228,7 @@ class ExportsGrantsOnly(_OtherRecord):
         record["tools"] = {name: own for name, own in record["tools"].items() if own["granted"]}
 
 
-@mutant(kills=SHAPE, because="nothing stored that would be remembered")
+@mutant(kills=SHAPE, because=r'nothing stored that would be remembered[^§]*stored: \{"com')
 @in_extension
 class StoresEverything(Decisions):
     """Stores decisions for one call as well."""
@@ -336,7 +339,7 @@ class LogsFailedRequests(Gateway):
             raise
 
 
-@mutant(kills=LOGGED, because="no key over plain http beyond loopback")
+@mutant(kills=LOGGED, because="no key over plain http beyond loopback[^§]*the key in: header")
 @in_extension
 class TrustsEveryAddress(Gateway):
     """Sends what it has wherever the descriptor says."""
