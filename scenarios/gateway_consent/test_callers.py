@@ -138,6 +138,51 @@ def test_a_name_among_the_arguments_is_no_name(consents, place):
     )
 
 
+BESIDE_THE_NAME = ("title", "version", "id", "displayName", "Name", "name ", "__proto__")
+NEAR_KEYS = ("caller", "clientName", "io.modelcontextprotocol/clientName", "clientinfo", "client")
+
+
+@requirement("gateway_consent/caller-identity")
+def test_what_stands_beside_the_name_is_no_name(consents):
+    """The title, the version and whatever else a client says of itself, and other keys beside
+    clientInfo, do not choose whose consent is used."""
+    tool = consents.tool
+    trusted = consents.client("Trusted")
+    consents.allowed(trusted, tool)
+    own = {"name": consents.fresh("Other"), "version": "1.0"}
+    with consents.several() as several:
+        for member in BESIDE_THE_NAME:
+            said = {"name": trusted.name} if member == "__proto__" else trusted.name
+            other = consents.named(own["name"], {**own, member: said})
+            sent = f"{tool.name} by {shown(own['name'])} with {shown(trusted.name)} as {member}"
+            try:
+                answer = other.call(tool)
+            except RefusedError:
+                continue  # a client that MCP does not allow
+            with several.one(member):
+                if answer.reply.error is not None and answer.reply.error.code in MALFORMED:
+                    consents.expect_not_run(answer, sent=sent)
+                else:
+                    consents.expect_asked(answer, sent=sent)
+        other = consents.named(own["name"])
+        for key in NEAR_KEYS:
+            for value in (trusted.name, {"name": trusted.name, "version": "1.0"}):
+                with several.one(f"_meta.{key}"):
+                    consents.expect_asked(
+                        other.call(tool, meta={key: value}),
+                        sent=f"{tool.name} by {shown(other.name)} with {shown(trusted.name)} in "
+                        f"_meta.{key}",
+                    )
+        with several.one("params.clientInfo"):
+            consents.expect_not_run(
+                other.call(tool, beside_arguments={"clientInfo": {"name": trusted.name}}),
+                sent=f"{tool.name} by {shown(other.name)} with clientInfo beside its arguments",
+            )
+    consents.expect_served(
+        trusted.call(tool), tool, sent=f"{tool.name} by {shown(trusted.name)}, as before"
+    )
+
+
 @requirement("gateway_consent/caller-identity")
 def test_a_name_in_a_header_is_no_name(consents):
     tool = consents.tool
@@ -203,7 +248,10 @@ def test_two_names_are_two_callers(consents, what):
     consents.keeps_apart(consents.named(first), tool, consents.named(second), tool, what=what)
 
 
-MEANINGFUL = ("__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "allTools")
+MEANINGFUL = (
+    *("__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "allTools"),
+    *("granted", "__class__", "a[b]", "'; --", "*", "CONSENT_DENIED"),
+)
 
 
 @requirement("gateway_consent/caller-isolation")

@@ -1,13 +1,17 @@
 """The pages on which a person gives a credential: whose it is, one thing at a time, and Cancel."""
 
 import html
+import re
 
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.base.people import form_client_for
-from pytest_mcp_approval.families.gateway_consent.app_double import HOW_TO_GET_IT
+from pytest_mcp_approval.families.gateway_consent.app_double import HELP_URL, HOW_TO_GET_IT
+from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.people import form_with
+from pytest_mcp_approval.families.gateway_consent.settings import SafeTool
+from pytest_mcp_approval.families.gateway_consent.vocabulary import Kind, tool_name
 
 TYPED = ["key-header", "office", "cookie"]
 """The apps whose credential is typed in."""
@@ -31,6 +35,10 @@ class Dialog:
     @property
     def text(self):
         return html.unescape(self.page.body.decode("utf-8", "replace"))
+
+    @property
+    def raw(self):
+        return self.page.body.decode("utf-8", "replace").lower()
 
     def press(self, button, value=None):
         """With a value in its field, if one is given."""
@@ -124,3 +132,56 @@ def test_cancel_keeps_nothing(consents, app):
     answer = client.call(tool)
     apps.expect_not_run(answer, sent=f"{tool.name}, whose dialog was cancelled")
     apps.let_in(client, tool)
+
+
+@requirement("gateway_consent/credential-dialog")
+def test_a_dialog_offers_help(consents):
+    """Where to get the credential, as the descriptor says it (helpUrl, or loginUrl for cookies):
+    a link, or at least its address to read. In both steps of the app's credentials."""
+    apps = consents.with_apps()
+    with apps.several() as several:
+        for app in apps.each_app(*TYPED):
+            dialog, _, tool = _dialog(apps, app)
+            for step, value in enumerate(apps.typed(tool), 1):
+                with several.one(f"{app}, step {step}"):
+                    apps.expect(
+                        HELP_URL in dialog.text,
+                        sent=f"{tool.name}, whose credential is asked for, step {step}",
+                        expected=f"a link to {HELP_URL}",
+                        got="a page without it",
+                    )
+                dialog.press(dialog.words.submit, value)
+
+
+BAD_LINKS = ("javascript:document.suite=1", "data:text/html,<b>x</b>", " javascript:suite(1)")
+
+
+@requirement("gateway_consent/dialog-injection", needs=["apps"])
+def test_a_help_link_leads_to_a_page_only(consents):
+    """An address that a browser would run as a script is no link, whatever the app calls it."""
+    links = dict(enumerate(BAD_LINKS))
+    apps = consents.with_apps(
+        more=lambda double: [double.helping(f"key-help-{n}", url) for n, url in links.items()]
+    )
+    with apps.several() as several:
+        for number, url in links.items():
+            tool = SafeTool(
+                tool_name(f"suite.key-help-{number}", "read"),
+                *(f"suite.key-help-{number}", "read", {}, Kind.WEB, True),
+            )
+            if not apps.lists(tool):
+                continue  # a gateway may refuse such an app
+            client = apps.client()
+            with apps.honest_step("the dialog could not be opened"):
+                dialog = Dialog(apps, client, tool)
+            made = re.findall(
+                r"""(?:href|action|src)\s*=\s*["']?\s*(?:javascript|data):""", dialog.raw
+            )
+            with several.one(url):
+                apps.expect(
+                    not made,
+                    sent=f"{tool.name}, whose helpUrl is {shown(url)}",
+                    expected="no link that a browser runs",
+                    got=f"{shown(made[0]) if made else ''} in the page",
+                )
+            apps.let_in(client, tool)

@@ -1,59 +1,21 @@
 """Names that are nearly the same: compared loosely, or in part, one would get what is another's."""
 
-import base64
-from urllib.parse import quote, quote_plus
-
 from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.gateway_consent.lookalikes import NAMED, NAMES
 from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.settings import SafeTool
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Kind, tool_name
 from pytest_mcp_approval.wire import RefusedError
-
-NEAR = {
-    "in capitals": str.upper,
-    "folded": str.casefold,
-    "a Kelvin sign for its K": lambda name: name.replace("K", "\u212a", 1),
-    "ss for a sharp s": lambda name: name.replace("\u00df", "ss"),
-    "two blanks for one": lambda name: name.replace(" ", "  ", 1),
-    "a tab for a blank": lambda name: name.replace(" ", "\t", 1),
-    "a no-break space for a blank": lambda name: name.replace(" ", "\u00a0", 1),
-    "without blanks": lambda name: name.replace(" ", ""),
-    "hyphens for blanks": lambda name: name.replace(" ", "-"),
-    "underscores for blanks": lambda name: name.replace(" ", "_"),
-    "another last digit": lambda name: f"{name[:-1]}2",
-    "a digit more": lambda name: f"{name}0",
-    "its number as a fraction": lambda name: f"{name}.0",
-    "a superscript digit": lambda name: f"{name[:-1]}\u00b9",
-    "an Arabic digit": lambda name: f"{name[:-1]}\u0661",
-    "without its last character": lambda name: name[:-1],
-    "without its first character": lambda name: name[1:],
-    "a word before it": lambda name: f"My {name}",
-    "a word behind it": lambda name: f"{name} (beta)",
-    "escaped for a URL": quote,
-    "escaped for a form": quote_plus,
-    "an entity of HTML": lambda name: f"{name[:-1]}&#49;",
-    "an escape of JSON": lambda name: f"{name[:-1]}\\u0031",
-    "in quotes": lambda name: f'"{name}"',
-    "in base64": lambda name: base64.b64encode(name.encode()).decode(),
-    "a line end behind it": lambda name: f"{name}\r\nx",
-    "a byte order mark before it": lambda name: f"\ufeff{name}",
-    "a soft hyphen in it": lambda name: f"{name[:3]}\u00ad{name[3:]}",
-    "a joiner behind it": lambda name: f"{name}\u200dx",
-    "a comment behind it": lambda name: f"{name}'--",
-    "an index behind it": lambda name: f"{name}[0]",
-    "half of a surrogate pair behind it": lambda name: f"{name}\ud83d",
-}
-"""Another name each. Blanks at the ends are left out: a reading allows to take them off."""
 
 
 @requirement("gateway_consent/caller-isolation")
 def test_a_name_that_is_nearly_the_same_is_another(consents):
     """A decision for one client, however its name is folded, cut or escaped, is for no other."""
     tool = consents.tool
-    first = consents.named(f"Kiosk Stra\u00dfe {consents.mark} 1")
+    first = consents.named(NAMED.format(consents.mark))
     consents.allowed(first, tool)
     with consents.several() as several:
-        for what, near in NEAR.items():
+        for what, near in NAMES.items():
             other = consents.named(near(first.name))
             sent = f"{tool.name} by {shown(other.name)} ({what}), allowed to {shown(first.name)}"
             try:
@@ -141,7 +103,7 @@ def test_all_tools_of_one_app_are_none_of_its_neighbours(consents):
                     client.call(near), sent=f"{near.name}, after Authorize All Tools of com.shop"
                 )
         for what in ("in capitals", "a word behind it", "without its last character"):
-            near_client = other.named(NEAR[what](client.name))
+            near_client = other.named(NAMES[what](client.name))
             with several.one(what):
                 other.expect_asked(
                     near_client.call(_tool("com.shop", "wipe")),
@@ -189,7 +151,7 @@ def test_what_clients_of_nearly_the_same_name_may_use_is_not_told(consents):
     apps = consents.with_apps()
     client = apps.client("Cursor")
     for what in ("in capitals", "two blanks for one", "a digit more", "without its last character"):
-        apps.decided(apps.named(NEAR[what](client.name)), apps.app_tool("oauth", "wipe"))
+        apps.decided(apps.named(NAMES[what](client.name)), apps.app_tool("oauth", "wipe"))
     tool = apps.app_tool("oauth")
     told = apps.asked_for(client, tool).get("aaiTools", "left out")
     apps.expect(

@@ -88,28 +88,6 @@ def test_all_tools_are_told_when_all_are_allowed(consents):
 # ---- oauth-callback
 
 
-def _under_way(apps, client, app="oauth"):
-    """The browser is at the app: its request, and the browser that came with it."""
-    apps.double.holds = True
-    tool = apps.app_tool(app)
-    needed = apps.needing(client, tool)
-    browser = form_client_for(apps.target)
-    browser.get(needed.auth_url)
-    seen = apps.double.seen(app, f"/{app}/authorize")
-    if not seen or "redirectUri" not in seen[-1].form:
-        raise NotVerified("the gateway's authUrl did not lead to the app's authorisation end point")
-    return tool, seen[-1].form, browser
-
-
-def _honest(apps, client, app="oauth"):
-    """The positive twin: an answer as the app gives it is taken."""
-    tool, asked, browser = _under_way(apps, client, app)
-    browser.get(apps.double.way_back(asked))
-    answer = client.call(tool)
-    if not answer.succeeded:
-        raise NotVerified(f"an honest answer of the app was not taken: {answer.describe()}")
-
-
 def _expect_no_access(apps, client, tool, sent):
     answer = client.call(tool)
     apps.expect(
@@ -137,9 +115,9 @@ STATES = {
 def test_an_answer_needs_the_state_of_the_request(consents, what):
     """An attacker's code must not become the user's access (RFC 6749, section 10.12)."""
     apps = consents.with_apps()
-    _honest(apps, apps.client("Honest"))
+    apps.comes_back(apps.client("Honest"))
     client = apps.client()
-    tool, asked, browser = _under_way(apps, client)
+    tool, asked, browser = apps.under_way(client)
     browser.get(apps.double.way_back(asked, state=STATES[what]))
     _expect_no_access(apps, client, tool, f"the app's answer {what}, at the gateway's callback")
 
@@ -149,7 +127,7 @@ def test_a_state_serves_once(consents):
     """A second answer with the same state and a code of somebody else changes nothing."""
     apps = consents.with_apps()
     client = apps.client()
-    tool, asked, browser = _under_way(apps, client)
+    tool, asked, browser = apps.under_way(client)
     again = browser.copy()  # keeps what the gateway now removes from the browser
     browser.get(apps.double.way_back(asked))
     if not client.call(tool).succeeded:
@@ -168,10 +146,10 @@ def test_a_state_serves_once(consents):
 def test_one_apps_answer_is_not_taken_for_anothers(consents):
     """Two apps at once: the answer of one comes with the state of the other."""
     apps = consents.with_apps()
-    _honest(apps, apps.client("Honest"))
+    apps.comes_back(apps.client("Honest"))
     client = apps.client()
-    tool, asked, browser = _under_way(apps, client)
-    other_tool, other, _ = _under_way(apps, client, "other-oauth")
+    tool, asked, browser = apps.under_way(client)
+    other_tool, other, _ = apps.under_way(client, "other-oauth")
     if asked["redirectUri"] == other["redirectUri"]:
         consents.not_applicable("both apps answer at one address: the issuer would have to tell")
     before = len(_exchanges(apps))
@@ -193,9 +171,9 @@ def test_one_apps_answer_is_not_taken_for_anothers(consents):
 def test_another_browser_brings_no_answer(consents):
     """Somebody lured to the callback with an attacker's code and state did not start anything."""
     apps = consents.with_apps()
-    _honest(apps, apps.client("Honest"))
+    apps.comes_back(apps.client("Honest"))
     client = apps.client()
-    tool, asked, browser = _under_way(apps, client)
+    tool, asked, browser = apps.under_way(client)
     form_client_for(apps.target).get(apps.double.way_back(asked))
     sent = "the app's answer, brought by another browser"
     if urlsplit(browser.visited[0].url).netloc == urlsplit(apps.double.url()).netloc:
@@ -209,9 +187,9 @@ def test_another_browser_brings_no_answer(consents):
 @requirement("gateway_consent/oauth-callback")
 def test_a_refusal_of_the_app_gives_no_access(consents):
     apps = consents.with_apps()
-    _honest(apps, apps.client("Honest"))
+    apps.comes_back(apps.client("Honest"))
     client = apps.client()
-    tool, asked, browser = _under_way(apps, client)
+    tool, asked, browser = apps.under_way(client)
     browser.get(apps.double.way_back(asked, code=None, error="access_denied"))
     _expect_no_access(apps, client, tool, "the app's answer: access_denied")
 
@@ -221,6 +199,6 @@ def test_access_is_for_the_client_that_asked(consents):
     """The person gave one client access to the app, not all of them."""
     apps = consents.with_apps()
     client, other = apps.client(), apps.client("Other")
-    _honest(apps, client)
+    apps.comes_back(client)
     tool = apps.app_tool("oauth")
     apps.expect_asked(other.call(tool), sent=f"{tool.name} by a client that nobody consented to")

@@ -32,7 +32,9 @@ _LARGEST = 1024 * 1024
 _SECONDS = 10.0
 HOW_TO_GET_IT = "Ask the suite for what it made"
 """What every app tells a person who is asked for a credential."""
-_INSTRUCTIONS = {"short": HOW_TO_GET_IT, "helpUrl": "http://localhost/"}
+HELP_URL = "http://localhost/suite-help"
+"""Where every app whose credential is typed in says that help is."""
+_INSTRUCTIONS = {"short": HOW_TO_GET_IT, "helpUrl": HELP_URL}
 
 NEAR_DOMAINS = (
     ("localhost", "host"),
@@ -111,6 +113,8 @@ class AppDouble:
         """Whether its token end points break down."""
         self.lasts: int | None = None
         """For how many seconds its tokens last; None: as long as the document recommends."""
+        self.keeps_refresh_tokens = False
+        """Whether a refresh token serves again and again."""
         self.told: dict[str, Any] = {}
         """What the token end points tell instead, by the name of the member."""
         self.key = self.plant("API key", f"key_{secrets.token_urlsafe(24)}")
@@ -218,6 +222,13 @@ class AppDouble:
         """An app of which one tool's name is those of two others with a comma between them."""
         return self._app("commas", self._oauth("commas"), tools=("read", "wipe", "read,wipe"))
 
+    def helping(self, app: str, url: str) -> dict[str, Any]:
+        """An app whose help is at this address."""
+        auth = _key(location="header", name="Authorization", prefix="Bearer")
+        auth["apiKey"] |= {"instructions": {"short": HOW_TO_GET_IT, "helpUrl": url}}
+        auth["apiKey"] |= {"obtainUrl": url}
+        return self._app(app, auth)
+
     def ways(self) -> dict[str, AuthType]:
         """How each app lets the gateway in, by the name that its paths begin with."""
         return {
@@ -255,7 +266,7 @@ class AppDouble:
     def _cookie(self, domain: str) -> dict[str, Any]:
         return _auth(
             AuthType.COOKIE,
-            loginUrl=f"{self.url()}/cookie/login",
+            loginUrl=HELP_URL,
             requiredCookies=list(self.cookies),
             domain=domain,
             instructions=HOW_TO_GET_IT,
@@ -358,7 +369,10 @@ class AppDouble:
     def _token(self, seen: AppRequest) -> Answer:
         given = seen.form
         if given.get("grantType") == "refresh_token":
-            right = self._refresh.pop(given.get("refreshToken", ""), None) == seen.app
+            token = given.get("refreshToken", "")
+            right = self._refresh.get(token) == seen.app
+            if not self.keeps_refresh_tokens:
+                self._refresh.pop(token, None)
         else:
             challenge = self._codes.pop(given.get("code", ""), None)
             right = challenge == challenge_of(given.get("codeVerifier", ""))

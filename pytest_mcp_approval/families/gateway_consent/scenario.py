@@ -15,7 +15,9 @@ from typing import Any
 from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...support.guard import TemporaryFolder
 from ...target import Target
+from ..base.form_client import FormClient
 from ..base.outcome import ObservedOutcome
+from ..base.people import form_client_for
 from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
 from .app_double import AppDouble
 from .driver import Client, GatewayConsent
@@ -385,6 +387,30 @@ class AppConsents(Consents):
                 "the gateway's authUrl did not lead to the app's authorisation end point"
             )
         return seen[-1].form
+
+    def under_way(
+        self, client: Client, app: str = "oauth"
+    ) -> tuple[SafeTool, Mapping[str, str], FormClient]:
+        """The browser is at the app: the tool, the gateway's request, and that browser."""
+        self.double.holds = True
+        tool = self.app_tool(app)
+        needed = self.needing(client, tool)
+        browser = form_client_for(self.target)
+        browser.get(needed.auth_url)
+        seen = self.double.seen(app, f"/{app}/authorize")
+        if not seen or "redirectUri" not in seen[-1].form:
+            raise NotVerified(
+                "the gateway's authUrl did not lead to the app's authorisation end point"
+            )
+        return tool, seen[-1].form, browser
+
+    def comes_back(self, client: Client, app: str = "oauth") -> None:
+        """The positive twin: an answer as the app gives it is taken."""
+        tool, asked, browser = self.under_way(client, app)
+        browser.get(self.double.way_back(asked))
+        answer = client.call(tool)
+        if not answer.succeeded:
+            raise NotVerified(f"an honest answer of the app was not taken: {answer.describe()}")
 
     def let_in(self, client: Client, tool: SafeTool) -> GatewayOutcome:
         """All the way: consent, the app's authorisation, and the call that is served."""

@@ -148,7 +148,7 @@ class UsesTokensThatAreOver(AppCredentials):
 
 @mutant(
     kills=CREDENTIAL,
-    because=r"(?:a second before the end|without asking anybody)[^§]*AUTHORIZATION_REQUIRED \(error",
+    because=r"(?:before the end|without asking anybody)[^§]*AUTHORIZATION_REQUIRED \(error",
 )
 @in_extension
 class AsksWhenATokenEnds(AppCredentials):

@@ -218,7 +218,7 @@ class StoresLocalTime(Decisions):
 
 @mutant(
     kills=SHAPE,
-    because=r'granted false, remember true[^§]*stored: \{"allTools":false,"tools":\{"createEvent"[^}]*\}\}\}',
+    because=r"granted false, remember true[^§]*stored: \{[^§]*createEvent[^}]*\}\}\}",
 )
 @in_extension
 class ExportsGrantsOnly(_OtherRecord):
