@@ -119,8 +119,8 @@ def test_in_the_other_spelling_nothing_is_easier(consents):
     way = client.ask()
     if not way.code or not client.redeem(way).given:
         consents.not_applicable("this server knows this profile's spelling only")
-    other = {"redirectUri": "http://localhost:1/elsewhere"}
-    faults = {
+    other: dict[str, str | None] = {"redirectUri": "http://localhost:1/elsewhere"}
+    faults: dict[str, dict[str, str | None]] = {
         "another verifier": {"codeVerifier": secrets.token_urlsafe(48)},
         "no verifier": {"codeVerifier": None},
         "the challenge in place of the verifier": {},
@@ -139,13 +139,10 @@ def test_in_the_other_spelling_nothing_is_easier(consents):
             expect_no_token(
                 consents, answer, "a code that was redeemed before, in RFC 6749's names"
             )
-        for what, asked in {
-            "the method plain": {"codeChallengeMethod": "plain"},
-            "no method": {"codeChallengeMethod": None},
-        }.items():
+        for what, method in {"the method plain": "plain", "no method": None}.items():
             verifier = secrets.token_urlsafe(48)
             with several.one(what):
-                open_way = client.ask(codeChallenge=verifier, **asked)
+                open_way = client.ask(codeChallenge=verifier, codeChallengeMethod=method)
                 if open_way.code:
                     answer = client.redeem(open_way, codeVerifier=verifier)
                     expect_no_token(consents, answer, f"a code with {what}, in RFC 6749's names")
