@@ -107,6 +107,7 @@ def test_an_answer_that_says_two_things_gives_no_access(consents):
     """Two states, a code and an error, or nothing to redeem. The document leaves open which of two
     counts: a code that is redeemed with the right state is a warning."""
     apps = consents.with_apps()
+    apps.comes_back(apps.client("Honest"))
     with apps.several() as several:
         for what, made in TWICE.items():
             client = apps.client(f"Client {what}")
@@ -128,7 +129,7 @@ def test_an_answer_that_says_two_things_gives_no_access(consents):
                     expected="no access to the app",
                     got=f"{len(_exchanges(apps)) - before} redeemed, {answer.describe()}",
                 )
-    apps.comes_back(apps.client("Honest"))
+    apps.comes_back(apps.client("Honest afterwards"))
 
 
 @requirement("gateway_consent/oauth-callback", needs=["apps", "clock"])

@@ -46,20 +46,6 @@ def test_nearly_the_right_code_is_none(consents):
 
 
 @requirement("gateway_consent/oauth-pkce")
-def test_nearly_the_right_verifier_is_none(consents):
-    """A fresh code each time: a server may end a code that was tried in vain."""
-    client = consents.oauth()
-    honest_tokens(client)
-    with consents.several() as several:
-        for what, made in (SECRETS | WHOLE_SECRETS).items():
-            way = honest_way(client)
-            answer = client.redeem(way, codeVerifier=made(way.verifier))
-            with several.one(what):
-                sent = f"a fresh code with its verifier, {what}"
-                expect_no_token(consents, answer, sent, left_open=what in WHOLE_SECRETS)
-
-
-@requirement("gateway_consent/oauth-pkce")
 def test_a_code_is_redeemed_once_by_many_at_once(consents):
     """Six at once: one gets a token at most. Those that lost do not get one later."""
     client = consents.oauth()

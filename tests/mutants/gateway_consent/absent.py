@@ -7,9 +7,17 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
 
+from pytest_mcp_approval.families.gateway_consent import vocabulary as words
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
+    AppCredentials,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import (
     OAuth2,
     Return,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import (
+    lifetime,
+    member,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
     AuthorisationServer,
@@ -92,3 +100,45 @@ class AsksWithoutScope(OAuth2):
         start = super().start(app, caller, consented)
         kept = [one for one in start.location.split("&") if not one.startswith("scope=")]
         return replace(start, location="&".join(kept))
+
+
+# ---- what an app leaves out
+
+
+@mutant(
+    kills="gateway_consent/two-layers",
+    because="token end point answered with [^§]*called with 'Bearer (?:None|null|undefined)",
+)
+@in_extension
+class TakesNoTokenForOne(OAuth2):
+    """Keeps what the token end point gave, as text, without a look at it."""
+
+    def read_tokens(self, members: Mapping[str, Any]) -> dict[str, Any]:
+        return super().read_tokens({**members, "accessToken": str(member(members, "accessToken"))})
+
+
+@mutant(
+    kills="gateway_consent/oauth-token",
+    because=r"refresh token not replaced\): the person is asked again",
+    warned=True,
+)
+@in_extension
+class DropsRefreshTokens(OAuth2):
+    """An answer without a refresh token takes the old one away."""
+
+    def read_tokens(self, members: Mapping[str, Any]) -> dict[str, Any]:
+        return {words.REFRESH_TOKEN: None, **super().read_tokens(members)}
+
+
+@mutant(
+    kills="gateway_consent/app-credential",
+    because=r"token of ten minutes[^§]*call\(s\) with a token that was over",
+)
+@in_extension
+class GoesByTheDescriptor(AppCredentials):
+    """Takes the lifetime of tokens from the descriptor, and not from the app's answer."""
+
+    def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+        fresh = super().fresh(app, record)
+        lasts = lifetime(app.auth.settings.get("expiresIn") if app.auth else None, 7200)
+        return {**fresh, words.EXPIRES_AT: self.credentials.now() + lasts}

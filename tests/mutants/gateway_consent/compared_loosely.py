@@ -6,14 +6,27 @@ import fnmatch
 import re
 import unicodedata
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import unquote
 
+from mcp_types import CallToolResult
+
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.flows import Flow, Flows
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import OAuth2
 from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import (
+    Allowed,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
     AuthorisationServer,
     Redirect,
+    RegisteredClient,
 )
+from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
+from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
+from pytest_mcp_approval.reference_server.server.mcp_server import Context, ReferenceServer
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
 
@@ -120,3 +133,167 @@ class FindsCodeInTheType(AuthorisationServer):
     def check_request(self, asked: Mapping[str, str]) -> None:
         kind = asked.get("response_type", "")
         super().check_request({**asked, "response_type": "code" if "code" in kind else kind})
+
+
+# ---- tools and apps
+
+
+@mutant(kills="gateway_consent/deny", because="denied, its (?:name|app|tool) [^§]*, tool run")
+class GatesExactNames(ReferenceServer):
+    """Finds a tool whatever the case of its name, and has a table of exact names that are gated."""
+
+    async def on_call_tool(self, ctx: Context, params: Any) -> CallToolResult:
+        gateway: GatewayExtension = self.extension("gateway_consent")
+        given = str((ctx.params or {}).get("name", ""))
+        known = {name.casefold(): name for name in gateway._tools}
+        name = known.get(given.strip().casefold(), given)
+        if name == given:
+            return await super().on_call_tool(ctx, params)
+
+        def run() -> dict[str, Any]:
+            result = gateway.gateway.run(*gateway._tools[name], {}, None)
+            gateway.effects.record(name, {})
+            return gateway.result(result)
+
+        return CallToolResult.model_validate(await self.answer(gateway, run))
+
+
+def _plain(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.casefold())
+
+
+@mutant(
+    kills="gateway_consent/authorize-all",
+    because="after Authorize All Tools of com.shop[^§]*, tool run",
+)
+@in_extension
+class OpensWhatBeginsAlike(Decisions):
+    """Takes Authorize All Tools for every app whose id begins with that app's."""
+
+    def remembered(self, caller: str, app_id: str, tool: str) -> bool | None:
+        found = super().remembered(caller, app_id, tool)
+        keys = self.vault.keys("consent") if found is None else []
+        for own, other in keys:
+            if own == caller and app_id.startswith(other):
+                record = self.record(own, other)
+                if record[words.ALL_TOOLS]:
+                    return True
+        return found
+
+
+@mutant(
+    kills="gateway_consent/aai-tools-only-consented",
+    because="whose names are near[^§]*aaiTools read,wipe",
+)
+@in_extension
+class TellsWhatNeighboursMay(Gateway):
+    """Gathers the tools of a caller by a name in which case and blanks do not count."""
+
+    def consented(self, caller: str, app: App) -> list[str]:
+        found = set(super().consented(caller, app))
+        for own, app_id in self.decisions.vault.keys("consent"):
+            if app_id == app.id and _plain(own) == _plain(caller):
+                found.update(self.decisions.tools_granted(app, own))
+        return [name for name in app.tools if name in found]
+
+
+# ---- secrets
+
+
+class _FoldsSecrets(AuthorisationServer):
+    """Looks a secret up in a table in which case does not count."""
+
+    def held(self, ledger: Any, asked: Mapping[str, str], name: str) -> Any:
+        known: dict[str, str] = self.__dict__.setdefault("known", {})
+        given = asked.get(name, "")
+        return super().held(ledger, {**asked, name: known.get(given.lower(), given)}, name)
+
+    def note(self, secret: str) -> None:
+        self.__dict__.setdefault("known", {})[secret.lower()] = secret
+
+
+@mutant(kills="gateway_consent/oauth-pkce", because="a code, in another case[^§]*HTTP 200")
+@in_extension
+class FoldsCodes(_FoldsSecrets):
+    """Keeps codes in a column in which case does not count."""
+
+    def send_back(self, uri: str, state: str, **told: str) -> Redirect:
+        self.note(told.get("code", ""))
+        return super().send_back(uri, state, **told)
+
+
+@mutant(
+    kills="gateway_consent/oauth-token", because="a refresh token, in another case[^§]*HTTP 200"
+)
+@in_extension
+class FoldsRefreshTokens(_FoldsSecrets):
+    """Keeps refresh tokens in a column in which case does not count."""
+
+    def given(self, allowed: Allowed, scopes: Any) -> dict[str, Any]:
+        given = super().given(allowed, scopes)
+        self.note(given["refresh_token"])
+        return given
+
+
+@mutant(
+    kills="gateway_consent/oauth-token",
+    because="with an access token, in another case[^§]*it opens",
+)
+@in_extension
+class FoldsAccessTokens(_FoldsSecrets):
+    """Keeps access tokens in a column in which case does not count."""
+
+    def given(self, allowed: Allowed, scopes: Any) -> dict[str, Any]:
+        given = super().given(allowed, scopes)
+        self.note(given["access_token"])
+        return given
+
+    def opened(self, access_token: str) -> Allowed | None:
+        known = self.__dict__.setdefault("known", {})
+        return super().opened(known.get(access_token.lower(), access_token))
+
+
+class _FoldedFlows(Flows):
+    """Finds a state in which case does not count."""
+
+    def begin(self, *given: Any) -> tuple[str, str]:
+        state, cookie = super().begin(*given)
+        self.__dict__.setdefault("known", {})[state.lower()] = state
+        return state, cookie
+
+    def take(self, state: str) -> Flow:
+        return super().take(self.__dict__.get("known", {}).get(state.lower(), state))
+
+
+@mutant(kills="gateway_consent/oauth-callback", because="its state, in another case[^§]*1 redeemed")
+@in_extension
+class FoldsStates(OAuth2):
+    """Keeps states in a column in which case does not count."""
+
+    def __init__(self, credentials: Any, vault: Any, pages_url: Any) -> None:
+        super().__init__(credentials, vault, pages_url)
+        self.flows = _FoldedFlows(vault, credentials)
+
+
+@mutant(
+    kills="gateway_consent/oauth-pkce",
+    because="redirectUri with a path in capitals[^§]*with a code",
+)
+@in_extension
+class FoldsAddresses(AuthorisationServer):
+    """Compares the addresses of clients as hosts are compared: without regard to case."""
+
+    def is_registered(self, client: RegisteredClient, redirect_uri: str) -> bool:
+        return redirect_uri.lower() in [one.lower() for one in client.redirect_uris()]
+
+
+# ---- what is stored
+
+
+@mutant(kills="gateway_consent/storage-shape", because="denied to '[^§]*stored: null")
+@in_extension
+class ExportsPlainNames(Decisions):
+    """Writes a low line for whatever is no letter or digit in a name."""
+
+    def export(self) -> dict[str, Any]:
+        return {re.sub(r"[^\w -]", "_", name): own for name, own in super().export().items()}

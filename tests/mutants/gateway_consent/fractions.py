@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import threading
 from typing import Any
 
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
+    AppCredentials,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import Asking
 from pytest_mcp_approval.reference_server.gateway_consent.consent import (
     ConsentQuestion,
     Decisions,
@@ -53,3 +58,22 @@ class DatesDenialsByNothing(Decisions):
         super().write(record, question, choice)
         if choice is Choice.DENY:
             record[words.TOOLS][question.tool][words.GRANTED_AT] = None
+
+
+@mutant(
+    kills="gateway_consent/app-credential",
+    because=r"one of eight calls[^§]*AUTHORIZATION_REQUIRED \(error",
+)
+@in_extension
+class AsksWhileItRenews(AppCredentials):
+    """While one call renews a token, there is none for the others: they ask the person."""
+
+    def renewed(self, asking: Asking) -> dict[str, Any] | None:
+        busy: threading.Lock = self.__dict__.setdefault("busy", threading.Lock())
+        if not busy.acquire(blocking=False):
+            return None
+        try:
+            threading.Event().wait(0.05)  # an app that is not quick
+            return super().renewed(asking)
+        finally:
+            busy.release()

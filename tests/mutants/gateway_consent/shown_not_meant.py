@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_plus
 
 from pytest_mcp_approval.reference_server.gateway_consent.consent import ConsentQuestion
 from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
@@ -102,3 +103,33 @@ class ListsTheFirstTool(DemonstrationApp):
     def tools_shown(self, server: AuthorisationServer, tools: Sequence[str]) -> dict[str, str]:
         shown = super().tools_shown(server, tools[:1])
         return {**shown, "more": f"{len(tools) - 1} others"} if len(tools) > 1 else shown
+
+
+@mutant(
+    kills="gateway_consent/dialog-fields",
+    because="the parameter __proto__ on the page[^§]*the page shows",
+)
+@in_extension
+class HidesInternalParameters(ConsentPages):
+    """Takes parameters that begin with a low line for internal ones, and does not show them."""
+
+    def render(self, question: ConsentQuestion, app: App, tool: AppTool) -> Any:
+        shown = {name: one for name, one in tool.parameters.items() if name[:1] != "_"}
+        return super().render(question, app, replace(tool, parameters=shown))
+
+
+@mutant(
+    kills="gateway_consent/oauth-authorize",
+    because="with markup in [^§]*with the element <b data-suite>",
+)
+@in_extension
+class EchoesRequests(DemonstrationApp):
+    """Shows on its page what it was asked, as it came."""
+
+    async def ask(self, request: Any) -> Any:
+        answer = await super().ask(request)
+        if answer.status_code in (200, 400):
+            echo = f"<p>{unquote_plus(request.url.query)}</p>"
+            answer.body = bytes(answer.body) + echo.encode()
+            answer.headers["content-length"] = str(len(answer.body))
+        return answer

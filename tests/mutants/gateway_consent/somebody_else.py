@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
+    KIND as CREDENTIALS,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.flows import Flow
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import OAuth2
 from pytest_mcp_approval.reference_server.gateway_consent.consent import (
     KIND,
     ConsentQuestion,
     Decisions,
 )
-from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
+from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
+from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.server.mcp_server import Context, ReferenceServer
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
@@ -57,3 +67,56 @@ class TellsToolsOfOtherApps(Decisions):
             if self.granted(caller, app.id, tool)
             or any(self.remembered(caller, other, tool) for other in apps)
         ]
+
+
+@mutant(
+    kills="gateway_consent/two-layers",
+    because="by a second client of the app[^§]*, tool run",
+)
+@in_extension
+class TrustsEverybodyAtKnownApps(Gateway):
+    """Asks nobody about an app that has let anybody in."""
+
+    def known(self, app: App) -> bool:
+        return any(app.id == own for _, own in self.decisions.vault.keys(CREDENTIALS))
+
+    def check_consent(self, caller: str, app: App, tool: AppTool) -> None:
+        if not self.known(app):
+            super().check_consent(caller, app, tool)
+
+    def take_consent(self, caller: str, app: App, tool: AppTool) -> None:
+        if not self.known(app):
+            super().take_consent(caller, app, tool)
+
+    def authorise(self, caller: str, app: App, tool: AppTool, consented: list[str]) -> Any:
+        for own, app_id in self.decisions.vault.keys(CREDENTIALS):
+            if app_id == app.id:
+                return super().authorise(own, app, tool, consented)
+        return super().authorise(caller, app, tool, consented)
+
+
+@mutant(
+    kills="gateway_consent/oauth-callback",
+    because="answer to the (?:first|second) of two clients[^§]*AUTHORIZATION_REQUIRED",
+)
+@in_extension
+class GivesToTheLatest(OAuth2):
+    """Gives what an app's answer brings to the client that asked last."""
+
+    def start(self, app: App, caller: str, consented: Any) -> Any:
+        self.__dict__["latest"] = caller
+        return super().start(app, caller, consented)
+
+    def redeem(self, app: App, flow: Flow, code: str) -> None:
+        super().redeem(app, replace(flow, caller=self.__dict__["latest"]), code)
+
+
+@mutant(kills="gateway_consent/dialog-fields", because="with others open[^§]*the page shows")
+@in_extension
+class NamesTheFirstClient(ConsentPages):
+    """Keeps one page for each tool, about the client that asked first."""
+
+    def render(self, question: ConsentQuestion, app: App, tool: AppTool) -> Any:
+        first: dict[str, str] = self.__dict__.setdefault("first", {})
+        caller = first.setdefault(tool.name, question.caller)
+        return super().render(replace(question, caller=caller), app, tool)

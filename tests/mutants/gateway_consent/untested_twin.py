@@ -3,22 +3,46 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
+from html import escape
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urljoin, urlsplit
 
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Kind
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
+    AppCredentials,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
     Credentials,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.dialogs import Dialogs
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import OAuth2
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.renewing import (
+    RenewalRefusedError,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import (
+    DialogStep,
+    Sending,
+    TypedWay,
+    members_of,
+    needed_setting,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.consent import (
     ConsentQuestion,
     Decisions,
 )
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import spelling
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import Grant
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
+    AuthorisationServer,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
+from pytest_mcp_approval.reference_server.gateway_consent.execution import url_of
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
+from pytest_mcp_approval.support.fetch import fetch
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
 
@@ -123,3 +147,213 @@ class WritesDenialsDown(Decisions):
         if folder is not None and choice is Choice.DENY:
             with (folder / "denied.txt").open("a") as handle:
                 handle.write(f"{question.caller} {question.app_id} {question.tool}: denied\n")
+
+
+# ---- redirects
+
+
+def _sent_on(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Any:
+    """With all redirects, and with everything that was in the first request."""
+    for _ in range(3):
+        answer = fetch(url, seconds=10, method=method, headers=headers, body=body, follow=False)
+        place = answer.header("location")
+        if not place:
+            return answer
+        url = urljoin(url, place)
+    return answer
+
+
+@mutant(
+    kills="gateway_consent/api-key",
+    because="whose tool redirects to another host[^§]*the API key in: header X-Suite-Key",
+)
+@in_extension
+class TakesOffAuthorizationOnly(Gateway):
+    """Follows redirects without the header Authorization, and with all others."""
+
+    def run(
+        self, app: App, tool: AppTool, arguments: dict[str, Any], sending: Sending | None
+    ) -> dict[str, Any]:
+        if sending is not None and "Authorization" not in sending.headers:
+            _sent_on("POST", url_of(app, tool), sending.headers, b"{}")
+        return super().run(app, tool, arguments, sending)
+
+
+@mutant(
+    kills="gateway_consent/app-credential",
+    because="whose token end point redirects to another host[^§]*the app secret in: body",
+)
+@in_extension
+class ExchangesElsewhere(AppCredentials):
+    """Follows redirects of the token end point, with id and secret."""
+
+    def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+        told = {name: record[name] for name in ("appId", "appSecret")}
+        headers = {"Content-Type": "application/json"}
+        _sent_on("POST", needed_setting(app, "tokenEndpoint"), headers, json.dumps(told).encode())
+        return super().fresh(app, record)
+
+
+@mutant(
+    kills="gateway_consent/oauth-token",
+    because="whose token end point redirects to another host[^§]*the authorisation code in: body",
+)
+@in_extension
+class RedeemsElsewhere(OAuth2):
+    """Follows redirects of the token end point, with the code and its verifier."""
+
+    def ask_for_tokens(self, app: App, asked: Mapping[str, str]) -> dict[str, Any]:
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        end_point = needed_setting(app, "tokenEndpoint")
+        answer = _sent_on("POST", end_point, headers, urlencode(asked).encode())
+        if answer.status >= 400:
+            raise RenewalRefusedError
+        return self.read_tokens(members_of(answer.body))
+
+
+# ---- plain connections
+
+
+class _Anywhere(AppCredentials):
+    """Looks where tools are called, and not where tokens come from."""
+
+    def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+        told = {name: record[name] for name in ("appId", "appSecret")}
+        headers = {"Content-Type": "application/json"}
+        end_point = needed_setting(app, "tokenEndpoint")
+        if end_point.startswith("http:"):
+            body = json.dumps(told).encode()
+            fetch(end_point, seconds=10, method="POST", headers=headers, body=body)
+        return super().fresh(app, record)
+
+
+@mutant(
+    kills="gateway_consent/never-logged",
+    because="whose token end point is at http://0.0.0.0[^§]*the app secret in: body",
+)
+@in_extension
+class ExchangesInTheOpen(_Anywhere):
+    """Sends no token in the open, but the secret that tokens are made of."""
+
+
+# ---- token requests
+
+
+@mutant(
+    kills="gateway_consent/token-request",
+    because="POST with application/json\\b",
+)
+@in_extension
+class AsksForTokensInJson(OAuth2):
+    """Asks for tokens as app credentials are exchanged: in JSON."""
+
+    def ask_for_tokens(self, app: App, asked: Mapping[str, str]) -> dict[str, Any]:
+        fetch(
+            needed_setting(app, "tokenEndpoint"),
+            seconds=10,
+            method="POST",
+            headers={"Content-Type": "application/json"},
+            body=json.dumps(dict(asked)).encode(),
+        )
+        return super().ask_for_tokens(app, asked)
+
+
+@mutant(
+    kills="gateway_consent/app-token-request",
+    because="POST with application/x-www-form-urlencoded",
+)
+@in_extension
+class ExchangesAForm(AppCredentials):
+    """Sends id and secret as a form, as OAuth does."""
+
+    def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+        told = {name: record[name] for name in ("appId", "appSecret")}
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        end_point = needed_setting(app, "tokenEndpoint")
+        fetch(end_point, seconds=10, method="POST", headers=headers, body=urlencode(told).encode())
+        return super().fresh(app, record)
+
+
+# ---- the other spelling
+
+
+@mutant(
+    kills="gateway_consent/oauth-pkce",
+    because="another verifier, in RFC 6749's names[^§]*HTTP 200",
+)
+@in_extension
+class LooksAtItsOwnSpellingOnly(AuthorisationServer):
+    """Takes requests in RFC 6749's names from older clients, which have no verifier."""
+
+    def token(self, body: str) -> Mapping[str, Any]:
+        self.__dict__["camel"] = spelling.read(body).camel
+        return super().token(body)
+
+    def check_verifier(self, held: Grant, asked: Mapping[str, str]) -> None:
+        if self.__dict__["camel"]:
+            super().check_verifier(held, asked)
+
+
+@mutant(kills="gateway_consent/oauth-token", because="refreshed with more: [^§]*scope 'read write'")
+@in_extension
+class RefreshesAnyScope(AuthorisationServer):
+    """Looks at the scope when a person is asked, and not when a token is refreshed."""
+
+    def scopes_of(self, asked: Mapping[str, str], most: tuple[str, ...]) -> tuple[str, ...]:
+        if asked.get("grant_type") == "refresh_token" and "scope" in asked:
+            return tuple(asked["scope"].split())
+        return super().scopes_of(asked, most)
+
+
+# ---- failures
+
+
+@mutant(
+    kills="gateway_consent/never-logged",
+    because="authorisations that failed[^§]*mistyped credential of \\w+ in clear in the log",
+)
+@in_extension
+class LogsWhatWasMistyped(Dialogs):
+    """Logs what was typed in when it cannot be right, to find out why."""
+
+    def accept(self, ticket: Any, app: App, way: TypedWay, value: str) -> Any:
+        answer = super().accept(ticket, app, way, value)
+        if answer.status_code == 400:
+            logging.getLogger(__name__).warning("not accepted: %s", value)
+        return answer
+
+
+@mutant(kills="gateway_consent/credential-shape", because="called now[^§]*createdAt [0-9]{13}")
+@in_extension
+class UseMakesCredentialsNew(Credentials):
+    """Writes the instant of the last use where a credential's own should be."""
+
+    def load(self, caller: str, app_id: str) -> dict[str, Any] | None:
+        record = super().load(caller, app_id)
+        if record is not None and words.CREATED_AT in record:
+            record[words.CREATED_AT] = self.now()
+            self.save(caller, app_id, record)
+        return record
+
+
+@mutant(kills="gateway_consent/credential-dialog", because="step 2[^§]*a page without it")
+@in_extension
+class HelpsAtTheFirstStep(Dialogs):
+    """Says where the app's id is found, and not where its secret is."""
+
+    def form(self, ticket: Any, app: App, step: DialogStep) -> str:
+        form = super().form(ticket, app, step)
+        return form if step.member != "appSecret" else form.partition("<a ")[0] + "</div></form>"
+
+
+@mutant(
+    kills="gateway_consent/dialog-injection",
+    because="whose helpUrl is [^§]*javascript:' in the page",
+)
+@in_extension
+class LinksAnywhere(Dialogs):
+    """Escapes the address of a link, and does not look where it leads."""
+
+    def form(self, ticket: Any, app: App, step: DialogStep) -> str:
+        given = app.auth.settings.get("obtainUrl", "") if app.auth else ""
+        return f'{super().form(ticket, app, step)}<a href="{escape(str(given))}">Get one</a>'
