@@ -11,6 +11,9 @@ from pytest_mcp_approval.families.gateway_consent import vocabulary as words
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
     AppCredentials,
 )
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
+    Credentials,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import (
     OAuth2,
     Return,
@@ -23,6 +26,8 @@ from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oaut
     AuthorisationServer,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
+from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
+from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
 from pytest_mcp_approval.reference_server.server.mcp_server import Context, ReferenceServer
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
@@ -100,6 +105,36 @@ class AsksWithoutScope(OAuth2):
         start = super().start(app, caller, consented)
         kept = [one for one in start.location.split("&") if not one.startswith("scope=")]
         return replace(start, location="&".join(kept))
+
+
+@mutant(kills="gateway_consent/consent-required", because="toolParameters null")
+class LeavesOutWhatIsEmpty(GatewayExtension):
+    """Leaves members out of the question that are empty, as where a tool takes nothing."""
+
+    def refuse(self, refusal: GatewayRefusal) -> dict[str, Any]:
+        refusal.data = {name: value for name, value in refusal.data.items() if value}
+        return super().refuse(refusal)
+
+
+@mutant(kills="gateway_consent/credential-shape", because='no refreshToken in {"accessToken')
+@in_extension
+class KeepsNoRefreshToken(OAuth2):
+    """Keeps an access token and its end, and no refresh token."""
+
+    def read_tokens(self, members: Mapping[str, Any]) -> dict[str, Any]:
+        kept = super().read_tokens(members)
+        return {name: one for name, one in kept.items() if name != words.REFRESH_TOKEN}
+
+
+@mutant(kills="gateway_consent/credential-shape", because='no createdAt in {"type":"cookie')
+@in_extension
+class DatesKeysOnly(Credentials):
+    """Keeps when an API key was created, and not when cookies or app credentials were."""
+
+    def save(self, caller: str, app_id: str, record: dict[str, Any]) -> None:
+        if record.get(words.TYPE) != "apiKey":
+            record = {name: one for name, one in record.items() if name != words.CREATED_AT}
+        super().save(caller, app_id, record)
 
 
 # ---- what an app leaves out

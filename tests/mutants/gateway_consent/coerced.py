@@ -210,3 +210,35 @@ class ReadsDecisionsAsText(Decisions):
         super().write(record, question, choice)
         own = record[words.TOOLS][question.tool]
         own[words.GRANTED] = str(own[words.GRANTED]).lower()
+
+
+# ---- further ones
+
+
+@mutant(
+    kills="gateway_consent/oauth-token",
+    because="for 3600000 s, a second before its end[^§]*it does not",
+)
+@in_extension
+class TellsLifetimesInMilliseconds(AuthorisationServer):
+    """Tells expiresIn in milliseconds."""
+
+    def given(self, allowed: Allowed, scopes: Sequence[str]) -> dict[str, Any]:
+        given = super().given(allowed, scopes)
+        return {**given, "expires_in": given["expires_in"] * 1000}
+
+
+@mutant(
+    kills="gateway_consent/remember", because="a denial remembered, after a restart[^§]*, tool run"
+)
+@in_extension
+class ReadsDenialsAsGrantsAtItsStart(Decisions):
+    """Takes the text false for true when it reads at its start what it has stored."""
+
+    def __init__(self, vault: Any, clock: Any) -> None:
+        super().__init__(vault, clock)
+        for key in vault.keys("consent"):
+            record = vault.load("consent", *key)
+            for own in record[words.TOOLS].values():
+                own[words.GRANTED] = bool(str(own[words.GRANTED]))
+            vault.save("consent", record, *key)

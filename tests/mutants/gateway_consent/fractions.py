@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
@@ -58,6 +59,31 @@ class DatesDenialsByNothing(Decisions):
         super().write(record, question, choice)
         if choice is Choice.DENY:
             record[words.TOOLS][question.tool][words.GRANTED_AT] = None
+
+
+@mutant(
+    kills="gateway_consent/app-credential",
+    because=r"7200 s after[^§]*1 call\(s\) with a token that was over",
+)
+@in_extension
+class CountsInMinutes(AppCredentials):
+    """Counts in whole minutes, rounded up: a token serves for a minute after its end."""
+
+    early = 0
+
+    def is_due(self, record: Mapping[str, Any]) -> bool:
+        minute = 60_000
+        ends = -(-record[words.EXPIRES_AT] // minute) + 1
+        return bool(self.credentials.now() // minute >= ends)
+
+
+@mutant(kills=SHAPE, because='grantedAt "[0-9-]{10}"')
+@in_extension
+class DatesGrantsByTheDay(Decisions):
+    """Writes the day of a decision, and not its time."""
+
+    def instant(self) -> str:
+        return self.clock.now().astimezone(datetime.UTC).strftime("%Y-%m-%d")
 
 
 @mutant(

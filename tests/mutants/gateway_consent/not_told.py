@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,11 +11,15 @@ from pytest_mcp_approval.families.gateway_consent import vocabulary as words
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
     AppCredentials,
 )
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
+    Credentials,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import (
     OAuth2,
     Return,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
+from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
 
@@ -53,3 +58,29 @@ class LogsCallbacks(OAuth2):
         code = super().code_of(back)
         _log.info("a browser came back with %s", code)
         return code
+
+
+@mutant(kills=LOGGED, because="the app token of office in clear in the log")
+@in_extension
+class PrintsTokensAsErrors(Credentials):
+    """Prints tokens on standard error, where operators look for trouble."""
+
+    def save(self, caller: str, app_id: str, record: dict[str, Any]) -> None:
+        super().save(caller, app_id, record)
+        if words.ACCESS_TOKEN in record:
+            print(record[words.ACCESS_TOKEN], file=sys.stderr)
+
+
+@mutant(kills="gateway_consent/key-store", because="the API key in clear in a name")
+class NamesEntriesByCredentials(GatewayExtension):
+    """Has the beginning of an API key in the name of its entry in the key store, to tell keys
+    apart."""
+
+    def key_store(self) -> dict[str, Any]:
+        entries = super().key_store()["entries"]
+        for caller, app_id in self.vault.keys("cred"):
+            record = self.vault.load("cred", caller, app_id) or {}
+            for entry in entries:
+                if entry["account"].startswith(f"cred-{app_id}") and words.VALUE in record:
+                    entry["account"] += f"-{record[words.VALUE]}"
+        return {"entries": entries}

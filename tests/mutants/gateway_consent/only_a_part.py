@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.cookies import Cookies
 from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
     AuthorisationServer,
+    Redirect,
 )
+from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
 
@@ -59,6 +62,69 @@ class ComparesHostsOfAddresses(AuthorisationServer):
         given = asked.get("redirect_uri", "")
         if given.split("/")[:3] != held.redirect_uri.split("/")[:3]:
             super().check_redirect_uri(held, asked)
+
+
+# ---- further ones
+
+
+@mutant(kills=CALLERS, because=r"by '\.\./Cursor[^§]*, tool run")
+@in_extension
+class KeepsTheEndOfCallers(_PartOfCallers):
+    """Takes what follows the last slash of a client's name for the name."""
+
+    def part(self, caller: str) -> str:
+        return caller.rpartition("/")[2] or caller
+
+
+@mutant(kills="gateway_consent/key-collision", because="ids look alike[^§]*, tool run")
+@in_extension
+class KeepsTheLastLabelOfApps(Decisions):
+    """Goes by the last label of an app's id, which is its short name."""
+
+    def record_key(self, caller: str, app_id: str) -> tuple[str, ...]:
+        return caller, app_id.rpartition(".")[2]
+
+
+@mutant(kills="gateway_consent/key-collision", because="com.l{60}[^§]*, tool run")
+@in_extension
+class CutsAppIds(Decisions):
+    """Keeps the first 64 characters of an app's id."""
+
+    def record_key(self, caller: str, app_id: str) -> tuple[str, ...]:
+        return caller, app_id[:64]
+
+
+@mutant(kills=PKCE, because="one character more[^§]*HTTP 200 with an access token")
+@in_extension
+class CutsVerifiers(AuthorisationServer):
+    """Keeps the first 64 characters of a verifier, and may then not know its challenge."""
+
+    def check_verifier(self, held: Any, asked: Mapping[str, str]) -> None:
+        verifier = asked.get("code_verifier", "")
+        super().check_verifier(held, {**asked, "code_verifier": verifier[:64]})
+
+
+@mutant(
+    kills="gateway_consent/oauth-authorize",
+    because=r"a state \(long\)[^§]*sent back with a code[^§]*\([0-9]{3} bytes\)",
+)
+@in_extension
+class KeepsStatesInAColumn(AuthorisationServer):
+    """Keeps the first 255 characters of a state."""
+
+    def send_back(self, uri: str, state: str, **told: str) -> Redirect:
+        return super().send_back(uri, state[:255], **told)
+
+
+@mutant(
+    kills="gateway_consent/cookie", because=r"of which one is missing[^§]*not run, 1 request\(s\)"
+)
+@in_extension
+class ChecksTheFirstCookie(Cookies):
+    """Looks for the first of the required cookies, and not for the others."""
+
+    def check_required(self, app: App, found: Mapping[str, str]) -> None:
+        super().check_required(app, {**dict.fromkeys(self.required(app)[1:], "?"), **found})
 
 
 @mutant(

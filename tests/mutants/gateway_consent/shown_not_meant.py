@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
+from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
+from pytest_mcp_approval.reference_server.gateway_consent import pages
 from pytest_mcp_approval.reference_server.gateway_consent.consent import ConsentQuestion
 from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import (
@@ -16,8 +19,11 @@ from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oaut
     AuthorisationServer,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
+from tests.mutants.gateway_consent.pages import _Raw, _Rewrites
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
+
+INJECTION = "gateway_consent/dialog-injection"
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -103,6 +109,64 @@ class ListsTheFirstTool(DemonstrationApp):
     def tools_shown(self, server: AuthorisationServer, tools: Sequence[str]) -> dict[str, str]:
         shown = super().tools_shown(server, tools[:1])
         return {**shown, "more": f"{len(tools) - 1} others"} if len(tools) > 1 else shown
+
+
+@mutant(kills=INJECTION, because="it made an element B")
+@in_extension
+class TrustsAppIds(_Raw):
+    """Writes the app's id into the page as HTML."""
+
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        return app.id
+
+
+@mutant(kills=INJECTION, because="it made an element B")
+@in_extension
+class TrustsToolNames(_Raw):
+    """Writes the tool's name into the page as HTML."""
+
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        return tool.name
+
+
+@mutant(kills=INJECTION, because="it made an element B")
+@in_extension
+class TrustsNamesOfParameters(_Rewrites):
+    """Writes the names of parameters into the page as HTML."""
+
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        for name in tool.parameters:
+            html = html.replace(f"<code>{pages.shown(name)}</code>", f"<code>{name}</code>")
+        return html
+
+
+@mutant(kills=INJECTION, because="from right to left: def")
+@in_extension
+class LetsAppNamesTurnAround(_Rewrites):
+    """Lets an app's name say in which order it is read."""
+
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        return html.replace(pages.shown(app.name), f"<bdi>{escape(app.name)}</bdi>")
+
+
+@mutant(kills=INJECTION, because="from right to left: def")
+@in_extension
+class LetsToolNamesTurnAround(_Rewrites):
+    """Lets a tool's name say in which order it is read."""
+
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        return html.replace(pages.shown(tool.name), f"<bdi>{escape(tool.name)}</bdi>")
+
+
+@mutant(kills="gateway_consent/tool-isolation", because="two tools of one app[^§]*, tool run")
+@in_extension
+class SwapsTwoButtons(ConsentPages):
+    """Sends the choice of all tools from the button for one tool, and the other way round."""
+
+    def form(self, question: ConsentQuestion) -> str:
+        one, every = f'value="{Choice.TOOL}"', f'value="{Choice.ALL}"'
+        before, _, rest = super().form(question).partition(one)
+        return f"{before}{every}{rest.replace(every, one)}"
 
 
 @mutant(

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.api_key import ApiKeys
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
     KIND as CREDENTIALS,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.flows import Flow
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import OAuth2
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import Asking, Sending
 from pytest_mcp_approval.reference_server.gateway_consent.consent import (
     KIND,
     ConsentQuestion,
@@ -67,6 +69,32 @@ class TellsToolsOfOtherApps(Decisions):
             if self.granted(caller, app.id, tool)
             or any(self.remembered(caller, other, tool) for other in apps)
         ]
+
+
+@mutant(kills=CALLERS, because="honest calls fail[^§]*allowed for one call: CONSENT_REQUIRED")
+@in_extension
+class OneQuestionForAllCallers(Decisions):
+    """Leads a second client to the question that the first is asked: the answer is the first's."""
+
+    def ask(self, caller: str, app_id: str, tool: str) -> ConsentQuestion:
+        asked = [*self.questions._open.values()]
+        same = (one for one in asked if (one.app_id, one.tool) == (app_id, tool))
+        return next(same, None) or super().ask(caller, app_id, tool)
+
+
+@mutant(
+    kills="gateway_consent/api-key",
+    because="of an app whose key is known[^§]*AUTHORIZATION_REQUIRED",
+)
+@in_extension
+class WantsAKeyForEachTool(ApiKeys):
+    """Asks for the key of an app again when another of its tools is called."""
+
+    def sending(self, asking: Asking) -> Sending | None:
+        tools: dict[Any, Any] = self.__dict__.setdefault("tools", {})
+        sent = super().sending(asking)
+        known = tools.setdefault((asking.caller, asking.app.id), asking.tool) if sent else None
+        return sent if known == asking.tool else None
 
 
 @mutant(

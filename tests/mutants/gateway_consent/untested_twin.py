@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,10 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credenti
     Credentials,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.dialogs import Dialogs
-from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import OAuth2
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import (
+    FlowStart,
+    OAuth2,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.renewing import (
     RenewalRefusedError,
 )
@@ -29,15 +33,20 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways imp
     TypedWay,
     members_of,
     needed_setting,
+    settings_of,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.consent import (
     ConsentQuestion,
     Decisions,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import spelling
-from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import Grant
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import (
+    Allowed,
+    Grant,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
     AuthorisationServer,
+    Redirect,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.execution import url_of
@@ -46,6 +55,7 @@ from pytest_mcp_approval.support.fetch import fetch
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
 
+TOKEN = "gateway_consent/oauth-token"
 REQUIRED = "gateway_consent/consent-required"
 REMEMBER = "gateway_consent/remember"
 STORED = "gateway_consent/stored-encrypted"
@@ -147,6 +157,152 @@ class WritesDenialsDown(Decisions):
         if folder is not None and choice is Choice.DENY:
             with (folder / "denied.txt").open("a") as handle:
                 handle.write(f"{question.caller} {question.app_id} {question.tool}: denied\n")
+
+
+# ---- further ones
+
+
+class _Regards(AuthorisationServer):
+    """Has another regard for what is given for a refresh token."""
+
+    def __init__(self, clock: Any, issuer: Any, clients: Any, tools: Any) -> None:
+        super().__init__(clock, issuer, clients, tools)
+        self.later: list[Grant] = []
+
+    def refreshed(self, access: Grant, refresh: Grant) -> None:
+        raise NotImplementedError
+
+    def given(self, allowed: Allowed, scopes: Sequence[str]) -> dict[str, Any]:
+        again = any(one.allowed is allowed for one in self.refresh._records.values())
+        given = super().given(allowed, scopes)
+        access = self.access.find(given["access_token"])
+        refresh = self.refresh.find(given["refresh_token"])
+        if again and access is not None and refresh is not None:
+            self.refreshed(access, refresh)
+        return given
+
+
+class _KeepsSomeElsewhere(Credentials):
+    """Has some credentials in a place of its own."""
+
+    def __init__(self, vault: Any, clock: Any) -> None:
+        super().__init__(vault, clock)
+        self.own: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def elsewhere(self, record: Mapping[str, Any]) -> bool:
+        raise NotImplementedError
+
+    def load(self, caller: str, app_id: str) -> dict[str, Any] | None:
+        return self.own.get((caller, app_id)) or super().load(caller, app_id)
+
+    def save(self, caller: str, app_id: str, record: dict[str, Any]) -> None:
+        if self.elsewhere(record):
+            self.own[caller, app_id] = record
+        else:
+            super().save(caller, app_id, record)
+
+    def forget(self, caller: str, app_id: str) -> None:
+        self.own.pop((caller, app_id), None)
+        super().forget(caller, app_id)
+
+
+@mutant(kills=TOKEN, because="not used for a year[^§]*HTTP 200 with an access token")
+@in_extension
+class RefreshedRefreshTokensNeverEnd(_Regards):
+    """Gives the first refresh token an end, and those that follow none."""
+
+    def refreshed(self, access: Grant, refresh: Grant) -> None:
+        refresh.expires_at = self.after(3650 * 86400)
+
+
+@mutant(
+    kills="gateway_consent/oauth-authorize",
+    because='denied[^§]*sent back with no code, {"error":"access_denied","iss"',
+)
+@in_extension
+class LosesTheStateOfDenials(AuthorisationServer):
+    """Sends people back with their state if they allowed it, and without it if they did not."""
+
+    def send_back(self, uri: str, state: str, **told: str) -> Redirect:
+        return super().send_back(uri, "" if told.get("error") == "access_denied" else state, **told)
+
+
+@mutant(kills=TOKEN, because="serves for more than seven days", warned=True)
+@in_extension
+class RefreshesForAMonth(AuthorisationServer):
+    """Gives refresh tokens that last for thirty days."""
+
+    refresh_seconds = 30 * 86400
+
+
+@mutant(kills=TOKEN, because="expiresIn 86400: an hour", warned=True)
+@in_extension
+class OpensForADay(AuthorisationServer):
+    """Gives access tokens that last for a day, and says so."""
+
+    access_seconds = 86400
+
+
+@mutant(kills="gateway_consent/oauth-pkce", because="a code serves after 600 s", warned=True)
+@in_extension
+class KeepsCodesForAQuarter(AuthorisationServer):
+    """Lets a code live for a quarter of an hour."""
+
+    code_seconds = 900
+
+
+@mutant(
+    kills="gateway_consent/aai-tools-only-consented",
+    because=r"with Authorize All Tools[^§]*aaiTools \*",
+)
+@in_extension
+class TellsAStarForAllTools(OAuth2):
+    """Tells an app of a star where all its tools were allowed."""
+
+    def start(self, app: App, caller: str, consented: Sequence[str]) -> FlowStart:
+        start = super().start(app, caller, consented)
+        every = urlencode({words.AAI_TOOLS: ",".join(app.tools)})
+        return replace(start, location=start.location.replace(every, f"{words.AAI_TOOLS}=*"))
+
+
+@mutant(kills="gateway_consent/key-store", because=r"authorised \(cookie\)[^§]*entries '")
+@in_extension
+class KeepsCookiesElsewhere(_KeepsSomeElsewhere):
+    """Has keys and tokens in the key store, and cookies in a place of its own."""
+
+    def elsewhere(self, record: Mapping[str, Any]) -> bool:
+        return record.get(words.TYPE) == "cookie"
+
+
+@mutant(kills="gateway_consent/key-store", because=r"authorised \(appCredential\)[^§]*entries '")
+@in_extension
+class KeepsSecretsElsewhere(_KeepsSomeElsewhere):
+    """Has keys and tokens in the key store, and app secrets in a place of its own."""
+
+    def elsewhere(self, record: Mapping[str, Any]) -> bool:
+        return record.get(words.TYPE) == "appCredential"
+
+
+@mutant(kills="gateway_consent/key-store", because=r"authorised \(oauth2\)[^§]*entries '")
+@in_extension
+class KeepsTokensElsewhere(_KeepsSomeElsewhere):
+    """Has what was typed in in the key store, and the tokens of OAuth in a place of its own."""
+
+    def elsewhere(self, record: Mapping[str, Any]) -> bool:
+        return words.TYPE not in record
+
+
+@mutant(
+    kills="gateway_consent/credential-dialog",
+    because="suite.cookie[^§]*a page without 'Ask the suite",
+)
+@in_extension
+class ShowsInstructionsOfKeysOnly(Dialogs):
+    """Shows instructions that are an object, and none that are a text, as those of cookies are."""
+
+    def instructions(self, app: App) -> str:
+        given = settings_of(app).get("instructions")
+        return "" if isinstance(given, str) else super().instructions(app)
 
 
 # ---- redirects
