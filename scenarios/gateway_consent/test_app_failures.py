@@ -3,7 +3,7 @@
 The apps are the suite's own, so that the suite sees what arrives.
 """
 
-from pytest_mcp_approval.catalogue import requirement
+from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.gateway_consent.app_double import LEFT_OUT
 
 ASKED_ONCE = {"key-header": "api-key", "office": "app-credential"}
@@ -37,7 +37,10 @@ def _expect_no_stale(apps, app, sent):
 # ---- what a failure costs
 
 
-@requirement("gateway_consent/api-key", "gateway_consent/app-credential", needs=["apps"])
+@requirement(
+    *("gateway_consent/api-key", "gateway_consent/app-credential", "gateway_consent/remember"),
+    needs=["apps"],
+)
 def test_a_breakdown_of_an_app_costs_no_credential(consents):
     """The app's tools break down, and then work again: nobody is asked for anything anew."""
     apps = consents.with_apps()
@@ -100,7 +103,9 @@ def test_a_token_ends_when_its_app_says(consents):
             client = apps.client(f"Client {what}")
             apps.let_in(client, tool)
             for time in ("first", "second"):
-                apps.clock.advance(lasts + 1)
+                apps.clock.advance(lasts // 2)
+                client.call(tool)  # which gives a token no more time
+                apps.clock.advance(lasts // 2 + 1)
                 answer = client.call(tool)
                 sent = f"{tool.name}, after the end of its {time} token {what}"
                 with several.one(f"{what}, the {time}"):
@@ -198,3 +203,39 @@ def test_an_answer_without_a_token_is_no_authorisation(consents):
                 if called:
                     break
             apps.let_in(client, tool)
+
+
+@requirement("gateway_consent/app-credential", "gateway_consent/cookie", needs=["apps"])
+def test_a_credential_serves_every_tool_of_its_app(consents):
+    """Asked for once: not again for another tool."""
+    apps = consents.with_apps()
+    client = apps.client()
+    with apps.several() as several:
+        for app in apps.each_app("key-header", "office", "cookie"):
+            apps.let_in(client, apps.app_tool(app))
+            other = apps.app_tool(app, "write")
+            apps.decided(client, other)
+            with several.one(app):
+                apps.expect_served(
+                    client.call(other), other, sent=f"{other.name}, of an app that is authorised"
+                )
+
+
+@requirement("gateway_consent/api-key", "gateway_consent/app-credential", needs=["apps", "clock"])
+def test_what_does_not_end_is_not_asked_for_again(consents):
+    """A key, and app id and secret, serve after a day, a month and a year."""
+    apps = consents.with_apps()
+    client = apps.client()
+    found = apps.each_app("key-header", "office")
+    for app in found:
+        apps.let_in(client, apps.app_tool(app))
+    if not apps.clock.stops:
+        raise NotVerified("needs a clock that can be put ahead by days")
+    with apps.several() as several:
+        for days in (2, 30, 334):
+            apps.clock.advance(days * 24 * 3600)
+            for app in found:
+                tool = apps.app_tool(app)
+                with several.one(f"{app}, {days} days"):
+                    sent = f"{tool.name}, authorised, {days} days after its last call"
+                    _served_or_warned(apps, app, client.call(tool), sent)

@@ -158,3 +158,18 @@ def test_a_state_serves_once_also_later(consents):
                     expected="its code is not redeemed",
                     got=f"{redeemed} redeemed",
                 )
+
+
+@requirement("gateway_consent/oauth-callback")
+def test_a_refusal_is_an_answer(consents):
+    """The app said no: a code that comes later with the same state changes nothing."""
+    apps = consents.with_apps()
+    apps.comes_back(apps.client("Honest"))
+    client = apps.client()
+    tool, asked, browser = apps.under_way(client)
+    later = browser.copy()
+    browser.get(apps.double.way_back(asked, code=None, error="access_denied"))
+    before = len(_exchanges(apps))
+    later.get(apps.double.way_back(asked))
+    sent = "a code with a state that the app had answered with access_denied"
+    _expect_no_access(apps, client, tool, before, sent)

@@ -139,7 +139,14 @@ def test_a_name_among_the_arguments_is_no_name(consents, place):
 
 
 BESIDE_THE_NAME = ("title", "version", "id", "displayName", "Name", "name ", "__proto__")
-NEAR_KEYS = ("caller", "clientName", "io.modelcontextprotocol/clientName", "clientinfo", "client")
+NEAR_KEYS = (
+    "clientInfo",
+    "caller",
+    "clientName",
+    "io.modelcontextprotocol/clientName",
+    "clientinfo",
+    "client",
+)
 
 
 @requirement("gateway_consent/caller-identity")

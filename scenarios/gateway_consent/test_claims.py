@@ -142,7 +142,7 @@ def test_another_spelling_of_a_tool_opens_nothing(consents, decided):
 # ---- pages
 
 
-@requirement("gateway_consent/consent-required")
+@requirement("gateway_consent/consent-required", "gateway_consent/dialog-fields", needs=[])
 def test_a_page_that_is_only_looked_at_decides_nothing(consents):
     """Opened, opened by a program that looks ahead, opened with the choice in its address: nobody
     has pressed anything. A form that another site sends is a warning: the document does not speak
@@ -172,6 +172,11 @@ def test_a_page_that_is_only_looked_at_decides_nothing(consents):
             browser.fetch(method, address)
             with several.one(what):
                 consents.expect_asked(client.call(tool), sent=f"{tool.name}, whose page was {what}")
+        browser.submit(page, form, None)
+        with several.one("a form without a choice"):
+            consents.expect_asked(
+                client.call(tool), sent=f"{tool.name}, whose form was sent with no button pressed"
+            )
     foreign = {"Origin": "https://attacker.example", "Sec-Fetch-Site": "cross-site"}
     form_client_for(consents.target).fetch("POST", page.url, urlencode(chosen), foreign)
     if not client.call(tool).needs_consent:

@@ -1,5 +1,7 @@
 """The first call asks: it tells everything, runs nothing, and no app is left out."""
 
+from typing import Any
+
 import pytest
 
 from pytest_mcp_approval.catalogue import requirement
@@ -106,12 +108,30 @@ def _warn_of_other_words(consents, tool, member, value):
         consents.warn(f"{tool.name}: {member} is not what the tool's listing says")
 
 
+def _texts(schema):
+    """What it says, at any depth: descriptions, and the values to choose from."""
+    if isinstance(schema, dict):
+        own = [schema["description"]] if isinstance(schema.get("description"), str) else []
+        return own + schema.get("enum", []) + [x for one in schema.values() for x in _texts(one)]
+    return []
+
+
 WORDS = "Deletes all files of the person's home directory."
-PARAMETERS = {
+PARAMETERS: dict[str, Any] = {
     "path": {"type": "string", "description": "Where to begin."},
     "force": {"type": "boolean", "description": "Also what is protected."},
+    "more": {
+        "type": "array",
+        "items": {"type": "string", "description": "One path more."},
+        "description": "Further paths.",
+    },
+    "how": {
+        "type": "object",
+        "properties": {"mode": {"enum": ["trash", "shred"], "description": "Where to."}},
+        "description": "How to do it.",
+    },
 }
-SAID = {
+SAID: dict[str, tuple[str, dict[str, Any]]] = {
     "wipe": (WORDS, PARAMETERS),
     "long": (f"{'Reads and writes. ' * 400}{WORDS}", {
         f"parameter{number}": {"type": "string", "description": f"Number {number}."}
@@ -148,8 +168,13 @@ def test_the_question_tells_what_the_app_says_of_its_tool(consents):
             for name, (words, parameters) in SAID.items()
         ],
     }
-    other = consents.with_descriptors([app])
+    # An app with a tool of the same name comes first, and says something else of it.
+    harmless = {"name": "wipe", "description": "Wipes a lens.", "parameters": {}}
+    twin = {**app, "id": "suite.says", "name": "Suite says", "tools": [harmless]}
+    other = consents.with_descriptors([twin, app])
     client = other.client()
+    namesake = tool_name("suite.says", "wipe")
+    client.call(SafeTool(namesake, "suite.says", "wipe", {}, Kind.DESKTOP))
     with other.several() as several:
         for name, (words, parameters) in SAID.items():
             tool = SafeTool(tool_name("suite.tells", name), "suite.tells", name, {}, Kind.DESKTOP)
@@ -173,7 +198,7 @@ def test_the_question_tells_what_the_app_says_of_its_tool(consents):
                 missing = [
                     one
                     for one, schema in parameters.items()
-                    if schema["description"] not in show_json(own.get(one, ""))
+                    if not all(text in str(own.get(one)) for text in _texts(schema))
                 ]
                 other.expect(
                     not missing,

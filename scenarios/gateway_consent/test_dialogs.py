@@ -48,6 +48,12 @@ class Dialog:
         self.page = self.browser.submit(self.page, form, form.button(button))
 
 
+def _label(dialog):
+    """What its field is for."""
+    field = dialog.form.fields()[0]
+    return f"{field.label or field.name}"
+
+
 def _dialog(apps, app):
     """The dialog that comes up first for an unknown client; and its call."""
     client, tool = apps.client(), apps.app_tool(app)
@@ -118,6 +124,7 @@ def test_cancel_keeps_nothing(consents, app):
     apps = consents.with_apps()
     dialog, client, tool = _dialog(apps, app)
     *before, last = apps.typed(tool)
+    first = _label(dialog)
     with apps.honest_step("the second step could not be made"):
         for value in before:
             dialog.press(dialog.words.submit, value)
@@ -131,6 +138,14 @@ def test_cancel_keeps_nothing(consents, app):
     dialog.press(dialog.words.cancel, last)
     answer = client.call(tool)
     apps.expect_not_run(answer, sent=f"{tool.name}, whose dialog was cancelled")
+    with apps.honest_step("the dialog could not be opened again"):
+        again = Dialog(apps, client, tool)
+    apps.expect(
+        _label(again) == first,
+        sent=f"{tool.name}, whose dialog was cancelled at its last step, and opened again",
+        expected=f"the first step: {first}",
+        got=_label(again),
+    )
     apps.let_in(client, tool)
 
 
@@ -149,6 +164,13 @@ def test_a_dialog_offers_help(consents):
                         sent=f"{tool.name}, whose credential is asked for, step {step}",
                         expected=f"a link to {HELP_URL}",
                         got="a page without it",
+                    )
+                with several.one(f"{app}, step {step}, whose"):
+                    apps.expect(
+                        f"Suite {app}" in dialog.text,
+                        sent=f"{tool.name}, whose credential is asked for, step {step}",
+                        expected="the app's name",
+                        got=f"a page without 'Suite {app}'",
                     )
                 dialog.press(dialog.words.submit, value)
 
@@ -174,6 +196,14 @@ def test_a_help_link_leads_to_a_page_only(consents):
             client = apps.client()
             with apps.honest_step("the dialog could not be opened"):
                 dialog = Dialog(apps, client, tool)
+            found = "<b data-suite>" in dialog.raw
+            with several.one("markup"):
+                apps.expect(
+                    not found,
+                    sent=f"{tool.name}, whose instructions hold markup",
+                    expected="nothing but text",
+                    got="an element <b data-suite> in the page",
+                )
             made = re.findall(
                 r"""(?:href|action|src)\s*=\s*["']?\s*(?:javascript|data):""", dialog.raw
             )

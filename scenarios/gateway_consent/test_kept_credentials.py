@@ -5,6 +5,7 @@ from typing import Any
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.base.logs import watched_log
 from pytest_mcp_approval.families.base.people import form_client_for
+from pytest_mcp_approval.families.gateway_consent.app_double import RENAMED
 from pytest_mcp_approval.families.gateway_consent.scanning import find, scan
 from pytest_mcp_approval.families.gateway_consent.vocabulary import (
     ACCESS_TOKEN_SECONDS,
@@ -38,12 +39,33 @@ def _fail_in_every_way(apps, client):
         apps.type_in(needed, apps.typed(tool))
         said += client.call(tool).reply.raw
         apps.double.token_end_fails = False
+        if app == "office":
+            apps.double.told = {"tenantAccessToken": RENAMED}
+            apps.type_in(apps.needing(client, tool), apps.typed(tool))
+            said += client.call(tool).reply.raw
+            apps.double.told = {}
         if app == "oauth":
             tool, asked, browser = apps.under_way(client)
             apps.double.holds = False
             browser.get(apps.double.way_back(asked, state="0" * 43))
             form_client_for(apps.target).get(apps.double.way_back(asked))
             said += client.call(tool).reply.raw
+    return said + _revoke_everything(apps, apps.client("Revoked"))
+
+
+def _revoke_everything(apps, client):
+    """Let in, and then no credential serves any more, nor a refresh token."""
+    said = b""
+    for app in apps.each_app():
+        apps.let_in(client, apps.app_tool(app))
+    apps.double.knows_nobody = True
+    for app in apps.each_app():
+        said += client.call(apps.app_tool(app)).reply.raw
+    if apps.target.clock.movable and apps.target.clock.stops:
+        apps.clock.advance(3 * 3600)
+        for app in apps.each_app():
+            said += client.call(apps.app_tool(app)).reply.raw
+    apps.double.knows_nobody = False
     return said
 
 
@@ -152,16 +174,18 @@ def test_instants_are_those_of_the_credential(consents):
             answer = client.call(tool)
             if not answer.succeeded:
                 continue  # a person is asked again, which other scenarios look at
-            member = "expiresAt" if app in LIVES else "createdAt"
-            wanted = now + LIVES[app] if app in LIVES else began
-            told = _record(apps, app).get(member)
-            right = isinstance(told, (int, float)) and abs(told / 1000 - wanted) < CLOSE
-            if isinstance(told, str):
-                continue  # a text, which another scenario reads
-            with several.one(app):
-                apps.expect(
-                    right,
-                    sent=f"{tool.name}, authorised a day ago and called now",
-                    expected=f"{member} {round(wanted * 1000)}, in milliseconds",
-                    got=f"{member} {show_json(told)}",
-                )
+            wanted = {"createdAt": began}
+            if app in LIVES:
+                wanted["expiresAt"] = now + LIVES[app]
+            record = _record(apps, app)
+            for member, instant in wanted.items():
+                told = record.get(member)
+                if not isinstance(told, (int, float)):
+                    continue  # left out, or a text, which another scenario reads
+                with several.one(f"{app}, {member}"):
+                    apps.expect(
+                        abs(told / 1000 - instant) < CLOSE,
+                        sent=f"{tool.name}, authorised a day ago and called now",
+                        expected=f"{member}: {round(instant)} s after 1970",
+                        got=f"{member} {show_json(told)}",
+                    )

@@ -1,10 +1,16 @@
 """Names that are nearly the same: compared loosely, or in part, one would get what is another's."""
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.gateway_consent.lookalikes import NAMED, NAMES
+from pytest_mcp_approval.families.gateway_consent.lookalikes import NAMED, NAMES, PAIRS
 from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.settings import SafeTool
-from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Kind, tool_name
+from pytest_mcp_approval.families.gateway_consent.vocabulary import (
+    UNKNOWN_CLIENT,
+    AuthType,
+    Choice,
+    Kind,
+    tool_name,
+)
 from pytest_mcp_approval.wire import RefusedError
 
 
@@ -31,7 +37,54 @@ def test_a_name_that_is_nearly_the_same_is_another(consents):
     )
 
 
-LONG = 1200
+@requirement("gateway_consent/caller-isolation")
+def test_names_that_are_one_in_another_reading_are_two(consents):
+    """As a pattern, a path, a number, in ASCII or by a hash: a decision on the first is none on the
+    second."""
+    tool, marks = consents.tool, {"mark": consents.mark, "number": int(consents.mark, 16) + 1000}
+    allowed = set()
+    with consents.several() as several:
+        for what, pair in PAIRS.items():
+            first, second = (consents.named(name.format(**marks)) for name in pair)
+            if first.name not in allowed:
+                allowed.add(first.name)
+                consents.allowed(first, tool)
+            with several.one(what):
+                consents.expect_asked(
+                    second.call(tool),
+                    sent=f"{tool.name} by {shown(second.name)} ({what}), allowed to "
+                    f"{shown(first.name)}",
+                )
+
+
+NOTHING = ("undefined", "None", "nil", "NaN", "")
+
+
+@requirement("gateway_consent/caller-isolation")
+def test_a_word_for_nothing_is_a_name(consents):
+    """A client that is called null is not one without a name, nor one that is called undefined.
+    These names are the same in every run: the decision is for one call."""
+    tool, null = consents.tool, consents.named("null")
+    answer = null.call(tool)
+    if answer.denied and not answer.executed:
+        consents.not_applicable("a client that is called null is refused")
+    consents.expect_asked(answer, sent=f"a first call of {tool.name} by 'null'")
+    # A decision in a dialog is for the waiting call, and for no other client's.
+    if consents.driver.asks_in_dialogs:
+        consents.not_applicable("a decision for one call is made while that call waits")
+    consents.decide(answer, remember=False)
+    with consents.several() as several:
+        for name in NOTHING:
+            other = consents.named(name or UNKNOWN_CLIENT)
+            with several.one(name):
+                consents.expect_asked(
+                    other.call(tool),
+                    sent=f"{tool.name} by {shown(other.name)}, allowed once to 'null'",
+                )
+    consents.expect_served(null.call(tool), tool, sent=f"{tool.name} by 'null', allowed once")
+
+
+LONG = 5000
 PLACES = {"at its beginning": 0, "a quarter on": LONG // 4, "in its middle": LONG // 2,
           "at its end": LONG}  # fmt: skip
 
@@ -120,10 +173,21 @@ NEAR_TOOLS = (
 )
 
 
+TOOL_PAIRS = (
+    ("*", "read"),
+    ("caf\u00e9", "cafe\u0301"),
+    (f"{'t' * 100}a", f"{'t' * 100}b"),
+    (f"a{'t' * 100}", f"b{'t' * 100}"),
+    ("7", "07"),
+)
+"""Two names each: a decision on the first is none on the second."""
+
+
 @requirement("gateway_consent/tool-isolation", needs=["apps"])
 def test_a_tool_of_nearly_the_same_name_is_another(consents):
     """Allowed, then denied: neither decision on 'read' is one on its neighbours."""
-    other = consents.with_descriptors([_app("com.near", "read", *NEAR_TOOLS)])
+    pairs = [_app(f"com.pair{n}", *pair) for n, pair in enumerate(TOOL_PAIRS)]
+    other = consents.with_descriptors([_app("com.near", "read", *NEAR_TOOLS), *pairs])
     yes, no = other.client("Yes"), other.client("No")
     read = _tool("com.near", "read")
     other.allowed(yes, read)
@@ -140,6 +204,15 @@ def test_a_tool_of_nearly_the_same_name_is_another(consents):
                     other.expect_asked(
                         client.call(tool), sent=f"{shown(tool.name)}, after 'read' was {decided}"
                     )
+        for number, pair in enumerate(TOOL_PAIRS):
+            first, second = (_tool(f"com.pair{number}", name) for name in pair)
+            if not other.lists(first) or not other.lists(second):
+                continue
+            other.allowed(yes, first)
+            with several.one(shown(second.name)):
+                other.expect_asked(
+                    yes.call(second), sent=f"{shown(second.name)}, after another was allowed"
+                )
     if not asked:
         raise NotVerified("the gateway lists no tools whose names are near")
     other.expect_denied(no.call(read), sent="'read', denied, after its neighbours were asked about")
@@ -186,3 +259,64 @@ def test_a_name_with_a_comma_is_not_two_tools(consents):
         got=f"aaiTools {', '.join(wrong)}",
     )
     apps.let_in(client, apps.app_tool("oauth"))
+
+
+# ---- key-collision
+
+
+def _collide(separator):
+    """Two pairs of a caller's end and an app's beginning that read the same when joined."""
+    return (f"{separator}b", ""), ("", f"b{separator}"), (separator, ""), ("", separator)
+
+
+@requirement("gateway_consent/key-collision", needs=["apps"])
+def test_what_serves_once_is_not_joined_either(consents):
+    """Names that are joined, with a separator at their ends too; decisions for one call."""
+    apps = [f"{begins}x.once" for separator in "-:" for _, begins in _collide(separator)]
+    other = consents.with_descriptors([_app(app_id, "look") for app_id in dict.fromkeys(apps)])
+    if other.driver.asks_in_dialogs:
+        consents.not_applicable("a decision is made while its call waits")
+    with other.several() as several:
+        for separator in "-:":
+            base = other.fresh(f"A{separator}")
+            pairs = [
+                (other.named(f"{base}{ends}"), _tool(f"{begins}x.once", "look"))
+                for ends, begins in _collide(separator)
+            ]
+            for (first, tool), (second, near) in (pairs[:2], pairs[2:]):
+                with several.one(f"{separator}, {shown(near.app)}"):
+                    other.decided(first, tool, remember=False)
+                    other.expect_asked(
+                        second.call(near),
+                        sent=f"{near.name} by {shown(second.name)}, after {tool.name} was allowed "
+                        f"once to {shown(first.name)}",
+                    )
+                    other.expect_served(
+                        first.call(tool), tool, sent=f"{tool.name}, allowed once, by its client"
+                    )
+                    other.keeps_apart(first, tool, second, near, what="joined at their ends")
+
+
+@requirement("gateway_consent/key-collision", needs=["apps"])
+def test_credentials_are_not_joined_either(consents):
+    """The key that one client gave for one app is not another client's for another app."""
+    apps = consents.with_apps(more=lambda double: double.colliding())
+    if not apps.driver.table.has(AuthType.API_KEY):
+        consents.not_applicable("the gateway has no apps with apiKey")
+    second = apps.client("A")
+    near, far = (
+        SafeTool(tool_name(app, "read"), app, "read", {}, Kind.WEB, True)
+        for app in ("x.suite", "b-x.suite")
+    )
+    first = apps.named(f"{second.name}-b")
+    apps.type_in(apps.needing(first, near), (apps.double.key,))
+    apps.expect_served(first.call(near), near, sent=f"{near.name}, authorised by a key")
+    apps.decided(second, far)
+    answer = second.call(far)
+    found = [one for one in apps.double.seen("key-far-off") if one.places_of(apps.double.key)]
+    apps.expect(
+        answer.refused and not answer.executed and not found,
+        sent=f"{far.name} by {shown(second.name)}, who gave no key for it",
+        expected="a refusal, and no key at that app",
+        got=f"{answer.describe()}, the key in {len(found)} request(s)",
+    )

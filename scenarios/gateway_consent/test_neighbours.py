@@ -60,7 +60,7 @@ def _tool(app_id, tool):
     return SafeTool(tool_name(app_id, tool), app_id, tool, {}, Kind.DESKTOP)
 
 
-SEPARATORS = ["-", ":", "/", "|", ".", "_", "\x1f", "\n", '","', "%3A", "\\"]
+SEPARATORS = ["-", ":", "/", "|", ".", "_", "\x1f", "\n", '","', "%3A", "\\", "::", "&", ""]
 
 
 @requirement("gateway_consent/key-collision", needs=["apps"])

@@ -196,3 +196,33 @@ def test_a_scope_does_not_grow(consents):
             expected=f"a refusal, or the scope {whole[0]}",
             got=f"{answer.describe()}, scope {shown(answer.text('scope'))}",
         )
+
+
+@requirement("gateway_consent/oauth-token", needs=["oauth", "clock"])
+def test_tokens_of_a_refresh_are_held_to_the_same(consents):
+    """The access token that a refresh brought ends, and the refresh token serves its own client,
+    once."""
+    client = consents.oauth()
+    need_resource(client)
+    second = client.renew(honest_tokens(client).refresh)
+    if not second.given or not second.refresh:
+        consents.not_applicable("a refresh token is not replaced after its use")
+    stranger = client.renew(second.refresh, clientId="nobody-knows-this-client")
+    if stranger.given:
+        consents.not_applicable("a refresh token serves whoever brings it")
+    if client.oauth.other_client:
+        answer = client.renew(second.refresh, clientId=client.oauth.other_client)
+        expect_no_token(consents, answer, "the second refresh token, by another client")
+    lasts = second.members.get("expiresIn")
+    if not isinstance(lasts, int) or not 0 < lasts <= 24 * HOUR:
+        raise NotVerified(f"needs an expiresIn in seconds, got {show_json(lasts)}")
+    expect_given(consents, client.renew(second.refresh), "the second refresh token, by its client")
+    consents.clock.advance(lasts + 1)
+    consents.expect(
+        not client.opens(second.access),
+        sent=f"a token for {lasts} s that a refresh brought, after its end",
+        expected="the app does not open",
+        got="it opens",
+    )
+    answer = client.renew(second.refresh)
+    expect_no_token(consents, answer, f"the second refresh token, used {lasts + 1} s before")

@@ -45,6 +45,22 @@ def test_nearly_the_right_code_is_none(consents):
     expect_given(consents, answer, "the code as it was given, after others were refused")
 
 
+VERIFIERS = (f"{'a' * 40}.~_-", "A" * 43, f"{'.~_-' * 32}")
+"""Of every character, and of the least and the most that RFC 7636 (section 4.1) allows."""
+
+
+@requirement("gateway_consent/oauth-pkce")
+def test_every_verifier_of_the_rfc_serves(consents):
+    client = consents.oauth()
+    honest_tokens(client)
+    with consents.several() as several:
+        for verifier in VERIFIERS:
+            way = honest_way(client, codeChallenge=challenge_of(verifier))
+            sent = f"a fresh code with its verifier, {len(verifier)} characters: {shown(verifier)}"
+            with several.one(verifier):
+                expect_given(consents, client.redeem(way, codeVerifier=verifier), sent)
+
+
 @requirement("gateway_consent/oauth-pkce")
 def test_a_code_is_redeemed_once_by_many_at_once(consents):
     """Six at once: one gets a token at most. Those that lost do not get one later."""
@@ -79,7 +95,9 @@ def test_a_used_code_is_used_for_ever(consents):
             passed = after
             honest_tokens(client)
             with several.one(f"{after} s later"):
-                expect_no_token(consents, client.redeem(way), f"a used code, {after} s later")
+                for time in ("second", "third"):
+                    sent = f"a used code, {after} s later, the {time} time"
+                    expect_no_token(consents, client.redeem(way), sent)
 
 
 @requirement("gateway_consent/oauth-pkce", needs=["oauth", "clock"])

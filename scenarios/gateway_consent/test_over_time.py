@@ -8,14 +8,14 @@ from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
 from pytest_mcp_approval.wire.reply import show_json
 
 HOUR, DAY = 3600, 24 * 3600
-LATER = {"an hour": HOUR, "a day": DAY, "a month": 31 * DAY, "a year": 366 * DAY}
+LATER = {"an hour": HOUR, "a day": DAY + HOUR, "a month": 31 * DAY, "a year": 366 * DAY}
 NOT_SOON = 2 * DAY
 """After that the document does not say whether a person may be asked once more: a warning."""
 
 # ---- remember, deny
 
 
-@requirement("gateway_consent/remember", needs=["clock"])
+@requirement("gateway_consent/remember", "gateway_consent/deny", needs=["clock"])
 def test_what_is_remembered_is_remembered_for_long(consents):
     """An hour, a day, a month and a year later: served, denied, and nobody else is. To ask a person
     again after so long is a warning."""
@@ -217,6 +217,10 @@ INSTANTS = (
 """Both changes of summer time in Europe, the end of a year, a leap day."""
 
 
+THINKING = 240
+"""Seconds that a person needs: when they decided is stored, and not when they were asked."""
+
+
 @requirement("gateway_consent/storage-shape", needs=["export", "clock"])
 def test_each_decision_keeps_its_own_instant(consents):
     """On days on which clocks err. What is decided, called or asked later changes no instant."""
@@ -227,8 +231,10 @@ def test_each_decision_keeps_its_own_instant(consents):
     for number, instant in enumerate(INSTANTS):
         consents.clock.move_to(instant)
         client = consents.client(f"Client {number}")
-        consents.decided(client, tool, Choice.DENY if number % 2 else Choice.TOOL)
-        decided[client] = instant
+        question = consents.asked(client, tool)
+        consents.clock.advance(THINKING)
+        consents.decide(question, Choice.DENY if number % 2 else Choice.TOOL)
+        decided[client] = instant + datetime.timedelta(seconds=THINKING)
     second, (first, *_) = consents.second_tool(tool), decided
     consents.decided(first, second)
     with consents.several() as several:
@@ -245,8 +251,8 @@ def test_each_decision_keeps_its_own_instant(consents):
             _expect_instant(
                 consents,
                 _stored(consents, first, second),
-                INSTANTS[-1],
-                f"{second.name}, decided on at {INSTANTS[-1]:%Y-%m-%dT%H:%M:%S}Z",
+                decided[client],
+                f"{second.name}, decided on at {decided[client]:%Y-%m-%dT%H:%M:%S}Z",
             )
 
 

@@ -167,7 +167,7 @@ def _app(texts):
                 "description": texts["tool description"],
                 "parameters": {
                     texts["parameter"]: {
-                        "type": "string",
+                        "type": texts.get("type", "string"),
                         "description": texts["parameter description"],
                     }
                 },
@@ -249,6 +249,7 @@ def test_the_page_shows_every_parameter(consents, rendered_page):
     """Whatever it is called, and however many there are: what is not shown is not consented to."""
     texts = {field: f"the {field} of the suite" for field in FIELDS}
     app = _app(texts)
+    app["tools"][0]["description"] = "It looks.\n\nAnd it deletes.\nAt once."
     described = {name: f"What {number} is." for number, name in enumerate(ODD_PARAMETERS)}
     app["tools"][0]["parameters"] = {
         name: {"type": "string", "description": text} for name, text in described.items()
@@ -256,6 +257,7 @@ def test_the_page_shows_every_parameter(consents, rendered_page):
     other, tool = _page_for(consents, rendered_page, app, consents.fresh("Cursor"))
     texts = {f"the parameter {name}": name for name in ODD_PARAMETERS}
     texts.update({f"the description of {name}": text for name, text in described.items()})
+    texts["the last line of the description"] = "At once."
     _expect_shown(other, rendered_page, texts, f"the page of {tool.name}")
 
 
@@ -268,6 +270,7 @@ MARKUP = {
     "the end of another attribute": f"'><u {MARK} onmouseover='window.{FLAG}=1'>",
     "the end of the title": f"</title></style></textarea></script><b {MARK}>bold</b>",
     "entities": "&lt;b&gt;bold&lt;/b&gt; &amp; &quot;quotes&quot; &#60;i&#62;",
+    "Markdown": "[a link](https://attacker.example) **bold** `code` ![x](y)",
     "a template": "{{7*7}} ${7*7} <%= 7*7 %> #{7*7} [[7*7]]",
 }
 
@@ -277,6 +280,7 @@ MARKUP = {
 def test_markup_is_shown_as_text(consents, rendered_page, what):
     """In every field that an app or a client can write."""
     texts = {field: f"{field} {MARKUP[what]}" for field in FIELDS}
+    texts["type"] = f"string {MARKUP[what]}"
     caller = f"caller {consents.mark} {MARKUP[what]}"
     other, _ = _page_of(consents, rendered_page, texts, caller)
     sent = f"the page of a tool whose texts hold {what}"
@@ -284,6 +288,7 @@ def test_markup_is_shown_as_text(consents, rendered_page, what):
     other.expect(
         not found, sent=sent, expected="nothing but text", got=f"it made {', '.join(found[:4])}"
     )
+    del texts["type"]  # which need not be shown
     _expect_shown(other, rendered_page, {**texts, "caller": caller}, sent)
 
 

@@ -315,6 +315,8 @@ def test_a_credential_is_in_the_systems_key_store(consents, app):
 
 # ---- never-logged
 
+LONG_SECRET = 20
+
 
 @requirement("gateway_consent/never-logged")
 @pytest.mark.parametrize("app", ["key-header", "key-query", "office", "cookie", "oauth"])
@@ -333,7 +335,11 @@ def test_no_credential_is_logged(consents, app):
             apps.clock.advance(3 * 3600)  # whatever expires has expired
             client.call(tool)
         text = log.text().encode("utf-8", "surrogatepass") + apps.driver.said_elsewhere()
-    hits = find(text, apps.double.secrets(), "the log")
+    secrets = apps.double.secrets()
+    hits = find(text, secrets, "the log")
+    # With a few characters masked it can be guessed.
+    hits = hits or find(text, {one[:-6]: f"{what}, nearly whole," for one, what in secrets.items()
+                               if len(one) >= LONG_SECRET}, "the log")  # fmt: skip
     _expect_none(apps, hits, f"{tool.name}, authorised and called", "logs and standard output")
     log.need_whole()
 

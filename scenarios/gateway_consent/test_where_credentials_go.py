@@ -4,7 +4,7 @@ domain that is near; as it was typed, and in the request that the document shows
 import json
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.gateway_consent.app_double import NEAR_DOMAINS
+from pytest_mcp_approval.families.gateway_consent.app_double import NEAR_DOMAINS, PREFIXES
 from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.settings import TABLE
 
@@ -199,7 +199,17 @@ def test_what_is_typed_in_makes_no_header_of_its_own(consents):
             apps.let_in(apps.client("Honest"), tool)
 
 
-ODD_KEYS = ("a+b/c==", "a&admin=1", "a%41%20b", "a#b?c=d", "a;b,c", "__proto__", "{key}", "$1\\1")
+ODD_KEYS = (
+    "a+b/c==",
+    "a&admin=1",
+    "a%41%20b",
+    "a#b?c=d",
+    "a;b,c",
+    "__proto__",
+    "{key}",
+    "$1\\1",
+    "k" * 1500,
+)
 
 
 @requirement("gateway_consent/api-key")
@@ -235,6 +245,65 @@ def test_a_key_arrives_as_it_was_typed(consents):
             apps.let_in(client, tool)
     if not taken:
         raise NotVerified("a key is refused that has any of the signs that a URL escapes")
+
+
+@requirement("gateway_consent/api-key")
+def test_a_prefix_arrives_as_the_descriptor_writes_it(consents):
+    """In its own case and with its own signs, and a blank behind it."""
+    apps = consents.with_apps(more=lambda double: double.prefixed())
+    client = apps.client()
+    with apps.several() as several:
+        for number, prefix in enumerate(PREFIXES):
+            app = f"key-prefix-{number}"
+            tool = apps.made(app)
+            if not apps.lists(tool):
+                continue  # a gateway may refuse such an app
+            apps.type_in(apps.needing(client, tool), (apps.double.key,))
+            client.call(tool)
+            sent_as = [one.header("x-key") for one in apps.double.seen(app, f"/{app}/tools")]
+            if not sent_as:
+                raise NotVerified(f"the gateway did not call {tool.name}")
+            value = sent_as[0].replace(apps.double.key, "<key>")
+            with several.one(prefix):
+                apps.expect(
+                    value == f"{prefix} <key>",
+                    sent=f"{tool.name}, whose descriptor has the prefix {prefix!r}",
+                    expected=f"X-Key: {prefix} <key>",
+                    got=f"X-Key: {shown(value)}",
+                )
+    apps.let_in(client, apps.app_tool("key-plain"))
+
+
+ODD_COOKIES = ("a=b==", "a%3Db%20c", "a+b/c", '"quoted"', "a|b~c", "c" * 1500)
+
+
+@requirement("gateway_consent/cookie")
+def test_cookies_arrive_as_they_were_typed(consents):
+    """Character for character; a gateway may refuse cookies of such characters."""
+    apps = consents.with_apps()
+    client, tool = apps.client(), apps.app_tool("cookie")
+    taken = 0
+    with apps.several() as several:
+        for odd in ODD_COOKIES:
+            own = f"web_session={apps.mark}{odd}; web_signature=x{odd}"
+            # The app does not know it, so that the person is asked again.
+            apps.type_in(apps.needing(client, tool), (own,))
+            before = len(apps.double.seen("cookie", "/cookie/tools"))
+            client.call(tool)
+            seen = apps.double.seen("cookie", "/cookie/tools")[before:]
+            taken += bool(seen)
+            for one in seen[:1]:
+                got = {part.strip() for part in one.header("cookie").split(";")}
+                with several.one(odd):
+                    apps.expect(
+                        got == set(own.split("; ")),
+                        sent=f"{tool.name}, authorised by the cookies {shown(own)}",
+                        expected="those cookies",
+                        got=f"the cookies {shown('; '.join(sorted(got)))}",
+                    )
+    apps.let_in(client, tool)
+    if not taken:
+        raise NotVerified("cookies are refused that have any but letters and digits")
 
 
 # ---- token requests

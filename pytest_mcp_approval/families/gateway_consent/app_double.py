@@ -36,10 +36,15 @@ HELP_URL = "http://localhost/suite-help"
 """Where every app whose credential is typed in says that help is."""
 _INSTRUCTIONS = {"short": HOW_TO_GET_IT, "helpUrl": HELP_URL}
 
+PREFIXES = ("token", "ApiKey", "BEARER", "key=")
+"""As descriptors write them: they arrive as they are."""
+
 NEAR_DOMAINS = (
     ("localhost", "host"),
     ("localhost", ".ocalhost"),
     ("localhost", "localhost.example"),
+    ("localhost", "local"),
+    ("localhost", "sub.localhost"),
     ("127.0.0.1", ".0.0.1"),
     ("127.0.0.1", "27.0.0.1"),
     ("127.0.0.1", "127.0.0.11"),
@@ -87,6 +92,8 @@ class AppRequest:
 
 LEFT_OUT: Any = object()
 """For a member of an answer: not there at all."""
+RENAMED: Any = object()
+"""For a member of an answer: there, under another name."""
 
 
 class AppDouble:
@@ -109,6 +116,8 @@ class AppDouble:
         """Whether a browser that comes to authorise stays there, instead of being sent back."""
         self.fails = False
         """Whether its tools break down, whoever calls them."""
+        self.knows_nobody = False
+        """Whether it rejects every credential, as if all were revoked."""
         self.token_end_fails = False
         """Whether its token end points break down."""
         self.lasts: int | None = None
@@ -222,10 +231,32 @@ class AppDouble:
         """An app of which one tool's name is those of two others with a comma between them."""
         return self._app("commas", self._oauth("commas"), tools=("read", "wipe", "read,wipe"))
 
+    @property
+    def many_tools(self) -> tuple[str, ...]:
+        return tuple(f"tool{number}" for number in range(12))
+
+    def many(self) -> dict[str, Any]:
+        """An app with many tools."""
+        return self._app("many", self._oauth("many"), tools=self.many_tools)
+
+    def colliding(self) -> list[dict[str, Any]]:
+        """Two apps of which one id is the other with a part and a hyphen before it."""
+        plain = _key(location="header", name="X-Suite-Key")
+        ids = {"key-plain": "x.suite", "key-far-off": "b-x.suite"}
+        return [{**self._app(place, plain), "id": own} for place, own in ids.items()]
+
+    def prefixed(self) -> list[dict[str, Any]]:
+        """An app for each prefix of a key."""
+        return [
+            self._app(f"key-prefix-{n}", _key(location="header", name="X-Key", prefix=prefix))
+            for n, prefix in enumerate(PREFIXES)
+        ]
+
     def helping(self, app: str, url: str) -> dict[str, Any]:
         """An app whose help is at this address."""
         auth = _key(location="header", name="Authorization", prefix="Bearer")
-        auth["apiKey"] |= {"instructions": {"short": HOW_TO_GET_IT, "helpUrl": url}}
+        short = f"<b data-suite>{HOW_TO_GET_IT}</b>"
+        auth["apiKey"] |= {"instructions": {"short": short, "helpUrl": url}}
         auth["apiKey"] |= {"obtainUrl": url}
         return self._app(app, auth)
 
@@ -318,7 +349,7 @@ class AppDouble:
             return self._app_token(seen)
         if place.startswith("/moved/"):
             return 307, {"Location": f"{self.url('127.0.0.1')}/{seen.app}/arrived/{tool}"}, {}
-        if place.startswith("/tools/") and not self._known(seen):
+        if place.startswith("/tools/") and (self.knows_nobody or not self._known(seen)):
             return 401, {"WWW-Authenticate": "Bearer"}, {"error": "invalid_token"}
         if self.fails:
             return 500, {}, {"error": "the app broke down"}
@@ -354,8 +385,14 @@ class AppDouble:
         return 200, {}, self._telling({"tenantAccessToken": token, "expire": lasts})
 
     def _telling(self, members: dict[str, Any]) -> dict[str, Any]:
-        changed = {**members, **{name: self.told[name] for name in members if name in self.told}}
-        return {name: value for name, value in changed.items() if value is not LEFT_OUT}
+        given: dict[str, Any] = {}
+        for name, value in members.items():
+            told = self.told.get(name, value)
+            if told is RENAMED:
+                given[f"other_{name}"] = value
+            elif told is not LEFT_OUT:
+                given[name] = told
+        return given
 
     def way_back(self, asked: Mapping[str, str], **changes: str | None) -> str:
         """Where the browser is sent when the person allows it; None leaves a parameter out."""
@@ -368,7 +405,9 @@ class AppDouble:
 
     def _token(self, seen: AppRequest) -> Answer:
         given = seen.form
-        if given.get("grantType") == "refresh_token":
+        if self.knows_nobody:
+            right = False
+        elif given.get("grantType") == "refresh_token":
             token = given.get("refreshToken", "")
             right = self._refresh.get(token) == seen.app
             if not self.keeps_refresh_tokens:

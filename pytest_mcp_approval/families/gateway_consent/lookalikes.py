@@ -55,6 +55,26 @@ them off."""
 NAMED = "Kiosk Stra\u00dfe {} 1"
 """A name of which all of those are different; in braces what makes it new."""
 
+PAIRS: dict[str, tuple[str, str]] = {
+    "an entity of HTML": ("R&D {mark}", "R&amp;D {mark}"),
+    "a colon for a slash": ("a/b {mark}", "a:b {mark}"),
+    "a path that leads back": ("Cursor {mark}", "x/../Cursor {mark}"),
+    "other letters beyond ASCII": (
+        "\u041a\u043b\u0438\u0435\u043d\u0442 {mark}",
+        "\u041a\u043b\u0438\u0435\u043d\u0432 {mark}",
+    ),
+    "an emoji behind it": ("Claude {mark}", "Claude {mark}\U0001f600"),
+    "a star in the first": ("Wind* {mark}", "Windsurf {mark}"),
+    "a per cent sign in the first": ("Zed% {mark}", "Zedit {mark}"),
+    "a dot in the first": ("Go.se {mark}", "Goose {mark}"),
+    "a dot in the second": ("Cursor {mark}", "Cu.sor {mark}"),
+    "one hash code in Java": ("AaAa {mark}", "BBBB {mark}"),
+    "a number as a fraction": ("{number}", "{number}.0"),
+    "a number with an exponent": ("{number}", "{number}e0"),
+    "a number with a nought before it": ("{number}", "0{number}"),
+}
+"""Two names each that become one if they are read as something else."""
+
 SECRETS: Near = {
     "without its last character": lambda text: text[:-1],
     "without its first character": lambda text: text[1:],

@@ -7,7 +7,9 @@ never shows it.
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -76,6 +78,13 @@ def find(content: bytes, secrets: Mapping[str, str], place: str) -> list[FoundSe
     return hits
 
 
+def _unpacked(content: bytes) -> Iterator[bytes]:
+    """What compression makes of it is no secret either."""
+    for window in (zlib.MAX_WBITS, zlib.MAX_WBITS | 16, -zlib.MAX_WBITS):
+        with contextlib.suppress(zlib.error):
+            yield zlib.decompressobj(window).decompress(content, _LARGEST_FILE)
+
+
 def files_under(places: Iterable[str | Path]) -> list[Path]:
     """All files of these folders (or these files), no link followed."""
     found: list[Path] = []
@@ -102,6 +111,7 @@ def scan(places: Iterable[str | Path], secrets: Mapping[str, str]) -> list[Found
             ) from None
         if len(content) > _LARGEST_FILE:
             raise DriverError(f"{neutralise(path.name, 60)} has more than {_LARGEST_FILE} bytes")
-        hits += find(content, secrets, neutralise(path.name, 60))
+        for form in (content, *_unpacked(content)):
+            hits += find(form, secrets, neutralise(path.name, 60))
         hits += find(str(path.name).encode("utf-8", "surrogateescape"), secrets, "a file's name")
     return hits

@@ -15,10 +15,11 @@ from typing import Any
 from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...support.guard import TemporaryFolder
 from ...target import Target
+from ..base.driver import DriverError
 from ..base.form_client import FormClient
 from ..base.outcome import ObservedOutcome
 from ..base.people import form_client_for
-from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
+from ..base.scenario import CloseLater, HonestStepRefused, ScenarioView, Warn, finding_of
 from .app_double import AppDouble
 from .driver import Client, GatewayConsent
 from .oauth_client import OAuthClient
@@ -127,6 +128,13 @@ class Consents(ScenarioView):
         """In a dialog the decision is made while a call waits: see the driver."""
         with self.honest_step("a person could not decide"):
             self.driver.decide(asked, choice, remember=remember)
+
+    def decide_or_refused(self, asked: GatewayOutcome, choice: Choice) -> None:
+        """The same, where the rule itself promises that the question can be answered."""
+        try:
+            self.driver.decide(asked, choice, remember=True)
+        except DriverError as error:
+            raise HonestStepRefused(f"a person could not decide: {error}") from error
 
     def decided(
         self,
@@ -341,10 +349,10 @@ class AppConsents(Consents):
         way = self.double.ways()[app]
         if not self.driver.table.has(way):
             raise NotApplicable(f"the gateway has no apps with {way} (auth {TABLE})")
-        made = self._made(app, tool)
+        made = self.made(app, tool)
         if self.lists(made):
             return made
-        if any(self.lists(self._made(name)) for name in self.double.ways()):
+        if any(self.lists(self.made(name)) for name in self.double.ways()):
             raise NotApplicable(f"the gateway took no app with {way}: {made.name} is not listed")
         raise NotVerified(f"the gateway was given an app and does not list its tool {made.name}")
 
@@ -352,12 +360,13 @@ class AppConsents(Consents):
         """Which of these apps of the suite (of all, if none is named) this gateway has."""
         has, ways = self.driver.table.has, self.double.ways()
         wanted = apps or ("key-header", "office", "cookie", "oauth")
-        found = [app for app in wanted if has(ways[app]) and self.lists(self._made(app))]
+        found = [app for app in wanted if has(ways[app]) and self.lists(self.made(app))]
         if not found:
             raise NotVerified("the gateway was given apps and does not list their tools")
         return found
 
-    def _made(self, app: str, tool: str = "read") -> SafeTool:
+    def made(self, app: str, tool: str = "read") -> SafeTool:
+        """A tool of an app of the suite, whether the gateway has it or not."""
         name = tool_name(f"suite.{app}", tool)
         return SafeTool(name, f"suite.{app}", tool, {}, Kind.WEB, own_authorisation=True)
 
