@@ -5,8 +5,6 @@ The app is the suite's own, so that the suite sees the gateway's requests.
 
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-import pytest
-
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.base.people import form_client_for
 from pytest_mcp_approval.families.gateway_consent.vocabulary import AAI_TOOLS, Choice
@@ -111,15 +109,18 @@ STATES = {
 
 
 @requirement("gateway_consent/oauth-callback")
-@pytest.mark.parametrize("what", STATES)
-def test_an_answer_needs_the_state_of_the_request(consents, what):
+def test_an_answer_needs_the_state_of_the_request(consents):
     """An attacker's code must not become the user's access (RFC 6749, section 10.12)."""
     apps = consents.with_apps()
     apps.comes_back(apps.client("Honest"))
-    client = apps.client()
-    tool, asked, browser = apps.under_way(client)
-    browser.get(apps.double.way_back(asked, state=STATES[what]))
-    _expect_no_access(apps, client, tool, f"the app's answer {what}, at the gateway's callback")
+    with apps.several() as several:
+        for what, state in STATES.items():
+            client = apps.client(what)
+            tool, asked, browser = apps.under_way(client)
+            browser.get(apps.double.way_back(asked, state=state))
+            with several.one(what):
+                sent = f"the app's answer {what}, at the gateway's callback"
+                _expect_no_access(apps, client, tool, sent)
 
 
 @requirement("gateway_consent/oauth-callback")

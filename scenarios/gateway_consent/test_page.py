@@ -186,15 +186,16 @@ FIELDS = (
 
 def _page_of(consents, rendered_page, texts, caller):
     """The page about a tool of such an app."""
-    return _page_for(consents, rendered_page, _app(texts), caller)
+    return _page_for(consents, rendered_page, [_app(texts)], caller)
 
 
-def _page_for(consents, rendered_page, app, caller):
-    other = consents.with_descriptors([app])
-    app_id, own = app["id"], app["tools"][0]["name"]
-    tool = SafeTool(tool_name(app_id, own), app_id, own, {}, Kind.DESKTOP)
-    asked = other.asked(other.named(caller), tool)
-    rendered_page.open(asked.consent_url)
+def _page_for(consents, rendered_page, apps, caller):
+    """The page about the first tool of the last app, after those of the others."""
+    other = consents.with_descriptors(apps)
+    for app in apps:
+        app_id, own = app["id"], app["tools"][0]["name"]
+        tool = SafeTool(tool_name(app_id, own), app_id, own, {}, Kind.DESKTOP)
+        rendered_page.open(other.asked(other.named(caller), tool).consent_url)
     return other, tool
 
 
@@ -254,7 +255,9 @@ def test_the_page_shows_every_parameter(consents, rendered_page):
     app["tools"][0]["parameters"] = {
         name: {"type": "string", "description": text} for name, text in described.items()
     }
-    other, tool = _page_for(consents, rendered_page, app, consents.fresh("Cursor"))
+    # An app with a tool of the same name comes first, and says something else of it.
+    twin = _app({**texts, "app id": "twin", "tool description": "Wipes a lens."})
+    other, tool = _page_for(consents, rendered_page, [twin, app], consents.fresh("Cursor"))
     texts = {f"the parameter {name}": name for name in ODD_PARAMETERS}
     texts.update({f"the description of {name}": text for name, text in described.items()})
     texts["the last line of the description"] = "At once."

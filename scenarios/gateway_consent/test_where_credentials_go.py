@@ -135,40 +135,6 @@ def test_cookies_go_to_no_domain_that_is_near(consents):
                 )
 
 
-LACKING = {
-    "one is in another case": lambda one, two: f"web_session={one}; Web_Signature={two}",
-    "one has a blank for a value": lambda one, _: f"web_session={one}; web_signature= ",
-    "one has no value at all": lambda one, _: f"web_session={one}; web_signature",
-    "one is a part of the other's value": lambda one, two: f"web_session={one},web_signature={two}",
-    "one is of a longer name": lambda one, two: f"web_session={one}; web_signature2={two}",
-    "one has a dot before it": lambda one, two: f"web_session={one}; .web_signature={two}",
-    "one is written with a colon": lambda one, two: f"web_session={one}; web_signature:{two}",
-}
-
-
-@requirement("gateway_consent/cookie")
-def test_what_only_looks_like_a_required_cookie_is_none(consents):
-    """Refused as a whole, each time; and the whole cookies are taken after that."""
-    apps = consents.with_apps()
-    client, tool = apps.client(), apps.app_tool("cookie")
-    with apps.several() as several:
-        for what, made in LACKING.items():
-            text = made(*apps.double.cookies.values())
-            apps.type_in(apps.needing(client, tool), (text,))
-            answer = client.call(tool)
-            called = len(apps.double.seen("cookie", "/cookie/tools"))
-            with several.one(what):
-                apps.expect(
-                    answer.refused and not answer.executed and not called,
-                    sent=f"{tool.name}, after cookies were typed in of which {what}",
-                    expected="a refusal, and no request to the app",
-                    got=f"{answer.describe()}, {called} request(s)",
-                )
-            if called:
-                break  # what is kept now is not asked for again
-    apps.let_in(client, tool)
-
-
 # ---- as it was typed
 
 BREAKS = {"CR LF": "\r\n", "LF": "\n", "an escaped line end": "%0d%0a", "NUL": "\x00"}

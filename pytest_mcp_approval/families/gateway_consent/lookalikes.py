@@ -56,6 +56,18 @@ NAMED = "Kiosk Stra\u00dfe {} 1"
 """A name of which all of those are different; in braces what makes it new."""
 
 PAIRS: dict[str, tuple[str, str]] = {
+    "a longer name": ("Cursor {mark}", "Cursor {mark} 2"),
+    "a Cyrillic letter": ("Cursor {mark}", "\u0421ursor {mark}"),
+    "another Unicode form": ("Caf\u00e9 {mark}", "Cafe\u0301 {mark}"),
+    "full-width letters": ("Cursor {mark}", "\uff23ursor {mark}"),
+    "a zero-width space": ("Cursor {mark}", "Cur\u200bsor {mark}"),
+    "a direction mark": ("Cursor {mark}", "\u202eCursor {mark}"),
+    "a wildcard": ("Cursor {mark}", "* {mark}"),
+    "a pattern": ("Cursor {mark}", "Cursor% {mark}"),
+    "a path": ("Cursor {mark}", "../Cursor {mark}"),
+    "a NUL at the end": ("Cursor {mark}", "Cursor {mark}\x00"),
+    "a line break": ("Cursor {mark}", "Cursor {mark}\nClaude"),
+    "markup": ("Cursor {mark}", "<b>Cursor {mark}</b>"),
     "an entity of HTML": ("R&D {mark}", "R&amp;D {mark}"),
     "a colon for a slash": ("a/b {mark}", "a:b {mark}"),
     "a path that leads back": ("Cursor {mark}", "x/../Cursor {mark}"),
