@@ -3,8 +3,6 @@
 import html
 import re
 
-import pytest
-
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.base.people import form_client_for
 from pytest_mcp_approval.families.gateway_consent.app_double import HELP_URL, HOW_TO_GET_IT
@@ -66,10 +64,16 @@ def _dialog(apps, app):
 
 
 @requirement("gateway_consent/credential-dialog")
-@pytest.mark.parametrize("app", TYPED)
-def test_a_dialog_says_whose_credential_and_how_to_get_it(consents, app):
+def test_a_dialog_says_whose_credential_and_how_to_get_it(consents):
     """The app's name and its own instructions."""
     apps = consents.with_apps()
+    with apps.several() as several:
+        for app in apps.each_app(*TYPED):
+            with several.one(app):
+                _a_dialog_says_whose_credential_and_how_to_get_it(apps, app)
+
+
+def _a_dialog_says_whose_credential_and_how_to_get_it(apps, app):
     dialog, _, tool = _dialog(apps, app)
     for what, expected in {
         "the app's name": f"Suite {app}",
@@ -84,10 +88,16 @@ def test_a_dialog_says_whose_credential_and_how_to_get_it(consents, app):
 
 
 @requirement("gateway_consent/credential-dialog")
-@pytest.mark.parametrize("app", TYPED)
-def test_a_dialog_asks_for_one_thing(consents, app):
+def test_a_dialog_asks_for_one_thing(consents):
     """A key, some cookies, an app id: nothing beside it on the same page."""
     apps = consents.with_apps()
+    with apps.several() as several:
+        for app in apps.each_app(*TYPED):
+            with several.one(app):
+                _a_dialog_asks_for_one_thing(apps, app)
+
+
+def _a_dialog_asks_for_one_thing(apps, app):
     dialog, client, tool = _dialog(apps, app)
     fields = len(dialog.form.fields())
     apps.expect(
@@ -118,10 +128,16 @@ def test_the_app_hears_nothing_between_the_two_steps(consents):
 
 
 @requirement("gateway_consent/credential-dialog")
-@pytest.mark.parametrize("app", TYPED)
-def test_cancel_keeps_nothing(consents, app):
+def test_cancel_keeps_nothing(consents):
     """What was typed is gone: the app is not called with it, and the person is asked again."""
     apps = consents.with_apps()
+    with apps.several() as several:
+        for app in apps.each_app(*TYPED):
+            with several.one(app):
+                _cancel_keeps_nothing(apps, app)
+
+
+def _cancel_keeps_nothing(apps, app):
     dialog, client, tool = _dialog(apps, app)
     *before, last = apps.typed(tool)
     first = _label(dialog)

@@ -294,7 +294,12 @@ def test_what_serves_once_is_not_joined_either(consents):
                     other.expect_served(
                         first.call(tool), tool, sent=f"{tool.name}, allowed once, by its client"
                     )
-                    other.keeps_apart(first, tool, second, near, what="joined at their ends")
+                    other.decided(first, tool)
+                    other.expect_asked(
+                        second.call(near),
+                        sent=f"{near.name} by {shown(second.name)}, after {tool.name} was allowed "
+                        f"for good to {shown(first.name)}",
+                    )
 
 
 @requirement("gateway_consent/key-collision", needs=["apps"])

@@ -150,12 +150,12 @@ def test_those_who_came_too_late_are_asked(consents):
     consents.allowed(other, tool)
 
 
-CROWD = 40
+CROWD = 30
 
 
 @requirement("gateway_consent/remember", "gateway_consent/caller-isolation", needs=[])
 def test_a_crowd_of_clients_takes_nothing_from_anybody(consents):
-    """Forty other clients ask: what was remembered before is still there, what was denied as well,
+    """Thirty other clients ask: what was remembered before is still there, what was denied as well,
     and a question that was open before can still be answered."""
     tool = consents.tool
     yes, no, open_one = consents.client("Yes"), consents.client("No"), consents.client("Open")

@@ -165,17 +165,7 @@ def test_what_is_typed_in_makes_no_header_of_its_own(consents):
             apps.let_in(apps.client("Honest"), tool)
 
 
-ODD_KEYS = (
-    "a+b/c==",
-    "a&admin=1",
-    "a%41%20b",
-    "a#b?c=d",
-    "a;b,c",
-    "__proto__",
-    "{key}",
-    "$1\\1",
-    "k" * 1500,
-)
+ODD_KEYS = ("a+b/c==", "a&admin=1;b,c", "a%41%20b#c?d=e", "{key}$1\\1__proto__", "k" * 1500)
 
 
 @requirement("gateway_consent/api-key")

@@ -119,7 +119,7 @@ class WritesDecisionsForOneCallDown(_WritesOnce):
     """A decision for one call outlives the gateway, if it was not used."""
 
 
-@mutant(kills=REMEMBER, because=r"after 40 other clients asked[^§]*CONSENT_REQUIRED \(error")
+@mutant(kills=REMEMBER, because=r"after 30 other clients asked[^§]*CONSENT_REQUIRED \(error")
 @in_extension
 class HasRoomForAFewClients(Decisions):
     """Keeps what the latest clients were told, and drops the others when it is full."""
