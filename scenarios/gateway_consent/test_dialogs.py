@@ -5,7 +5,7 @@ import re
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.base.people import form_client_for
-from pytest_mcp_approval.families.gateway_consent.app_double import HELP_URL, HOW_TO_GET_IT
+from pytest_mcp_approval.families.gateway_consent.app_descriptors import HELP_URL, HOW_TO_GET_IT
 from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.people import form_with
 from pytest_mcp_approval.families.gateway_consent.settings import SafeTool

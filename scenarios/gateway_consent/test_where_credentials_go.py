@@ -4,7 +4,7 @@ domain that is near; as it was typed, and in the request that the document shows
 import json
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.gateway_consent.app_double import NEAR_DOMAINS, PREFIXES
+from pytest_mcp_approval.families.gateway_consent.app_descriptors import NEAR_DOMAINS, PREFIXES
 from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.settings import TABLE
 

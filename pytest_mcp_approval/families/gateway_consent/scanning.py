@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import itertools
 import json
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +23,10 @@ from ..base.driver import DriverError
 
 _LARGEST_FILE = 64 * 1024 * 1024
 _MOST_FILES = 2000
+_PACKED = re.compile(rb"\x78[\x01\x5e\x9c\xda]|\x1f\x8b\x08")
+"""How zlib and gzip begin."""
+_MOST_PACKED = 32
+_LARGEST_UNPACKED = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -79,10 +85,12 @@ def find(content: bytes, secrets: Mapping[str, str], place: str) -> list[FoundSe
 
 
 def _unpacked(content: bytes) -> Iterator[bytes]:
-    """What compression makes of it is no secret either."""
-    for window in (zlib.MAX_WBITS, zlib.MAX_WBITS | 16, -zlib.MAX_WBITS):
+    """What was only compressed, from each place where that may begin."""
+    places = (found.start() for found in _PACKED.finditer(content))
+    for place in itertools.islice(places, _MOST_PACKED):
         with contextlib.suppress(zlib.error):
-            yield zlib.decompressobj(window).decompress(content, _LARGEST_FILE)
+            reader = zlib.decompressobj(zlib.MAX_WBITS | 32)
+            yield reader.decompress(content[place:], _LARGEST_UNPACKED)
 
 
 def files_under(places: Iterable[str | Path]) -> list[Path]:

@@ -19,14 +19,15 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 i
     Return,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import (
-    lifetime,
     member,
+    settings_of,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
     AuthorisationServer,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
 from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
 from pytest_mcp_approval.reference_server.server.mcp_server import Context, ReferenceServer
 from tests.mutants.gateway_consent.parts import in_extension
@@ -153,27 +154,40 @@ class TakesNoTokenForOne(OAuth2):
 
 
 @mutant(
-    kills="gateway_consent/oauth-token",
-    because=r"refresh token not replaced\): the person is asked again",
-    warned=True,
+    kills="gateway_consent/all-platforms",
+    because=r"a first call of a tool of a desktop app for \[\][^§]*, tool run",
 )
 @in_extension
-class DropsRefreshTokens(OAuth2):
-    """An answer without a refresh token takes the old one away."""
+class TrustsAppsWithoutPlatforms(Gateway):
+    """Asks about the apps of each platform, and about none that names no platform."""
 
-    def read_tokens(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        return {words.REFRESH_TOKEN: None, **super().read_tokens(members)}
+    def needs_consent(self, app: App) -> bool:
+        return bool(app.platforms)
 
 
 @mutant(
     kills="gateway_consent/app-credential",
-    because=r"token of ten minutes[^§]*call\(s\) with a token that was over",
+    because=r"token of which it says nothing[^§]*call\(s\) with a token that was over",
 )
 @in_extension
-class GoesByTheDescriptor(AppCredentials):
-    """Takes the lifetime of tokens from the descriptor, and not from the app's answer."""
+class TokensWithoutEndNeverEnd(AppCredentials):
+    """Takes a token whose end the app does not tell for one that has none, whatever the descriptor
+    says."""
 
     def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
-        fresh = super().fresh(app, record)
-        lasts = lifetime(app.auth.settings.get("expiresIn") if app.auth else None, 7200)
-        return {**fresh, words.EXPIRES_AT: self.credentials.now() + lasts}
+        endless = {**settings_of(app), "expiresIn": 10**8}
+        auth = app.auth and replace(app.auth, settings=endless)
+        return super().fresh(replace(app, auth=auth), record)
+
+
+@mutant(
+    kills="gateway_consent/oauth-token",
+    because=r"suite\.oauth:read, after the end of its second token \(refresh token not",
+    warned=True,
+)
+@in_extension
+class LosesTheRefreshToken(OAuth2):
+    """Drops its refresh token when the answer to a refresh brings no new one."""
+
+    def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+        return {words.REFRESH_TOKEN: None, **super().fresh(app, record)}

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import fnmatch
+import html
+import posixpath
 import re
 import sqlite3
 import unicodedata
 from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from mcp_types import CallToolResult
 
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
-from pytest_mcp_approval.reference_server.gateway_consent.authorisation.flows import Flow, Flows
-from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import OAuth2
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.cookies import Cookies
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import (
+    OAuth2,
+    Return,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import (
-    Allowed,
+    Grant,
+    Ledger,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
     AuthorisationServer,
@@ -282,93 +288,6 @@ class TellsWhatNeighboursMay(Gateway):
 # ---- secrets
 
 
-class _FoldsSecrets(AuthorisationServer):
-    """Looks a secret up in a table in which case does not count."""
-
-    def held(self, ledger: Any, asked: Mapping[str, str], name: str) -> Any:
-        known: dict[str, str] = self.__dict__.setdefault("known", {})
-        given = asked.get(name, "")
-        return super().held(ledger, {**asked, name: known.get(given.lower(), given)}, name)
-
-    def note(self, secret: str) -> None:
-        self.__dict__.setdefault("known", {})[secret.lower()] = secret
-
-
-@mutant(kills="gateway_consent/oauth-pkce", because="a code, in another case[^§]*HTTP 200")
-@in_extension
-class FoldsCodes(_FoldsSecrets):
-    """Keeps codes in a column in which case does not count."""
-
-    def send_back(self, uri: str, state: str, **told: str) -> Redirect:
-        self.note(told.get("code", ""))
-        return super().send_back(uri, state, **told)
-
-
-@mutant(
-    kills="gateway_consent/oauth-token", because="a refresh token, in another case[^§]*HTTP 200"
-)
-@in_extension
-class FoldsRefreshTokens(_FoldsSecrets):
-    """Keeps refresh tokens in a column in which case does not count."""
-
-    def given(self, allowed: Allowed, scopes: Any) -> dict[str, Any]:
-        given = super().given(allowed, scopes)
-        self.note(given["refresh_token"])
-        return given
-
-
-@mutant(
-    kills="gateway_consent/oauth-token",
-    because="with an access token, in another case[^§]*it opens",
-)
-@in_extension
-class FoldsAccessTokens(_FoldsSecrets):
-    """Keeps access tokens in a column in which case does not count."""
-
-    def given(self, allowed: Allowed, scopes: Any) -> dict[str, Any]:
-        given = super().given(allowed, scopes)
-        self.note(given["access_token"])
-        return given
-
-    def opened(self, access_token: str) -> Allowed | None:
-        known = self.__dict__.setdefault("known", {})
-        return super().opened(known.get(access_token.lower(), access_token))
-
-
-class _FoldedFlows(Flows):
-    """Finds a state in which case does not count."""
-
-    def begin(self, *given: Any) -> tuple[str, str]:
-        state, cookie = super().begin(*given)
-        self.__dict__.setdefault("known", {})[state.lower()] = state
-        return state, cookie
-
-    def take(self, state: str) -> Flow:
-        return super().take(self.__dict__.get("known", {}).get(state.lower(), state))
-
-
-@mutant(kills="gateway_consent/oauth-callback", because="its state, in another case[^§]*1 redeemed")
-@in_extension
-class FoldsStates(OAuth2):
-    """Keeps states in a column in which case does not count."""
-
-    def __init__(self, credentials: Any, vault: Any, pages_url: Any) -> None:
-        super().__init__(credentials, vault, pages_url)
-        self.flows = _FoldedFlows(vault, credentials)
-
-
-@mutant(
-    kills="gateway_consent/oauth-pkce",
-    because="redirectUri with a path in capitals[^§]*with a code",
-)
-@in_extension
-class FoldsAddresses(AuthorisationServer):
-    """Compares the addresses of clients as hosts are compared: without regard to case."""
-
-    def is_registered(self, client: RegisteredClient, redirect_uri: str) -> bool:
-        return redirect_uri.lower() in [one.lower() for one in client.redirect_uris()]
-
-
 # ---- what is stored
 
 
@@ -379,3 +298,214 @@ class ExportsPlainNames(Decisions):
 
     def export(self) -> dict[str, Any]:
         return {re.sub(r"[^\w -]", "_", name): own for name, own in super().export().items()}
+
+
+class _FoldingLedger(Ledger[Grant]):
+    """Finds what it has issued without regard to case."""
+
+    def add(self, secret: str, record: Grant) -> None:
+        super().add(secret.lower(), record)
+
+    def find(self, secret: str) -> Grant | None:
+        return super().find(secret.lower())
+
+
+@mutant(kills="gateway_consent/caller-isolation", because="two blanks for one[^§]*, tool run")
+@in_extension
+class CollapsesBlanks(_Normalises):
+    """Takes several blanks in a name for one."""
+
+    def same(self, caller: str) -> str:
+        return re.sub(r"(?<=\S)\s+(?=\S)", " ", caller)
+
+
+@mutant(kills="gateway_consent/caller-isolation", because="escaped for a URL[^§]*, tool run")
+@in_extension
+class ReadsEscapesInCallers(_Normalises):
+    """Reads the percent signs in a name as escapes."""
+
+    def same(self, caller: str) -> str:
+        return unquote(caller)
+
+
+@mutant(kills="gateway_consent/caller-isolation", because="an entity of HTML[^§]*, tool run")
+@in_extension
+class ReadsEntitiesInCallers(_Normalises):
+    """Reads entities of HTML in a name."""
+
+    def same(self, caller: str) -> str:
+        return html.unescape(caller)
+
+
+@mutant(
+    kills="gateway_consent/caller-isolation", because="other letters beyond ASCII[^§]*, tool run"
+)
+@in_extension
+class WritesNamesInAscii(_Normalises):
+    """Writes a question mark for each letter that is not in ASCII."""
+
+    def same(self, caller: str) -> str:
+        return caller.encode("ascii", "replace").decode()
+
+
+@mutant(kills="gateway_consent/caller-isolation", because="an emoji behind it[^§]*, tool run")
+@in_extension
+class DropsWhatNeedsFourBytes(_Normalises):
+    """Keeps names in a column that has no room for characters of four bytes."""
+
+    def same(self, caller: str) -> str:
+        return "".join(one for one in caller if ord(one) < 0x10000)
+
+
+@mutant(kills="gateway_consent/caller-isolation", because="a colon for a slash[^§]*, tool run")
+@in_extension
+class MakesFileNamesOfCallers(_Normalises):
+    """Writes an underscore for whatever a file's name should not have."""
+
+    def same(self, caller: str) -> str:
+        return re.sub(r"[^\w .-]", "_", caller)
+
+
+@mutant(kills="gateway_consent/caller-isolation", because="a word behind it[^§]*, tool run")
+@in_extension
+class DropsWhatIsInBrackets(_Normalises):
+    """Takes what is in brackets at the end of a name for a remark."""
+
+    def same(self, caller: str) -> str:
+        return re.sub(r"\s*\([^()]*\)$", "", caller) or caller
+
+
+@mutant(kills="gateway_consent/caller-isolation", because="a path that leads back[^§]*, tool run")
+@in_extension
+class ResolvesPathsInNames(_Normalises):
+    """Uses a client's name as a path, in which two dots lead back."""
+
+    def same(self, caller: str) -> str:
+        return posixpath.normpath(caller) if caller else caller
+
+
+@mutant(kills="gateway_consent/caller-isolation", because="a star in the first[^§]*, tool run")
+@in_extension
+class TakesStoredNamesForPatterns(Decisions):
+    """Looks whether a caller is like one of the names that it has, which may hold wildcards."""
+
+    def record_key(self, caller: str, app_id: str) -> tuple[str, ...]:
+        known = [key for key in self.vault.keys("consent") if key[1] == app_id]
+        if (caller, app_id) in known:
+            return caller, app_id
+        like = (key for key in known if fnmatch.fnmatchcase(caller, key[0].replace("%", "*")))
+        return next(like, (caller, app_id))
+
+
+@mutant(kills="gateway_consent/caller-isolation", because="an escape of JSON[^§]*, tool run")
+@in_extension
+class TakesNamesForExpressions(Decisions):
+    """Looks callers up with a name that is read as a regular expression."""
+
+    def record_key(self, caller: str, app_id: str) -> tuple[str, ...]:
+        known = [key for key in self.vault.keys("consent") if key[1] == app_id]
+        if (caller, app_id) in known:
+            return caller, app_id
+        try:
+            expression = re.compile(caller)
+        except re.error:
+            return caller, app_id
+        return next((key for key in known if expression.fullmatch(key[0])), (caller, app_id))
+
+
+@mutant(kills="gateway_consent/tool-isolation", because="was allowed[^§]*, tool run")
+@in_extension
+class TrimsNamesOfTools(_SameTools):
+    """Takes the blanks around a tool's name off."""
+
+    def same(self, own: str, tool: str) -> bool:
+        return own.strip() == tool.strip()
+
+
+@mutant(kills="gateway_consent/tool-isolation", because="after another was allowed[^§]*, tool run")
+@in_extension
+class ComposesToolNames(_SameTools):
+    """Takes two spellings of an accent in a tool's name for one."""
+
+    def same(self, own: str, tool: str) -> bool:
+        return unicodedata.normalize("NFC", own) == unicodedata.normalize("NFC", tool)
+
+
+@mutant(kills="gateway_consent/oauth-pkce", because="a code, in another case[^§]*HTTP 200")
+@in_extension
+class FoldsTheCaseOfCodes(AuthorisationServer):
+    """Looks codes up without regard to case, as some databases do."""
+
+    def __init__(self, clock: Any, issuer: Any, clients: Any, tools: Any) -> None:
+        super().__init__(clock, issuer, clients, tools)
+        self.codes = _FoldingLedger()
+
+
+@mutant(
+    kills="gateway_consent/oauth-token", because="a refresh token, in another case[^§]*HTTP 200"
+)
+@in_extension
+class FoldsTheCaseOfRefreshTokens(AuthorisationServer):
+    """Looks refresh tokens up without regard to case, as some databases do."""
+
+    def __init__(self, clock: Any, issuer: Any, clients: Any, tools: Any) -> None:
+        super().__init__(clock, issuer, clients, tools)
+        self.refresh = _FoldingLedger()
+
+
+@mutant(
+    kills="gateway_consent/oauth-pkce",
+    because="request with redirectUri with a path in capitals[^§]*sent back with a code",
+)
+@in_extension
+class FoldsTheCaseOfAddresses(AuthorisationServer):
+    """Compares the address that people are sent back to without regard to case."""
+
+    def is_registered(self, client: RegisteredClient, redirect_uri: str) -> bool:
+        return redirect_uri.lower() in [one.lower() for one in client.redirect_uris()]
+
+
+@mutant(
+    kills="gateway_consent/oauth-pkce",
+    because="with a slash behind it: [^§]*sent back with a code",
+    warned=True,
+)
+@in_extension
+class DropsTheSlashOfAddresses(AuthorisationServer):
+    """Takes the slash at the end of an address off before it compares."""
+
+    def is_registered(self, client: RegisteredClient, redirect_uri: str) -> bool:
+        return super().is_registered(client, redirect_uri.rstrip("/"))
+
+
+@mutant(
+    kills="gateway_consent/oauth-callback",
+    because="the app's answer with its state, in another case[^§]*, tool run",
+)
+@in_extension
+class FoldsTheCaseOfStates(OAuth2):
+    """Compares states without regard to case."""
+
+    def start(self, app: App, caller: str, consented: Any) -> Any:
+        start = super().start(app, caller, consented)
+        state = parse_qs(urlsplit(start.location).query)["state"][0]
+        self.__dict__.setdefault("folded", {})[state.lower()] = state
+        return start
+
+    def state_of(self, back: Return) -> str:
+        state = super().state_of(back)
+        return str(self.__dict__.get("folded", {}).get(state.lower(), state))
+
+
+@mutant(
+    kills="gateway_consent/cookie",
+    because=r"of which one is in another case[^§]*AUTHORIZATION_REQUIRED \(error",
+)
+@in_extension
+class FoldsTheCaseOfCookies(Cookies):
+    """Looks for the required cookies without regard to case."""
+
+    def check_required(self, app: App, found: Mapping[str, str]) -> None:
+        folded = {name.lower(): value for name, value in found.items()}
+        same = {name: folded.get(name.lower(), "") for name in self.required(app)}
+        super().check_required(app, same)

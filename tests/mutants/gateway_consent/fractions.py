@@ -8,19 +8,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
-from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
+from pytest_mcp_approval.families.gateway_consent.vocabulary import (
+    Choice,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
     AppCredentials,
 )
-from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import Asking
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import (
+    Asking,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.consent import (
     ConsentQuestion,
     Decisions,
 )
-from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import Allowed
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import (
+    Allowed,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
     AuthorisationServer,
 )
+from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
 
@@ -103,3 +110,17 @@ class AsksWhileItRenews(AppCredentials):
             return super().renewed(asking)
         finally:
             busy.release()
+
+
+@mutant(
+    kills="gateway_consent/app-credential",
+    because=r"the end of its first token of ten minutes[^§]*call\(s\) with a token that was over",
+)
+@in_extension
+class RoundsLifetimesUp(AppCredentials):
+    """Keeps the lifetime of a token in whole hours, rounded up."""
+
+    def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+        fresh, now, hour = super().fresh(app, record), self.credentials.now(), 3_600_000
+        hours = -(-(fresh[words.EXPIRES_AT] - now) // hour)
+        return {**fresh, words.EXPIRES_AT: now + hours * hour}

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
-from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions, Once
-from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import Allowed
+from pytest_mcp_approval.families.gateway_consent.vocabulary import (
+    APP_TOKEN_SECONDS,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
+    AppCredentials,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import (
+    Asking,
+    Sending,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.consent import (
+    Decisions,
+    Once,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import (
+    Allowed,
+    Grant,
+    Ledger,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
     AuthorisationServer,
-    OAuthError,
 )
+from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
 
@@ -48,52 +66,87 @@ class CallsProlongDenials(Decisions):
         return granted
 
 
-class _TryingProlongs(AuthorisationServer):
-    """Whoever tries in vain gives what they tried its whole time again."""
+@mutant(
+    kills="gateway_consent/oauth-token",
+    because="s, at its end, renewed and used meanwhile[^§]*it opens",
+)
+@in_extension
+class RefreshProlongsOldTokens(AuthorisationServer):
+    """Has one end for all tokens of a session: a refresh prolongs those given before."""
 
-    name: str
-    seconds: int
+    def given(self, allowed: Allowed, scopes: Sequence[str]) -> dict[str, Any]:
+        for held in self.access._records.values():
+            if held.allowed is allowed:
+                held.expires_at = self.after(self.access_seconds)
+        return super().given(allowed, scopes)
 
-    def held(self, ledger: Any, asked: Mapping[str, str], name: str) -> Any:
-        self.__dict__["tried"] = ledger.find(asked.get(name, "")) if name == self.name else None
+
+@mutant(
+    kills="gateway_consent/oauth-pkce",
+    because="a code, an hour old, that was tried in vain meanwhile[^§]*HTTP 200",
+)
+@in_extension
+class AttemptsRenewCodes(AuthorisationServer):
+    """Gives a code its whole time again whenever somebody tries to redeem it."""
+
+    def held(self, ledger: Ledger[Grant], asked: Mapping[str, str], name: str) -> Grant:
+        held = super().held(ledger, asked, name)
+        if name == "code":
+            held.expires_at = self.after(self.code_seconds)
+        return held
+
+
+@mutant(kills="gateway_consent/oauth-token", because="that was tried in vain[^§]*HTTP 200")
+@in_extension
+class AttemptsRenewRefreshTokens(AuthorisationServer):
+    """Gives a refresh token its whole time again whenever it is shown, also where it is refused."""
+
+    def held(self, ledger: Ledger[Grant], asked: Mapping[str, str], name: str) -> Grant:
+        found = ledger.find(asked.get(name, ""))
+        if name == "refresh_token" and found is not None and self.is_good(found):
+            found.expires_at = self.after(self.refresh_seconds)
         return super().held(ledger, asked, name)
 
-    def token(self, body: str) -> Mapping[str, Any]:
-        self.__dict__["tried"] = None
-        try:
-            return super().token(body)
-        except OAuthError:
-            tried = self.__dict__["tried"]
-            if tried is not None and self.is_good(tried):
-                tried.expires_at = self.after(self.seconds)
-            raise
 
-
-@mutant(kills="gateway_consent/oauth-pkce", because="that was tried in vain meanwhile[^§]*HTTP 200")
+@mutant(
+    kills="gateway_consent/app-credential",
+    because=r"the end of its first token of ten minutes[^§]*call\(s\) with a token that was over",
+)
 @in_extension
-class TryingProlongsCodes(_TryingProlongs):
-    """A wrong verifier must be a mistake: the client gets time to correct it."""
+class UseRenewsAppTokens(AppCredentials):
+    """Takes a token that was used for one that has its whole time again."""
 
-    name, seconds = "code", 300
+    def sending(self, asking: Asking) -> Sending | None:
+        sent = super().sending(asking)
+        record = self.load(asking)
+        if sent is not None and record is not None:
+            ends = self.credentials.now() + APP_TOKEN_SECONDS * 1000
+            renewed = {**record, words.EXPIRES_AT: ends}
+            self.credentials.save(asking.caller, asking.app.id, renewed)
+        return sent
 
 
-@mutant(kills=TOKEN, because="a year old, that was tried in vain[^§]*HTTP 200")
+@mutant(
+    kills="gateway_consent/credential-shape",
+    because=r"authorised a day ago and called now[^§]*createdAt \d",
+)
 @in_extension
-class TryingProlongsRefreshTokens(_TryingProlongs):
-    """A look at a refresh token, by whomever, keeps it alive."""
+class RenewalsRedateCredentials(AppCredentials):
+    """Writes down anew when a credential was created, whenever its token is renewed."""
 
-    name, seconds = "refresh_token", 7 * 24 * 3600
+    def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+        return {**super().fresh(app, record), words.CREATED_AT: self.credentials.now()}
 
 
-@mutant(kills="gateway_consent/storage-shape", because='called later\\n[^§]*grantedAt "20(?:2|3)')
+@mutant(kills="gateway_consent/storage-shape", because='decided on at[^§]*grantedAt "')
 @in_extension
-class CallsRenewGrants(Decisions):
-    """Writes the instant of the last call where that of the decision should be."""
+class CallsRedateGrants(Gateway):
+    """Writes the instant of the latest call where that of the grant belongs."""
 
-    def granted(self, caller: str, app_id: str, tool: str) -> bool | None:
-        with self.vault.exclusive():
-            record = self.record(caller, app_id)
-            if tool in record[words.TOOLS]:
-                record[words.TOOLS][tool][words.GRANTED_AT] = self.instant()
-                self.save_record(record, caller, app_id)
-        return super().granted(caller, app_id, tool)
+    def take_consent(self, caller: str, app: App, tool: AppTool) -> None:
+        super().take_consent(caller, app, tool)
+        with self.decisions.vault.exclusive():
+            record = self.decisions.record(caller, app.id)
+            if tool.name in record[words.TOOLS]:
+                record[words.TOOLS][tool.name][words.GRANTED_AT] = self.decisions.instant()
+                self.decisions.save_record(record, caller, app.id)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
-from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
+from starlette.responses import Response
+
+from pytest_mcp_approval.families.gateway_consent.vocabulary import (
+    Choice,
+)
 from pytest_mcp_approval.reference_server.gateway_consent import pages
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.dialogs import (
+    Dialogs,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import (
+    settings_of,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.consent import ConsentQuestion
 from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import (
@@ -19,6 +30,8 @@ from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oaut
     AuthorisationServer,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
+from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
 from tests.mutants.gateway_consent.pages import _Raw, _Rewrites
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
@@ -197,3 +210,70 @@ class EchoesRequests(DemonstrationApp):
             answer.body = bytes(answer.body) + echo.encode()
             answer.headers["content-length"] = str(len(answer.body))
         return answer
+
+
+@mutant(
+    kills="gateway_consent/dialog-injection",
+    because="the page of a tool whose texts hold elements[^§]*it made",
+)
+@in_extension
+class TrustsTypesOfParameters(_Rewrites):
+    """Writes the types of parameters into the page as HTML."""
+
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        for schema in tool.parameters.values():
+            sort = str(schema.get("type", "any"))
+            html = html.replace(escape(sort), sort)
+        return html
+
+
+@mutant(
+    kills="gateway_consent/dialog-injection",
+    because="whose instructions hold markup[^§]*in the page",
+)
+@in_extension
+class TrustsInstructions(Dialogs):
+    """Lets an app's instructions for a credential have markup."""
+
+    def instructions(self, app: App) -> str:
+        given = settings_of(app).get("instructions")
+        text = given.get("short") if isinstance(given, Mapping) else given
+        return f"<p>{text}</p>" if text else ""
+
+
+@mutant(
+    kills="gateway_consent/dialog-injection",
+    because="the page of a tool whose texts hold Markdown[^§]*the page shows",
+)
+@in_extension
+class ReadsMarkdown(_Rewrites):
+    """Reads descriptions as Markdown: a link shows what the app wants in place of its address."""
+
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        shown = pages.shown(tool.description)
+        links = re.sub(r"\[([^\]]*)\]\((https?://[^)\s]*)\)", r'<a href="\2">\1</a>', shown)
+        return html.replace(shown, re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", links))
+
+
+@mutant(
+    kills="gateway_consent/dialog-fields",
+    because="the page of the app id of the[^§]*the page shows",
+)
+@in_extension
+class ShowsTheToolOfAnotherApp(_ShowsAnother):
+    """Keeps what a tool does by its name: that of a second app is shown as the first's."""
+
+    def tool_shown(self, tool: AppTool) -> AppTool:
+        first: dict[str, AppTool] = self.__dict__.setdefault("first_tools", {})
+        return first.setdefault(tool.name, tool)
+
+
+@mutant(kills="gateway_consent/consent-required", because='a first call of[^§]*toolDescription "')
+@in_extension
+class TellsTheToolOfAnotherApp(Gateway):
+    """Keeps what a tool does by its name: the agent is told what a tool of another app does."""
+
+    def ask(self, caller: str, app: App, tool: AppTool) -> GatewayRefusal:
+        first: dict[str, AppTool] = self.__dict__.setdefault("first_tools", {})
+        known = first.setdefault(tool.name, tool)
+        return super().ask(caller, app, known)

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urljoin, urlsplit
 
 from mcp_types import CLIENT_INFO_META_KEY
 
-from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
+from pytest_mcp_approval.families.gateway_consent import vocabulary as words
+from pytest_mcp_approval.families.gateway_consent.vocabulary import (
+    APP_TOKEN_SECONDS,
+    AuthType,
+    Choice,
+)
+from pytest_mcp_approval.reference_server.gateway_consent import execution, http_client
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
+    AppCredentials,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import (
     OAuth2,
     Return,
 )
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import (
+    lifetime,
+    settings_of,
+    text_setting,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.consent import ConsentQuestion, Decisions
 from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
+from pytest_mcp_approval.reference_server.gateway_consent.vault import Record
 from pytest_mcp_approval.reference_server.server.extension import Caller
 from pytest_mcp_approval.reference_server.server.mcp_server import Context, ReferenceServer
 from tests.mutants.gateway_consent.parts import in_extension
@@ -148,3 +167,78 @@ class GoesByWhateverNamesIt(ReferenceServer):
         info = meta.get(CLIENT_INFO_META_KEY) or {}
         named = [one for name, one in info.items() if isinstance(one, str) and name != "version"]
         return max(named, key=len, default="") or super().client_of(ctx)
+
+
+@mutant(
+    kills="gateway_consent/app-credential",
+    because=r"the end of its first token of ten minutes[^§]*call\(s\) with a token that was over",
+)
+@in_extension
+class BelievesTheDescriptor(AppCredentials):
+    """Takes the lifetime of a token from the descriptor, and not from the answer that brings it."""
+
+    def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+        fresh = super().fresh(app, record)
+        usual = lifetime(settings_of(app).get("expiresIn"), APP_TOKEN_SECONDS)
+        return {**fresh, words.EXPIRES_AT: self.credentials.now() + usual}
+
+
+@mutant(kills="gateway_consent/storage-shape", because='decided on at[^§]*grantedAt "')
+@in_extension
+class DatesGrantsByTheQuestion(Decisions):
+    """Writes when a person was asked where it should write when they decided."""
+
+    def write(self, record: Record, question: ConsentQuestion, choice: Choice) -> None:
+        super().write(record, question, choice)
+        asked = question.asked_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        record[words.TOOLS][question.tool][words.GRANTED_AT] = asked
+
+
+@mutant(kills="gateway_consent/caller-identity", because=r"in _meta\.clientInfo[^§]*, tool run")
+class TakesAnotherKeyOfMeta(ReferenceServer):
+    """Believes a member of _meta that any request may have, before the one of the protocol."""
+
+    def client_of(self, ctx: Context) -> str:
+        meta = (ctx.params or {}).get("_meta")
+        info = meta.get("clientInfo") if isinstance(meta, dict) else ""
+        name = info.get("name") if isinstance(info, dict) else info
+        return name if isinstance(name, str) else super().client_of(ctx)
+
+
+@mutant(
+    kills="gateway_consent/app-credential",
+    because="whose token end point redirects to another host[^§]*in: (?:header|body|query)",
+)
+@in_extension
+class FollowsTheTokenEndpoint(AppCredentials):
+    """Follows a token endpoint that redirects to another host, and sends the secret there."""
+
+    def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+        where = text_setting(app, "tokenEndpoint")
+        told = {name: record[name] for name in ("appId", words.APP_SECRET)}
+        kind = {"Content-Type": "application/json"}
+        answer = http_client.send("POST", where, kind, json.dumps(told).encode())
+        moved = answer.header("location") if 300 <= answer.status < 400 else ""
+        settings = {**settings_of(app), "tokenEndpoint": urljoin(where, moved)}
+        auth = app.auth and replace(app.auth, settings=settings)
+        return super().fresh(replace(app, auth=auth), record)
+
+
+@mutant(
+    kills="gateway_consent/app-credential",
+    because="whose tool redirects to another host[^§]*in: (?:header|body|query)",
+)
+@in_extension
+class TakesTheTokenAlong(Gateway):
+    """Follows redirects of an app with app credentials, with the token."""
+
+    def run(self, app: App, tool: AppTool, arguments: Any, sending: Any) -> dict[str, Any]:
+        if app.auth is None or app.auth.type is not AuthType.APP_CREDENTIAL or sending is None:
+            return super().run(app, tool, arguments, sending)
+        where, body = execution.url_of(app, tool), json.dumps(arguments).encode()
+        answer = http_client.send("POST", where, sending.headers, body)
+        moved = answer.header("location") if 300 <= answer.status < 400 else ""
+        if not moved:
+            return super().run(app, tool, arguments, sending)
+        there = http_client.send("POST", urljoin(where, moved), sending.headers, body)
+        return {"status": there.status}
