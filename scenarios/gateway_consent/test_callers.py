@@ -133,7 +133,8 @@ def test_a_name_among_the_arguments_is_no_name(consents):
                         other.call(tool, beside=claim(trusted.name)),
                         sent=f"{who} with {said} beside the arguments",
                     )
-        consents.expect_asked(other.call(tool), sent=f"{who}, after such claims")
+        with several.one("afterwards"):
+            consents.expect_asked(other.call(tool), sent=f"{who}, after such claims")
 
 
 BESIDE_THE_NAME = ("title", "version", "id", "displayName", "Name", "name ", "__proto__")

@@ -255,6 +255,7 @@ TABLE: dict[str, Row] = {
             "app's oauth": Part(("oauth-pkce", "oauth-token")),
             "gateway's oauth": Part(("oauth-callback", "aai-tools-only-consented")),
             "keys": Part(("api-key", "app-credential")),
+            "token requests": Part(("token-request", "app-token-request")),
             "cookies": Part(("cookie",)),
             "credentials": Part(("credential-*", "key-store")),
         },

@@ -137,7 +137,7 @@ class WritesDecisionsForOneCallDown(_WritesOnce):
 class HasRoomForAFewClients(Decisions):
     """Keeps what the latest clients were told, and drops the others when it is full."""
 
-    ROOM = 6
+    ROOM = 4
 
     def save_record(self, record: dict[str, Any], caller: str, app_id: str) -> None:
         super().save_record(record, caller, app_id)

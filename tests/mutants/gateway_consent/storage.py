@@ -310,7 +310,7 @@ class AnswersWithHeaders(Gateway):
         return {**result, "sent": dict(sending.headers) if sending is not None else {}}
 
 
-@mutant(kills=LOGGED, because="breaks down[^§]*in clear in an answer")
+@mutant(kills=LOGGED, because="break down[^§]*in clear in an answer")
 @in_extension
 class ReportsWhatItSent(Gateway):
     """Explains a failure of an app with the request that it made."""
@@ -324,7 +324,7 @@ class ReportsWhatItSent(Gateway):
             raise
 
 
-@mutant(kills=LOGGED, because="breaks down[^§]*in clear in the log")
+@mutant(kills=LOGGED, because="break down[^§]*in clear in the log")
 @in_extension
 class LogsFailedRequests(Gateway):
     """Logs the whole request when an app fails, for the operator."""
