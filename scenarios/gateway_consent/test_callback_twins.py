@@ -132,9 +132,10 @@ def test_an_answer_that_says_two_things_gives_no_access(consents):
     apps.comes_back(apps.client("Honest afterwards"))
 
 
-@requirement("gateway_consent/oauth-callback", needs=["apps", "clock"])
+@requirement("gateway_consent/oauth-callback")
 def test_a_state_serves_once_also_later(consents):
     """A minute, an hour and a day after it was answered, with requests of others meanwhile."""
+    consents.need_long_times()
     apps = consents.with_apps()
     client = apps.client()
     tool, asked, browser = apps.under_way(client)

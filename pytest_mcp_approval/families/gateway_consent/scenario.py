@@ -258,6 +258,12 @@ class Consents(ScenarioView):
 
     # ---- over time
 
+    def need_long_times(self) -> None:
+        """For a check over days, of a rule that is otherwise judged without a clock."""
+        clock = self.target.clock
+        if not clock.movable or not clock.stops:
+            raise NotApplicable("needs a clock that can be put ahead by days, and there is none")
+
     def restart(self) -> None:
         spec = self.target.spec
         if spec.kind == "reference" and (spec.transport, spec.store) == ("stdio", "memory"):

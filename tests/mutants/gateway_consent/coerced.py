@@ -142,7 +142,7 @@ class StoresEndsInSeconds(_OtherCredentials):
         return record if ends is None else {**record, words.EXPIRES_AT: ends // 1000}
 
 
-@mutant(kills="gateway_consent/credential-shape", because="expiresAt 7[0-9]{6}$")
+@mutant(kills="gateway_consent/credential-shape", because=r"expiresAt 7[0-9]{6}\b")
 @in_extension
 class StoresLifetimes(_OtherCredentials):
     """Stores how long a token lasts where it should store when it ends."""
@@ -166,7 +166,7 @@ class TellsParametersAsText(GatewayExtension):
         return super().refuse(refusal)
 
 
-@mutant(kills=REQUIRED, because=r'toolParameters \["path","force"\]')
+@mutant(kills=REQUIRED, because=r'toolParameters \["path","force"')
 class TellsNamesOfParameters(GatewayExtension):
     """Tells the agent the parameters as a list of their names."""
 
