@@ -39,10 +39,11 @@ def _expect_no_stale(apps, app, sent):
 
 @requirement(
     *("gateway_consent/api-key", "gateway_consent/app-credential", "gateway_consent/remember"),
-    needs=["apps"],
+    needs=[],
 )
 def test_a_breakdown_of_an_app_costs_no_credential(consents):
     """The app's tools break down, and then work again: nobody is asked for anything anew."""
+    consents.need_apps()
     apps = consents.with_apps()
     client = apps.client()
     with apps.several() as several:

@@ -3,14 +3,17 @@ commands."""
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.gateway_consent.settings import SafeTool
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Kind, tool_name
 
 
-def _two_tools(consents, kind):
-    tool = consents.tool_of(kind)
-    return tool, consents.second_tool(tool)
+def _second(consents, tool):
+    """None if the app has no other tool."""
+    try:
+        return consents.second_tool(tool)
+    except NotApplicable:
+        return None
 
 
 @requirement(
@@ -21,7 +24,8 @@ def _two_tools(consents, kind):
 @pytest.mark.parametrize("kind", list(Kind), ids=str)
 def test_every_kind_of_app_keeps_every_decision(consents, kind):
     """Allowed, allowed for all tools, allowed once, denied: for one client, and no other."""
-    tool, second = _two_tools(consents, kind)
+    tool = consents.tool_of(kind)
+    second = _second(consents, tool)
     yes, all_tools, once, no = (consents.client(one) for one in ("Yes", "All", "Once", "No"))
     app = f"of a {kind} app"
     for client, choice in ((yes, Choice.TOOL), (all_tools, Choice.ALL), (no, Choice.DENY)):
@@ -40,14 +44,14 @@ def test_every_kind_of_app_keeps_every_decision(consents, kind):
                 consents.client("Other").call(tool),
                 sent=f"{tool.name}, {app}, by a client that nobody decided on",
             )
-        with several.one("another tool"):
-            consents.expect_asked(
-                yes.call(second), sent=f"{second.name}, {app}, after {tool.name} was allowed"
-            )
-        with several.one("all tools"):
-            consents.expect_served(
-                all_tools.call(second), second, sent=f"{second.name}, {app}, after all were allowed"
-            )
+        if second is not None:
+            with several.one("another tool"):
+                consents.expect_asked(
+                    yes.call(second), sent=f"{second.name}, {app}, after {tool.name} was allowed"
+                )
+            with several.one("all tools"):
+                sent = f"{second.name}, {app}, after all were allowed"
+                consents.expect_served(all_tools.call(second), second, sent=sent)
         with several.one("once"):
             _once(consents, once, tool, app)
 
@@ -62,9 +66,10 @@ def _once(consents, client, tool, app):
         )
 
 
-@requirement("gateway_consent/remember", needs=["apps"])
+@requirement("gateway_consent/remember", needs=[])
 def test_one_decision_is_one_call_of_a_web_app(consents):
     """Allowed once, and the app is authorised: the first call is served, the second asks."""
+    consents.need_apps()
     apps = consents.with_apps()
     client = apps.client()
     if apps.driver.asks_in_dialogs:
@@ -98,10 +103,11 @@ def _sorts(double):
         yield app
 
 
-@requirement("gateway_consent/all-platforms", needs=["apps"])
+@requirement("gateway_consent/all-platforms", needs=[])
 def test_no_sort_of_app_is_left_out(consents):
     """On every platform, for several or for none that is named; web apps also where they need no
     authorisation. A gateway need not have all of them."""
+    consents.need_apps()
     apps = consents.with_apps(more=lambda double: list(_sorts(double)))
     client, asked = apps.client(), 0
     with apps.several() as several:
@@ -128,9 +134,10 @@ def test_no_sort_of_app_is_left_out(consents):
 MANY = 12
 
 
-@requirement("gateway_consent/remember", needs=["apps"])
+@requirement("gateway_consent/remember", needs=[])
 def test_every_tool_of_an_app_is_remembered(consents):
     """Twelve, one after the other, allowed and denied by turns: the first as well as the last."""
+    consents.need_apps()
     names = [f"tool{number}" for number in range(MANY)]
     app = {
         "id": "suite.many",

@@ -138,9 +138,10 @@ NEAR_APPS = (
 )
 
 
-@requirement("gateway_consent/authorize-all", needs=["apps"])
+@requirement("gateway_consent/authorize-all", needs=[])
 def test_all_tools_of_one_app_are_none_of_its_neighbours(consents):
     """Apps whose ids are near, and clients whose names are."""
+    consents.need_apps()
     apps = [_app(app_id, "look", "wipe") for app_id in ("com.shop", *NEAR_APPS)]
     other = consents.with_descriptors(apps)
     client = other.client("Cursor")

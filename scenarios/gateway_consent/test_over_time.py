@@ -86,10 +86,11 @@ def test_an_unused_decision_for_one_call_is_gone_after_a_restart(consents):
     consents.expect_served(kept.call(tool), tool, sent=f"{tool.name}, remembered, after a restart")
 
 
-@requirement("gateway_consent/remember", needs=["apps"])
+@requirement("gateway_consent/remember", needs=[])
 def test_a_call_that_fails_has_used_its_decision_up(consents):
     """Allowed once; the app is called, and breaks down. One decision, one call of the app: the next
     call asks, for each way in which an app authorises."""
+    consents.need_apps()
     apps = consents.with_apps()
     client = apps.client()
     if apps.driver.asks_in_dialogs:

@@ -274,6 +274,14 @@ class Consents(ScenarioView):
 
     # ---- other gateways
 
+    def need_apps(self) -> None:
+        """For a check with apps of the suite's own, of a rule that is otherwise judged without."""
+        if not self.driver.table.takes_apps:
+            raise NotApplicable(
+                "needs apps of the suite's own, and the gateway is given none: "
+                f"descriptors-environment = 'VARIABLE' {TABLE}"
+            )
+
     def with_descriptors(
         self, descriptors: Iterable[dict[str, Any]], *, stored: bool | str = False
     ) -> Consents:
