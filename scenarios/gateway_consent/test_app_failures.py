@@ -6,7 +6,7 @@ The apps are the suite's own, so that the suite sees what arrives.
 from pytest_mcp_approval.catalogue import requirement
 from pytest_mcp_approval.families.gateway_consent.app_double import LEFT_OUT
 
-ASKED_ONCE = {"key-header": "api-key", "office": "app-credential"}
+ASKED_ONCE = ("key-header", "key-query", "office")
 """Whose credential a person is asked for once: for the others to ask again is a warning."""
 
 
@@ -37,17 +37,23 @@ def _expect_no_stale(apps, app, sent):
 # ---- what a failure costs
 
 
-@requirement(
-    *("gateway_consent/api-key", "gateway_consent/app-credential", "gateway_consent/remember"),
-    needs=[],
-)
-def test_a_breakdown_of_an_app_costs_no_credential(consents):
+@requirement("gateway_consent/api-key")
+def test_a_breakdown_of_an_app_costs_no_key(consents):
     """The app's tools break down, and then work again: nobody is asked for anything anew."""
-    consents.need_apps()
+    _break_down(consents, "key-header", "key-query")
+
+
+@requirement("gateway_consent/app-credential", needs=["apps"])
+def test_a_breakdown_of_an_app_costs_no_secret(consents):
+    """The same with app id and secret; for cookies and OAuth, to ask again is a warning."""
+    _break_down(consents, "office", "cookie", "oauth")
+
+
+def _break_down(consents, *names):
     apps = consents.with_apps()
     client = apps.client()
     with apps.several() as several:
-        for app in apps.each_app():
+        for app in apps.each_app(*names):
             tool = apps.app_tool(app)
             apps.let_in(client, tool)
             apps.double.fails = True
@@ -198,36 +204,45 @@ def test_an_answer_without_a_token_is_no_authorisation(consents):
             apps.let_in(client, tool)
 
 
-@requirement("gateway_consent/app-credential", "gateway_consent/cookie", needs=["apps"])
-def test_a_credential_serves_every_tool_of_its_app(consents):
-    """Asked for once: not again for another tool."""
+def _serve_another_tool(consents, app):
     apps = consents.with_apps()
     client = apps.client()
-    with apps.several() as several:
-        for app in apps.each_app("key-header", "office", "cookie"):
-            apps.let_in(client, apps.app_tool(app))
-            other = apps.app_tool(app, "write")
-            apps.decided(client, other)
-            with several.one(app):
-                apps.expect_served(
-                    client.call(other), other, sent=f"{other.name}, of an app that is authorised"
-                )
+    apps.let_in(client, apps.app_tool(app))
+    other = apps.app_tool(app, "write")
+    apps.decided(client, other)
+    apps.expect_served(
+        client.call(other), other, sent=f"{other.name}, of an app that is authorised"
+    )
 
 
-@requirement("gateway_consent/api-key", "gateway_consent/app-credential", needs=["apps"])
-def test_what_does_not_end_is_not_asked_for_again(consents):
-    """A key, and app id and secret, serve after a day, a month and a year."""
+@requirement("gateway_consent/app-credential", needs=["apps"])
+def test_app_credentials_serve_every_tool(consents):
+    """Asked for once: not again for another tool."""
+    _serve_another_tool(consents, "office")
+
+
+@requirement("gateway_consent/cookie")
+def test_cookies_serve_every_tool(consents):
+    _serve_another_tool(consents, "cookie")
+
+
+def _serve_for_a_year(consents, app):
+    """After days, a month and most of a year."""
     consents.need_long_times()
     apps = consents.with_apps()
-    client = apps.client()
-    found = apps.each_app("key-header", "office")
-    for app in found:
-        apps.let_in(client, apps.app_tool(app))
-    with apps.several() as several:
-        for days in (2, 30, 334):
-            apps.clock.advance(days * 24 * 3600)
-            for app in found:
-                tool = apps.app_tool(app)
-                with several.one(f"{app}, {days} days"):
-                    sent = f"{tool.name}, authorised, {days} days after its last call"
-                    _served_or_warned(apps, app, client.call(tool), sent)
+    client, tool = apps.client(), apps.app_tool(app)
+    apps.let_in(client, tool)
+    for days in (2, 30, 334):
+        apps.clock.advance(days * 24 * 3600)
+        sent = f"{tool.name}, authorised, {days} days after its last call"
+        _served_or_warned(apps, app, client.call(tool), sent)
+
+
+@requirement("gateway_consent/api-key")
+def test_a_key_never_ends(consents):
+    _serve_for_a_year(consents, "key-header")
+
+
+@requirement("gateway_consent/app-credential", needs=["apps"])
+def test_app_id_and_secret_do_not_end(consents):
+    _serve_for_a_year(consents, "office")

@@ -6,40 +6,39 @@ from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
 
 
-@requirement(
-    *("gateway_consent/consent-required", "gateway_consent/caller-isolation"),
-    "gateway_consent/tool-isolation",
-    needs=[],
-)
-def test_questions_that_are_open_at_once_are_each_answered(consents):
-    """Two clients and two tools, answered in another order than they were asked: each answer is for
-    its own question, and the others stay open."""
+@requirement("gateway_consent/caller-isolation")
+def test_questions_of_two_clients_are_each_answered(consents):
+    """Answered in another order than they were asked: each answer is for its own question, and the
+    other stays open."""
     tool = consents.tool
-    second = consents.second_tool(tool)
     first, other = consents.client("First"), consents.client("Other")
+    _answer_backwards(consents, [(first, tool, Choice.TOOL), (other, tool, Choice.DENY)])
+
+
+@requirement("gateway_consent/tool-isolation")
+def test_questions_about_two_tools_are_each_answered(consents):
+    """The same for one client and two tools."""
+    client, tool = consents.client(), consents.tool
+    second = consents.second_tool(tool)
+    _answer_backwards(consents, [(client, tool, Choice.DENY), (client, second, Choice.TOOL)])
+
+
+def _answer_backwards(consents, pairs):
     if consents.driver.asks_in_dialogs:
         consents.not_applicable("a question is open as long as its call waits")
-    pairs = {
-        "the first client's first tool": (first, tool, Choice.TOOL),
-        "the other client's": (other, tool, Choice.DENY),
-        "the first client's second tool": (first, second, Choice.TOOL),
-    }
-    asked = {what: consents.asked(client, one) for what, (client, one, _) in pairs.items()}
-    order = list(pairs)[::-1]
-    for number, what in enumerate(order):
-        client, one, choice = pairs[what]
-        sent = f"{one.name} by {shown(client.name)}, answered while other questions were open"
+    waiting = [(one, consents.asked(one[0], one[1])) for one in pairs]
+    while waiting:
+        (client, tool, choice), question = waiting.pop()
+        sent = f"{tool.name} by {shown(client.name)}, answered while other questions were open"
         with consents.promised(sent=sent, expected="a question that can be answered"):
-            consents.decide_or_refused(asked[what], choice)
+            consents.decide_or_refused(question, choice)
         if choice is Choice.DENY:
-            consents.expect_denied(client.call(one), sent=sent)
+            consents.expect_denied(client.call(tool), sent=sent)
         else:
-            consents.expect_served(client.call(one), one, sent=sent)
-        for later in order[number + 1 :]:
-            waiting, its_tool, _ = pairs[later]
+            consents.expect_served(client.call(tool), tool, sent=sent)
+        for (client, tool, _), _ in waiting:
             consents.expect_asked(
-                waiting.call(its_tool),
-                sent=f"{its_tool.name} by {shown(waiting.name)}, not answered yet",
+                client.call(tool), sent=f"{tool.name} by {shown(client.name)}, not answered yet"
             )
 
 
@@ -77,7 +76,7 @@ def test_dialogs_that_are_open_at_once_are_each_for_their_own(consents):
     apps.expect_served(first.call(near), near, sent=f"{near.name}, in the dialog opened first")
 
 
-@requirement("gateway_consent/deny", "gateway_consent/caller-isolation", needs=[])
+@requirement("gateway_consent/deny")
 def test_nothing_that_others_decide_ends_a_denial(consents):
     """Denied to one client: what others are allowed, and the same name in another app, change
     nothing, in either direction."""

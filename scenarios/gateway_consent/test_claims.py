@@ -5,8 +5,6 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
-import pytest
-
 from pytest_mcp_approval.catalogue import requirement
 from pytest_mcp_approval.families.base.people import form_client_for
 from pytest_mcp_approval.families.gateway_consent.outcome import shown
@@ -112,14 +110,24 @@ SPELLINGS = {
 }
 
 
-@requirement("gateway_consent/deny", "gateway_consent/consent-required")
-@pytest.mark.parametrize("decided", ["denied", "undecided"])
-def test_another_spelling_of_a_tool_opens_nothing(consents, decided):
+@requirement("gateway_consent/deny")
+def test_another_spelling_of_a_denied_tool_opens_nothing(consents):
     """Whether such a name is unknown, refused or taken for the tool: it is not run."""
     tool, client = consents.tool, consents.client()
-    question = consents.asked(client, tool)
-    if decided == "denied":
-        consents.decide(question, Choice.DENY)
+    consents.decided(client, tool, Choice.DENY)
+    _try_spellings(consents, client, tool, "denied")
+    consents.expect_denied(client.call(tool), sent=f"{tool.name}, denied, after that")
+
+
+@requirement("gateway_consent/consent-required")
+def test_another_spelling_of_a_tool_opens_nothing(consents):
+    """The same for a tool that nobody has decided on."""
+    tool, client = consents.tool, consents.client()
+    _try_spellings(consents, client, tool, "undecided")
+    consents.allowed(client, tool)
+
+
+def _try_spellings(consents, client, tool, decided):
     # The parts are in the name, unless the gateway has all tools behind one.
     parts = ("name", "tool") if consents.driver.table.call.names_each_tool else ("app", "tool")
     with consents.several() as several:
@@ -137,16 +145,12 @@ def test_another_spelling_of_a_tool_opens_nothing(consents, decided):
                         client.call(replace(tool, **changed)),
                         sent=f"{tool.name}, {decided}, its {part} {what}",
                     )
-    if decided == "denied":
-        consents.expect_denied(client.call(tool), sent=f"{tool.name}, denied, after that")
-    else:
-        consents.allowed(client, tool)
 
 
 # ---- pages
 
 
-@requirement("gateway_consent/consent-required", "gateway_consent/dialog-fields", needs=[])
+@requirement("gateway_consent/consent-required")
 def test_a_page_that_is_only_looked_at_decides_nothing(consents):
     """Opened, opened by a program that looks ahead, opened with the choice in its address: nobody
     has pressed anything. A form that another site sends is a warning: the document does not speak

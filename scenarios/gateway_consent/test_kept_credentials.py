@@ -6,7 +6,7 @@ from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.base.logs import watched_log
 from pytest_mcp_approval.families.base.people import form_client_for
 from pytest_mcp_approval.families.gateway_consent.app_double import RENAMED
-from pytest_mcp_approval.families.gateway_consent.scanning import find, scan
+from pytest_mcp_approval.families.gateway_consent.scanning import find
 from pytest_mcp_approval.families.gateway_consent.vocabulary import (
     ACCESS_TOKEN_SECONDS,
     APP_TOKEN_SECONDS,
@@ -84,9 +84,9 @@ def _expect_none(apps, hits, sent, where):
     )
 
 
-@requirement("gateway_consent/never-logged", "gateway_consent/stored-encrypted", needs=["apps"])
+@requirement("gateway_consent/never-logged")
 def test_no_failed_authorisation_leaves_a_secret_behind(consents):
-    """Not in the log, not in a file, and not in what the agent is told. What was mistyped is a
+    """Not in the log, and not in what the agent is told. What was mistyped is a
     secret too: most of it is right."""
     apps = consents.with_apps(stored=True)
     facts = apps.driver.facts()
@@ -102,10 +102,6 @@ def test_no_failed_authorisation_leaves_a_secret_behind(consents):
         with several.one("answers"):
             hits = find(said, apps.double.secrets(), "an answer")
             _expect_none(apps, hits, sent, "any answer to the client")
-        if facts.files:
-            with several.one("files"):
-                hits = scan(apps.files(), apps.double.secrets())
-                _expect_none(apps, hits, sent, "any file of the gateway")
     for app in apps.each_app():
         apps.let_in(apps.client("Honest"), apps.app_tool(app))
 

@@ -15,7 +15,7 @@ NOT_SOON = 2 * DAY
 # ---- remember, deny
 
 
-@requirement("gateway_consent/remember", "gateway_consent/deny", needs=[])
+@requirement("gateway_consent/remember", needs=[])
 def test_what_is_remembered_is_remembered_for_long(consents):
     """An hour, a day, a month and a year later: served, denied, and nobody else is. To ask a person
     again after so long is a warning."""
@@ -114,6 +114,14 @@ def test_a_call_that_fails_has_used_its_decision_up(consents):
             apps.expect_not_run(answer, sent=f"{tool.name}, whose app breaks down")
             if not called:
                 continue  # nothing was done that a decision could have been used for
+            with several.one(f"{app}, remembered"):
+                kept = client.call(apps.app_tool(app))
+                apps.expect(
+                    not kept.needs_consent,
+                    sent=f"{app}:read, remembered, after a call that the app failed at",
+                    expected="no new question",
+                    got=kept.describe(),
+                )
             with several.one(app):
                 answer = client.call(tool)
                 apps.expect(
@@ -152,7 +160,7 @@ def test_those_who_came_too_late_are_asked(consents):
 CROWD = 30
 
 
-@requirement("gateway_consent/remember", "gateway_consent/caller-isolation", needs=[])
+@requirement("gateway_consent/remember", needs=[])
 def test_a_crowd_of_clients_takes_nothing_from_anybody(consents):
     """Thirty other clients ask: what was remembered before is still there, what was denied as well,
     and a question that was open before can still be answered."""

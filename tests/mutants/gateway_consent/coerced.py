@@ -266,7 +266,7 @@ class ReadsDenialsAsGrantsAtItsStart(Decisions):
 
 
 @mutant(
-    kills="gateway_consent/dialog-fields",
+    kills="gateway_consent/consent-required",
     because="whose form was sent with no button pressed[^§]*, tool run",
 )
 @in_extension

@@ -198,7 +198,7 @@ class RemembersForAMonth(Decisions):
 
 
 @mutant(
-    kills="gateway_consent/deny",
+    kills="gateway_consent/remember",
     because=r"denied and remembered, a day later[^§]*CONSENT_REQUIRED \(error",
 )
 @in_extension

@@ -282,7 +282,7 @@ class DeniesTheNameInEveryApp(Decisions):
 
 
 @mutant(
-    kills="gateway_consent/caller-isolation",
+    kills="gateway_consent/deny",
     because=r"denied, after another client was allowed all tools[^§]*CONSENT_REQUIRED \(error",
 )
 @in_extension

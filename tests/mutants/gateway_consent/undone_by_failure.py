@@ -64,7 +64,7 @@ class GivesConsentBackWhenAnAppFails(Gateway):
 
 @mutant(
     kills="gateway_consent/remember",
-    because=r"when its app works again[^§]*CONSENT_REQUIRED \(error",
+    because=r"remembered, after a call that the app failed at[^§]*CONSENT_REQUIRED \(error",
 )
 @in_extension
 class ForgetsGrantsWhenAnAppFails(Gateway):
