@@ -19,6 +19,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 i
     OAuth2,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import (
+    Asking,
     DialogStep,
     Sending,
     text_setting,
@@ -237,3 +238,22 @@ class TellsToolsWithCommas(OAuth2):
 
     def aai_tools(self, app: App, consented: Sequence[str]) -> tuple[str, ...]:
         return tuple(name for name in app.tools if name in consented)
+
+
+@mutant(kills=COOKIE, because="typed in behind its credential[^§]*the header X-Suite")
+@in_extension
+class WritesCookiesIntoHeaders(Cookies):
+    """Writes cookies into the request as they were typed in, line ends included."""
+
+    def check(self, app: App, step: DialogStep, value: str) -> str:
+        super().check(app, step, value.splitlines()[0] if value else value)
+        return value
+
+    def sending(self, asking: Asking) -> Sending | None:
+        sending = super().sending(asking)
+        if sending is None or "Cookie" not in sending.headers:
+            return sending
+        first, *more = sending.headers["Cookie"].splitlines()
+        lines = (line.partition(":") for line in more)
+        added = {name.strip(): value.strip() for name, _, value in lines if value}
+        return Sending({"Cookie": first, **added})

@@ -14,6 +14,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_cred
     AppCredentials,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.authoriser import Authoriser
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.cookies import Cookies
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
     KIND as CREDENTIALS,
 )
@@ -312,3 +313,20 @@ class TellsWhatWasAskedFirst(Authoriser):
         same = (one for one in opened if one.subject == (caller, app.id))
         ticket = next(same, None)
         return super().ask(app, caller, consented if ticket is None else ticket.consented)
+
+
+@mutant(
+    kills="gateway_consent/cookie",
+    because=r"of an app that is authorised[^§]*AUTHORIZATION_REQUIRED \(error",
+)
+@in_extension
+class WantsCookiesForEachTool(Cookies):
+    """Asks for cookies again when another tool of the app is called."""
+
+    def sending(self, asking: Asking) -> Sending | None:
+        first: dict[tuple[str, str], str | None] = self.__dict__.setdefault("first", {})
+        sending = super().sending(asking)
+        key = asking.caller, asking.app.id
+        if sending is None or first.setdefault(key, asking.tool) != asking.tool:
+            return None
+        return sending

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_mcp_approval.families.gateway_consent.vocabulary import (
+    AuthType,
     Refusal,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
     AppCredentials,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
+    KIND as CREDENTIALS,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.dialogs import (
     Dialogs,
@@ -24,6 +28,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 i
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import (
     Asking,
     DialogStep,
+    Sending,
     TypedWay,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import (
@@ -169,3 +174,24 @@ class GivesCodesBackAfterAReplay(AuthorisationServer):
         if not fresh:
             held._use.release()
         return fresh
+
+
+@mutant(
+    kills="gateway_consent/app-credential",
+    because=r"when its app works again[^§]*AUTHORIZATION_REQUIRED \(error",
+)
+@in_extension
+class ForgetsSecretsWhenAnAppFails(Gateway):
+    """Takes any failure of an app for a wrong secret, and asks for id and secret again."""
+
+    def run(
+        self, app: App, tool: AppTool, arguments: dict[str, Any], sending: Sending | None
+    ) -> dict[str, Any]:
+        try:
+            return super().run(app, tool, arguments, sending)
+        except GatewayRefusal:
+            if app.auth is not None and app.auth.type is AuthType.APP_CREDENTIAL:
+                for caller, app_id in self.decisions.vault.keys(CREDENTIALS):
+                    if app_id == app.id:
+                        self.authoriser().credentials.forget(caller, app_id)
+            raise
