@@ -48,7 +48,6 @@ NAMES: Near = {
     "a joiner behind it": lambda name: f"{name}\u200dx",
     "a comment behind it": lambda name: f"{name}'--",
     "an index behind it": lambda name: f"{name}[0]",
-    "half of a surrogate pair behind it": lambda name: f"{name}\ud83d",
 }
 """Other names than `NAMED`, each of them. Blanks at the ends are left out: a reading allows to take
 them off."""
