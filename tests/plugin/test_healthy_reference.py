@@ -273,7 +273,7 @@ TABLE: dict[str, Row] = {
         shortfalls=(
             *(
                 Shortfall(name, "keeps nothing over a restart", in_a_process_without_a_file)
-                for name in ("api-key", "app-credential", "remember", "stored-encrypted")
+                for name in ("api-key", "app-credential", "cookie", "remember", "stored-encrypted")
             ),
         ),
         elsewhere=(
