@@ -22,6 +22,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.execution import url_o
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
 from pytest_mcp_approval.reference_server.gateway_consent.vault_file import HEAD, FileVault
+from pytest_mcp_approval.support.connection import is_loopback
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
 
@@ -351,7 +352,7 @@ class TrustsEveryAddress(Gateway):
 
     def run(self, app: App, tool: AppTool, arguments: Any, sending: Sending | None) -> Any:
         parts = urlsplit(url_of(app, tool))
-        if parts.hostname != "0.0.0.0" or sending is None:
+        if is_loopback(parts.hostname or "") or sending is None:
             return super().run(app, tool, arguments, sending)
         connection = HTTPConnection(parts.netloc, timeout=10)
         connection.request("POST", parts.path, "{}", dict(sending.headers))
