@@ -114,27 +114,78 @@ PLACES = {
 
 
 @requirement("gateway_consent/caller-identity")
-@pytest.mark.parametrize("place", PLACES)
-def test_a_name_among_the_arguments_is_no_name(consents, place):
+def test_a_name_among_the_arguments_is_no_name(consents):
     """Arguments are written by the model: it must not choose whose consent it uses."""
     tool = consents.tool
     trusted, other = consents.client("Trusted"), consents.client("Other")
     consents.allowed(trusted, tool)
-    claimed = {**tool.arguments, **PLACES[place](trusted.name)}
-    answer = other.call(tool, claimed)
-    consents.expect_not_run(
-        answer,
-        sent=f"{tool.name} by {shown(other.name)} with {place} {shown(trusted.name)} among the "
-        "arguments",
-    )
-    if not consents.driver.table.call.names_each_tool:
-        consents.expect_not_run(
-            other.call(tool, beside=PLACES[place](trusted.name)),
-            sent=f"{tool.name} by {shown(other.name)} with {place} {shown(trusted.name)} beside "
-            "the arguments",
-        )
-    consents.expect_asked(
-        other.call(tool), sent=f"{tool.name} by {shown(other.name)}, after that claim"
+    who = f"{tool.name} by {shown(other.name)}"
+    with consents.several() as several:
+        for place, claim in PLACES.items():
+            said = f"{place} {shown(trusted.name)}"
+            with several.one(place):
+                consents.expect_not_run(
+                    other.call(tool, {**tool.arguments, **claim(trusted.name)}),
+                    sent=f"{who} with {said} among the arguments",
+                )
+                if not consents.driver.table.call.names_each_tool:
+                    consents.expect_not_run(
+                        other.call(tool, beside=claim(trusted.name)),
+                        sent=f"{who} with {said} beside the arguments",
+                    )
+        with several.one("afterwards"):
+            consents.expect_asked(other.call(tool), sent=f"{who}, after such claims")
+
+
+BESIDE_THE_NAME = ("title", "version", "id", "displayName", "Name", "name ", "__proto__")
+NEAR_KEYS = (
+    "clientInfo",
+    "caller",
+    "clientName",
+    "io.modelcontextprotocol/clientName",
+    "clientinfo",
+    "client",
+)
+
+
+@requirement("gateway_consent/caller-identity")
+def test_what_stands_beside_the_name_is_no_name(consents):
+    """The title, the version and whatever else a client says of itself, and other keys beside
+    clientInfo, do not choose whose consent is used."""
+    tool = consents.tool
+    trusted = consents.client("Trusted")
+    consents.allowed(trusted, tool)
+    own = {"name": consents.fresh("Other"), "version": "1.0"}
+    with consents.several() as several:
+        for member in BESIDE_THE_NAME:
+            said = {"name": trusted.name} if member == "__proto__" else trusted.name
+            other = consents.named(own["name"], {**own, member: said})
+            sent = f"{tool.name} by {shown(own['name'])} with {shown(trusted.name)} as {member}"
+            try:
+                answer = other.call(tool)
+            except RefusedError:
+                continue  # a client that MCP does not allow
+            with several.one(member):
+                if answer.reply.error is not None and answer.reply.error.code in MALFORMED:
+                    consents.expect_not_run(answer, sent=sent)
+                else:
+                    consents.expect_asked(answer, sent=sent)
+        other = consents.named(own["name"])
+        for key in NEAR_KEYS:
+            for value in (trusted.name, {"name": trusted.name, "version": "1.0"}):
+                with several.one(f"_meta.{key}"):
+                    consents.expect_asked(
+                        other.call(tool, meta={key: value}),
+                        sent=f"{tool.name} by {shown(other.name)} with {shown(trusted.name)} in "
+                        f"_meta.{key}",
+                    )
+        with several.one("params.clientInfo"):
+            consents.expect_not_run(
+                other.call(tool, beside_arguments={"clientInfo": {"name": trusted.name}}),
+                sent=f"{tool.name} by {shown(other.name)} with clientInfo beside its arguments",
+            )
+    consents.expect_served(
+        trusted.call(tool), tool, sent=f"{tool.name} by {shown(trusted.name)}, as before"
     )
 
 
@@ -177,18 +228,6 @@ def test_a_request_does_not_rename_its_session(consents):
 NEIGHBOURS = {
     "two clients": ("Claude Desktop {}", "Cursor {}"),
     "another case": ("Cursor {}", "cursor {}"),
-    "a longer name": ("Cursor {}", "Cursor {} 2"),
-    "a Cyrillic letter": ("Cursor {}", "\u0421ursor {}"),
-    "another Unicode form": ("Caf\u00e9 {}", "Cafe\u0301 {}"),
-    "full-width letters": ("Cursor {}", "\uff23ursor {}"),
-    "a zero-width space": ("Cursor {}", "Cur\u200bsor {}"),
-    "a direction mark": ("Cursor {}", "\u202eCursor {}"),
-    "a wildcard": ("Cursor {}", "* {}"),
-    "a pattern": ("Cursor {}", "Cursor% {}"),
-    "a path": ("Cursor {}", "../Cursor {}"),
-    "a NUL at the end": ("Cursor {}", "Cursor {}\x00"),
-    "a line break": ("Cursor {}", "Cursor {}\nClaude"),
-    "markup": ("Cursor {}", "<b>Cursor {}</b>"),
     "quotes": ("Cursor {}", "\"Cursor {}\"' OR '1'='1"),
     "very long, the end differs": ("L" * 4000 + " {} a", "L" * 4000 + " {} b"),
 }
@@ -203,7 +242,10 @@ def test_two_names_are_two_callers(consents, what):
     consents.keeps_apart(consents.named(first), tool, consents.named(second), tool, what=what)
 
 
-MEANINGFUL = ("__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "allTools")
+MEANINGFUL = (
+    *("__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "allTools"),
+    *("granted", "__class__", "a[b]", "'; --", "*", "CONSENT_DENIED"),
+)
 
 
 @requirement("gateway_consent/caller-isolation")

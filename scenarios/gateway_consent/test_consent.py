@@ -1,5 +1,8 @@
 """The first call asks: it tells everything, runs nothing, and no app is left out."""
 
+from typing import Any
+from urllib.parse import urlsplit
+
 import pytest
 
 from pytest_mcp_approval.catalogue import requirement
@@ -58,10 +61,7 @@ def _parameters(value):
 
 
 @requirement("gateway_consent/consent-required")
-@pytest.mark.parametrize(
-    "member", [APP_ID, APP_NAME, TOOL, TOOL_DESCRIPTION, TOOL_PARAMETERS, CONSENT_URL]
-)
-def test_the_question_says_what_it_is_about(consents, member):
+def test_the_question_says_what_it_is_about(consents):
     """Each member is there. What a tool does and takes need not be in the words of tools/list,
     which the document does not mention: other words are a warning."""
     consents.need_answer()
@@ -72,24 +72,32 @@ def test_the_question_says_what_it_is_about(consents, member):
         APP_NAME: ("the app's name", lambda value, _: _text(value)),
         TOOL_DESCRIPTION: ("the description", lambda value, _: isinstance(value, str)),
         TOOL_PARAMETERS: ("the parameters", lambda value, _: isinstance(value, dict)),
-        CONSENT_URL: ("where to consent", lambda value, _: _text(value) and ":" in value),
+        CONSENT_URL: ("where to consent", lambda value, _: _address(value)),
     }
-    expected, holds = right[member]
     with consents.several() as several:
         for tool in consents.tools() or [consents.tool]:
             asked = consents.asked(client, tool)
-            value = asked.members.get(member)
-            if member == CONSENT_URL and value is None and consents.driver.table.person_is_told:
-                consents.warn(f"a first call of {tool.name}: no consentUrl; a dialog is shown")
-                return
-            with several.one(tool.name):
-                consents.expect(
-                    bool(holds(value, tool)),
-                    sent=f"a first call of {tool.name}",
-                    expected=f"{member}: {expected}",
-                    got=f"{member} {show_json(value)}",
-                )
-                _warn_of_other_words(consents, tool, member, value)
+            for member, (expected, holds) in right.items():
+                value = asked.members.get(member)
+                if member == CONSENT_URL and value is None and consents.driver.table.person_is_told:
+                    consents.warn(f"a first call of {tool.name}: no consentUrl; a dialog is shown")
+                    continue
+                with several.one(f"{tool.name}, {member}"):
+                    consents.expect(
+                        bool(holds(value, tool)),
+                        sent=f"a first call of {tool.name}",
+                        expected=f"{member}: {expected}",
+                        got=f"{member} {show_json(value)}",
+                    )
+                    _warn_of_other_words(consents, tool, member, value)
+
+
+def _address(value):
+    """A whole address: a scheme, and what it leads to; no blank in it."""
+    if not _text(value) or any(one.isspace() for one in value):
+        return False
+    parts = urlsplit(value)
+    return bool(parts.scheme) and bool(parts.netloc or parts.path)
 
 
 def _warn_of_other_words(consents, tool, member, value):
@@ -106,15 +114,51 @@ def _warn_of_other_words(consents, tool, member, value):
         consents.warn(f"{tool.name}: {member} is not what the tool's listing says")
 
 
+def _texts(schema):
+    """What it says, at any depth: descriptions, and the values to choose from."""
+    if isinstance(schema, dict):
+        own = [schema["description"]] if isinstance(schema.get("description"), str) else []
+        return own + schema.get("enum", []) + [x for one in schema.values() for x in _texts(one)]
+    return []
+
+
+WORDS = "Deletes all files of the person's home directory."
+PARAMETERS: dict[str, Any] = {
+    "path": {"type": "string", "description": "Where to begin."},
+    "force": {"type": "boolean", "description": "Also what is protected."},
+    "more": {
+        "type": "array",
+        "items": {"type": "string", "description": "One path more."},
+        "description": "Further paths.",
+    },
+    "how": {
+        "type": "object",
+        "properties": {"mode": {"enum": ["trash", "shred"], "description": "Where to."}},
+        "description": "How to do it.",
+    },
+}
+SAID: dict[str, tuple[str, dict[str, Any]]] = {
+    "wipe": (WORDS, PARAMETERS),
+    "long": (f"{'Reads and writes. ' * 400}{WORDS}", {
+        f"parameter{number}": {"type": "string", "description": f"Number {number}."}
+        for number in range(40)
+    }),
+    "odd": (f"First line.\n\n\tSecond line. <b>{WORDS}</b> {{{{0}}}} %s \u202e", {
+        name: {"type": "string", "description": f"What {number} is for."}
+        for number, name in enumerate(
+            ("__proto__", "constructor", "hasOwnProperty", "toString", "__class__", "$type", "a[b]",
+             "'; --", "_hidden", "_meta", "code", "granted", "type", "0", "caf\u00e9", " ", "a.b")
+        )
+    }),
+}  # fmt: skip
+"""Tools of an app of the suite: what it says of each, and what each takes."""
+
+
 @requirement("gateway_consent/consent-required", needs=["apps"])
 def test_the_question_tells_what_the_app_says_of_its_tool(consents):
-    """With an app of the suite: nothing is left out of what it says its tool does and takes."""
+    """With an app of the suite: nothing is left out of what it says its tool does and takes,
+    however long it is and whatever a parameter is called."""
     consents.need_answer()
-    words = "Deletes all files of the person's home directory."
-    parameters = {
-        "path": {"type": "string", "description": "Where to begin."},
-        "force": {"type": "boolean", "description": "Also what is protected."},
-    }
     app = {
         "id": "suite.tells",
         "name": "Suite tells",
@@ -122,35 +166,53 @@ def test_the_question_tells_what_the_app_says_of_its_tool(consents):
         "platforms": ["linux"],
         "tools": [
             {
-                "name": "wipe",
+                "name": name,
                 "description": words,
                 "parameters": parameters,
                 "execution": {"event": "look"},
             }
+            for name, (words, parameters) in SAID.items()
         ],
     }
-    other = consents.with_descriptors([app])
-    name = tool_name("suite.tells", "wipe")
-    tool = SafeTool(name, "suite.tells", "wipe", {"path": "a", "force": False}, Kind.DESKTOP)
-    asked = other.asked(other.client(), tool)
-    sent = f"a first call of {tool.name}"
+    # An app with a tool of the same name comes first, and says something else of it.
+    harmless = {"name": "wipe", "description": "Wipes a lens.", "parameters": {}}
+    twin = {**app, "id": "suite.says", "name": "Suite says", "tools": [harmless]}
+    other = consents.with_descriptors([twin, app])
+    client = other.client()
+    namesake = tool_name("suite.says", "wipe")
+    client.call(SafeTool(namesake, "suite.says", "wipe", {}, Kind.DESKTOP))
     with other.several() as several:
-        with several.one(TOOL_DESCRIPTION):
-            told = asked.text(TOOL_DESCRIPTION)
-            other.expect(
-                words in told,
-                sent=sent,
-                expected=f"{TOOL_DESCRIPTION}: what the app says: {shown(words)}",
-                got=f"{TOOL_DESCRIPTION} {show_json(told)}",
-            )
-        with several.one(TOOL_PARAMETERS):
-            told = asked.members.get(TOOL_PARAMETERS)
-            other.expect(
-                isinstance(told, dict) and set(_parameters(told)) >= set(parameters),
-                sent=sent,
-                expected=f"{TOOL_PARAMETERS}: all that the app names: {', '.join(parameters)}",
-                got=f"{TOOL_PARAMETERS} {show_json(told)}",
-            )
+        for name, (words, parameters) in SAID.items():
+            tool = SafeTool(tool_name("suite.tells", name), "suite.tells", name, {}, Kind.DESKTOP)
+            if name != "wipe" and not other.lists(tool):
+                continue  # a gateway may refuse a tool of so odd a description
+            asked = other.asked(client, tool)
+            sent = f"a first call of {tool.name}"
+            with several.one(f"{name}, {TOOL_DESCRIPTION}"):
+                told = asked.text(TOOL_DESCRIPTION)
+                # Where lines end and what marks a direction is for the eye.
+                plain = " ".join(words.replace("\u202e", "").split())
+                other.expect(
+                    plain in " ".join(told.replace("\u202e", "").split()),
+                    sent=sent,
+                    expected=f"{TOOL_DESCRIPTION}: what the app says: {shown(words[-60:])}",
+                    got=f"{TOOL_DESCRIPTION} {show_json(told)}",
+                )
+            with several.one(f"{name}, {TOOL_PARAMETERS}"):
+                told = asked.members.get(TOOL_PARAMETERS)
+                own = _parameters(told) if isinstance(told, dict) else {}
+                missing = [
+                    one
+                    for one, schema in parameters.items()
+                    if not all(text in str(own.get(one)) for text in _texts(schema))
+                ]
+                other.expect(
+                    not missing,
+                    sent=sent,
+                    expected=f"{TOOL_PARAMETERS}: all that the app names, with their descriptions",
+                    got=f"without {', '.join(map(ascii, missing[:5]))}: "
+                    f"{TOOL_PARAMETERS} {show_json(told)}",
+                )
 
 
 @requirement("gateway_consent/consent-required")
@@ -229,80 +291,3 @@ def test_every_kind_of_app_asks_first(consents, kind):
 
 
 # ---- two-layers
-
-
-@requirement("gateway_consent/two-layers")
-def test_consent_does_not_stand_for_the_apps_authorisation(consents):
-    """The person trusts the tool; the app does not know the gateway yet. How the agent is told so
-    is not in the document: any refusal will do, and the app is not called without a credential."""
-    apps = consents.with_apps()
-    app = apps.each_app()[0]
-    tool, client = apps.app_tool(app), apps.client()
-    apps.decided(client, tool)
-    answer = client.call(tool)
-    called = apps.double.seen(app, f"/{app}/tools")
-    sent = f"{tool.name}, consented to, of an app that wants to be asked itself"
-    if answer.needs_consent:
-        apps.expect(False, sent=sent, expected="no second question", got=answer.describe())
-    apps.expect(
-        answer.refused and not answer.executed and not called,
-        sent=sent,
-        expected="a refusal, tool not run, no call of the app's tool",
-        got=f"{answer.describe()}, {len(called)} call(s)",
-    )
-    apps.let_in(client, tool)
-
-
-@requirement("gateway_consent/two-layers")
-def test_an_authorised_app_still_needs_consent(consents):
-    """The key is there, for another tool: this one was never shown to the person."""
-    apps = consents.with_apps()
-    client = apps.client()
-    with apps.several() as several:
-        for app in apps.each_app("key-header", "oauth"):
-            apps.let_in(client, apps.app_tool(app))
-            other = apps.app_tool(app, "wipe")
-            with several.one(app):
-                apps.expect_asked(
-                    client.call(other),
-                    sent=f"a first call of {other.name}, whose app is authorised",
-                )
-
-
-@requirement("gateway_consent/two-layers")
-def test_before_consent_the_app_hears_nothing(consents):
-    """Nobody is sent to an app for a tool that the person may not want at all."""
-    apps = consents.with_apps()
-    client = apps.client()
-    with apps.several() as several:
-        for app in apps.each_app():
-            tool = apps.app_tool(app)
-            answer = client.call(tool)
-            seen = apps.double.seen(app)
-            with several.one(app):
-                apps.expect(
-                    not seen,
-                    sent=f"a first call of {tool.name}, undecided",
-                    expected="no request to the app",
-                    got=f"{len(seen)} request(s), the first to "
-                    f"{shown(seen[0].path) if seen else ''}",
-                )
-                apps.expect_asked(answer, sent=f"a first call of {tool.name}")
-    apps.let_in(client, apps.app_tool(apps.each_app()[0]))
-
-
-@requirement("gateway_consent/two-layers")
-def test_a_denied_tool_is_not_called_whatever_the_app_allows(consents):
-    apps = consents.with_apps()
-    client = apps.client()
-    app = apps.each_app()[0]
-    apps.let_in(client, apps.app_tool(app))
-    denied = apps.app_tool(app, "wipe")
-    apps.decided(client, denied, Choice.DENY)
-    apps.expect_denied(client.call(denied), sent=f"{denied.name}, denied, of an authorised app")
-    apps.expect(
-        not apps.double.seen(app, f"/{app}/tools/wipe"),
-        sent=f"{denied.name}, denied, of an authorised app",
-        expected="no request to the app",
-        got="the app was called",
-    )

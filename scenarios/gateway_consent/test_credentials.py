@@ -269,29 +269,51 @@ LACKING = {
     "a longer name": lambda cookies: (
         f"web_session={cookies['web_session']}; x_web_signature={cookies['web_signature']}"
     ),
+    "one is in another case": lambda cookies: (
+        f"web_session={cookies['web_session']}; Web_Signature={cookies['web_signature']}"
+    ),
+    "one has a blank for a value": lambda cookies: (
+        f"web_session={cookies['web_session']}; web_signature= "
+    ),
+    "one has no value at all": lambda cookies: (
+        f"web_session={cookies['web_session']}; web_signature"
+    ),
+    "one is a part of the other's value": lambda cookies: (
+        f"web_session={cookies['web_session']},web_signature={cookies['web_signature']}"
+    ),
+    "one is of a longer name": lambda cookies: (
+        f"web_session={cookies['web_session']}; web_signature2={cookies['web_signature']}"
+    ),
+    "one has a dot before it": lambda cookies: (
+        f"web_session={cookies['web_session']}; .web_signature={cookies['web_signature']}"
+    ),
+    "one is written with a colon": lambda cookies: (
+        f"web_session={cookies['web_session']}; web_signature:{cookies['web_signature']}"
+    ),
     "no cookies at all": lambda _: "web_session web_signature",
 }
 
 
 @requirement("gateway_consent/cookie")
-@pytest.mark.parametrize("what", LACKING)
-def test_without_a_required_cookie_nothing_is_kept(consents, what):
-    """Refused as a whole: the tool is not run and the app is not called; and the whole cookies are
-    taken after that."""
+def test_without_a_required_cookie_nothing_is_kept(consents):
+    """Refused as a whole, each time: the tool is not run and the app is not called; and the whole
+    cookies are taken after that."""
     apps = consents.with_apps()
     client = apps.client()
     tool = apps.app_tool("cookie")
-    needed = apps.needing(client, tool)
-    apps.type_in(needed, (LACKING[what](apps.double.cookies),))
-    answer = client.call(tool)
-    sent = f"{tool.name}, after cookies were typed in of which {what}"
-    called = apps.double.seen("cookie", "/cookie/tools")
-    apps.expect(
-        answer.refused and not answer.executed and not called,
-        sent=sent,
-        expected="a refusal, and no request to the app",
-        got=f"{answer.describe()}, {len(called)} request(s)",
-    )
+    with apps.several() as several:
+        for what, made in LACKING.items():
+            before = len(apps.double.seen("cookie", "/cookie/tools"))
+            apps.type_in(apps.needing(client, tool), (made(apps.double.cookies),))
+            answer = client.call(tool)
+            called = len(apps.double.seen("cookie", "/cookie/tools")) - before
+            with several.one(what):
+                apps.expect(
+                    answer.refused and not answer.executed and not called,
+                    sent=f"{tool.name}, after cookies were typed in of which {what}",
+                    expected="a refusal, and no request to the app",
+                    got=f"{answer.describe()}, {called} request(s)",
+                )
     apps.let_in(client, tool)
 
 

@@ -1,7 +1,5 @@
 """Apps and tools side by side: a decision about one does not affect the others."""
 
-import pytest
-
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.gateway_consent.settings import SafeTool
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Kind, tool_name
@@ -60,7 +58,7 @@ def _tool(app_id, tool):
     return SafeTool(tool_name(app_id, tool), app_id, tool, {}, Kind.DESKTOP)
 
 
-SEPARATORS = ["-", ":", "/", "|", ".", "_", "\x1f", "\n", '","', "%3A", "\\"]
+SEPARATORS = ["-", ":", "/", "|", ".", "_", "\x1f", "\n", '","', "%3A", "\\", "::", "&", ""]
 
 
 @requirement("gateway_consent/key-collision", needs=["apps"])
@@ -83,14 +81,21 @@ def test_no_separator_joins_callers_and_apps(consents):
 
 
 @requirement("gateway_consent/key-collision", needs=["apps"])
-@pytest.mark.parametrize("separator", [":", "-", "/", ".", "__"])
-def test_no_separator_joins_apps_and_tools(consents, separator):
+def test_no_separator_joins_apps_and_tools(consents):
     """The app 'x' with the tool 'y:z', and the app 'x:y' with the tool 'z'."""
-    short, long = "x.one", f"x.one{separator}y"
-    other = consents.with_descriptors([_app(short, f"y{separator}z"), _app(long, "z")])
+    separators = [":", "-", "/", ".", "__"]
+    short = "x.one"
+    others = [_app(f"{short}{separator}y", "z") for separator in separators]
+    own = _app(short, *(f"y{separator}z" for separator in separators))
+    other = consents.with_descriptors([own, *others])
     client = other.client()
-    first, second = _tool(short, f"y{separator}z"), _tool(long, "z")
-    other.keeps_apart(client, first, client, second, what=f"names joined by {separator!r}")
+    with other.several() as several:
+        for separator in separators:
+            first = _tool(short, f"y{separator}z")
+            second = _tool(f"{short}{separator}y", "z")
+            what = f"names joined by {separator!r}"
+            with several.one(separator):
+                other.keeps_apart(client, first, client, second, what=what)
 
 
 @requirement("gateway_consent/key-collision", needs=["apps"])

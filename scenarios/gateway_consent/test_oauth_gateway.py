@@ -5,24 +5,11 @@ The app is the suite's own, so that the suite sees the gateway's requests.
 
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-import pytest
-
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.base.people import form_client_for
 from pytest_mcp_approval.families.gateway_consent.vocabulary import AAI_TOOLS, Choice
 
 # ---- aai-tools-only-consented
-
-
-def _asked_for(apps, client, tool):
-    """The authorisation request that the gateway makes for this client."""
-    before = len(apps.double.seen("oauth", "/oauth/authorize"))
-    needed = apps.needing(client, tool)
-    apps.driver.person_at_pages.let_in(needed.auth_url)
-    seen = apps.double.seen("oauth", "/oauth/authorize")[before:]
-    if not seen:
-        raise NotVerified("the gateway's authUrl did not lead to the app's authorisation end point")
-    return seen[-1].form
 
 
 def _expect_tools(apps, form, tools, sent):
@@ -40,7 +27,7 @@ def test_one_tool_consented_is_one_tool_told(consents):
     apps = consents.with_apps()
     client = apps.client()
     tool = apps.app_tool("oauth")
-    _expect_tools(apps, _asked_for(apps, client, tool), ["read"], f"{tool.name}, consented to")
+    _expect_tools(apps, apps.asked_for(client, tool), ["read"], f"{tool.name}, consented to")
 
 
 @requirement("gateway_consent/aai-tools-only-consented")
@@ -52,7 +39,7 @@ def test_denied_tools_are_not_told(consents):
     tool = apps.app_tool("oauth")
     _expect_tools(
         apps,
-        _asked_for(apps, client, tool),
+        apps.asked_for(client, tool),
         ["read", "write"],
         f"{tool.name}, with 'write' consented to and 'wipe' denied",
     )
@@ -64,7 +51,7 @@ def test_what_another_client_may_use_is_not_told(consents):
     apps.decided(apps.client("Other"), apps.app_tool("oauth", "write"))
     apps.decided(apps.client("Third"), apps.app_tool("oauth", "wipe"), Choice.ALL)
     tool = apps.app_tool("oauth")
-    form = _asked_for(apps, apps.client(), tool)
+    form = apps.asked_for(apps.client(), tool)
     _expect_tools(apps, form, ["read"], f"{tool.name}, with others' consents to other tools")
 
 
@@ -76,7 +63,7 @@ def test_what_was_allowed_in_another_app_is_not_told(consents):
     tool = apps.app_tool("oauth")
     _expect_tools(
         apps,
-        _asked_for(apps, client, tool),
+        apps.asked_for(client, tool),
         ["read"],
         f"{tool.name}, with 'write' of another app consented to",
     )
@@ -90,35 +77,13 @@ def test_all_tools_are_told_when_all_are_allowed(consents):
     apps.decided(client, tool, Choice.ALL)
     _expect_tools(
         apps,
-        _asked_for(apps, client, tool),
+        apps.asked_for(client, tool),
         ["read", "write", "wipe"],
         f"{tool.name}, with Authorize All Tools",
     )
 
 
 # ---- oauth-callback
-
-
-def _under_way(apps, client, app="oauth"):
-    """The browser is at the app: its request, and the browser that came with it."""
-    apps.double.holds = True
-    tool = apps.app_tool(app)
-    needed = apps.needing(client, tool)
-    browser = form_client_for(apps.target)
-    browser.get(needed.auth_url)
-    seen = apps.double.seen(app, f"/{app}/authorize")
-    if not seen or "redirectUri" not in seen[-1].form:
-        raise NotVerified("the gateway's authUrl did not lead to the app's authorisation end point")
-    return tool, seen[-1].form, browser
-
-
-def _honest(apps, client, app="oauth"):
-    """The positive twin: an answer as the app gives it is taken."""
-    tool, asked, browser = _under_way(apps, client, app)
-    browser.get(apps.double.way_back(asked))
-    answer = client.call(tool)
-    if not answer.succeeded:
-        raise NotVerified(f"an honest answer of the app was not taken: {answer.describe()}")
 
 
 def _expect_no_access(apps, client, tool, sent):
@@ -144,15 +109,18 @@ STATES = {
 
 
 @requirement("gateway_consent/oauth-callback")
-@pytest.mark.parametrize("what", STATES)
-def test_an_answer_needs_the_state_of_the_request(consents, what):
+def test_an_answer_needs_the_state_of_the_request(consents):
     """An attacker's code must not become the user's access (RFC 6749, section 10.12)."""
     apps = consents.with_apps()
-    _honest(apps, apps.client("Honest"))
-    client = apps.client()
-    tool, asked, browser = _under_way(apps, client)
-    browser.get(apps.double.way_back(asked, state=STATES[what]))
-    _expect_no_access(apps, client, tool, f"the app's answer {what}, at the gateway's callback")
+    apps.comes_back(apps.client("Honest"))
+    with apps.several() as several:
+        for what, state in STATES.items():
+            client = apps.client(what)
+            tool, asked, browser = apps.under_way(client)
+            browser.get(apps.double.way_back(asked, state=state))
+            with several.one(what):
+                sent = f"the app's answer {what}, at the gateway's callback"
+                _expect_no_access(apps, client, tool, sent)
 
 
 @requirement("gateway_consent/oauth-callback")
@@ -160,7 +128,7 @@ def test_a_state_serves_once(consents):
     """A second answer with the same state and a code of somebody else changes nothing."""
     apps = consents.with_apps()
     client = apps.client()
-    tool, asked, browser = _under_way(apps, client)
+    tool, asked, browser = apps.under_way(client)
     again = browser.copy()  # keeps what the gateway now removes from the browser
     browser.get(apps.double.way_back(asked))
     if not client.call(tool).succeeded:
@@ -179,10 +147,10 @@ def test_a_state_serves_once(consents):
 def test_one_apps_answer_is_not_taken_for_anothers(consents):
     """Two apps at once: the answer of one comes with the state of the other."""
     apps = consents.with_apps()
-    _honest(apps, apps.client("Honest"))
+    apps.comes_back(apps.client("Honest"))
     client = apps.client()
-    tool, asked, browser = _under_way(apps, client)
-    other_tool, other, _ = _under_way(apps, client, "other-oauth")
+    tool, asked, browser = apps.under_way(client)
+    other_tool, other, _ = apps.under_way(client, "other-oauth")
     if asked["redirectUri"] == other["redirectUri"]:
         consents.not_applicable("both apps answer at one address: the issuer would have to tell")
     before = len(_exchanges(apps))
@@ -204,9 +172,9 @@ def test_one_apps_answer_is_not_taken_for_anothers(consents):
 def test_another_browser_brings_no_answer(consents):
     """Somebody lured to the callback with an attacker's code and state did not start anything."""
     apps = consents.with_apps()
-    _honest(apps, apps.client("Honest"))
+    apps.comes_back(apps.client("Honest"))
     client = apps.client()
-    tool, asked, browser = _under_way(apps, client)
+    tool, asked, browser = apps.under_way(client)
     form_client_for(apps.target).get(apps.double.way_back(asked))
     sent = "the app's answer, brought by another browser"
     if urlsplit(browser.visited[0].url).netloc == urlsplit(apps.double.url()).netloc:
@@ -220,9 +188,9 @@ def test_another_browser_brings_no_answer(consents):
 @requirement("gateway_consent/oauth-callback")
 def test_a_refusal_of_the_app_gives_no_access(consents):
     apps = consents.with_apps()
-    _honest(apps, apps.client("Honest"))
+    apps.comes_back(apps.client("Honest"))
     client = apps.client()
-    tool, asked, browser = _under_way(apps, client)
+    tool, asked, browser = apps.under_way(client)
     browser.get(apps.double.way_back(asked, code=None, error="access_denied"))
     _expect_no_access(apps, client, tool, "the app's answer: access_denied")
 
@@ -232,6 +200,6 @@ def test_access_is_for_the_client_that_asked(consents):
     """The person gave one client access to the app, not all of them."""
     apps = consents.with_apps()
     client, other = apps.client(), apps.client("Other")
-    _honest(apps, client)
+    apps.comes_back(client)
     tool = apps.app_tool("oauth")
     apps.expect_asked(other.call(tool), sent=f"{tool.name} by a client that nobody consented to")

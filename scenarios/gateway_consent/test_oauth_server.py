@@ -4,8 +4,15 @@ import secrets
 
 import pytest
 
-from pytest_mcp_approval.catalogue import Finding, Grade, NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.gateway_consent.app_double import challenge_of
+from pytest_mcp_approval.families.gateway_consent.oauth_steps import (
+    expect_given,
+    expect_no_token,
+    honest_tokens,
+    honest_way,
+    need_resource,
+)
 from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.vocabulary import (
     ACCESS_TOKEN_SECONDS,
@@ -21,41 +28,6 @@ LONGEST_TOKEN = 366 * 24 * 3600
 """No clock is moved further than that."""
 
 
-def _way(client, **changes):
-    """An honest authorisation, up to the code."""
-    way = client.ask(**changes)
-    if not way.code:
-        raise NotVerified(f"an honest authorisation brought no code: {way.describe()}")
-    return way
-
-
-def _tokens(client):
-    """An honest authorisation, up to the tokens."""
-    given = client.redeem(_way(client))
-    if not given.given:
-        raise NotVerified(f"an honest code was not redeemed: {given.describe()}")
-    return given
-
-
-def _expect_refused(consents, answer, sent):
-    """No token; a refusal in another form than in RFC 6749 (section 5.2) is a warning."""
-    if answer.access:
-        raise Finding(
-            sent=sent,
-            expected="HTTP 400 with an error, and no token",
-            got=answer.describe(),
-            grade=Grade.RAN,
-        )
-    if not 400 <= answer.status < 500:
-        consents.warn(f"{sent}: no token, but {answer.describe()}; expected HTTP 400")
-
-
-def _need(value, what):
-    if not value:
-        raise NotVerified(f"needs {what}: oauth in [gateway_consent]")
-    return value
-
-
 # ---- oauth-pkce
 
 
@@ -69,13 +41,8 @@ def test_an_honest_code_is_redeemed(consents, spelling):
         if not way.code or not client.redeem(way).given:
             consents.not_applicable("this server knows this profile's spelling only")
         return
-    answer = client.redeem(_way(client))
-    consents.expect(
-        answer.given,
-        sent="a fresh code with its verifier, redirectUri and client",
-        expected="HTTP 200 with an access token",
-        got=answer.describe(),
-    )
+    answer = client.redeem(honest_way(client))
+    expect_given(consents, answer, "a fresh code with its verifier, redirectUri and client")
 
 
 VERIFIERS = {
@@ -93,10 +60,10 @@ VERIFIERS = {
 @pytest.mark.parametrize("what", VERIFIERS)
 def test_a_code_needs_its_verifier(consents, what):
     client = consents.oauth()
-    _tokens(client)
-    way = _way(client)
+    honest_tokens(client)
+    way = honest_way(client)
     answer = client.redeem(way, codeVerifier=VERIFIERS[what](way))
-    _expect_refused(consents, answer, f"a fresh code with {what}")
+    expect_no_token(consents, answer, f"a fresh code with {what}")
 
 
 @requirement("gateway_consent/oauth-pkce")
@@ -105,44 +72,44 @@ def test_the_verifier_is_never_sent_in_the_open(consents, method):
     """With the method plain (or none, which means plain) the challenge is the verifier itself:
     whoever sees the request could redeem the code."""
     client = consents.oauth()
-    _tokens(client)
+    honest_tokens(client)
     verifier = secrets.token_urlsafe(48)
     way = client.ask(codeChallenge=verifier, codeChallengeMethod=method)
     if not way.code:
         return
     answer = client.redeem(way, codeVerifier=verifier)
-    _expect_refused(consents, answer, f"a code that was asked for with the method {method}")
+    expect_no_token(consents, answer, f"a code that was asked for with the method {method}")
 
 
 @requirement("gateway_consent/oauth-pkce")
 def test_without_a_challenge_there_is_no_code(consents):
     client = consents.oauth()
-    _tokens(client)
+    honest_tokens(client)
     way = client.ask(codeChallenge=None, codeChallengeMethod=None)
     if not way.code:
         return
     answer = client.redeem(way, codeVerifier=None)
-    _expect_refused(consents, answer, "a code that was asked for without codeChallenge")
+    expect_no_token(consents, answer, "a code that was asked for without codeChallenge")
 
 
 @requirement("gateway_consent/oauth-pkce")
 def test_verifiers_of_two_codes_are_not_swapped(consents):
     client = consents.oauth()
-    _tokens(client)
-    first, second = _way(client), _way(client)
+    honest_tokens(client)
+    first, second = honest_way(client), honest_way(client)
     answer = client.redeem(first, codeVerifier=second.verifier)
-    _expect_refused(consents, answer, "a fresh code with the verifier of another code")
+    expect_no_token(consents, answer, "a fresh code with the verifier of another code")
 
 
 @requirement("gateway_consent/oauth-pkce")
 def test_a_code_serves_once(consents):
     """And a second use ends what the first one got (RFC 6749, section 4.1.2)."""
     client = consents.oauth()
-    way = _way(client)
+    way = honest_way(client)
     first = client.redeem(way)
     if not first.given:
         raise NotVerified(f"an honest code was not redeemed: {first.describe()}")
-    _expect_refused(consents, client.redeem(way), "a code that was redeemed before")
+    expect_no_token(consents, client.redeem(way), "a code that was redeemed before")
     if client.oauth.resource and client.opens(first.access):
         consents.warn("a code was redeemed twice, and the token of the first time still serves")
 
@@ -152,17 +119,17 @@ def test_a_code_is_for_its_own_address(consents):
     """redirectUri of the token request is that of the authorisation request. OAuth 2.1 no longer
     has it, since PKCE replaces it: accepting a code without one is a warning."""
     client = consents.oauth()
-    _tokens(client)
+    honest_tokens(client)
     others = {
         "another redirectUri": "http://localhost:1/elsewhere",
         "a longer redirectUri": f"{client.oauth.redirect}/more",
     }
     with consents.several() as several:
         for what, address in others.items():
-            answer = client.redeem(_way(client), redirectUri=address)
+            answer = client.redeem(honest_way(client), redirectUri=address)
             with several.one(what):
-                _expect_refused(consents, answer, f"a fresh code with {what}")
-    if client.redeem(_way(client), redirectUri=None).given:
+                expect_no_token(consents, answer, f"a fresh code with {what}")
+    if client.redeem(honest_way(client), redirectUri=None).given:
         consents.warn("a code is redeemed without redirectUri, as in OAuth 2.1")
 
 
@@ -170,7 +137,7 @@ def test_a_code_is_for_its_own_address(consents):
 def test_nobody_is_sent_to_an_unknown_address(consents):
     """A code that goes to an attacker's address is the attacker's."""
     client = consents.oauth()
-    _tokens(client)
+    honest_tokens(client)
     own = client.oauth.redirect
     for address in (
         "http://localhost:1/elsewhere",
@@ -192,28 +159,28 @@ def test_nobody_is_sent_to_an_unknown_address(consents):
 def test_a_code_is_for_its_own_client(consents):
     """Mixed up: another client, also a registered one, has the code."""
     client = consents.oauth()
-    _tokens(client)
-    stranger = client.redeem(_way(client), clientId="nobody-knows-this-client")
-    if stranger.given and client.redeem(_way(client), clientId=None).given:
+    honest_tokens(client)
+    stranger = client.redeem(honest_way(client), clientId="nobody-knows-this-client")
+    if stranger.given and client.redeem(honest_way(client), clientId=None).given:
         # The document's token request names no client: this server does not look for one.
         consents.warn("a code is redeemed whoever brings it, as long as the verifier is right")
         return
-    _expect_refused(consents, stranger, "a fresh code, by a client that nobody knows")
+    expect_no_token(consents, stranger, "a fresh code, by a client that nobody knows")
     other = client.oauth.other_client
     if not other:
         consents.not_applicable("no second client of the server is named (oauth.other-client)")
-    answer = client.redeem(_way(client), clientId=other)
-    _expect_refused(consents, answer, "a fresh code, by another client of the server")
+    answer = client.redeem(honest_way(client), clientId=other)
+    expect_no_token(consents, answer, "a fresh code, by another client of the server")
     answer = client.redeem(
-        _way(client), clientId=other, redirectUri=client.oauth.other_redirect or None
+        honest_way(client), clientId=other, redirectUri=client.oauth.other_redirect or None
     )
-    _expect_refused(consents, answer, "a fresh code, by another client with its own address")
+    expect_no_token(consents, answer, "a fresh code, by another client with its own address")
 
 
 @requirement("gateway_consent/oauth-pkce")
 def test_what_nobody_gave_out_is_no_code(consents):
     client = consents.oauth()
-    way = _way(client)
+    way = honest_way(client)
     codes = {
         "a made-up code": secrets.token_urlsafe(32),
         "an empty code": "",
@@ -224,7 +191,7 @@ def test_what_nobody_gave_out_is_no_code(consents):
         for what, code in codes.items():
             answer = client.redeem(way, code=code)
             with several.one(what):
-                _expect_refused(consents, answer, f"a token request with {what}")
+                expect_no_token(consents, answer, f"a token request with {what}")
     consents.expect(
         client.redeem(way).given,
         sent="the real code, after made-up ones were refused",
@@ -237,14 +204,14 @@ def test_what_nobody_gave_out_is_no_code(consents):
 def test_a_code_ends_soon(consents):
     """Ten minutes are recommended: more is a warning, more than an hour is not soon any more."""
     client = consents.oauth()
-    _tokens(client)
-    first, second = _way(client), _way(client)
+    honest_tokens(client)
+    first, second = honest_way(client), honest_way(client)
     consents.clock.advance(LONGEST_CODE + 1)
     if not client.redeem(first).given:
         return
     consents.clock.advance(FAR_TOO_LONG_A_CODE - LONGEST_CODE)
     sent = f"a code, {FAR_TOO_LONG_A_CODE + 1} s old"
-    _expect_refused(consents, client.redeem(second), sent)
+    expect_no_token(consents, client.redeem(second), sent)
     consents.warn(f"a code serves after {LONGEST_CODE} s: RFC 6749 recommends that it does not")
 
 
@@ -257,7 +224,7 @@ def test_both_grants_give_a_whole_answer(consents):
     a refresh token that is not a new one, may be left out (RFC 6749, sections 5.1 and 6): the
     document shows them, and its list of members does not have the scope."""
     client = consents.oauth()
-    first = client.redeem(_way(client))
+    first = client.redeem(honest_way(client))
     second = client.renew(first.refresh) if first.refresh else first
     for sent, answer in (("grantType authorization_code", first), ("refresh_token", second)):
         lasts = answer.members.get("expiresIn")
@@ -284,7 +251,7 @@ def test_both_grants_give_a_whole_answer(consents):
 @requirement("gateway_consent/oauth-token", needs=["oauth"])
 def test_other_grants_give_nothing(consents):
     client = consents.oauth()
-    given = _tokens(client)
+    given = honest_tokens(client)
     with consents.several() as several:
         for kind in ("password", "client_credentials", "implicit", "", None):
             answer = client.token(
@@ -295,15 +262,15 @@ def test_other_grants_give_nothing(consents):
                 refreshToken=given.refresh,
             )
             with several.one(str(kind)):
-                _expect_refused(consents, answer, f"grantType {show_json(kind)}")
+                expect_no_token(consents, answer, f"grantType {show_json(kind)}")
 
 
 @requirement("gateway_consent/oauth-token")
 def test_an_access_token_ends_when_it_said(consents):
     """A second before it opens the app, at its end it does not."""
     client = consents.oauth()
-    _need(client.oauth.resource, "resource, a URL that a token opens")
-    given = _tokens(client)
+    need_resource(client)
+    given = honest_tokens(client)
     lasts = given.members.get("expiresIn")
     if not isinstance(lasts, int) or not 0 < lasts <= LONGEST_TOKEN:
         raise NotVerified(f"needs an expiresIn in seconds, got {show_json(lasts)}")
@@ -330,25 +297,20 @@ def test_a_refresh_token_ends(consents):
     """Later than the access token. Seven days are a recommendation: more is a warning, more than a
     year is as good as for ever."""
     client = consents.oauth()
-    given = _tokens(client)
+    given = honest_tokens(client)
     if not consents.clock.stops:
         raise NotVerified("needs a clock that can be put ahead by days")
     consents.clock.advance(ACCESS_TOKEN_SECONDS + 1)
     renewed = client.renew(given.refresh)
-    consents.expect(
-        renewed.given,
-        sent="a refresh token, when its access token is over",
-        expected="HTTP 200 with an access token",
-        got=renewed.describe(),
-    )
+    expect_given(consents, renewed, "a refresh token, when its access token is over")
     consents.clock.advance(REFRESH_TOKEN_SECONDS + 1)
     late = client.renew(renewed.refresh or given.refresh)  # one that is not renewed goes on
     if not late.given:
-        _expect_refused(consents, late, "a refresh token, seven days and a second old")
+        expect_no_token(consents, late, "a refresh token, seven days and a second old")
         return
     consents.clock.advance(LONGEST_TOKEN)
     last = client.renew(late.refresh or renewed.refresh or given.refresh)
-    _expect_refused(consents, last, "a refresh token that was not used for a year")
+    expect_no_token(consents, last, "a refresh token that was not used for a year")
     consents.warn("a refresh token serves for more than seven days, which are recommended")
 
 
@@ -357,32 +319,27 @@ def test_a_used_refresh_token_is_refused(consents):
     """Each use gives a new one; the old one, when it comes again, was stolen. The document does not
     mention it: if both work for a while, in case an answer was lost, that is a warning."""
     client = consents.oauth()
-    given = _tokens(client)
+    given = honest_tokens(client)
     renewed = client.renew(given.refresh)
-    consents.expect(
-        renewed.given,
-        sent="a fresh refresh token",
-        expected="HTTP 200 with an access token",
-        got=renewed.describe(),
-    )
+    expect_given(consents, renewed, "a fresh refresh token")
     if renewed.refresh in ("", given.refresh):
         consents.warn("a refresh token is not replaced after its use: it never changes")
         return
     sent = "a refresh token that was used before"
     again = client.renew(given.refresh)
     if not again.given:
-        _expect_refused(consents, again, sent)
+        expect_no_token(consents, again, sent)
         return
     consents.warn(f"{sent}, and just now, is taken once more")
     if consents.target.clock.movable and consents.target.clock.stops:
         consents.clock.advance(LONGEST_LEEWAY)
-        _expect_refused(consents, client.renew(given.refresh), f"{sent}, {LONGEST_LEEWAY} s later")
+        expect_no_token(consents, client.renew(given.refresh), f"{sent}, {LONGEST_LEEWAY} s later")
 
 
 @requirement("gateway_consent/oauth-token", needs=["oauth"])
 def test_a_refresh_token_is_for_its_own_client(consents):
     client = consents.oauth()
-    given = _tokens(client)
+    given = honest_tokens(client)
     tokens = {
         "a made-up refresh token": secrets.token_urlsafe(32),
         "an access token": given.access,
@@ -394,20 +351,20 @@ def test_a_refresh_token_is_for_its_own_client(consents):
                 grantType="refresh_token", refreshToken=token, clientId=client.oauth.client
             )
             with several.one(what):
-                _expect_refused(consents, answer, f"{what}, as a refresh token")
+                expect_no_token(consents, answer, f"{what}, as a refresh token")
         stranger = client.renew(given.refresh, clientId="nobody-knows-this-client")
         if stranger.given and client.renew(stranger.refresh or given.refresh, clientId=None).given:
             # The document's token request names no client: this server does not look for one.
             consents.warn("a refresh token serves whoever brings it")
             return
         with several.one("an unknown client"):
-            _expect_refused(consents, stranger, "a refresh token, by an unknown client")
+            expect_no_token(consents, stranger, "a refresh token, by an unknown client")
         other = client.oauth.other_client
         if not other:
             consents.not_applicable("no second client of the server is named (oauth.other-client)")
         with several.one("another client"):
             answer = client.renew(given.refresh, clientId=other)
-            _expect_refused(consents, answer, "a refresh token, by another client")
+            expect_no_token(consents, answer, "a refresh token, by another client")
     consents.expect(
         client.renew(given.refresh).given,
         sent="the real refresh token by its own client, after others were refused",

@@ -167,7 +167,7 @@ def _app(texts):
                 "description": texts["tool description"],
                 "parameters": {
                     texts["parameter"]: {
-                        "type": "string",
+                        "type": texts.get("type", "string"),
                         "description": texts["parameter description"],
                     }
                 },
@@ -186,11 +186,16 @@ FIELDS = (
 
 def _page_of(consents, rendered_page, texts, caller):
     """The page about a tool of such an app."""
-    other = consents.with_descriptors([_app(texts)])
-    name = tool_name(texts["app id"], texts["tool name"])
-    tool = SafeTool(name, texts["app id"], texts["tool name"], {}, Kind.DESKTOP)
-    asked = other.asked(other.named(caller), tool)
-    rendered_page.open(asked.consent_url)
+    return _page_for(consents, rendered_page, [_app(texts)], caller)
+
+
+def _page_for(consents, rendered_page, apps, caller):
+    """The page about the first tool of the last app, after those of the others."""
+    other = consents.with_descriptors(apps)
+    for app in apps:
+        app_id, own = app["id"], app["tools"][0]["name"]
+        tool = SafeTool(tool_name(app_id, own), app_id, own, {}, Kind.DESKTOP)
+        rendered_page.open(other.asked(other.named(caller), tool).consent_url)
     return other, tool
 
 
@@ -199,6 +204,63 @@ def test_the_page_shows_what_the_tool_returns(consents, rendered_page):
     """And every other text of one of the suite's apps."""
     texts = {field: f"the {field} of the suite" for field in FIELDS}
     other, tool = _page_of(consents, rendered_page, texts, consents.fresh("Cursor"))
+    _expect_shown(other, rendered_page, texts, f"the page of {tool.name}")
+
+
+@requirement("gateway_consent/dialog-fields")
+def test_pages_that_are_open_at_once_are_each_about_their_own(consents, rendered_page):
+    """Two clients, two tools: each page names its own client and tool, and not the other's; and
+    what is pressed there is for that client and that tool."""
+    first, second = consents.client("Claude Desktop"), consents.client("Windsurf")
+    tool = consents.tool
+    other = consents.second_tool(tool)
+    pairs = [(first, tool), (second, tool), (first, other)]
+    asked = [consents.asked(client, one) for client, one in pairs]
+    for (client, one), question in zip(pairs, asked, strict=True):
+        rendered_page.open(question.consent_url)
+        sent = f"the page of {one.name} for {shown(client.name)}, with others open"
+        wanted = {"the caller's name": client.name, "the tool's name": one.tool}
+        _expect_shown(consents, rendered_page, wanted, sent)
+        stranger = second if client is first else first
+        seen = rendered_page.text()
+        consents.expect(
+            stranger.name not in seen,
+            sent=sent,
+            expected=f"nothing of {shown(stranger.name)}",
+            got=f"the page shows {shown(seen, 300)}",
+        )
+    rendered_page.open(asked[1].consent_url)
+    BrowserConsentPerson(rendered_page.page, consents.target, consents.driver.table.page).press(
+        Choice.TOOL, remember=True
+    )
+    sent = f"after {tool.name} was allowed to {shown(second.name)} on its page"
+    consents.expect_served(second.call(tool), tool, sent=f"{tool.name} by that client, {sent}")
+    consents.expect_asked(first.call(tool), sent=f"{tool.name} by {shown(first.name)}, {sent}")
+    consents.expect_asked(first.call(other), sent=f"{other.name} by {shown(first.name)}, {sent}")
+
+
+ODD_PARAMETERS = (
+    *("__proto__", "constructor", "hasOwnProperty", "toString", "__class__", "$type", "a[b]"),
+    *("'; --", "_hidden", "type", "description", "0", "caf\u00e9", *(f"p{n}" for n in range(30))),
+)
+
+
+@requirement("gateway_consent/dialog-fields", needs=["browser", "apps"])
+def test_the_page_shows_every_parameter(consents, rendered_page):
+    """Whatever it is called, and however many there are: what is not shown is not consented to."""
+    texts = {field: f"the {field} of the suite" for field in FIELDS}
+    app = _app(texts)
+    app["tools"][0]["description"] = "It looks.\n\nAnd it deletes.\nAt once."
+    described = {name: f"What {number} is." for number, name in enumerate(ODD_PARAMETERS)}
+    app["tools"][0]["parameters"] = {
+        name: {"type": "string", "description": text} for name, text in described.items()
+    }
+    # An app with a tool of the same name comes first, and says something else of it.
+    twin = _app({**texts, "app id": "twin", "tool description": "Wipes a lens."})
+    other, tool = _page_for(consents, rendered_page, [twin, app], consents.fresh("Cursor"))
+    texts = {f"the parameter {name}": name for name in ODD_PARAMETERS}
+    texts.update({f"the description of {name}": text for name, text in described.items()})
+    texts["the last line of the description"] = "At once."
     _expect_shown(other, rendered_page, texts, f"the page of {tool.name}")
 
 
@@ -211,6 +273,7 @@ MARKUP = {
     "the end of another attribute": f"'><u {MARK} onmouseover='window.{FLAG}=1'>",
     "the end of the title": f"</title></style></textarea></script><b {MARK}>bold</b>",
     "entities": "&lt;b&gt;bold&lt;/b&gt; &amp; &quot;quotes&quot; &#60;i&#62;",
+    "Markdown": "[a link](https://attacker.example) **bold** `code` ![x](y)",
     "a template": "{{7*7}} ${7*7} <%= 7*7 %> #{7*7} [[7*7]]",
 }
 
@@ -220,6 +283,7 @@ MARKUP = {
 def test_markup_is_shown_as_text(consents, rendered_page, what):
     """In every field that an app or a client can write."""
     texts = {field: f"{field} {MARKUP[what]}" for field in FIELDS}
+    texts["type"] = f"string {MARKUP[what]}"
     caller = f"caller {consents.mark} {MARKUP[what]}"
     other, _ = _page_of(consents, rendered_page, texts, caller)
     sent = f"the page of a tool whose texts hold {what}"
@@ -227,6 +291,7 @@ def test_markup_is_shown_as_text(consents, rendered_page, what):
     other.expect(
         not found, sent=sent, expected="nothing but text", got=f"it made {', '.join(found[:4])}"
     )
+    del texts["type"]  # which need not be shown
     _expect_shown(other, rendered_page, {**texts, "caller": caller}, sent)
 
 

@@ -38,10 +38,6 @@ def is_finding(result: dict[str, Any]) -> bool:
     return result["verdict"] in _FINDINGS and not got.startswith(_AFTERWARDS)
 
 
-GOT_IS_PINNED = ("confirmation_tokens", "execution_tokens", "prepare_confirm", "sep2672")
-"""Families whose mutants say in `because` what was got. The others are not all looked at yet."""
-
-
 def says_so(mutant: Mutant, result: dict[str, Any]) -> bool:
     """Whether a scenario says what the mutant is to be found out for.
 
@@ -52,10 +48,8 @@ def says_so(mutant: Mutant, result: dict[str, Any]) -> bool:
         return False
     if not re.search(mutant.because, text_of(result)):
         return False
-    found, family = result["evidence"], mutant.kills.partition("/")[0]
-    if not found or family not in GOT_IS_PINNED:
-        return True
-    return not re.search(mutant.because, f"{found['sent']}\n{found['expected']}\n")
+    found = result["evidence"]
+    return not found or not re.search(mutant.because, f"{found['sent']}\n{found['expected']}\n")
 
 
 @dataclass(eq=False)

@@ -256,6 +256,7 @@ TABLE: dict[str, Row] = {
             "app's oauth": Part(("oauth-pkce", "oauth-token")),
             "gateway's oauth": Part(("oauth-callback", "aai-tools-only-consented")),
             "keys": Part(("api-key", "app-credential")),
+            "token requests": Part(("token-request", "app-token-request")),
             "cookies": Part(("cookie",)),
             "credentials": Part(("credential-*", "key-store")),
         },
@@ -273,7 +274,7 @@ TABLE: dict[str, Row] = {
         shortfalls=(
             *(
                 Shortfall(name, "keeps nothing over a restart", in_a_process_without_a_file)
-                for name in ("api-key", "app-credential", "remember", "stored-encrypted")
+                for name in ("api-key", "app-credential", "cookie", "remember", "stored-encrypted")
             ),
         ),
         elsewhere=(

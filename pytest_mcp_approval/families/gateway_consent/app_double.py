@@ -20,19 +20,17 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from ...support.json_reading import JsonError, read_json
+from .app_descriptors import AppDescriptors
 from .vocabulary import (
     ACCESS_TOKEN_SECONDS,
     APP_TOKEN_SECONDS,
     PROFILE_NAMES,
     RFC_NAMES,
-    AuthType,
 )
 
 _LARGEST = 1024 * 1024
 _SECONDS = 10.0
-HOW_TO_GET_IT = "Ask the suite for what it made"
-"""What every app tells a person who is asked for a credential."""
-_INSTRUCTIONS = {"short": HOW_TO_GET_IT, "helpUrl": "http://localhost/"}
+
 
 Answer = tuple[int, dict[str, str], Any]
 """Status, headers and JSON."""
@@ -73,10 +71,18 @@ class AppRequest:
         return found + (["body"] if secret in self.body else [])
 
 
-class AppDouble:
-    """Listens from its creation on."""
+LEFT_OUT: Any = object()
+"""For a member of an answer: not there at all."""
+RENAMED: Any = object()
+"""For a member of an answer: there, under another name."""
 
-    def __init__(self) -> None:
+
+class AppDouble(AppDescriptors):
+    """Listens from its creation on. With `twins` it has apps of every way in for which there is
+    otherwise one of some way: at a redirect, beyond loopback, of a domain that is near."""
+
+    def __init__(self, *, twins: bool = False) -> None:
+        self._twins = twins
         self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
         """The gateway's time, by which tokens expire."""
         self._lock = threading.RLock()
@@ -91,6 +97,16 @@ class AppDouble:
         """Whether a browser that comes to authorise stays there, instead of being sent back."""
         self.fails = False
         """Whether its tools break down, whoever calls them."""
+        self.knows_nobody = False
+        """Whether it rejects every credential, as if all were revoked."""
+        self.token_end_fails = False
+        """Whether its token end points break down."""
+        self.lasts: int | None = None
+        """For how many seconds its tokens last; None: as long as the document recommends."""
+        self.keeps_refresh_tokens = False
+        """Whether a refresh token serves again and again."""
+        self.told: dict[str, Any] = {}
+        """What the token end points tell instead, by the name of the member."""
         self.key = self.plant("API key", f"key_{secrets.token_urlsafe(24)}")
         self.app_id = f"cli_{secrets.token_hex(8)}"
         self.app_secret = self.plant("app secret", secrets.token_urlsafe(24))
@@ -142,78 +158,6 @@ class AppDouble:
         """As a person pastes it."""
         return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
-    # ---- descriptors
-
-    def descriptors(self) -> list[dict[str, Any]]:
-        """The apps, as described to a gateway."""
-        bearer = _key(location="header", name="Authorization", prefix="Bearer")
-        cookie = _auth(
-            AuthType.COOKIE,
-            loginUrl=f"{self.url()}/cookie/login",
-            requiredCookies=list(self.cookies),
-            domain="localhost",
-            instructions=HOW_TO_GET_IT,
-        )
-        office = _auth(
-            AuthType.APP_CREDENTIAL,
-            tokenEndpoint=f"{self.url()}/office/auth/token",
-            tokenType="tenantAccessToken",
-            expiresIn=APP_TOKEN_SECONDS,
-            instructions=_INSTRUCTIONS,
-        )
-        return [
-            self._app("key-header", bearer),
-            self._app("key-plain", _key(location="header", name="X-Suite-Key")),
-            self._app("key-query", _key(location="query", name="suite_key")),
-            self._app("office", office),
-            self._app("cookie", cookie),
-            self._app("oauth", self._oauth("oauth")),
-            self._app("other-oauth", self._oauth("other-oauth")),
-            # The same credentials, for apps that are not where they should be.
-            self._app("cookie-elsewhere", cookie, host="127.0.0.1"),
-            self._app("cookie-moved", cookie, path="/moved"),
-            self._app("key-moved", bearer, path="/moved"),
-            # Reaches this machine by an address that is not loopback.
-            self._app("key-far", bearer, host="0.0.0.0"),
-        ]
-
-    def ways(self) -> dict[str, AuthType]:
-        """How each app lets the gateway in, by the name that its paths begin with."""
-        return {
-            one["id"].removeprefix("suite."): AuthType(one["auth"]["type"])
-            for one in self.descriptors()
-        }
-
-    def _app(
-        self, app: str, auth: dict[str, Any], *, host: str = "localhost", path: str = "/tools"
-    ) -> dict[str, Any]:
-        return {
-            "id": f"suite.{app}",
-            "name": f"Suite {app}",
-            "type": "web",
-            "platforms": ["web"],
-            "baseUrl": f"{self.url(host)}/{app}",
-            "auth": auth,
-            "tools": [
-                {
-                    "name": name,
-                    "description": f"Does nothing ({name}).",
-                    "parameters": {},
-                    "execution": {"method": "POST", "path": f"{path}/{name}"},
-                }
-                for name in ("read", "write", "wipe")
-            ],
-        }
-
-    def _oauth(self, app: str) -> dict[str, Any]:
-        return _auth(
-            AuthType.OAUTH2,
-            authorizationEndpoint=f"{self.url()}/{app}/authorize",
-            tokenEndpoint=f"{self.url()}/{app}/oauth/token",
-            clientId="suite-gateway",
-            scope="read write",
-        )
-
     # ---- what it answers
 
     def answer(self, seen: AppRequest) -> Answer:
@@ -230,13 +174,15 @@ class AppDouble:
             if self.holds:
                 return 200, {}, {"held": True}
             return 302, {"Location": self.way_back(seen.form)}, {}
+        if place in ("/oauth/token", "/auth/token") and self.token_end_fails:
+            return 500, {}, {"error": "the app broke down"}
         if place == "/oauth/token":
             return self._token(seen)
         if place == "/auth/token":
             return self._app_token(seen)
         if place.startswith("/moved/"):
             return 307, {"Location": f"{self.url('127.0.0.1')}/{seen.app}/arrived/{tool}"}, {}
-        if place.startswith("/tools/") and not self._known(seen):
+        if place.startswith("/tools/") and (self.knows_nobody or not self._known(seen)):
             return 401, {"WWW-Authenticate": "Bearer"}, {"error": "invalid_token"}
         if self.fails:
             return 500, {}, {"error": "the app broke down"}
@@ -267,8 +213,19 @@ class AppDouble:
             right = False
         if not right:
             return 401, {}, {"error": "invalid_client"}
-        token = self._give(seen.app, "app token", APP_TOKEN_SECONDS, seen.at)
-        return 200, {}, {"tenantAccessToken": token, "expire": APP_TOKEN_SECONDS}
+        lasts = self.lasts or APP_TOKEN_SECONDS
+        token = self._give(seen.app, "app token", lasts, seen.at)
+        return 200, {}, self._telling({"tenantAccessToken": token, "expire": lasts})
+
+    def _telling(self, members: dict[str, Any]) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        for name, value in members.items():
+            told = self.told.get(name, value)
+            if told is RENAMED:
+                given[f"other_{name}"] = value
+            elif told is not LEFT_OUT:
+                given[name] = told
+        return given
 
     def way_back(self, asked: Mapping[str, str], **changes: str | None) -> str:
         """Where the browser is sent when the person allows it; None leaves a parameter out."""
@@ -281,8 +238,13 @@ class AppDouble:
 
     def _token(self, seen: AppRequest) -> Answer:
         given = seen.form
-        if given.get("grantType") == "refresh_token":
-            right = self._refresh.pop(given.get("refreshToken", ""), None) == seen.app
+        if self.knows_nobody:
+            right = False
+        elif given.get("grantType") == "refresh_token":
+            token = given.get("refreshToken", "")
+            right = self._refresh.get(token) == seen.app
+            if not self.keeps_refresh_tokens:
+                self._refresh.pop(token, None)
         else:
             challenge = self._codes.pop(given.get("code", ""), None)
             right = challenge == challenge_of(given.get("codeVerifier", ""))
@@ -290,13 +252,16 @@ class AppDouble:
             return 400, {}, {"error": "invalid_grant"}
         refresh = self.plant(f"refresh token of {seen.app}", secrets.token_urlsafe(24))
         self._refresh[refresh] = seen.app
-        members = {
-            "accessToken": self._give(seen.app, "access token", ACCESS_TOKEN_SECONDS, seen.at),
-            "tokenType": "Bearer",
-            "expiresIn": ACCESS_TOKEN_SECONDS,
-            "refreshToken": refresh,
-            "scope": "read write",
-        }
+        lasts = self.lasts or ACCESS_TOKEN_SECONDS
+        members = self._telling(
+            {
+                "accessToken": self._give(seen.app, "access token", lasts, seen.at),
+                "tokenType": "Bearer",
+                "expiresIn": lasts,
+                "refreshToken": refresh,
+                "scope": "read write",
+            }
+        )
         if any(name in RFC_NAMES.values() for name, _ in parse_qsl(seen.body)):
             members = {RFC_NAMES.get(name, name): value for name, value in members.items()}
         return 200, {}, members
@@ -306,14 +271,6 @@ def challenge_of(verifier: str) -> str:
     """S256 of RFC 7636."""
     digest = hashlib.sha256(verifier.encode("utf-8", "replace")).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
-
-
-def _auth(kind: AuthType, **settings: Any) -> dict[str, Any]:
-    return {"type": kind.value, kind.value: settings}
-
-
-def _key(**settings: str) -> dict[str, Any]:
-    return _auth(AuthType.API_KEY, **settings, instructions=_INSTRUCTIONS)
 
 
 class _Handler(BaseHTTPRequestHandler):

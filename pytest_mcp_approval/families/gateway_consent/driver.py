@@ -65,13 +65,15 @@ class Client:
         arguments: Any = None,
         *,
         beside: Mapping[str, Any] | None = None,
+        beside_arguments: Mapping[str, Any] | None = None,
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str | None] | None = None,
     ) -> GatewayOutcome:
         """A tools/call; by default with the arguments named as safe. `beside` is added to the
-        gateway's own arguments, if it has all tools behind one."""
+        gateway's own arguments, if it has all tools behind one; `beside_arguments` to the params of
+        the call."""
         safe, arguments = self.gateway.named(tool, arguments)
-        params = self.gateway.binding.call_params(safe, arguments)
+        params = {**self.gateway.binding.call_params(safe, arguments), **(beside_arguments or {})}
         if beside is not None:
             params["arguments"] = {**params["arguments"], **beside}
         if meta is not None:

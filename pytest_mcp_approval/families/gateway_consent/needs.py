@@ -19,6 +19,8 @@ _WAYS: dict[str, tuple[AuthType, ...]] = {
     "oauth-callback": (AuthType.OAUTH2,),
     "oauth-pkce": (AuthType.OAUTH2,),
     "oauth-token": (AuthType.OAUTH2,),
+    "token-request": (AuthType.OAUTH2,),
+    "app-token-request": (AuthType.APP_CREDENTIAL,),
     "aai-tools-only-consented": (AuthType.OAUTH2,),
     "two-layers": tuple(AuthType),
     "never-logged": tuple(AuthType),

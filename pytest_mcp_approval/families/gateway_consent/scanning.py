@@ -7,7 +7,11 @@ never shows it.
 from __future__ import annotations
 
 import base64
+import contextlib
+import itertools
 import json
+import re
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -19,6 +23,10 @@ from ..base.driver import DriverError
 
 _LARGEST_FILE = 64 * 1024 * 1024
 _MOST_FILES = 2000
+_PACKED = re.compile(rb"\x78[\x01\x5e\x9c\xda]|\x1f\x8b\x08")
+"""How zlib and gzip begin."""
+_MOST_PACKED = 32
+_LARGEST_UNPACKED = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,15 @@ def find(content: bytes, secrets: Mapping[str, str], place: str) -> list[FoundSe
     return hits
 
 
+def _unpacked(content: bytes) -> Iterator[bytes]:
+    """What was only compressed, from each place where that may begin."""
+    places = (found.start() for found in _PACKED.finditer(content))
+    for place in itertools.islice(places, _MOST_PACKED):
+        with contextlib.suppress(zlib.error):
+            reader = zlib.decompressobj(zlib.MAX_WBITS | 32)
+            yield reader.decompress(content[place:], _LARGEST_UNPACKED)
+
+
 def files_under(places: Iterable[str | Path]) -> list[Path]:
     """All files of these folders (or these files), no link followed."""
     found: list[Path] = []
@@ -102,6 +119,7 @@ def scan(places: Iterable[str | Path], secrets: Mapping[str, str]) -> list[Found
             ) from None
         if len(content) > _LARGEST_FILE:
             raise DriverError(f"{neutralise(path.name, 60)} has more than {_LARGEST_FILE} bytes")
-        hits += find(content, secrets, neutralise(path.name, 60))
+        for form in (content, *_unpacked(content)):
+            hits += find(form, secrets, neutralise(path.name, 60))
         hits += find(str(path.name).encode("utf-8", "surrogateescape"), secrets, "a file's name")
     return hits

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...support.guard import TemporaryFolder
 from ...target import Target
+from ..base.driver import DriverError
+from ..base.form_client import FormClient
 from ..base.outcome import ObservedOutcome
-from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
+from ..base.people import form_client_for
+from ..base.scenario import CloseLater, HonestStepRefused, ScenarioView, Warn, finding_of
 from .app_double import AppDouble
 from .driver import Client, GatewayConsent
 from .oauth_client import OAuthClient
@@ -101,6 +104,12 @@ class Consents(ScenarioView):
         """A new client, whose name begins with this."""
         return self.driver.client(self.fresh(name))
 
+    def crowd(self, count: int) -> list[Client]:
+        """That many new clients; a few, where each needs a process of its own."""
+        first = self.client("One of many 0")
+        few = first.connection.target is not self.target
+        return [first, *(self.client(f"One of many {n}") for n in range(1, 4 if few else count))]
+
     # ---- honest steps: if one fails, nothing else can be judged
 
     def asked(self, client: Client, tool: SafeTool) -> GatewayOutcome:
@@ -119,6 +128,13 @@ class Consents(ScenarioView):
         """In a dialog the decision is made while a call waits: see the driver."""
         with self.honest_step("a person could not decide"):
             self.driver.decide(asked, choice, remember=remember)
+
+    def decide_or_refused(self, asked: GatewayOutcome, choice: Choice) -> None:
+        """The same, where the rule itself promises that the question can be answered."""
+        try:
+            self.driver.decide(asked, choice, remember=True)
+        except DriverError as error:
+            raise HonestStepRefused(f"a person could not decide: {error}") from error
 
     def decided(
         self,
@@ -242,6 +258,12 @@ class Consents(ScenarioView):
 
     # ---- over time
 
+    def need_long_times(self) -> None:
+        """For a check over days, of a rule that is otherwise judged without a clock."""
+        clock = self.target.clock
+        if not clock.movable or not clock.stops:
+            raise NotApplicable("needs a clock that can be put ahead by days, and there is none")
+
     def restart(self) -> None:
         spec = self.target.spec
         if spec.kind == "reference" and (spec.transport, spec.store) == ("stdio", "memory"):
@@ -251,6 +273,14 @@ class Consents(ScenarioView):
         self.driver.restart()
 
     # ---- other gateways
+
+    def need_apps(self) -> None:
+        """For a check with apps of the suite's own, of a rule that is otherwise judged without."""
+        if not self.driver.table.takes_apps:
+            raise NotApplicable(
+                "needs apps of the suite's own, and the gateway is given none: "
+                f"descriptors-environment = 'VARIABLE' {TABLE}"
+            )
 
     def with_descriptors(
         self, descriptors: Iterable[dict[str, Any]], *, stored: bool | str = False
@@ -287,13 +317,19 @@ class Consents(ScenarioView):
         path.write_text(json.dumps(descriptors), encoding="utf-8")
         return path
 
-    def with_apps(self, *, stored: bool | str = False) -> AppConsents:
-        """The same gateway with the suite's own apps behind it."""
+    def with_apps(
+        self,
+        *,
+        stored: bool | str = False,
+        twins: bool = False,
+        more: Callable[[AppDouble], list[dict[str, Any]]] = lambda _: [],
+    ) -> AppConsents:
+        """The same gateway with the suite's own apps behind it; with their twins, and with more."""
         if self.driver.table.auth == ():
             raise NotApplicable(f"the gateway has no way to authorise (auth {TABLE})")
-        double = AppDouble()
+        double = AppDouble(twins=twins)
         self._close_later(double.close)
-        other = self.with_descriptors(double.descriptors(), stored=stored)
+        other = self.with_descriptors([*double.descriptors(), *more(double)], stored=stored)
         double.now = other.target.clock.now
         return AppConsents(other.driver, self.warn, self._close_later, double)
 
@@ -327,10 +363,10 @@ class AppConsents(Consents):
         way = self.double.ways()[app]
         if not self.driver.table.has(way):
             raise NotApplicable(f"the gateway has no apps with {way} (auth {TABLE})")
-        made = self._made(app, tool)
+        made = self.made(app, tool)
         if self.lists(made):
             return made
-        if any(self.lists(self._made(name)) for name in self.double.ways()):
+        if any(self.lists(self.made(name)) for name in self.double.ways()):
             raise NotApplicable(f"the gateway took no app with {way}: {made.name} is not listed")
         raise NotVerified(f"the gateway was given an app and does not list its tool {made.name}")
 
@@ -338,12 +374,13 @@ class AppConsents(Consents):
         """Which of these apps of the suite (of all, if none is named) this gateway has."""
         has, ways = self.driver.table.has, self.double.ways()
         wanted = apps or ("key-header", "office", "cookie", "oauth")
-        found = [app for app in wanted if has(ways[app]) and self.lists(self._made(app))]
+        found = [app for app in wanted if has(ways[app]) and self.lists(self.made(app))]
         if not found:
             raise NotVerified("the gateway was given apps and does not list their tools")
         return found
 
-    def _made(self, app: str, tool: str = "read") -> SafeTool:
+    def made(self, app: str, tool: str = "read") -> SafeTool:
+        """A tool of an app of the suite, whether the gateway has it or not."""
         name = tool_name(f"suite.{app}", tool)
         return SafeTool(name, f"suite.{app}", tool, {}, Kind.WEB, own_authorisation=True)
 
@@ -360,6 +397,43 @@ class AppConsents(Consents):
                 f"codes.{Refusal.AUTHORIZATION_REQUIRED} {TABLE}"
             )
         return answer
+
+    def asked_for(self, client: Client, tool: SafeTool) -> Mapping[str, str]:
+        """The authorisation request that the gateway makes for this client: its parameters."""
+        path = f"/{tool.app.removeprefix('suite.')}/authorize"
+        before = len(self.double.seen(path=path))
+        needed = self.needing(client, tool)
+        self.driver.person_at_pages.let_in(needed.auth_url)
+        seen = self.double.seen(path=path)[before:]
+        if not seen:
+            raise NotVerified(
+                "the gateway's authUrl did not lead to the app's authorisation end point"
+            )
+        return seen[-1].form
+
+    def under_way(
+        self, client: Client, app: str = "oauth"
+    ) -> tuple[SafeTool, Mapping[str, str], FormClient]:
+        """The browser is at the app: the tool, the gateway's request, and that browser."""
+        self.double.holds = True
+        tool = self.app_tool(app)
+        needed = self.needing(client, tool)
+        browser = form_client_for(self.target)
+        browser.get(needed.auth_url)
+        seen = self.double.seen(app, f"/{app}/authorize")
+        if not seen or "redirectUri" not in seen[-1].form:
+            raise NotVerified(
+                "the gateway's authUrl did not lead to the app's authorisation end point"
+            )
+        return tool, seen[-1].form, browser
+
+    def comes_back(self, client: Client, app: str = "oauth") -> None:
+        """The positive twin: an answer as the app gives it is taken."""
+        tool, asked, browser = self.under_way(client, app)
+        browser.get(self.double.way_back(asked))
+        answer = client.call(tool)
+        if not answer.succeeded:
+            raise NotVerified(f"an honest answer of the app was not taken: {answer.describe()}")
 
     def let_in(self, client: Client, tool: SafeTool) -> GatewayOutcome:
         """All the way: consent, the app's authorisation, and the call that is served."""
@@ -384,7 +458,7 @@ class AppConsents(Consents):
             return (self.double.key,)
         if app.startswith("cookie"):
             return (self.double.cookie_text,)
-        return (self.double.app_id, self.double.app_secret) if app == "office" else ()
+        return (self.double.app_id, self.double.app_secret) if app.startswith("office") else ()
 
     def type_in(self, needed: GatewayOutcome, values: tuple[str, ...]) -> None:
         with self.honest_step("the app could not be authorised"):

@@ -17,7 +17,7 @@ RULES = {rule.name for rule in catalogue("gateway_consent") if rule.party == "se
 WAYS_IN = {
     *("two-layers", "oauth-authorize", "oauth-callback", "oauth-pkce", "oauth-token"),
     *("aai-tools-only-consented", "api-key", "app-credential", "cookie", "never-logged"),
-    *("credential-shape", "credential-dialog", "key-store"),
+    *("credential-shape", "credential-dialog", "key-store", "token-request", "app-token-request"),
 }
 """Rules about ways to authorise, of which this gateway has none."""
 PAGES = {"dialog-injection"}

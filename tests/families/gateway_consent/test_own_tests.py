@@ -26,7 +26,7 @@ def test_the_example_of_the_documentation_works(pytester: pytest.Pytester):
     )
     outcomes = result.parseoutcomes()
     assert result.ret == 0, result.stdout.str()
-    assert outcomes["passed"] == 5, "two of the page, three scenarios"
+    assert outcomes["passed"] == 6, "two of the page, four scenarios"
 
 
 def test_a_person_may_decide_in_a_real_browser(pytester: pytest.Pytester):
@@ -53,4 +53,4 @@ def test_a_person_may_decide_in_a_real_browser(pytester: pytest.Pytester):
     )
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(["*person*browser*"])
-    assert result.parseoutcomes()["passed"] == 4, "one test, three scenarios"
+    assert result.parseoutcomes()["passed"] == 6, "one test, five scenarios"

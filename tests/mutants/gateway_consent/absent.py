@@ -7,14 +7,28 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
 
+from pytest_mcp_approval.families.gateway_consent import vocabulary as words
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
+    AppCredentials,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
+    Credentials,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import (
     OAuth2,
     Return,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import (
+    member,
+    settings_of,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
     AuthorisationServer,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
+from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
+from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
 from pytest_mcp_approval.reference_server.server.mcp_server import Context, ReferenceServer
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
@@ -92,3 +106,88 @@ class AsksWithoutScope(OAuth2):
         start = super().start(app, caller, consented)
         kept = [one for one in start.location.split("&") if not one.startswith("scope=")]
         return replace(start, location="&".join(kept))
+
+
+@mutant(kills="gateway_consent/consent-required", because="toolParameters null")
+class LeavesOutWhatIsEmpty(GatewayExtension):
+    """Leaves members out of the question that are empty, as where a tool takes nothing."""
+
+    def refuse(self, refusal: GatewayRefusal) -> dict[str, Any]:
+        refusal.data = {name: value for name, value in refusal.data.items() if value}
+        return super().refuse(refusal)
+
+
+@mutant(kills="gateway_consent/credential-shape", because='no refreshToken in {"accessToken')
+@in_extension
+class KeepsNoRefreshToken(OAuth2):
+    """Keeps an access token and its end, and no refresh token."""
+
+    def read_tokens(self, members: Mapping[str, Any]) -> dict[str, Any]:
+        kept = super().read_tokens(members)
+        return {name: one for name, one in kept.items() if name != words.REFRESH_TOKEN}
+
+
+@mutant(kills="gateway_consent/credential-shape", because='no createdAt in {"type":"cookie')
+@in_extension
+class DatesKeysOnly(Credentials):
+    """Keeps when an API key was created, and not when cookies or app credentials were."""
+
+    def save(self, caller: str, app_id: str, record: dict[str, Any]) -> None:
+        if record.get(words.TYPE) != "apiKey":
+            record = {name: one for name, one in record.items() if name != words.CREATED_AT}
+        super().save(caller, app_id, record)
+
+
+# ---- what an app leaves out
+
+
+@mutant(
+    kills="gateway_consent/two-layers",
+    because="token end point answered with [^§]*called with 'Bearer (?:None|null|undefined)",
+)
+@in_extension
+class TakesNoTokenForOne(OAuth2):
+    """Keeps what the token end point gave, as text, without a look at it."""
+
+    def read_tokens(self, members: Mapping[str, Any]) -> dict[str, Any]:
+        return super().read_tokens({**members, "accessToken": str(member(members, "accessToken"))})
+
+
+@mutant(
+    kills="gateway_consent/all-platforms",
+    because=r"a first call of a tool of a desktop app for \[\][^§]*, tool run",
+)
+@in_extension
+class TrustsAppsWithoutPlatforms(Gateway):
+    """Asks about the apps of each platform, and about none that names no platform."""
+
+    def needs_consent(self, app: App) -> bool:
+        return bool(app.platforms)
+
+
+@mutant(
+    kills="gateway_consent/app-credential",
+    because=r"token of which it says nothing[^§]*call\(s\) with a token that was over",
+)
+@in_extension
+class TokensWithoutEndNeverEnd(AppCredentials):
+    """Takes a token whose end the app does not tell for one that has none, whatever the descriptor
+    says."""
+
+    def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+        endless = {**settings_of(app), "expiresIn": 10**8}
+        auth = app.auth and replace(app.auth, settings=endless)
+        return super().fresh(replace(app, auth=auth), record)
+
+
+@mutant(
+    kills="gateway_consent/oauth-token",
+    because=r"suite\.oauth:read, after the end of its second token \(refresh token not",
+    warned=True,
+)
+@in_extension
+class LosesTheRefreshToken(OAuth2):
+    """Drops its refresh token when the answer to a refresh brings no new one."""
+
+    def fresh(self, app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+        return {words.REFRESH_TOKEN: None, **super().fresh(app, record)}

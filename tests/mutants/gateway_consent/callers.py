@@ -69,7 +69,9 @@ class TakesTheUserAgent(ReferenceServer):
         return agent or super().client_of(ctx)
 
 
-@mutant(kills=IDENTITY, because="after it was allowed to 'Unknown Client'")
+@mutant(
+    kills=IDENTITY, because=r"after it was allowed to 'Unknown Client'[^§]*CONSENT_REQUIRED \(error"
+)
 @in_extension
 class CallsTheNamelessOtherwise(Gateway):
     """Has another name for those who have none."""
@@ -78,7 +80,10 @@ class CallsTheNamelessOtherwise(Gateway):
         return who.client or "anonymous"
 
 
-@mutant(kills=IDENTITY, because="with no clientInfo, after it was allowed to 'Unknown")
+@mutant(
+    kills=IDENTITY,
+    because=r"with no clientInfo, after it was allowed to 'Unknown[^§]*CONSENT_REQUIRED \(error",
+)
 class TellsTheNamelessApart(ReferenceServer):
     """Gives each client without a name a number."""
 
@@ -88,7 +93,7 @@ class TellsTheNamelessApart(ReferenceServer):
         return super().client_of(ctx) or f"Unknown Client {next(self.nameless)}"
 
 
-@mutant(kills=IDENTITY, because="by another session of")
+@mutant(kills=IDENTITY, because=r"by another session of[^§]*CONSENT_REQUIRED \(error")
 class GoesByTheTitle(ReferenceServer):
     """Takes a title, where there is one, for the name."""
 
@@ -120,7 +125,7 @@ class KeyedByAppOnly(_OtherKey):
         return ""
 
 
-@mutant(kills=CALLERS, because="another case")
+@mutant(kills=CALLERS, because="another case[^§]*, tool run")
 @in_extension
 class FoldsTheCaseOfCallers(_OtherKey):
     """Takes Cursor and cursor for one."""
@@ -129,7 +134,7 @@ class FoldsTheCaseOfCallers(_OtherKey):
         return caller.casefold()
 
 
-@mutant(kills=CALLERS, because="another Unicode form")
+@mutant(kills=CALLERS, because="another Unicode form[^§]*, tool run")
 @in_extension
 class ComposesCallers(_OtherKey):
     """Takes two spellings of an accent for one name."""
@@ -138,7 +143,7 @@ class ComposesCallers(_OtherKey):
         return unicodedata.normalize("NFC", caller)
 
 
-@mutant(kills=CALLERS, because="full-width letters")
+@mutant(kills=CALLERS, because="full-width letters[^§]*, tool run")
 @in_extension
 class FoldsTheWidthOfCallers(_OtherKey):
     """Takes what is compatible for the same."""
@@ -147,7 +152,7 @@ class FoldsTheWidthOfCallers(_OtherKey):
         return unicodedata.normalize("NFKC", caller)
 
 
-@mutant(kills=CALLERS, because="zero-width space")
+@mutant(kills=CALLERS, because="zero-width space[^§]*, tool run")
 @in_extension
 class DropsTheInvisible(_OtherKey):
     """Leaves out what cannot be seen."""
@@ -156,7 +161,7 @@ class DropsTheInvisible(_OtherKey):
         return "".join(one for one in caller if unicodedata.category(one) != "Cf")
 
 
-@mutant(kills=CALLERS, because="very long, the end differs")
+@mutant(kills=CALLERS, because="very long, the end differs[^§]*, tool run")
 @in_extension
 class CutsNames(_OtherKey):
     """Keeps the first 255 characters of a name."""
@@ -165,7 +170,7 @@ class CutsNames(_OtherKey):
         return caller[:255]
 
 
-@mutant(kills=CALLERS, because="a NUL at the end")
+@mutant(kills=CALLERS, because="a NUL at the end[^§]*, tool run")
 @in_extension
 class EndsNamesAtNul(_OtherKey):
     """Reads names as C does."""
@@ -174,7 +179,7 @@ class EndsNamesAtNul(_OtherKey):
         return caller.partition("\x00")[0]
 
 
-@mutant(kills=CALLERS, because="a line break")
+@mutant(kills=CALLERS, because="a line break[^§]*, tool run")
 @in_extension
 class ReadsTheFirstLine(_OtherKey):
     """Keeps the first line of a name."""
@@ -183,7 +188,7 @@ class ReadsTheFirstLine(_OtherKey):
         return caller.partition("\n")[0]
 
 
-@mutant(kills=CALLERS, because="after Authorize All by")
+@mutant(kills=CALLERS, because="after Authorize All by[^§]*, tool run")
 @in_extension
 class AllToolsForEverybody(Decisions):
     """Authorize All is kept for the app, whoever asked."""
@@ -195,7 +200,7 @@ class AllToolsForEverybody(Decisions):
         return True if app_id in granted else super().remembered(caller, app_id, tool)
 
 
-@mutant(kills=CALLERS, because="after it was allowed once to")
+@mutant(kills=CALLERS, because="after it was allowed once to[^§]*, tool run")
 @in_extension
 class OnceForAnybody(Decisions):
     """A decision for one call serves whoever calls first."""

@@ -6,25 +6,46 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import (
+    parse_qsl,
+    quote,
+    unquote,
+    unquote_plus,
+    urlencode,
+)
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
-from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
+from pytest_mcp_approval.families.gateway_consent.vocabulary import (
+    Choice,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.api_key import ApiKeys
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.cookies import Cookies
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credentials import (
     Credentials,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import OAuth2
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import (
+    DialogStep,
+    Sending,
+    text_setting,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.consent import (
     ConsentQuestion,
     Decisions,
 )
+from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import Allowed
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
     AuthorisationServer,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
 from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
+from pytest_mcp_approval.reference_server.server.extension import Caller
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
 
@@ -121,7 +142,7 @@ class StoresEndsInSeconds(_OtherCredentials):
         return record if ends is None else {**record, words.EXPIRES_AT: ends // 1000}
 
 
-@mutant(kills="gateway_consent/credential-shape", because="expiresAt 7[0-9]{6}$")
+@mutant(kills="gateway_consent/credential-shape", because=r"expiresAt 7[0-9]{6}\b")
 @in_extension
 class StoresLifetimes(_OtherCredentials):
     """Stores how long a token lasts where it should store when it ends."""
@@ -145,7 +166,7 @@ class TellsParametersAsText(GatewayExtension):
         return super().refuse(refusal)
 
 
-@mutant(kills=REQUIRED, because=r'toolParameters \["path","force"\]')
+@mutant(kills=REQUIRED, because=r'toolParameters \["path","force"')
 class TellsNamesOfParameters(GatewayExtension):
     """Tells the agent the parameters as a list of their names."""
 
@@ -210,3 +231,126 @@ class ReadsDecisionsAsText(Decisions):
         super().write(record, question, choice)
         own = record[words.TOOLS][question.tool]
         own[words.GRANTED] = str(own[words.GRANTED]).lower()
+
+
+# ---- further ones
+
+
+@mutant(
+    kills="gateway_consent/oauth-token",
+    because="for 3600000 s, a second before its end[^§]*it does not",
+)
+@in_extension
+class TellsLifetimesInMilliseconds(AuthorisationServer):
+    """Tells expiresIn in milliseconds."""
+
+    def given(self, allowed: Allowed, scopes: Sequence[str]) -> dict[str, Any]:
+        given = super().given(allowed, scopes)
+        return {**given, "expires_in": given["expires_in"] * 1000}
+
+
+@mutant(
+    kills="gateway_consent/remember", because="a denial remembered, after a restart[^§]*, tool run"
+)
+@in_extension
+class ReadsDenialsAsGrantsAtItsStart(Decisions):
+    """Takes the text false for true when it reads at its start what it has stored."""
+
+    def __init__(self, vault: Any, clock: Any) -> None:
+        super().__init__(vault, clock)
+        for key in vault.keys("consent"):
+            record = vault.load("consent", *key)
+            for own in record[words.TOOLS].values():
+                own[words.GRANTED] = bool(str(own[words.GRANTED]))
+            vault.save("consent", record, *key)
+
+
+@mutant(
+    kills="gateway_consent/consent-required",
+    because="whose form was sent with no button pressed[^§]*, tool run",
+)
+@in_extension
+class TakesEnterForYes(ConsentPages):
+    """Takes a form in which no button was pressed for the first button."""
+
+    async def take(self, request: Request) -> Response:
+        sent = (await request.body()).decode("ascii", "replace")
+        chosen = [value for name, value in parse_qsl(sent) if name == words.CHOICE_MEMBER]
+        if not any(chosen):
+            kept = [(name, one) for name, one in parse_qsl(sent) if name != words.CHOICE_MEMBER]
+            request._body = urlencode([*kept, (words.CHOICE_MEMBER, Choice.TOOL.value)]).encode()
+        return await super().take(request)
+
+
+@mutant(kills="gateway_consent/consent-required", because="a first call of[^§]*without '")
+class TellsTypesOnly(GatewayExtension):
+    """Tells the agent the type of each parameter as a word."""
+
+    def refuse(self, refusal: GatewayRefusal) -> dict[str, Any]:
+        given = refusal.data.get(words.TOOL_PARAMETERS) or {}
+        if given:
+            told = {name: schema.get("type", "any") for name, schema in given.items()}
+            refusal.data[words.TOOL_PARAMETERS] = told
+        return super().refuse(refusal)
+
+
+@mutant(kills="gateway_consent/caller-isolation", because="a number as a fraction[^§]*, tool run")
+@in_extension
+class ComparesNamesAsNumbers(Decisions):
+    """Takes two names that are the same number for one."""
+
+    def record_key(self, caller: str, app_id: str) -> tuple[str, ...]:
+        try:
+            return str(float(caller)), app_id
+        except ValueError:
+            return caller, app_id
+
+
+@mutant(kills="gateway_consent/caller-isolation", because="allowed once to[^§]*, tool run")
+@in_extension
+class TakesWordsForNothing(Gateway):
+    """Takes a client that is called null, undefined or None for one that has no name."""
+
+    def caller_name(self, who: Caller, arguments: Any) -> str:
+        nothing = who.client in ("null", "undefined", "None", "nil", "NaN")
+        return super().caller_name(replace(who, client="") if nothing else who, arguments)
+
+
+@mutant(kills="gateway_consent/cookie", because="authorised by the cookies[^§]*the cookies? ")
+@in_extension
+class UnescapesCookies(Cookies):
+    """Reads the percent signs in the values of cookies before it keeps them."""
+
+    def check(self, app: App, step: DialogStep, value: str) -> str:
+        return unquote(super().check(app, step, value))
+
+
+@mutant(kills="gateway_consent/api-key", because="authorised by the key[^§]*the key '")
+@in_extension
+class DropsThePaddingOfKeys(ApiKeys):
+    """Takes the equals signs at the end of a key for padding, and drops them."""
+
+    def check(self, app: App, step: DialogStep, value: str) -> str:
+        return super().check(app, step, value).rstrip("=")
+
+
+@mutant(kills="gateway_consent/api-key", because="authorised by the key[^§]*the key '")
+@in_extension
+class DoesNotEscapeKeys(ApiKeys):
+    """Puts a key into a query as it is: a plus arrives as a blank, and an ampersand ends it."""
+
+    def placed(self, app: App, key: str) -> Sending:
+        right = super().placed(app, key)
+        raw = {name: unquote_plus(one.partition("&")[0]) for name, one in right.query.items()}
+        return Sending(right.headers, raw)
+
+
+@mutant(kills="gateway_consent/api-key", because="X-Key: 'Token <key>'")
+@in_extension
+class CapitalisesPrefixes(ApiKeys):
+    """Writes the prefix of a key with a capital letter and small ones."""
+
+    def placed(self, app: App, key: str) -> Sending:
+        right, prefix = super().placed(app, key), text_setting(app, "prefix")
+        written = f"{prefix.capitalize()} {key}" if prefix else key
+        return Sending(dict.fromkeys(right.headers, written), right.query)

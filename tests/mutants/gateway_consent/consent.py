@@ -37,7 +37,7 @@ class ExecutesAndInforms(Gateway):
         return super().ask(caller, app, tool)
 
 
-@mutant(kills=REQUIRED, because="the second time, undecided")
+@mutant(kills=REQUIRED, because="the second time, undecided[^§]*, tool run")
 @in_extension
 class AsksOnce(Gateway):
     """Takes a second call for a yes."""
@@ -51,7 +51,7 @@ class AsksOnce(Gateway):
             super().take_consent(caller, app, tool)
 
 
-@mutant(kills=REQUIRED, because="of eight first calls")
+@mutant(kills=REQUIRED, because="of eight first calls[^§]*, tool run")
 @in_extension
 class AsksOneAtATime(Gateway):
     """While one call is being asked about, others are let through."""
@@ -73,7 +73,7 @@ class AsksOneAtATime(Gateway):
         self.decisions.use_up(caller, app.id, tool.name)
 
 
-@mutant(kills=REQUIRED, because="after the question about")
+@mutant(kills=REQUIRED, because="after the question about[^§]*, tool run")
 @in_extension
 class TakesOneAnswerForAll(Decisions):
     """Whoever answers one question has answered all that are open."""
@@ -94,49 +94,51 @@ class _Omits(GatewayExtension):
         return super().refuse(refusal)
 
 
-@mutant(kills=REQUIRED, because="appId: the app's id")
+@mutant(kills=REQUIRED, because="appId: the app's id[^§]*appId null")
 class AsksWithoutAppId(_Omits):
     """Does not say of which app."""
 
     member = words.APP_ID
 
 
-@mutant(kills=REQUIRED, because="appName: the app's name")
+@mutant(kills=REQUIRED, because="appName: the app's name[^§]*appName null")
 class AsksWithoutAppName(_Omits):
     """Does not say what the app is called."""
 
     member = words.APP_NAME
 
 
-@mutant(kills=REQUIRED, because="tool: the tool's name")
+@mutant(kills=REQUIRED, because="tool: the tool's name[^§]*tool null")
 class AsksWithoutTool(_Omits):
     """Does not say for which tool."""
 
     member = words.TOOL
 
 
-@mutant(kills=REQUIRED, because="toolDescription: the description")
+@mutant(kills=REQUIRED, because="toolDescription: the description[^§]*toolDescription null")
 class AsksWithoutDescription(_Omits):
     """Does not say what the tool does."""
 
     member = words.TOOL_DESCRIPTION
 
 
-@mutant(kills=REQUIRED, because="toolParameters: the parameters")
+@mutant(kills=REQUIRED, because="toolParameters: the parameters[^§]*toolParameters null")
 class AsksWithoutParameters(_Omits):
     """Does not say what the tool takes."""
 
     member = words.TOOL_PARAMETERS
 
 
-@mutant(kills=REQUIRED, because="consentUrl: where to consent")
+@mutant(kills=REQUIRED, because="consentUrl: where to consent[^§]*consentUrl null")
 class AsksWithoutUrl(_Omits):
     """Does not say where to decide."""
 
     member = words.CONSENT_URL
 
 
-@mutant(kills=REQUIRED, because="toolDescription: what the app says")
+@mutant(
+    kills=REQUIRED, because='toolDescription: what the app says[^§]*toolDescription "A harmless'
+)
 class TellsOtherDescription(GatewayExtension):
     """Shows the agent one description and the person another."""
 
@@ -146,7 +148,10 @@ class TellsOtherDescription(GatewayExtension):
         return super().refuse(refusal)
 
 
-@mutant(kills=REQUIRED, because="toolParameters: all that the app names")
+@mutant(
+    kills=REQUIRED,
+    because=r'toolParameters: all that the app names[^§]*toolParameters \{"path"[^§]*begin."\}\}',
+)
 class HidesAParameter(GatewayExtension):
     """Tells the agent of one parameter, and not of the others."""
 
@@ -168,7 +173,7 @@ class _Bypasses(Gateway):
         return app.kind is not self.kind
 
 
-@mutant(kills=PLATFORMS, because="of a desktop app[^§]*CONSENT_REQUIRED")
+@mutant(kills=PLATFORMS, because="of a desktop app[^§]*CONSENT_REQUIRED[^§]*, tool run")
 @in_extension
 class TrustsTheDesktop(_Bypasses):
     """Leaves desktop apps to the operating system."""
@@ -176,7 +181,10 @@ class TrustsTheDesktop(_Bypasses):
     kind = Kind.DESKTOP
 
 
-@mutant(kills=PLATFORMS, because="of a web app[^§]*CONSENT_REQUIRED")
+@mutant(
+    kills=PLATFORMS,
+    because="of a web app[^§]*CONSENT_REQUIRED[^§]*nobody was asked: AUTHORIZATION_REQUIRED",
+)
 @in_extension
 class TrustsTheWeb(_Bypasses):
     """Leaves web apps to their own authorisation."""
@@ -184,7 +192,7 @@ class TrustsTheWeb(_Bypasses):
     kind = Kind.WEB
 
 
-@mutant(kills=PLATFORMS, because="of a command app[^§]*CONSENT_REQUIRED")
+@mutant(kills=PLATFORMS, because="of a command app[^§]*CONSENT_REQUIRED[^§]*, tool run")
 @in_extension
 class TrustsCommands(_Bypasses):
     """Takes a command that is installed for one that is allowed."""
@@ -195,7 +203,7 @@ class TrustsCommands(_Bypasses):
 # ---- two-layers
 
 
-@mutant(kills=LAYERS, because="whose app is authorised")
+@mutant(kills=LAYERS, because="whose app is authorised[^§]*, tool run")
 @in_extension
 class TrustsAuthorisedApps(Gateway):
     """Asks no more once the app has let the gateway in."""
@@ -228,7 +236,7 @@ class TakesConsentForAuthorisation(Gateway):
         return None
 
 
-@mutant(kills=LAYERS, because="undecided[^§]*no request to the app")
+@mutant(kills=LAYERS, because=r"undecided[^§]*no request to the app[^§]*request\(s\), the first to")
 @in_extension
 class LooksWhetherTheAppIsThere(Gateway):
     """Contacts the app before it asks the person."""

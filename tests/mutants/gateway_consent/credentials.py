@@ -101,7 +101,7 @@ class AlwaysSaysBearer(ApiKeys):
         return Sending(dict.fromkeys(right.headers, f"Bearer {key}"), right.query)
 
 
-@mutant(kills=KEY, because="the second call")
+@mutant(kills=KEY, because=r"the second call[^§]*AUTHORIZATION_REQUIRED \(error")
 @in_extension
 class AsksForTheKeyEveryTime(ApiKeys):
     """Forgets a key when it was used."""
@@ -125,7 +125,7 @@ class KeepsKeysInMind(_InMemory):
     """Asks for every key again after a restart."""
 
 
-@mutant(kills=KEY, because="no key at the other host")
+@mutant(kills=KEY, because="no key at the other host[^§]*the key in: header")
 @in_extension
 class TakesTheKeyAlong(_FollowsRedirects):
     """Follows redirects, with the key."""
@@ -134,7 +134,10 @@ class TakesTheKeyAlong(_FollowsRedirects):
 # ---- app-credential
 
 
-@mutant(kills=CREDENTIAL, because="a token whose time is not over")
+@mutant(
+    kills=CREDENTIAL,
+    because=r"a token whose time is not over[^§]*call\(s\) with a token that was over",
+)
 @in_extension
 class UsesTokensThatAreOver(AppCredentials):
     """Uses a token until the app complains."""
@@ -143,7 +146,10 @@ class UsesTokensThatAreOver(AppCredentials):
         return record["expiresAt"] == 0
 
 
-@mutant(kills=CREDENTIAL, because="a second before the end|without asking anybody")
+@mutant(
+    kills=CREDENTIAL,
+    because=r"(?:before the end|without asking anybody)[^§]*AUTHORIZATION_REQUIRED \(error",
+)
 @in_extension
 class AsksWhenATokenEnds(AppCredentials):
     """Asks the person again when a token is over."""
@@ -164,7 +170,10 @@ class SendsTheSecretAlong(AppCredentials):
         return Sending({**found.headers, "X-App-Secret": record["appSecret"]})
 
 
-@mutant(kills=CREDENTIAL, because="after a restart and the end of the token")
+@mutant(
+    kills=CREDENTIAL,
+    because=r"after a restart and the end of the token[^§]*AUTHORIZATION_REQUIRED \(error",
+)
 @in_extension
 class KeepsSecretsInMind(_InMemory):
     """Asks for id and secret again after a restart."""
@@ -188,7 +197,7 @@ class TakesCookiesAlong(_FollowsRedirects):
     """Follows redirects, with the cookies."""
 
 
-@mutant(kills=COOKIE, because="of which one is missing")
+@mutant(kills=COOKIE, because=r"of which one is missing[^§]*1 request\(s\)")
 @in_extension
 class TakesSomeCookies(Cookies):
     """Keeps what it gets, whatever is required."""
@@ -197,7 +206,7 @@ class TakesSomeCookies(Cookies):
         """Some are better than none."""
 
 
-@mutant(kills=COOKIE, because="of which one is empty")
+@mutant(kills=COOKIE, because=r"of which one is empty[^§]*1 request\(s\)")
 @in_extension
 class TakesEmptyCookies(Cookies):
     """Looks for names, and not for values."""
@@ -206,7 +215,7 @@ class TakesEmptyCookies(Cookies):
         super().check_required(app, {name: value or "?" for name, value in found.items()})
 
 
-@mutant(kills=COOKIE, because="a longer name|a name in a value")
+@mutant(kills=COOKIE, because=r"(?:a longer name|a name in a value)[^§]*1 request\(s\)")
 @in_extension
 class LooksForNamesAnywhere(Cookies):
     """Looks whether the names stand somewhere in the text."""
@@ -216,7 +225,10 @@ class LooksForNamesAnywhere(Cookies):
         super().check_required(app, {name: "?" for name in self.required(app) if name in text})
 
 
-@mutant(kills=COOKIE, because="the cookie web_session in the header Cookie, and nowhere else")
+@mutant(
+    kills=COOKIE,
+    because="the cookie web_session in the header Cookie, and nowhere else[^§]*header X-Cookies",
+)
 @in_extension
 class SendsCookiesTwice(Cookies):
     """Sends cookies in a header of its own as well."""

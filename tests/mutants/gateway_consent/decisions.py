@@ -47,7 +47,7 @@ class OpensOneOfAll(Decisions):
         super().write(record, question, Choice.TOOL if choice is Choice.ALL else choice)
 
 
-@mutant(kills=ALL, because="by 'Cursor[^§]*after 'Claude")
+@mutant(kills=ALL, because="by 'Cursor[^§]*after 'Claude[^§]*, tool run")
 @in_extension
 class OpensForEveryCaller(Decisions):
     """All tools for one caller are all tools for every caller."""
@@ -70,7 +70,7 @@ class ForgetsDenials(Decisions):
             super().keep(question, choice)
 
 
-@mutant(kills=DENY, because="denied for ever, the second call")
+@mutant(kills=DENY, because=r"denied for ever, the second call[^§]*CONSENT_REQUIRED \(error")
 @in_extension
 class DeniesOnce(Gateway):
     """A denial that is remembered serves one call."""
@@ -93,7 +93,10 @@ class RunsWhatIsDeniedForNow(Decisions):
         super().keep_for_one_call(question, Choice.TOOL)
 
 
-@mutant(kills=REMEMBER, because="a denial not remembered, after a restart")
+@mutant(
+    kills=REMEMBER,
+    because="a denial not remembered, after a restart[^§]*nobody was asked: CONSENT_DENIED",
+)
 @in_extension
 class RemembersEveryDenial(Decisions):
     """No is no for ever."""
@@ -105,7 +108,7 @@ class RemembersEveryDenial(Decisions):
             super().keep_for_one_call(question, choice)
 
 
-@mutant(kills=DENY, because=r"after \S+ was denied")
+@mutant(kills=DENY, because=r"after \S+ was denied[^§]*nobody was asked: CONSENT_DENIED")
 @in_extension
 class DeniesTheApp(Decisions):
     """Who denies one tool has denied them all."""
@@ -116,7 +119,9 @@ class DeniesTheApp(Decisions):
         return False if denied else super().remembered(caller, app_id, tool)
 
 
-@mutant(kills=DENY, because="by another client, after a denial")
+@mutant(
+    kills=DENY, because="by another client, after a denial[^§]*nobody was asked: CONSENT_DENIED"
+)
 @in_extension
 class DeniesEverybody(Decisions):
     """What is denied to one client is denied to all."""
@@ -141,7 +146,7 @@ class KeepsAlways(Decisions):
         self.keep(question, choice)
 
 
-@mutant(kills=REMEMBER, because="all tools allowed once, the second call")
+@mutant(kills=REMEMBER, because="all tools allowed once, the second call[^§]*, tool run")
 @in_extension
 class KeepsAllTools(Decisions):
     """Keeps Authorize All Tools, ticked or not."""
@@ -162,7 +167,9 @@ class RemembersInMemory(Decisions):
         super().__init__(MemoryVault(), clock)
 
 
-@mutant(kills=REMEMBER, because="a denial remembered, after a restart")
+@mutant(
+    kills=REMEMBER, because=r"a denial remembered, after a restart[^§]*CONSENT_REQUIRED \(error"
+)
 @in_extension
 class ForgetsDenialsAtItsEnd(Decisions):
     """Stores what was granted, and keeps denials only in memory."""
@@ -182,7 +189,9 @@ class ForgetsDenialsAtItsEnd(Decisions):
         return False if denied else super().remembered(caller, app_id, tool)
 
 
-@mutant(kills=REMEMBER, because="all tools remembered, after a restart")
+@mutant(
+    kills=REMEMBER, because=r"all tools remembered, after a restart[^§]*CONSENT_REQUIRED \(error"
+)
 @in_extension
 class ForgetsAllToolsAtItsEnd(Decisions):
     """Loses Authorize All Tools, with what it opened, when it restarts."""
@@ -216,7 +225,7 @@ class UsesUpInTwoSteps(Decisions):
         return None if once is None or self.too_old(once) else once.granted
 
 
-@mutant(kills=REMEMBER, because="not remembered, after a restart")
+@mutant(kills=REMEMBER, because="not remembered, after a restart[^§]*, tool run")
 @in_extension
 class WritesDownOnce(Decisions):
     """Keeps what serves one call in the vault as well, where it is used up for this run only."""

@@ -67,7 +67,7 @@ class CannotBeCancelled(Dialogs):
         return super().form(ticket, app, step).replace(">Cancel<", ">OK, later<")
 
 
-@mutant(kills=DIALOG, because="the app's name in the dialog")
+@mutant(kills=DIALOG, because="the app's name in the dialog[^§]*a page without 'Suite")
 @in_extension
 class DoesNotSayWhose(Dialogs):
     """Asks for a credential, and does not say of which app."""
@@ -76,7 +76,7 @@ class DoesNotSayWhose(Dialogs):
         return super().dialog(ticket, replace(app, name="an app"), step, wrong)
 
 
-@mutant(kills=DIALOG, because="the app's instructions in the dialog")
+@mutant(kills=DIALOG, because="the app's instructions in the dialog[^§]*a page without 'Ask")
 @in_extension
 class DoesNotSayHow(Dialogs):
     """Does not say how to get the credential."""
@@ -131,7 +131,7 @@ class HasPlacesOfItsOwn(_OtherNames):
 # ---- credential-shape
 
 
-@mutant(kills=SHAPE, because="createdAt: 0 s from now")
+@mutant(kills=SHAPE, because="createdAt: 0 s from now[^§]*createdAt [0-9]{10}")
 @in_extension
 class KeepsSeconds(Credentials):
     """Writes seconds where milliseconds belong."""

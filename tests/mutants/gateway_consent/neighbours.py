@@ -75,7 +75,7 @@ class JoinsAppsAndTools(_JoinsTools):
     separator = ":"
 
 
-@mutant(kills=COLLISION, because="ids look alike")
+@mutant(kills=COLLISION, because="ids look alike[^§]*, tool run")
 @in_extension
 class FoldsTheCaseOfApps(Decisions):
     """Takes com.shop and com.Shop for one app."""
@@ -129,7 +129,7 @@ class _FindsTools(Decisions):
         return super().remembered(caller, app_id, found)
 
 
-@mutant(kills=TOOLS, because="readAll, after 'read'")
+@mutant(kills=TOOLS, because="readAll, after 'read'[^§]*, tool run")
 @in_extension
 class MatchesBeginnings(_FindsTools):
     """Takes readAll for read."""
@@ -138,10 +138,93 @@ class MatchesBeginnings(_FindsTools):
         return tool.startswith(own)
 
 
-@mutant(kills=TOOLS, because="Read, after 'read'")
+@mutant(kills=TOOLS, because="Read, after 'read'[^§]*, tool run")
 @in_extension
 class FoldsTheCaseOfTools(_FindsTools):
     """Takes Read for read."""
 
     def same(self, own: str, tool: str) -> bool:
         return own.casefold() == tool.casefold()
+
+
+# ---- further ones
+
+
+class _NearCallers(Decisions):
+    """Takes a client for another whose name is near."""
+
+    def near(self, known: str, caller: str) -> bool:
+        raise NotImplementedError
+
+    def record_key(self, caller: str, app_id: str) -> tuple[str, ...]:
+        known = [key for key in self.vault.keys("consent") if key[1] == app_id]
+        near = (key for key in known if self.near(key[0], caller))
+        own = (caller, app_id)
+        return own if own in known else next(near, own)
+
+
+@mutant(kills="gateway_consent/caller-isolation", because="a longer name[^§]*, tool run")
+@in_extension
+class MatchesTheBeginningOfCallers(_NearCallers):
+    """Takes a client whose name begins with a known one for that one."""
+
+    def near(self, known: str, caller: str) -> bool:
+        return caller.startswith(known)
+
+
+@mutant(kills="gateway_consent/caller-isolation", because=r"by '\\u202eCursor[^§]*, tool run")
+@in_extension
+class MatchesTheEndOfCallers(_NearCallers):
+    """Takes a client whose name ends with a known one for that one."""
+
+    def near(self, known: str, caller: str) -> bool:
+        return caller.endswith(known)
+
+
+@mutant(
+    kills="gateway_consent/tool-isolation",
+    because="__proto__, after 'read'[^§]*, tool run; also tools",
+)
+@in_extension
+class KeepsToolsBesideTheFlag(Decisions):
+    """Keeps allTools beside the tools, and takes a tool that is called so for it."""
+
+    def remembered(self, caller: str, app_id: str, tool: str) -> bool | None:
+        flag = self.record(caller, app_id)["tools"].get("allTools")
+        kept = super().remembered(caller, app_id, tool)
+        return True if kept is None and flag else kept
+
+
+@mutant(kills="gateway_consent/tool-isolation", because="__proto__, after 'read'[^§]*, tool run")
+@in_extension
+class LooksToolsUpInAnObject(Decisions):
+    """Takes a built-in property of an object for a decision on the tool of that name."""
+
+    def remembered(self, caller: str, app_id: str, tool: str) -> bool | None:
+        by_nature = {"constructor", "toString", "valueOf", "hasOwnProperty", "__proto__"}
+        kept = super().remembered(caller, app_id, tool)
+        return True if kept is None and tool in by_nature else kept
+
+
+@mutant(kills="gateway_consent/key-collision", because="names joined by '/'[^§]*, tool run")
+@in_extension
+class JoinsBySlashes(_Joins):
+    """Keeps a record under consent/{caller}/{app}."""
+
+    separator = "/"
+
+
+@mutant(kills="gateway_consent/key-collision", because=r"names joined by '\|'[^§]*, tool run")
+@in_extension
+class JoinsByBars(_Joins):
+    """Keeps a record under consent|{caller}|{app}."""
+
+    separator = "|"
+
+
+@mutant(kills="gateway_consent/key-collision", because=r"names joined by '\.'[^§]*, tool run")
+@in_extension
+class JoinsAppsAndToolsByDots(_JoinsTools):
+    """Goes by app and tool joined by a dot, which ids are full of."""
+
+    separator = "."

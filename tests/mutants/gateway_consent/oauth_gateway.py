@@ -68,7 +68,7 @@ class AsksWithoutTools(_Asks):
         return {name: value for name, value in asked.items() if name != "aaiTools"}
 
 
-@mutant(kills=AUTHORIZE, because="two values of codeChallenge")
+@mutant(kills=AUTHORIZE, because="two values of codeChallenge[^§]*one value")
 @in_extension
 class HasOneVerifier(OAuth2):
     """Proves itself with the same verifier every time."""
@@ -94,7 +94,7 @@ class _OtherFlows(OAuth2):
         return start
 
 
-@mutant(kills=CALLBACK, because="without its state[^§]*no access to the app")
+@mutant(kills=CALLBACK, because="without its state[^§]*no access to the app[^§]*, tool run")
 @in_extension
 class NeedsNoState(_OtherFlows):
     """Takes an answer without a state for that to the latest request."""
@@ -105,7 +105,7 @@ class NeedsNoState(_OtherFlows):
         return back.parameters.get("state") or self.started[-1]
 
 
-@mutant(kills=CALLBACK, because="with another state[^§]*no access to the app")
+@mutant(kills=CALLBACK, because="with another state[^§]*no access to the app[^§]*, tool run")
 @in_extension
 class DoesNotCompareTheState(_OtherFlows):
     """Takes any answer for that to the latest request."""
@@ -122,7 +122,7 @@ class _KeepsStates(Flows):
         """A state is good for ever."""
 
 
-@mutant(kills=CALLBACK, because="a state that was answered before")
+@mutant(kills=CALLBACK, because="a state that was answered before[^§]*its code was redeemed")
 @in_extension
 class TakesAStateTwice(_OtherFlows):
     """Does not forget a state that was answered."""
@@ -130,7 +130,7 @@ class TakesAStateTwice(_OtherFlows):
     flows_class = _KeepsStates
 
 
-@mutant(kills=CALLBACK, because="brought by another browser")
+@mutant(kills=CALLBACK, because="brought by another browser[^§]*, tool run")
 @in_extension
 class TakesAnyBrowser(OAuth2):
     """Does not look who brings the answer."""
@@ -139,7 +139,10 @@ class TakesAnyBrowser(OAuth2):
         """Whoever has the state is right."""
 
 
-@mutant(kills=CALLBACK, because="the answer of one app with the state of another")
+@mutant(
+    kills=CALLBACK,
+    because="the answer of one app with the state of another[^§]*was sent to a token end point",
+)
 @in_extension
 class MixesUpApps(OAuth2):
     """Goes by the state alone, wherever the answer comes to."""
@@ -151,7 +154,10 @@ class MixesUpApps(OAuth2):
         """And one cookie for all."""
 
 
-@mutant(kills=CALLBACK, because="by a client that nobody consented to")
+@mutant(
+    kills=CALLBACK,
+    because="by a client that nobody consented to[^§]*nobody was asked: AUTHORIZATION_REQUIRED",
+)
 @in_extension
 class LetsAllClientsIn(Gateway):
     """Once the app has let one client in, consents of that app are everybody's."""
@@ -183,7 +189,9 @@ class TellsWhatWasDecided(Gateway):
         return [*record["tools"]] if record["tools"] else super().consented(caller, app)
 
 
-@mutant(kills=AAI_TOOLS, because="with others' consents to other tools")
+@mutant(
+    kills=AAI_TOOLS, because="with others' consents to other tools[^§]*aaiTools read,write,wipe"
+)
 @in_extension
 class TellsWhatOthersMay(Gateway):
     """Tells the app of the tools that any client may use."""

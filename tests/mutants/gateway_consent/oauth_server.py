@@ -36,7 +36,7 @@ class _SendsBack(AuthorisationServer):
         return Redirect(parts._replace(query=urlencode(given)).geturl())
 
 
-@mutant(kills=AUTHORIZE, because="sent back with the same state")
+@mutant(kills=AUTHORIZE, because=r'sent back with the same state[^§]*with a code, \{"iss"')
 @in_extension
 class LosesTheState(_SendsBack):
     """Sends people back without the state."""
@@ -45,7 +45,7 @@ class LosesTheState(_SendsBack):
         return {name: value for name, value in given.items() if name != "state"}
 
 
-@mutant(kills=AUTHORIZE, because=r"a state \(long\)[^§]*the same state")
+@mutant(kills=AUTHORIZE, because=r'a state \(long\)[^§]*the same state[^§]*"state":"s{100}"')
 @in_extension
 class CutsTheState(_SendsBack):
     """Keeps the first hundred characters of a state."""
@@ -63,7 +63,7 @@ class TakesDenyForAllow(AuthorisationServer):
         return super().decide(question_id, True)
 
 
-@mutant(kills=AUTHORIZE, because="a page that lists")
+@mutant(kills=AUTHORIZE, because="a page that lists[^§]*the page shows")
 @in_extension
 class ListsNoTools(DemonstrationApp):
     """Asks about the account, and does not list the tools."""
@@ -72,7 +72,7 @@ class ListsNoTools(DemonstrationApp):
         return {}
 
 
-@mutant(kills=AUTHORIZE, because="a page that lists readInbox and no other")
+@mutant(kills=AUTHORIZE, because="a page that lists readInbox and no other[^§]*the page shows")
 @in_extension
 class ListsEveryTool(DemonstrationApp):
     """Lists all its tools, whichever were asked for."""
@@ -84,7 +84,7 @@ class ListsEveryTool(DemonstrationApp):
 # ---- oauth-pkce
 
 
-@mutant(kills=PKCE, because="a fresh code with another verifier")
+@mutant(kills=PKCE, because="a fresh code with another verifier[^§]*HTTP 200")
 @in_extension
 class DoesNotCompareVerifiers(AuthorisationServer):
     """Wants a verifier, and does not look at it."""
@@ -94,7 +94,7 @@ class DoesNotCompareVerifiers(AuthorisationServer):
             super().check_verifier(held, asked)
 
 
-@mutant(kills=PKCE, because="a fresh code with no verifier")
+@mutant(kills=PKCE, because="a fresh code with no verifier[^§]*HTTP 200")
 @in_extension
 class NeedsNoVerifier(AuthorisationServer):
     """Compares a verifier where there is one."""
@@ -104,7 +104,7 @@ class NeedsNoVerifier(AuthorisationServer):
             super().check_verifier(held, asked)
 
 
-@mutant(kills=PKCE, because="asked for with the method plain")
+@mutant(kills=PKCE, because="asked for with the method plain[^§]*HTTP 200")
 @in_extension
 class KnowsPlain(AuthorisationServer):
     """Knows the method plain as well."""
@@ -118,7 +118,7 @@ class KnowsPlain(AuthorisationServer):
             super().check_verifier(held, asked)
 
 
-@mutant(kills=PKCE, because="asked for without codeChallenge")
+@mutant(kills=PKCE, because="asked for without codeChallenge[^§]*HTTP 200")
 @in_extension
 class LeavesPkceToTheClient(AuthorisationServer):
     """Has PKCE for those who want it."""
@@ -140,13 +140,13 @@ class _UsesNothingUp(AuthorisationServer):
         """Nothing is used up."""
 
 
-@mutant(kills=PKCE, because="a code that was redeemed before")
+@mutant(kills=PKCE, because="a code that was redeemed before[^§]*HTTP 200")
 @in_extension
 class RedeemsTwice(_UsesNothingUp):
     """Does not mark codes as used."""
 
 
-@mutant(kills=PKCE, because="a fresh code with another redirectUri")
+@mutant(kills=PKCE, because="a fresh code with another redirectUri[^§]*HTTP 200")
 @in_extension
 class ForgetsTheAddress(AuthorisationServer):
     """Does not compare redirectUri when the code is redeemed."""
@@ -155,7 +155,7 @@ class ForgetsTheAddress(AuthorisationServer):
         """One is as good as another."""
 
 
-@mutant(kills=PKCE, because="an authorisation request with redirectUri")
+@mutant(kills=PKCE, because="an authorisation request with redirectUri[^§]*sent back with a code")
 @in_extension
 class SendsAnywhere(AuthorisationServer):
     """Sends people wherever the request says."""
@@ -164,7 +164,10 @@ class SendsAnywhere(AuthorisationServer):
         return True
 
 
-@mutant(kills=PKCE, because="an authorisation request with redirectUri[^§]*callback")
+@mutant(
+    kills=PKCE,
+    because="an authorisation request with redirectUri[^§]*callback[^§]*sent back with a code",
+)
 @in_extension
 class ComparesBeginnings(AuthorisationServer):
     """Compares the beginning of an address."""
@@ -173,7 +176,7 @@ class ComparesBeginnings(AuthorisationServer):
         return any(redirect_uri.startswith(one) for one in client.redirect_uris())
 
 
-@mutant(kills=PKCE, because="by another client of the server")
+@mutant(kills=PKCE, because="by another client of the server[^§]*HTTP 200")
 @in_extension
 class GivesToAnyClient(AuthorisationServer):
     """Does not look whose code it is."""
@@ -182,7 +185,7 @@ class GivesToAnyClient(AuthorisationServer):
         return True
 
 
-@mutant(kills=PKCE, because="601 s old")
+@mutant(kills=PKCE, because="601 s old[^§]*HTTP 200")
 @in_extension
 class KeepsCodes(AuthorisationServer):
     """Lets a code live for a day."""
@@ -193,7 +196,7 @@ class KeepsCodes(AuthorisationServer):
 # ---- oauth-token
 
 
-@mutant(kills=TOKEN, because="not used for a year")
+@mutant(kills=TOKEN, because="not used for a year[^§]*HTTP 200")
 @in_extension
 class RefreshesForEver(AuthorisationServer):
     """Gives refresh tokens that never end."""
@@ -201,7 +204,7 @@ class RefreshesForEver(AuthorisationServer):
     refresh_seconds = 3650 * 86400
 
 
-@mutant(kills=TOKEN, because="when its access token is over")
+@mutant(kills=TOKEN, because="when its access token is over[^§]*HTTP 400")
 @in_extension
 class EndsBothAtOnce(AuthorisationServer):
     """Ends the refresh token with the access token."""
@@ -209,7 +212,7 @@ class EndsBothAtOnce(AuthorisationServer):
     refresh_seconds = 3600
 
 
-@mutant(kills=TOKEN, because="a second after its end")
+@mutant(kills=TOKEN, because="a second after its end[^§]*it opens")
 @in_extension
 class OpensForEver(AuthorisationServer):
     """Does not look whether an access token is over."""
@@ -219,7 +222,7 @@ class OpensForEver(AuthorisationServer):
         return held.allowed if held else None
 
 
-@mutant(kills=TOKEN, because="a second before its end")
+@mutant(kills=TOKEN, because="a second before its end[^§]*it does not")
 @in_extension
 class EndsEarly(AuthorisationServer):
     """Ends access tokens before the time that it tells."""
@@ -230,13 +233,13 @@ class EndsEarly(AuthorisationServer):
         return None if early else super().opened(access_token)
 
 
-@mutant(kills=TOKEN, because="a refresh token that was used before, 600 s later")
+@mutant(kills=TOKEN, because="a refresh token that was used before, 600 s later[^§]*HTTP 200")
 @in_extension
 class RefreshesTwice(_UsesNothingUp):
     """Gives a new refresh token, and goes on taking the old one."""
 
 
-@mutant(kills=TOKEN, because="a refresh token, by another client")
+@mutant(kills=TOKEN, because="a refresh token, by another client[^§]*HTTP 200")
 @in_extension
 class RefreshesForAnybody(AuthorisationServer):
     """Does not look whose refresh token it is."""

@@ -49,7 +49,7 @@ class _Hides(_Rewrites):
         return html.replace(hidden, "…")
 
 
-@mutant(kills=FIELDS, because="the caller's name on the page")
+@mutant(kills=FIELDS, because="the caller's name on the page[^§]*the page shows")
 @in_extension
 class HidesTheCaller(_Hides):
     """Does not say who asks."""
@@ -58,7 +58,7 @@ class HidesTheCaller(_Hides):
         return question.caller
 
 
-@mutant(kills=FIELDS, because="the app's name on the page")
+@mutant(kills=FIELDS, because="the app's name on the page[^§]*the page shows")
 @in_extension
 class HidesTheAppName(_Hides):
     """Does not say what the app is called."""
@@ -67,7 +67,7 @@ class HidesTheAppName(_Hides):
         return app.name
 
 
-@mutant(kills=FIELDS, because="the app's id on the page")
+@mutant(kills=FIELDS, because="the app's id on the page[^§]*the page shows")
 @in_extension
 class HidesTheAppId(_Hides):
     """Says what the app is called, and not which one it is."""
@@ -76,7 +76,7 @@ class HidesTheAppId(_Hides):
         return app.id
 
 
-@mutant(kills=FIELDS, because="the tool's name on the page")
+@mutant(kills=FIELDS, because="the tool's name on the page[^§]*the page shows")
 @in_extension
 class HidesTheTool(_Hides):
     """Does not name the tool."""
@@ -85,7 +85,7 @@ class HidesTheTool(_Hides):
         return tool.name
 
 
-@mutant(kills=FIELDS, because="the description on the page")
+@mutant(kills=FIELDS, because="the description on the page[^§]*the page shows")
 @in_extension
 class HidesTheDescription(_Hides):
     """Does not say what the tool does."""
@@ -94,7 +94,7 @@ class HidesTheDescription(_Hides):
         return tool.description
 
 
-@mutant(kills=FIELDS, because="the parameter .* on the page")
+@mutant(kills=FIELDS, because="the parameter .* on the page[^§]*the page shows")
 @in_extension
 class HidesTheParameters(ConsentPages):
     """Does not say what the tool takes."""
@@ -103,7 +103,7 @@ class HidesTheParameters(ConsentPages):
         return f"{len(tool.parameters)}"
 
 
-@mutant(kills=FIELDS, because="returns on the page")
+@mutant(kills=FIELDS, because="returns on the page[^§]*the page shows")
 @in_extension
 class HidesWhatComesBack(ConsentPages):
     """Does not say what the tool gives."""
@@ -112,7 +112,7 @@ class HidesWhatComesBack(ConsentPages):
         return "data"
 
 
-@mutant(kills=FIELDS, because="the app's id on the page")
+@mutant(kills=FIELDS, because="the app's id on the page[^§]*the page shows")
 @in_extension
 class HidesTheAppIdFromEyes(_Rewrites):
     """Has the app's id in the page, where nobody sees it."""
@@ -135,7 +135,7 @@ class _WhiteOnWhite(_Rewrites):
         return html.replace(shown, f'<table bgcolor="#ffffff"><tr><td>{faded}</td></tr></table>')
 
 
-@mutant(kills=FIELDS, because="the description on the page")
+@mutant(kills=FIELDS, because="the description on the page[^§]*the page shows")
 @in_extension
 class WritesTheDescriptionWhiteOnWhite(_WhiteOnWhite):
     """Has the description in the colour of its background."""
@@ -144,7 +144,7 @@ class WritesTheDescriptionWhiteOnWhite(_WhiteOnWhite):
         return tool.description
 
 
-@mutant(kills=FIELDS, because="the app's id on the page")
+@mutant(kills=FIELDS, because="the app's id on the page[^§]*the page shows")
 @in_extension
 class WritesTheAppIdWhiteOnWhite(_WhiteOnWhite):
     """Has the app's id in the colour of its background."""
@@ -163,7 +163,7 @@ class _LacksButton(ConsentPages):
         return html.replace(f">{name}</button>", "></button>")
 
 
-@mutant(kills=FIELDS, because="a button 'Deny'")
+@mutant(kills=FIELDS, because="a button 'Deny'[^§]*0 of that name")
 @in_extension
 class HasNoDeny(_LacksButton):
     """Leaves no choice but yes."""
@@ -171,7 +171,7 @@ class HasNoDeny(_LacksButton):
     choice = Choice.DENY
 
 
-@mutant(kills=FIELDS, because="a button 'Authorize All Tools'")
+@mutant(kills=FIELDS, because="a button 'Authorize All Tools'[^§]*0 of that name")
 @in_extension
 class HasNoAuthorizeAll(_LacksButton):
     """Has no way to allow all tools at once."""
@@ -179,7 +179,7 @@ class HasNoAuthorizeAll(_LacksButton):
     choice = Choice.ALL
 
 
-@mutant(kills=FIELDS, because="a box 'Remember this decision'")
+@mutant(kills=FIELDS, because="a box 'Remember this decision'[^§]*0 of that name")
 @in_extension
 class HasNoBox(ConsentPages):
     """Does not ask whether to remember."""
@@ -197,7 +197,7 @@ class TakesEveryButtonForYes(ConsentPages):
         super().decide(question, Choice.TOOL, remember)
 
 
-@mutant(kills=FIELDS, because="without a tick in a browser, the second call")
+@mutant(kills=FIELDS, because="without a tick in a browser, the second call[^§]*, tool run")
 @in_extension
 class DoesNotLookAtTheBox(ConsentPages):
     """Remembers, ticked or not."""
@@ -268,7 +268,7 @@ class TrustsReturns(ConsentPages):
         return str(tool.returns.get("description", ""))
 
 
-@mutant(kills=INJECTION, because="texts hold|name holds")
+@mutant(kills=INJECTION, because="(?:texts hold|name holds)[^§]*the page shows")
 @in_extension
 class EscapesTwice(_Rewrites):
     """Shows the person escapes in place of the text."""
@@ -277,7 +277,7 @@ class EscapesTwice(_Rewrites):
         return html.replace(pages.shown(app.name), escape(pages.shown(app.name)))
 
 
-@mutant(kills=INJECTION, because="hold entities")
+@mutant(kills=INJECTION, because="hold entities[^§]*the page shows")
 @in_extension
 class EscapesTheRestOnly(_Rewrites):
     """Takes what looks like an escape for one, and leaves it."""
@@ -306,7 +306,7 @@ class TurnsTheHeadingAround(_Rewrites):
         return html.replace(short, escape(question.caller))
 
 
-@mutant(kills=INJECTION, because="the end of tool description on the page")
+@mutant(kills=INJECTION, because="the end of tool description on the page[^§]*the page shows")
 @in_extension
 class CutsDescriptions(_Rewrites):
     """Shows the beginning of a description, and asks about all of it."""

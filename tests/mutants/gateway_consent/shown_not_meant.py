@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from html import escape
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_plus
 
+from starlette.responses import Response
+
+from pytest_mcp_approval.families.gateway_consent.vocabulary import (
+    Choice,
+)
+from pytest_mcp_approval.reference_server.gateway_consent import pages
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.dialogs import (
+    Dialogs,
+)
+from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import (
+    settings_of,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.consent import ConsentQuestion
 from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import (
@@ -15,8 +30,13 @@ from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oaut
     AuthorisationServer,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
+from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
+from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
+from tests.mutants.gateway_consent.pages import _Raw, _Rewrites
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
+
+INJECTION = "gateway_consent/dialog-injection"
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -102,3 +122,158 @@ class ListsTheFirstTool(DemonstrationApp):
     def tools_shown(self, server: AuthorisationServer, tools: Sequence[str]) -> dict[str, str]:
         shown = super().tools_shown(server, tools[:1])
         return {**shown, "more": f"{len(tools) - 1} others"} if len(tools) > 1 else shown
+
+
+@mutant(kills=INJECTION, because="it made an element B")
+@in_extension
+class TrustsAppIds(_Raw):
+    """Writes the app's id into the page as HTML."""
+
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        return app.id
+
+
+@mutant(kills=INJECTION, because="it made an element B")
+@in_extension
+class TrustsToolNames(_Raw):
+    """Writes the tool's name into the page as HTML."""
+
+    def text(self, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        return tool.name
+
+
+@mutant(kills=INJECTION, because="it made an element B")
+@in_extension
+class TrustsNamesOfParameters(_Rewrites):
+    """Writes the names of parameters into the page as HTML."""
+
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        for name in tool.parameters:
+            html = html.replace(f"<code>{pages.shown(name)}</code>", f"<code>{name}</code>")
+        return html
+
+
+@mutant(kills=INJECTION, because="from right to left: def")
+@in_extension
+class LetsAppNamesTurnAround(_Rewrites):
+    """Lets an app's name say in which order it is read."""
+
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        return html.replace(pages.shown(app.name), f"<bdi>{escape(app.name)}</bdi>")
+
+
+@mutant(kills=INJECTION, because="from right to left: def")
+@in_extension
+class LetsToolNamesTurnAround(_Rewrites):
+    """Lets a tool's name say in which order it is read."""
+
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        return html.replace(pages.shown(tool.name), f"<bdi>{escape(tool.name)}</bdi>")
+
+
+@mutant(kills="gateway_consent/tool-isolation", because="two tools of one app[^§]*, tool run")
+@in_extension
+class SwapsTwoButtons(ConsentPages):
+    """Sends the choice of all tools from the button for one tool, and the other way round."""
+
+    def form(self, question: ConsentQuestion) -> str:
+        one, every = f'value="{Choice.TOOL}"', f'value="{Choice.ALL}"'
+        before, _, rest = super().form(question).partition(one)
+        return f"{before}{every}{rest.replace(every, one)}"
+
+
+@mutant(
+    kills="gateway_consent/dialog-fields",
+    because="the parameter __proto__ on the page[^§]*the page shows",
+)
+@in_extension
+class HidesInternalParameters(ConsentPages):
+    """Takes parameters that begin with a low line for internal ones, and does not show them."""
+
+    def render(self, question: ConsentQuestion, app: App, tool: AppTool) -> Any:
+        shown = {name: one for name, one in tool.parameters.items() if name[:1] != "_"}
+        return super().render(question, app, replace(tool, parameters=shown))
+
+
+@mutant(
+    kills="gateway_consent/oauth-authorize",
+    because="with markup in [^§]*with the element <b data-suite>",
+)
+@in_extension
+class EchoesRequests(DemonstrationApp):
+    """Shows on its page what it was asked, as it came."""
+
+    async def ask(self, request: Any) -> Any:
+        answer = await super().ask(request)
+        if answer.status_code in (200, 400):
+            echo = f"<p>{unquote_plus(request.url.query)}</p>"
+            answer.body = bytes(answer.body) + echo.encode()
+            answer.headers["content-length"] = str(len(answer.body))
+        return answer
+
+
+@mutant(
+    kills="gateway_consent/dialog-injection",
+    because="the page of a tool whose texts hold elements[^§]*it made",
+)
+@in_extension
+class TrustsTypesOfParameters(_Rewrites):
+    """Writes the types of parameters into the page as HTML."""
+
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        for schema in tool.parameters.values():
+            sort = str(schema.get("type", "any"))
+            html = html.replace(escape(sort), sort)
+        return html
+
+
+@mutant(
+    kills="gateway_consent/dialog-injection",
+    because="whose instructions hold markup[^§]*in the page",
+)
+@in_extension
+class TrustsInstructions(Dialogs):
+    """Lets an app's instructions for a credential have markup."""
+
+    def instructions(self, app: App) -> str:
+        given = settings_of(app).get("instructions")
+        text = given.get("short") if isinstance(given, Mapping) else given
+        return f"<p>{text}</p>" if text else ""
+
+
+@mutant(
+    kills="gateway_consent/dialog-injection",
+    because="the page of a tool whose texts hold Markdown[^§]*the page shows",
+)
+@in_extension
+class ReadsMarkdown(_Rewrites):
+    """Reads descriptions as Markdown: a link shows what the app wants in place of its address."""
+
+    def rewritten(self, html: str, question: ConsentQuestion, app: App, tool: AppTool) -> str:
+        shown = pages.shown(tool.description)
+        links = re.sub(r"\[([^\]]*)\]\((https?://[^)\s]*)\)", r'<a href="\2">\1</a>', shown)
+        return html.replace(shown, re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", links))
+
+
+@mutant(
+    kills="gateway_consent/dialog-fields",
+    because="the page of the app id of the[^§]*the page shows",
+)
+@in_extension
+class ShowsTheToolOfAnotherApp(_ShowsAnother):
+    """Keeps what a tool does by its name: that of a second app is shown as the first's."""
+
+    def tool_shown(self, tool: AppTool) -> AppTool:
+        first: dict[str, AppTool] = self.__dict__.setdefault("first_tools", {})
+        return first.setdefault(tool.name, tool)
+
+
+@mutant(kills="gateway_consent/consent-required", because='a first call of[^§]*toolDescription "')
+@in_extension
+class TellsTheToolOfAnotherApp(Gateway):
+    """Keeps what a tool does by its name: the agent is told what a tool of another app does."""
+
+    def ask(self, caller: str, app: App, tool: AppTool) -> GatewayRefusal:
+        first: dict[str, AppTool] = self.__dict__.setdefault("first_tools", {})
+        known = first.setdefault(tool.name, tool)
+        return super().ask(caller, app, known)

@@ -22,6 +22,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.execution import url_o
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
 from pytest_mcp_approval.reference_server.gateway_consent.vault_file import HEAD, FileVault
+from pytest_mcp_approval.support.connection import is_loopback
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
 
@@ -163,7 +164,7 @@ class ExportsAList(Decisions):
         return {"consents": flat}
 
 
-@mutant(kills=SHAPE, because="caller → app → record")
+@mutant(kills=SHAPE, because=r'caller → app → record[^§]*stored: \{"com.example')
 @in_extension
 class ExportsByApp(Decisions):
     """Has the app first, and the caller below."""
@@ -198,7 +199,7 @@ class ExportsNoAllTools(_OtherRecord):
             del record["allTools"]
 
 
-@mutant(kills=SHAPE, because="allTools true, tools an object")
+@mutant(kills=SHAPE, because=r'allTools true, tools an object[^§]*stored: \{"allTools":false')
 @in_extension
 class ExportsAllAsFalse(_OtherRecord):
     """Stores all tools as if they had been allowed one by one."""
@@ -207,7 +208,7 @@ class ExportsAllAsFalse(_OtherRecord):
         record["allTools"] = False
 
 
-@mutant(kills=SHAPE, because="grantedAt: the instant")
+@mutant(kills=SHAPE, because='grantedAt: the instant[^§]*grantedAt "[0-9T:-]+"')
 @in_extension
 class StoresLocalTime(Decisions):
     """Writes times without their zone."""
@@ -216,7 +217,10 @@ class StoresLocalTime(Decisions):
         return self.clock.now().strftime("%Y-%m-%dT%H:%M:%S")
 
 
-@mutant(kills=SHAPE, because="granted false, remember true")
+@mutant(
+    kills=SHAPE,
+    because=r"granted false, remember true[^§]*stored: \{[^§]*createEvent[^}]*\}\}\}",
+)
 @in_extension
 class ExportsGrantsOnly(_OtherRecord):
     """Leaves denials out."""
@@ -225,7 +229,7 @@ class ExportsGrantsOnly(_OtherRecord):
         record["tools"] = {name: own for name, own in record["tools"].items() if own["granted"]}
 
 
-@mutant(kills=SHAPE, because="nothing stored that would be remembered")
+@mutant(kills=SHAPE, because=r'nothing stored that would be remembered[^§]*stored: \{"com')
 @in_extension
 class StoresEverything(Decisions):
     """Stores decisions for one call as well."""
@@ -307,7 +311,7 @@ class AnswersWithHeaders(Gateway):
         return {**result, "sent": dict(sending.headers) if sending is not None else {}}
 
 
-@mutant(kills=LOGGED, because="breaks down[^§]*in clear in an answer")
+@mutant(kills=LOGGED, because="break down[^§]*in clear in an answer")
 @in_extension
 class ReportsWhatItSent(Gateway):
     """Explains a failure of an app with the request that it made."""
@@ -321,7 +325,7 @@ class ReportsWhatItSent(Gateway):
             raise
 
 
-@mutant(kills=LOGGED, because="breaks down[^§]*in clear in the log")
+@mutant(kills=LOGGED, because="break down[^§]*in clear in the log")
 @in_extension
 class LogsFailedRequests(Gateway):
     """Logs the whole request when an app fails, for the operator."""
@@ -336,7 +340,7 @@ class LogsFailedRequests(Gateway):
             raise
 
 
-@mutant(kills=LOGGED, because="no key over plain http beyond loopback")
+@mutant(kills=LOGGED, because="no key over plain http beyond loopback[^§]*the key in: header")
 @in_extension
 class TrustsEveryAddress(Gateway):
     """Sends what it has wherever the descriptor says."""
@@ -348,7 +352,7 @@ class TrustsEveryAddress(Gateway):
 
     def run(self, app: App, tool: AppTool, arguments: Any, sending: Sending | None) -> Any:
         parts = urlsplit(url_of(app, tool))
-        if parts.hostname != "0.0.0.0" or sending is None:
+        if is_loopback(parts.hostname or "") or sending is None:
             return super().run(app, tool, arguments, sending)
         connection = HTTPConnection(parts.netloc, timeout=10)
         connection.request("POST", parts.path, "{}", dict(sending.headers))
