@@ -39,7 +39,10 @@ def test_a_token_is_a_payload_and_a_signature(two_step):
 
 @requirement("prepare_confirm/token-format")
 def test_a_token_says_what_the_preview_says(two_step):
-    """The same things, and the same end."""
+    """The same things, and the same end.
+
+    Reading: an operation's own lifetime may be shorter than the configured one (a warning)."""
+    life = 60 * two_step.table.expiry_minutes
     for pair in two_step.pairs() or [two_step.pair]:
         preview = two_step.preview(pair)
         payload = _payload(two_step, preview)
@@ -57,11 +60,13 @@ def test_a_token_says_what_the_preview_says(two_step):
         )
         lived = payload.expires_at - payload.issued_at
         two_step.expect(
-            abs(lived - 60 * two_step.table.expiry_minutes) <= 1,
+            0 < lived <= life + 1,
             sent=sent,
-            expected=f"{60 * two_step.table.expiry_minutes:g} s between issued_at and expires_at",
+            expected=f"{life:g} s between issued_at and expires_at",
             got=f"{lived:g} s",
         )
+        if lived < life - 1:
+            two_step.warn(f"{sent}: {lived:g} s between issued_at and expires_at, not {life:g} s")
         data = json.dumps(payload.data, ensure_ascii=False)
         missing = [one for one in preview.ids if json.dumps(one, ensure_ascii=False) not in data]
         two_step.expect(
