@@ -148,18 +148,28 @@ def _in_both_orders(arguments):
     return [arguments] if turned == dict(arguments) else [arguments, turned]
 
 
+def _in_any_order(items):
+    return sorted(json.dumps(one, sort_keys=True) for one in items)
+
+
 @requirement("prepare_confirm/confirm-executes")
 def test_what_has_changed_is_not_done_silently(two_step):
     """Something is no longer what the person saw when they agreed."""
-    tried = False
+    tried, still_changed = False, []
     for pair in two_step.pairs():
         if not pair.change:
             continue
         tried = True
         two_step.honest(pair)
         changed = json.dumps([call.arguments for call in pair.change], ensure_ascii=False)
+        as_before = None
         for arguments in _in_both_orders(pair.arguments):
             preview = two_step.preview(pair, arguments)
+            shown = _in_any_order(preview.items)
+            if as_before not in (None, shown):
+                still_changed.append(pair.name)
+                break
+            as_before = shown
             two_step.make(pair.change)
             lost = [one for one in preview.ids if json.dumps(one, ensure_ascii=False) in changed]
             outcome = two_step.confirm(preview)
@@ -168,6 +178,10 @@ def test_what_has_changed_is_not_done_silently(two_step):
             _told(outcome, lost, sent, two_step, len(preview.ids) - len(lost))
     if not tried:
         raise NotVerified("needs change = { tool, arguments }, which changes something shown")
+    if still_changed:
+        raise NotVerified(
+            f"needs restore that undoes change, to change it a second time: {still_changed[0]}"
+        )
 
 
 # ---- what came in between is left alone
