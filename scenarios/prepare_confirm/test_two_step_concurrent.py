@@ -50,6 +50,8 @@ def _expect_one(two_step, preview, seen, runs, sent):
 @requirement("prepare_confirm/concurrent")
 @pytest.mark.parametrize("who", ["one session", "two sessions", "two users"])
 def test_of_many_confirmations_at_once_one_counts(two_step, who):
+    """Reading: whether another user's token is any good is left to the server, so it may be refused
+    to them for any reason."""
     others = {"two sessions": "another client", "two users": "another user"}
     with contextlib.ExitStack() as stack:
         speakers = [two_step.session]
@@ -69,9 +71,10 @@ def test_of_many_confirmations_at_once_one_counts(two_step, who):
                 for number, one in enumerate(seen, 1):
                     if not one.succeeded:
                         with several.one(f"number {number}"):
+                            by_another_user = who == "two users" and number % 2 == 0
                             two_step.expect_refusal(
                                 one,
-                                TwoStepReason.USED,
+                                *([] if by_another_user else [TwoStepReason.USED]),
                                 sent=f"{sent}, one of those that came too late",
                             )
             if any(one.succeeded for one in seen):
