@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -67,10 +67,6 @@ class Aftermath:
         """What was noted on reports, in this process or in xdist's workers."""
 
     # ---- before a check
-
-    def approved_before(self, families: Iterable[str]) -> None:
-        """Honest approvals have worked in these families, on the target of this run."""
-        self._known.update((name, registered(name).part("health")) for name in families)
 
     def begin(self, item: pytest.Item, target: Target) -> None:
         """Call while nobody else uses the target. Tries an approval before a family's first

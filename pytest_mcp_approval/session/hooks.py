@@ -96,7 +96,7 @@ class RunHooks:
 
         try:
             with keeping(patience):
-                found, target = preflight(state.settings, state.wanted_families)
+                found = preflight(state.settings, state.wanted_families)
         except PreflightError as error:
             reporter = state.config.pluginmanager.getplugin("terminalreporter")
             for line in hide(str(error)).splitlines():
@@ -107,10 +107,6 @@ class RunHooks:
             state.header.append(known)
         found.not_approved = {name: hide(why) for name, why in found.not_approved.items()}
         state.found = found
-        if state.has_workers:
-            target.close()  # each of them opens its own
-        else:
-            state.examined_target = target
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -237,8 +233,6 @@ class RunHooks:
 
     def pytest_unconfigure(self) -> None:
         self.ending.restore()
-        if (unused := self.state.take_examined_target()) is not None:
-            unused.close()
         if self._workers_folder is not None:
             self._workers_folder.cleanup()
 

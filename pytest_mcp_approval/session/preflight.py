@@ -27,8 +27,8 @@ from .collection import ON_A_PAGE
 __all__ = ["Preflight", "PreflightError", "preflight"]
 
 
-def preflight(settings: Settings, wanted: Sequence[str]) -> tuple[Preflight, Target]:
-    """Look for these families in the target, which stays open: the run can go on with it."""
+def preflight(settings: Settings, wanted: Sequence[str]) -> Preflight:
+    """Look for these families in the target. Opens the target and closes it again."""
     found = Preflight()
     _check_browser(settings)
     _check_tables(settings)
@@ -38,16 +38,14 @@ def preflight(settings: Settings, wanted: Sequence[str]) -> tuple[Preflight, Tar
         target = open_target(settings.targets[0], settings)
     except (FamilyError, TargetError) as error:
         raise PreflightError(str(error)) from None
-    with contextlib.ExitStack() as unless_it_goes_well:
-        unless_it_goes_well.callback(target.close)
-        try:
+    try:
+        with contextlib.closing(target):
             _look(target, found, wanted)
-        except (WireError, TargetError) as error:
-            raise PreflightError(
-                f"cannot speak to the target: {error}", _advice_for(target, error)
-            ) from None
-        unless_it_goes_well.pop_all()
-    return found, target
+    except (WireError, TargetError) as error:
+        raise PreflightError(
+            f"cannot speak to the target: {error}", _advice_for(target, error)
+        ) from None
+    return found
 
 
 def _check_browser(settings: Settings) -> None:

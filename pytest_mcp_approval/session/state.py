@@ -19,7 +19,7 @@ from ..config.settings import NO_BROWSER, Settings, SettingsError, read_settings
 from ..families.base.preflight import Preflight
 from ..report.results import Results
 from ..support.secrets import Secrets
-from ..target import Target, check_launch, parse_target
+from ..target import check_launch, parse_target
 from .aftermath import Aftermath
 from .discreet_output import be_discreet
 from .secrets_of_run import secrets_of, secrets_of_options
@@ -48,8 +48,6 @@ class RunState:
     aftermath: Aftermath
     notes: Mapping[str, list[Any]]
     """What verdict steps noted on reports (`Phase.note`), by name."""
-    examined_target: Target | None = None
-    """The target of the preflight, until the run goes on with it."""
     header: list[tuple[str, str]] = field(default_factory=list)
     stash: pytest.Stash = field(default_factory=pytest.Stash)
     """For parts that not every run has, such as the browser."""
@@ -57,16 +55,6 @@ class RunState:
     @property
     def is_worker(self) -> bool:
         return hasattr(self.config, "workerinput")
-
-    @property
-    def has_workers(self) -> bool:
-        """Whether this is xdist's controller, which runs no checks itself."""
-        return not self.is_worker and self.config.getoption("dist", "no") != "no"
-
-    def take_examined_target(self) -> Target | None:
-        """The preflight's target, for whoever asks first; then it is theirs to close."""
-        target, self.examined_target = self.examined_target, None
-        return target
 
     @property
     def families(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The target in a pytest session: the preflight's or another, and one test's turn on it.
+"""The target in a pytest session: opened once, and one test's turn on it.
 
 Works for scenarios and for the user's own tests, which may run without any scenario. Knows no
 verdicts.
@@ -33,13 +33,9 @@ def opened_target(config: pytest.Config) -> Iterator[Target]:
             "no server to test: pytest --mcp-approval-target=<server>, or target = ... in "
             "mcp-approval.toml"
         )
-    target = state.take_examined_target()
-    if target is not None and found is not None:
-        state.aftermath.approved_before(found.approved)
-    else:
-        if found is not None and found.effects_doubt:
-            settings = replace(settings, effects_doubt=found.effects_doubt)
-        target = open_target(settings.targets[0], settings)
+    if found is not None and found.effects_doubt:
+        settings = replace(settings, effects_doubt=found.effects_doubt)
+    target = open_target(settings.targets[0], settings)
     if found is not None and found.clock_stuck:
         # If time does not move, checks that need it are not made.
         target.clock.close()
