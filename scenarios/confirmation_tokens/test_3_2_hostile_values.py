@@ -192,8 +192,9 @@ def test_what_is_left_out_is_not_filled_in(tokens):
     effects then show that it acted on the value that the token is for."""
     with tokens.several() as several:
         for operation in _bound(tokens):
+            critical = {name for change in operation.other_params for name in change}
             for name, value in operation.params.items():
-                if not isinstance(value, str):
+                if not isinstance(value, str) or name not in critical:
                     continue
                 less = {key: one for key, one in operation.params.items() if key != name}
                 sent = f"{operation.name} without {name!r}, and a token for all of it"
@@ -206,8 +207,8 @@ def _expect_whole(tokens, operation, name, value, less, sent):
     outcome, entries = tokens.redeem_and_look(tokens.issue(operation).with_params(less))
     if not outcome.executed and not outcome.succeeded:
         return
-    shown = [one for entry in entries for key, one in values_in(entry) if key == name]
-    if not entries or value in shown:
+    told = not entries or _shows(entries, name, value)
+    if told or not _is_usually_shown(tokens, operation, name, value):
         tokens.note(f"{sent}: served")
         return
     raise Finding(
@@ -216,6 +217,16 @@ def _expect_whole(tokens, operation, name, value, less, sent):
         got=outcome.describe(),
         grade=Grade.RAN,
     )
+
+
+def _shows(entries, name, value):
+    return (name, value) in [one for entry in entries for one in values_in(entry)]
+
+
+def _is_usually_shown(tokens, operation, name, value):
+    """Whether the effects of an honest run show this parameter."""
+    _, entries = tokens.redeem_and_look(tokens.issue(operation))
+    return _shows(entries, name, value)
 
 
 @requirement("confirmation_tokens/3.2-bound-parameters")

@@ -46,10 +46,10 @@ def _unknown(kind):
 
 def _half_of_another(kind):
     one, other = kind.issue(), kind.issue()
-    if one.token == other.token:
-        return None
     half = len(one.token) // 2
-    return [one.with_token(one.token[:half] + other.token[half:])]
+    made = one.token[:half] + other.token[half:]
+    # Tokens that begin alike for long: it is one of the two.
+    return [one.with_token(made)] if made not in (one.token, other.token) else None
 
 
 def _in_another_case(kind):

@@ -83,7 +83,9 @@ def _with_claims(tokens, issued, claims, tool=None):
         already = value_at(call, place)
         kept = already if isinstance(already, dict) else {}
         put_at(call, place, {**{k: v for k, v in claims.items() if k not in kept}, **kept})
-    return tokens.driver.observe(lambda: tokens.driver.send(call))
+    outcome = tokens.driver.observe(lambda: tokens.driver.send(call))
+    tokens.need_no_limit(outcome)
+    return outcome
 
 
 @requirement(
@@ -167,11 +169,10 @@ def test_words_of_a_token_do_not_decide_why_it_is_refused(tokens):
             token = f"{CONFIRMATION_PREFIX}{word}_{word}"[:64]
             with several.one(word):
                 call = tokens.driver.redeem_params(issued.with_token(token))
-                tokens.expect_refusal(
-                    tokens.driver.seen(tokens.driver.send(call)),
-                    TokenCode.INVALID,
-                    sent=f"a token that nobody has issued, {token}",
-                )
+                outcome = tokens.driver.seen(tokens.driver.send(call))
+                tokens.need_no_limit(outcome)
+                sent = f"a token that nobody has issued, {token}"
+                tokens.expect_refusal(outcome, TokenCode.INVALID, sent=sent)
     tokens.honest()
 
 
@@ -196,6 +197,7 @@ def test_words_of_a_call_do_not_decide_why_it_is_refused(tokens):
                 with several.one(sent):
                     call = tokens.driver.redeem_params(tokens.issue().with_params(params))
                     outcome = tokens.driver.seen(tokens.driver.send(call))
+                    tokens.need_no_limit(outcome)
                     _expect(tokens, outcome, TokenCode.SCOPE_MISMATCH, sent)
         sent = f"a used token, by a client called {TokenCode.EXPIRED}"
         with several.one(sent), contextlib.suppress(NotApplicable):
@@ -244,7 +246,6 @@ NO_TOKENS = {
     "a method of every object": "constructor",
     "another one": "hasOwnProperty",
     "a huge number": 10**30,
-    "half of a surrogate pair": f"{CONFIRMATION_PREFIX}\ud800abc",
     "a zero byte": f"{CONFIRMATION_PREFIX}\0abc",
 }
 

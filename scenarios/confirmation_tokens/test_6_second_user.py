@@ -10,7 +10,11 @@ from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requiremen
 from pytest_mcp_approval.families.base.decoder import member_in
 from pytest_mcp_approval.families.confirmation_tokens.audit import entries_about
 from pytest_mcp_approval.families.confirmation_tokens.kinds import FEW, SESSION, tokens_of_kind
-from pytest_mcp_approval.families.confirmation_tokens.vocabulary import Event, TokenCode
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
+    QUOTA_PAUSED,
+    Event,
+    TokenCode,
+)
 from pytest_mcp_approval.wire import race
 from pytest_mcp_approval.wire.reply import show_json
 
@@ -105,17 +109,22 @@ def test_what_another_user_does_uses_up_nothing(tokens):
 
 @requirement("confirmation_tokens/2.1-quota")
 def test_the_pause_of_one_user_is_resumed_by_their_own_token(tokens):
-    """Two people whose runs are paused: each goes on with the token of their own pause."""
+    """Two people whose runs are paused: each goes on with the token of their own pause. If they
+    share a quota, the document does not say what becomes of the other's token."""
     operation = tokens.with_("quota")
     with tokens.second_user() as second, tokens.honest_step("no pause"):
         first = tokens.driver.paused(operation.name, operation.params)
+        begun = tokens.driver.call(operation.name, operation.params, session=second)
+        shared = begun.answer.means(QUOTA_PAUSED)
         theirs = tokens.driver.paused(operation.name, operation.params, session=second)
         tokens.expect_run(
             tokens.redeem(theirs, session=second), sent="the quota token of the second user"
         )
-        tokens.expect_run(
-            tokens.redeem(first), sent="the quota token of the first user, after that"
-        )
+        sent, outcome = "the quota token of the first user, after that", tokens.redeem(first)
+        if shared and not outcome.executed:
+            tokens.warn(f"{sent}: {outcome.describe()}; the quota seems to be one for all users")
+        else:
+            tokens.expect_run(outcome, sent=sent)
 
 
 @requirement("confirmation_tokens/5.3-session-end")

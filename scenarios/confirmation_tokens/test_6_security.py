@@ -85,9 +85,11 @@ def _changed_everywhere(tokens):
     )
     with tokens.several() as several:
         for place, reply in enumerate(replies):
+            outcome = tokens.driver.seen(reply)
+            tokens.need_no_limit(outcome)
             with several.one(f"character {place + 1}"):
                 tokens.expect_refusal(
-                    tokens.driver.seen(reply),
+                    outcome,
                     TokenCode.INVALID,
                     sent=f"a token of {len(token)} characters with character {place + 1} changed",
                 )

@@ -172,6 +172,11 @@ class Confirmations(ScenarioView):
         if not outcome.served_once:
             raise finding_of(outcome, sent=sent, expected="success, operation run once")
 
+    def need_no_limit(self, *outcomes: ConfirmationOutcome) -> None:
+        """`NotVerified` if one is a rate limit: then the token was not looked at."""
+        if any(is_limit(one.reply, one.answer) for one in outcomes):
+            raise NotVerified("the target's rate limit was reached, so the token was not judged")
+
     def expect_nothing_runs(
         self, calls: Mapping[str, Mapping[str, Any]], session: Session | None = None
     ) -> None:
@@ -180,10 +185,11 @@ class Confirmations(ScenarioView):
         replies, runs = self.driver.runs_during(
             lambda: {sent: self.driver.send(call, session) for sent, call in calls.items()}
         )
+        outcomes = {sent: self.driver.seen(reply) for sent, reply in replies.items()}
         with self.several() as several:
-            for sent, reply in replies.items():
+            for sent, outcome in outcomes.items():
                 with several.one(sent):
-                    self.expect_not_run(self.driver.seen(reply), sent=sent)
+                    self.expect_not_run(outcome, sent=sent)
             with several.one("the effects"):
                 self.expect(
                     runs == 0 if self.driver.effects is not None else True,
@@ -191,6 +197,7 @@ class Confirmations(ScenarioView):
                     expected="operation not run",
                     got=f"operation run {'?' if runs is None else runs} times",
                 )
+            self.need_no_limit(*outcomes.values())
 
     def redeem_and_look(
         self, issued: IssuedToken, **more: Any
@@ -198,17 +205,13 @@ class Confirmations(ScenarioView):
         """Redeem a token; the entries that the effects show more than before, if they show any."""
         call = self.driver.redeem_params(issued)
         reply, seen = self.driver.seen_during(lambda: self.driver.send(call, **more))
-        answer = self.driver.binding.read(reply)
-        if is_limit(reply, answer):
-            raise NotVerified("the target's rate limit was reached, so the token was not judged")
+        outcome = self.driver.seen(reply)
+        self.need_no_limit(outcome)
         if seen is None:
-            return ConfirmationOutcome(reply, answer), ()
+            return outcome, ()
         before, after = seen
         shown = (after.entries or ())[len(before.entries or ()) :]
-        return (
-            ConfirmationOutcome(reply, answer, runs=after.runs_since(before), probed=True),
-            shown,
-        )
+        return replace(outcome, runs=after.runs_since(before), probed=True), shown
 
     # ---- time
 

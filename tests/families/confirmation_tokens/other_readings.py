@@ -16,6 +16,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     TokenRecord,
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
+from pytest_mcp_approval.reference_server.confirmation_tokens.settings import RateLimit
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 from pytest_mcp_approval.target.reference import ReferenceTarget
 from tests.mutants.registry import having
@@ -57,6 +58,44 @@ class ShowsTheSameTokenAgain(ConfirmationGate):
         return told
 
 
+class LimitsFailures(ConfirmationGate):
+    """Takes few failed validations in a row, and then none for a while."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.settings = replace(self.settings, failure_limit=RateLimit(5))
+
+
+class OneQuotaForAll(ConfirmationGate):
+    """Counts the runs of everybody together, and ends the pause of all with its latest token."""
+
+    def pass_quota(self, call: OperationCall, quota: int) -> None:
+        super().pass_quota(replace(call, user=""), quota)
+
+    def issue(self, kind: words.TokenType, call: OperationCall) -> TokenRecord:
+        if kind is words.TokenType.QUOTA:
+            self.store._tokens.remove_all(lambda one: one.type == kind)
+        return super().issue(kind, call)
+
+
+class ServesInItsSession(ConfirmationGate):
+    """Binds each token to its session, and tells the time in its question."""
+
+    def check_exists(self, record: TokenRecord | None, attempt: RedemptionAttempt) -> None:
+        super().check_exists(record, attempt)
+        if record is not None and record.session_id != attempt.session:
+            raise TokenRefusal(words.TokenCode.INVALID, INVALID_MESSAGE)
+
+    def session_ended(self, session: str) -> None:
+        pass
+
+    def require_confirmation(self, call: OperationCall) -> TokenRefusal:
+        refusal = super().require_confirmation(call)
+        asked = self.__dict__["asked"] = self.__dict__.get("asked", 0) + 1
+        refusal.details["confirmation_message"] += f" (question {asked})"
+        return refusal
+
+
 def _built(gate: type[ConfirmationGate], options: dict[str, Any]) -> ReferenceServer:
     extension = type(gate.__name__, (ConfirmationExtension,), {"gate_class": gate})
     return having(extension, options)
@@ -74,5 +113,17 @@ def repeats(**options: Any) -> ReferenceServer:
     return _built(ShowsTheSameTokenAgain, options)
 
 
-for factory in (asks, evicts, repeats):
+def limits(**options: Any) -> ReferenceServer:
+    return _built(LimitsFailures, options)
+
+
+def shares(**options: Any) -> ReferenceServer:
+    return _built(OneQuotaForAll, options)
+
+
+def binds(**options: Any) -> ReferenceServer:
+    return _built(ServesInItsSession, options)
+
+
+for factory in (asks, evicts, repeats, limits, shares, binds):
     factory.mcp_approval_target = ReferenceTarget  # type: ignore[attr-defined]
