@@ -38,12 +38,21 @@ def test_every_scenario_is_tied_to_a_rule(family: str):
     for path in registered(family).scenarios.glob("test_*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                ties = [
-                    one
-                    for one in node.decorator_list
-                    if isinstance(one, ast.Call) and getattr(one.func, "id", "") == "requirement"
-                ]
-                assert len(ties) == 1, f"{path.name}: {node.name}"
+                assert is_tied(node), f"{path.name}: {node.name}"
+
+
+def is_tied(scenario: ast.FunctionDef) -> bool:
+    """By one decorator, or each of its cases by one."""
+    ties = [one for one in scenario.decorator_list if is_call(one, "requirement")]
+    inside = [one for decorator in scenario.decorator_list for one in ast.walk(decorator)]
+    cases = [one for one in inside if is_call(one, "param")]
+    of_cases = [one for case in cases for one in ast.walk(case) if is_call(one, "requirement")]
+    return (len(ties) == 1 and not of_cases) or (not ties and len(of_cases) == len(cases) > 0)
+
+
+def is_call(node: ast.AST, name: str) -> bool:
+    called = getattr(node, "func", None)
+    return name in (getattr(called, "id", ""), getattr(called, "attr", ""))
 
 
 def test_a_rule_says_where_it_stands():

@@ -27,7 +27,7 @@ _UUID = "5b0c4d3e-8f21-4a67-9c15-3d2e1f0a9b8"
 
 
 @dataclass(frozen=True)
-class Pair:
+class Twins:
     """Two values that differ."""
 
     name: str
@@ -39,7 +39,7 @@ class Pair:
     one type of another. It must not then act on the second as it stands."""
 
 
-def pairs_of(value: Any) -> list[Pair]:
+def pairs_of(value: Any) -> list[Twins]:
     """The pairs for a value of this type."""
     if isinstance(value, bool):
         return list(_of_truth(value))
@@ -52,89 +52,89 @@ def pairs_of(value: Any) -> list[Pair]:
     return list(_of_object(value)) if isinstance(value, Mapping) else []
 
 
-def _of_text(text: str) -> Iterator[Pair]:
+def _of_text(text: str) -> Iterator[Twins]:
     """The second one is never in the form that a server would normalise to."""
-    yield Pair("a blank at its end", text, f"{text} ", alike=True)
-    yield Pair("a blank in front", text, f" {text}", alike=True)
-    yield Pair("a line end", text, f"{text}\r\n", alike=True)
-    yield Pair("other capitals", text, text.swapcase(), alike=True)
-    yield Pair("a character that cannot be seen", text, f"{text}\u200b", alike=True)
+    yield Twins("a blank at its end", text, f"{text} ", alike=True)
+    yield Twins("a blank in front", text, f" {text}", alike=True)
+    yield Twins("a line end", text, f"{text}\r\n", alike=True)
+    yield Twins("other capitals", text, text.swapcase(), alike=True)
+    yield Twins("a character that cannot be seen", text, f"{text}\u200b", alike=True)
     accent = "\u00e9"
     decomposed = unicodedata.normalize("NFD", accent)
-    yield Pair("an accent in two characters", text + accent, text + decomposed, alike=True)
-    yield Pair("a ligature for two letters", f"{text}fi", f"{text}\ufb01", alike=True)
-    yield Pair("wide digits", f"{text}1", f"{text}\uff11", alike=True)
-    yield Pair("a percent escape", f"{text}-", f"{text}%2d", alike=True)
-    yield Pair("another half of a pair", f"{text}\ud83d", f"{text}\ud83e", alike=True)
-    yield Pair("text after a zero byte", f"{text}\0one", f"{text}\0two")
-    yield Pair("a Cyrillic letter", f"{text}a", f"{text}\u0430")
-    yield Pair("another character beyond 16 bits", f"{text}\U0001f511", f"{text}\U0001f512")
-    yield Pair("texts of one hash code", f"{text}Aa", f"{text}BB")
-    yield Pair("another UUID", f"{_UUID}1", f"{_UUID}2")
-    yield Pair("another instant", "2026-01-28T12:00:01Z", "2026-01-28T12:00:02Z")
-    yield Pair("text after a comment sign", f"{text}'; --one", f"{text}'; --two")
-    yield Pair("text after a hash sign", f"{text}#one", f"{text}#two")
+    yield Twins("an accent in two characters", text + accent, text + decomposed, alike=True)
+    yield Twins("a ligature for two letters", f"{text}fi", f"{text}\ufb01", alike=True)
+    yield Twins("wide digits", f"{text}1", f"{text}\uff11", alike=True)
+    yield Twins("a percent escape", f"{text}-", f"{text}%2d", alike=True)
+    yield Twins("another half of a pair", f"{text}\ud83d", f"{text}\ud83e", alike=True)
+    yield Twins("text after a zero byte", f"{text}\0one", f"{text}\0two")
+    yield Twins("a Cyrillic letter", f"{text}a", f"{text}\u0430")
+    yield Twins("another character beyond 16 bits", f"{text}\U0001f511", f"{text}\U0001f512")
+    yield Twins("texts of one hash code", f"{text}Aa", f"{text}BB")
+    yield Twins("another UUID", f"{_UUID}1", f"{_UUID}2")
+    yield Twins("another instant", "2026-01-28T12:00:01Z", "2026-01-28T12:00:02Z")
+    yield Twins("text after a comment sign", f"{text}'; --one", f"{text}'; --two")
+    yield Twins("text after a hash sign", f"{text}#one", f"{text}#two")
     for name, place in {"beginning": 0, "middle": _LONG // 2, "end": _LONG}.items():
         long = "a" * _LONG
         first, second = (f"{text}{long[:place]}{one}{long[place:]}" for one in "12")
-        yield Pair(f"one character at the {name} of a long text", first, second)
+        yield Twins(f"one character at the {name} of a long text", first, second)
 
 
-def _of_number(number: float) -> Iterator[Pair]:
-    yield Pair("a number as text", number, str(number), alike=True)
-    yield Pair("a number in a list", number, [number], alike=True)
+def _of_number(number: float) -> Iterator[Twins]:
+    yield Twins("a number as text", number, str(number), alike=True)
+    yield Twins("a number in a list", number, [number], alike=True)
     for name, more in {"half more": 0.5, "a billionth more": 1e-9}.items():
         if number + more != number:  # a large number is the same double
-            yield Pair(name, number, number + more, alike=True)
+            yield Twins(name, number, number + more, alike=True)
     if number:
-        yield Pair("the other sign", number, -number)
+        yield Twins("the other sign", number, -number)
     if isinstance(number, int):
-        yield Pair("2^32 more", number, number + 2**32)
-        yield Pair("2^64 more", number, number + 2**64)
+        yield Twins("2^32 more", number, number + 2**32)
+        yield Twins("2^64 more", number, number + 2**64)
         if number:
-            yield Pair("a number beyond all doubles", number, RawJson(f"{abs(number)}e400"))
+            yield Twins("a number beyond all doubles", number, RawJson(f"{abs(number)}e400"))
 
 
-def _of_truth(value: bool) -> Iterator[Pair]:
-    yield Pair("a truth value as text", value, str(value).lower(), alike=True)
-    yield Pair("a truth value as a number", value, int(value), alike=True)
-    yield Pair("a truth value in a list", value, [value], alike=True)
+def _of_truth(value: bool) -> Iterator[Twins]:
+    yield Twins("a truth value as text", value, str(value).lower(), alike=True)
+    yield Twins("a truth value as a number", value, int(value), alike=True)
+    yield Twins("a truth value in a list", value, [value], alike=True)
     if not value:
-        yield Pair("an empty text for false", value, "", alike=True)
+        yield Twins("an empty text for false", value, "", alike=True)
 
 
-def _of_list(value: list[Any]) -> Iterator[Pair]:
-    yield Pair("a list in a list", value, [value], alike=True)
+def _of_list(value: list[Any]) -> Iterator[Twins]:
+    yield Twins("a list in a list", value, [value], alike=True)
     as_object = {str(n): one for n, one in enumerate(value)}
-    yield Pair("a list as an object", value, as_object, alike=True)
+    yield Twins("a list as an object", value, as_object, alike=True)
     if value:
-        yield Pair("its last entry twice", value, [*value, value[-1]], alike=True)
-        yield Pair("its last entry left out", value, value[:-1])
-        yield Pair("its entries as one text", value, ",".join(map(str, value)), alike=True)
+        yield Twins("its last entry twice", value, [*value, value[-1]], alike=True)
+        yield Twins("its last entry left out", value, value[:-1])
+        yield Twins("its entries as one text", value, ",".join(map(str, value)), alike=True)
     if len(value) > 1:
-        yield Pair("its entries in another order", value, value[::-1], alike=True)
+        yield Twins("its entries in another order", value, value[::-1], alike=True)
         first, second = str(value[0]), str(value[1])
         joined = [f"{first},{second}", *value[2:]]
-        yield Pair("two entries as one", value, joined)
+        yield Twins("two entries as one", value, joined)
     filled = [*value, *(f"more-{number}" for number in range(_MANY))]
-    yield Pair("the last entry of a long list", [*filled, "one"], [*filled, "two"])
+    yield Twins("the last entry of a long list", [*filled, "one"], [*filled, "two"])
 
 
-def _of_object(value: Mapping[str, Any]) -> Iterator[Pair]:
+def _of_object(value: Mapping[str, Any]) -> Iterator[Twins]:
     for name in SPECIAL_NAMES:
         more = {**value, name: {"one": 1}}
-        yield Pair(f"a member {name!r} more", dict(value), more, alike=True)
+        yield Twins(f"a member {name!r} more", dict(value), more, alike=True)
     for name in SPECIAL_NAMES[:3]:
         one, two = ({**value, name: {"a": number}} for number in (1, 2))
-        yield Pair(f"what is in a member {name!r}", one, two, alike=True)
-    yield Pair("a dot for a level", {**value, "a.b": 1}, {**value, "a": {"b": 1}})
-    yield Pair("a bracket for a level", {**value, "a[b]": 1}, {**value, "a": {"b": 1}})
+        yield Twins(f"what is in a member {name!r}", one, two, alike=True)
+    yield Twins("a dot for a level", {**value, "a.b": 1}, {**value, "a": {"b": 1}})
+    yield Twins("a bracket for a level", {**value, "a[b]": 1}, {**value, "a": {"b": 1}})
     one, two = ({**value, "more": _nested(number)} for number in (1, 2))
-    yield Pair("what is deep inside", one, two)
+    yield Twins("what is deep inside", one, two)
     last = list(value)[-1] if value else ""
     if isinstance(value.get(last), str):
         twice = RawJson(f'"{last}-two","{last}":"{last}-three"')
-        yield Pair("a member that stands twice", dict(value), {**value, last: twice}, alike=True)
+        yield Twins("a member that stands twice", dict(value), {**value, last: twice}, alike=True)
 
 
 def _nested(innermost: Any) -> Any:
@@ -143,13 +143,13 @@ def _nested(innermost: Any) -> Any:
     return innermost
 
 
-def shifted(first: tuple[str, str], second: tuple[str, str]) -> list[Pair]:
+def shifted(first: tuple[str, str], second: tuple[str, str]) -> list[Twins]:
     """For two texts, each with its name: pairs of values for both that come to the same when they
     are written one after the other."""
     (_, one), (name, two) = first, second
     between = (*SEPARATORS, f'","{name}":"', f"&{name}=", f"{name}")
     return [
-        Pair(
+        Twins(
             f"text on the other side of {separator!r}",
             (f"{one}{separator}x", two),
             (one, f"x{separator}{two}"),

@@ -35,7 +35,7 @@ AWKWARD_IDS = (
     "1.0",
     "one,two",
     "one+two",
-    "cut\0off",
+    "cut\u0001off",
     "true",
     "<b>&amp;</b>",
     "a%2Fb",

@@ -208,18 +208,6 @@ class ReadsIdsAsAmounts(_OtherIds):
 
 @mutant(
     kills="prepare_confirm/confirm-executes",
-    because="prepared with[^§]*the answer names [^§]*, the preview ",
-)
-@in_extension
-class EndsIdsAtNul(_OtherIds):
-    """Hands ids to a library that ends them at a NUL."""
-
-    def other(self, one: str) -> str:
-        return one.partition("\0")[0]
-
-
-@mutant(
-    kills="prepare_confirm/confirm-executes",
     because="the word false for force[^§]*the effects show force True",
 )
 class TakesAnyWordForForce(PrepareConfirmExtension):
