@@ -98,6 +98,7 @@ def test_words_in_ids_decide_nothing(two_step):
     pair, arguments = max(two_step.awkward(need_not_be=True), key=lambda one: len(str(one[1])))
     preview = two_step.awkward_preview(pair, arguments)
     what = f"a token of {pair.prepare} on odd ids"
+    late = None
     with two_step.several() as several:
         for other in [one for one in two_step.pairs() if one.name != pair.name]:
             with several.one("at another tool"):
@@ -124,7 +125,7 @@ def test_words_in_ids_decide_nothing(two_step):
                 sent=f"{pair.confirm} with {what}, used before",
             )
         clock = two_step.target.clock
-        if not (clock.movable and clock.stops):
+        if late is None or not (clock.movable and clock.stops):
             return
         with several.one("expired"):
             try:

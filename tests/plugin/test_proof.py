@@ -46,7 +46,7 @@ def test_a_run_without_an_honest_approval_proves_nothing(own):
             "*no honest approval was seen*",
             "*sep2672: needs a gated tool that may be run: --mcp-approval-tool NAME=JSON",
             "*Exit code 10, or 1 if something failed.",
-            "mcp-approval  2 of 5 rules checked; 2 more need *: --mcp-approval-tool NAME=JSON",
+            "mcp-approval  2 of * rules checked; * more need *: --mcp-approval-tool NAME=JSON",
         ]
     )
 

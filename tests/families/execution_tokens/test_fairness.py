@@ -95,5 +95,10 @@ def test_who_is_not_told_is_not_blamed(
     pytester: pytest.Pytester, command: str, rule: str, missing: str
 ):
     found = by_name(judge(pytester, f"command:{command}", rule))
-    assert {verdict for verdict, _ in found.values()} == {Verdict.NOT_VERIFIED}
-    assert all(missing in why for _, why in found.values())
+    open_ones = {why for verdict, why in found.values() if verdict != Verdict.NOT_APPLICABLE}
+    assert {verdict for verdict, _ in found.values()} <= {
+        Verdict.NOT_VERIFIED,
+        Verdict.NOT_APPLICABLE,
+    }
+    assert open_ones
+    assert all(missing in why for why in open_ones)
