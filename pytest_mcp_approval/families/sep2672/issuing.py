@@ -17,14 +17,17 @@ from ...catalogue import Finding, NotApplicable, NotVerified
 from ...config.settings import PREFIX
 from ...support.secrets import beginning
 from ...wire import Outcome, RawJson, Reply
+from ..base.outcome import errs
 from . import vocabulary as words
 from .driver import Approval, Challenge, ListedTool
+from .outcome import ApprovalOutcome
 from .scenario import Ceremony
 from .settings import settings_of
 
 EXTRA_MEMBER = "mcpApprovalProbe"
 """A name that no tool's schema knows."""
 
+_INVALID_PARAMS = -32602
 _DEAD = (Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.UNREACHABLE)
 
 
@@ -301,6 +304,22 @@ def failing_call(ceremony: Ceremony) -> tuple[ListedTool, Any]:
     raise NotVerified(
         "needs arguments that a gated tool itself refuses: [sep2672.failing] TOOL = {...}",
         minor=True,
+    )
+
+
+def schema_refused(ceremony: Ceremony, outcome: ApprovalOutcome, tool: str, arguments: Any) -> bool:
+    """Whether the tool's schema refused the arguments of a call, and nothing ran.
+
+    The SEP does not say whether a schema is looked at before or after section 4.8. Some libraries
+    answer -32602, others a result that is an error. A tool that ran and failed says the latter too;
+    but then the same call without evidence is stopped at the gate, and answered otherwise."""
+    error = outcome.reply.error
+    if outcome.executed:
+        return False
+    if error is not None:
+        return error.code == _INVALID_PARAMS
+    return errs(outcome.reply) and errs(
+        ceremony.approval.call_without_evidence(tool, arguments).reply
     )
 
 
