@@ -265,6 +265,41 @@ def _numbers(value: Any, ending: str) -> str:
     return f"{value}{ending}" if whole else _plain(value)
 
 
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int,),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+_SAYS_NOTHING = {"title", "description", "default", "examples", "deprecated"}
+_UNDERSTOOD = {"type", "enum", "minimum", "maximum", "minLength", "maxLength"}
+
+
+def clearly_fits(tool: ListedTool, name: str, value: Any) -> bool:
+    """Whether the tool's schema declares this argument and allows this value, beyond doubt."""
+    schema = tool.properties.get(name)
+    if not isinstance(schema, dict) or schema.keys() - _SAYS_NOTHING - _UNDERSTOOD:
+        return False
+    kind = schema.get("type", list(_TYPES))
+    typed = any(
+        isinstance(value, _TYPES.get(one, ())) and isinstance(value, bool) <= (one == "boolean")
+        for one in ([kind] if isinstance(kind, str) else kind)
+    )
+    return typed and value in schema.get("enum", [value]) and _within(schema, value)
+
+
+def _within(schema: Mapping[str, Any], value: Any) -> bool:
+    if isinstance(value, str):
+        low, high = schema.get("minLength", 0), schema.get("maxLength", len(value))
+        return bool(low <= len(value) <= high)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
+    return True
+
+
 def variations(tool: ListedTool) -> Iterator[tuple[str, dict[str, Any]]]:
     """The tool's safe arguments with one of them changed, within its schema as far as is known: the
     name of the changed one, and all of them."""
