@@ -11,6 +11,7 @@ from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.issuing import EXTRA_MEMBER, ask, safe_arguments
 from pytest_mcp_approval.families.sep2672.outcome import reason_in
+from pytest_mcp_approval.families.sep2672.pending import PendingCall
 from pytest_mcp_approval.families.sep2672.registrations import answer
 from pytest_mcp_approval.families.sep2672.rewritten import (
     client_data_of,
@@ -27,14 +28,8 @@ ERROR_WORDS = ("expired", "already used", "not found", "Internal error")
 WORDS = (*(str(reason) for reason in Reason), *ERROR_WORDS)
 
 
-class _Calls:
+class _Calls(PendingCall):
     """Refused calls on one challenge."""
-
-    def __init__(self, ceremony):
-        self.ceremony = ceremony
-        ceremony.honest()
-        self.challenge = ceremony.challenge()
-        self.genuine = ceremony.evidence(self.challenge)
 
     def send(self, evidence, **meta):
         params = self.ceremony.approval.call_params(
@@ -72,9 +67,21 @@ class _Calls:
         return self.ceremony.approval.finish(response)
 
 
+def _name(text):
+    """As ids, names of tools and hosts are written: without blanks."""
+    return text.replace(" ", "-")
+
+
+def _credential_id(text):
+    """Base64url of a whole number of bytes, as long as the ids of many keys."""
+    return text.replace(" ", "_").ljust(44, "A")
+
+
 IN_TEXTS = {
     "evidence.method": lambda calls, text: calls.send({**calls.genuine, "method": text}),
-    "evidence.challengeId": lambda calls, text: calls.send({**calls.genuine, "challengeId": text}),
+    "evidence.challengeId": lambda calls, text: calls.send(
+        {**calls.genuine, "challengeId": _name(text)}
+    ),
     "a further member of the evidence, with a broken signature": lambda calls, text: calls.send(
         {**calls.sign(SignatureBit()), "reason": text, "error": {"reason": text}}
     ),
@@ -82,7 +89,7 @@ IN_TEXTS = {
         calls.sign(SignatureBit()), **{"com.example/reason": text, "reason": text}
     ),
     "response.id": lambda calls, text: calls.send(
-        calls.response(id=text.replace(" ", "_"), rawId=text.replace(" ", "_"))
+        calls.response(id=_credential_id(text), rawId=_credential_id(text))
     ),
     "clientExtensionResults, with a broken signature": lambda calls, text: calls.send(
         {
@@ -97,16 +104,16 @@ IN_TEXTS = {
         with_inner(calls.genuine, signature=words.base64url_encode(text.encode()))
     ),
     "the origin": lambda calls, text: calls.send(
-        calls.sign(WrongOrigin(f"https://{text.replace(' ', '-')}.attacker.example/{text}"))
+        calls.sign(WrongOrigin(f"https://{_name(text)}.attacker.example/{text}"))
     ),
     "the type": lambda calls, text: calls.send(calls.sign(WrongType(text))),
     "a further member of the client data, from another page": lambda calls, text: calls.send(
         calls.client_data(origin="https://attacker.example", reason=text)
     ),
     "an argument that was approved and is not called": lambda calls, text: calls.arguments(text),
-    "toolName": lambda calls, text: calls.ceremony.approval.request_challenge(text, {}),
+    "toolName": lambda calls, text: calls.ceremony.approval.request_challenge(_name(text), {}),
     "the origin of a registration": lambda calls, text: calls.registration(
-        origin=f"https://{text}.attacker.example"
+        origin=f"https://{_name(text)}.attacker.example"
     ),
     "the type of a registration": lambda calls, text: calls.registration(type=text),
 }
@@ -125,6 +132,7 @@ def test_words_of_a_caller_decide_no_reason(ceremony, place):
     with ceremony.several() as several:
         for text in WORDS:
             with several.one(text):
+                calls.keep_fresh()
                 reply = IN_TEXTS[place](calls, text)
                 ceremony.expect(
                     reason_in(reply) == expected,

@@ -25,6 +25,7 @@ from pytest_mcp_approval.families.sep2672.issuing import (
     ask_all,
     expect_still_issues,
     safe_arguments,
+    schema_refused,
     shown,
     tools_to_ask,
 )
@@ -32,7 +33,6 @@ from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.support.secrets import beginning
 from pytest_mcp_approval.wire import RawJson
 
-INVALID_PARAMS = -32602
 WITH_ALL = "itself"
 """Where every value is tried; at the other places a few show whether they are looked at."""
 
@@ -113,22 +113,24 @@ def test_spellings_of_one_value_hash_alike_wherever_they_stand(ceremony, where):
 # ---- step 12: at the call
 
 
-def _expect_refused_call(ceremony, several, tool, approved, called, how):
-    """Approved is one thing and called another. Returns whether the server gave a challenge."""
+def _expect_refused_call(ceremony, several, tool, approved, called, how, *, warned=False):
+    """Approved is one thing and called another. Returns whether the server gave a challenge. With
+    `warned`, a run is reported and not failed."""
     challenge, _ = ask(ceremony, tool, approved)
     if challenge is None:
         return False
     with several.one(how):
         outcome = ceremony.call(challenge.with_arguments(called), ceremony.evidence(challenge))
-        error = outcome.reply.error
-        if error is not None and error.code == INVALID_PARAMS and not outcome.executed:
-            return False  # the tool's own schema refused, and nothing ran
-        ceremony.expect_refusal(
-            outcome,
-            Reason.ARGUMENT_HASH_MISMATCH,
-            sent=f"tools/call {tool.name} {shown(called)}, approved was "
-            f"{beginning(shown(approved), 200)} ({how})",
+        if schema_refused(ceremony, outcome, tool.name, called):
+            return False
+        sent = (
+            f"tools/call {tool.name} {shown(called)}, approved was "
+            f"{beginning(shown(approved), 200)} ({how})"
         )
+        if warned and outcome.executed:
+            ceremony.warn(f"{sent}: {outcome.describe()}")
+        else:
+            ceremony.expect_refusal(outcome, Reason.ARGUMENT_HASH_MISMATCH, sent=sent)
     return True
 
 
@@ -170,7 +172,10 @@ def test_nothing_that_is_only_like_the_arguments_serves_them(ceremony, kind):
 @requirement("sep2672/4.8-12-argument-hash")
 @pytest.mark.parametrize("way", ["approved and not called", "called and not approved"])
 def test_no_member_is_overlooked_at_the_call(ceremony, way):
-    """A member more or less, under names that some language does not count among the members."""
+    """A member more or less, under names that some language does not count among the members.
+
+    Reading: parsers of JavaScript drop `__proto__` from the arguments before any handler sees them,
+    so that it can do nothing: overlooking that one is a warning."""
     tool = tools_to_ask(ceremony)[0]
     if tool.arguments is None:
         tool = ceremony.tool
@@ -184,7 +189,12 @@ def test_no_member_is_overlooked_at_the_call(ceremony, way):
                 more = {**safe, name: value}
                 pair = (more, safe) if way.startswith("approved") else (safe, more)
                 made += _expect_refused_call(
-                    ceremony, several, tool, *pair, f"the member {name!r}: {value!r} {way}"
+                    ceremony,
+                    several,
+                    tool,
+                    *pair,
+                    f"the member {name!r}: {value!r} {way}",
+                    warned=name == "__proto__",
                 )
     ceremony.honest(tool)
     if not made:

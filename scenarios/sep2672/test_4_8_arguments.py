@@ -7,10 +7,9 @@ import pytest
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.faulty_calls import other_arguments
+from pytest_mcp_approval.families.sep2672.issuing import schema_refused
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.wire import RawJson
-
-INVALID_PARAMS = -32602
 
 
 def _changes(safe):
@@ -69,20 +68,13 @@ def test_other_arguments_than_the_approved_ones_are_refused(ceremony, how):
         called, approved = changed, safe
         challenge = ceremony.challenge()
     outcome = ceremony.call(challenge.with_arguments(called), ceremony.evidence(challenge))
-    if called is changed and _refused_by_the_schema(outcome):
+    if called is changed and schema_refused(ceremony, outcome, ceremony.tool.name, called):
         return
     ceremony.expect_refusal(
         outcome,
         Reason.ARGUMENT_HASH_MISMATCH,
         sent=f"tools/call {called}, approved was {approved} ({how})",
     )
-
-
-def _refused_by_the_schema(outcome):
-    """Reading: the SEP does not say whether a tool's schema is checked before or after section 4.8.
-    Arguments that it refuses (-32602) have not run, whatever was approved."""
-    error = outcome.reply.error
-    return error is not None and error.code == INVALID_PARAMS and not outcome.executed
 
 
 @requirement("sep2672/4.8-12-argument-hash")
@@ -92,7 +84,7 @@ def test_approved_arguments_cannot_be_swapped(ceremony):
     challenge = ceremony.challenge()
     swapped = other_arguments(ceremony.tool)
     outcome = ceremony.call(challenge.with_arguments(swapped), ceremony.evidence(challenge))
-    if _refused_by_the_schema(outcome):
+    if schema_refused(ceremony, outcome, ceremony.tool.name, swapped):
         raise NotVerified(f"the server refused {swapped} before it looked at the approval")
     ceremony.expect_refusal(
         outcome,
@@ -161,6 +153,6 @@ def test_the_same_arguments_in_other_letters_are_the_same(ceremony, how):
     challenge = ceremony.challenge()
     spelled = RawJson(_spellings(ceremony.tool.arguments)[how])
     outcome = ceremony.call(challenge.with_arguments(spelled), ceremony.evidence(challenge))
-    if how.startswith("1 as") and _refused_by_the_schema(outcome):
+    if how.startswith("1 as") and schema_refused(ceremony, outcome, ceremony.tool.name, spelled):
         return
     ceremony.expect_run(outcome, sent=f"tools/call, the approved arguments with {how}")

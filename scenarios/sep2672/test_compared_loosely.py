@@ -4,70 +4,79 @@ Each text is replaced by others that are only like it: in another case, with bla
 lengthened, spelled with escapes or wildcards. What is tried at issue is tried at the call.
 """
 
+import re
+
 import pytest
 
 from pytest_mcp_approval.catalogue import requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.hostile_values import look_alikes
 from pytest_mcp_approval.families.sep2672.issuing import safe_arguments
+from pytest_mcp_approval.families.sep2672.pending import PendingCall
 from pytest_mcp_approval.families.sep2672.registrations import expect_some_error
 from pytest_mcp_approval.families.sep2672.rewritten import flipped, quarters
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.wire import Outcome
 
 MALFORMED = "an id that cannot be one may count as malformed (reading 3)"
+OF_ANOTHER = dict.fromkeys(
+    (
+        Reason.CHALLENGE_CONSUMED,
+        Reason.CHALLENGE_EXPIRED,
+        Reason.CHALLENGE_WRONG_TOOL,
+        Reason.SIGNATURE_VERIFICATION_FAILED,
+    ),
+    "where ids are short or counted, it may be that of another challenge",
+)
+UUID = re.compile(r"[0-9a-fA-F-]+")
+"""Ids that a server may keep as numbers, so that the case of their letters is nothing."""
+NAME_OF_A_TOOL = re.compile(r"[A-Za-z0-9_./-]{1,64}")
 
 
-class _Pending:
-    """A pending challenge with its evidence; a new one if a wrong server has used it up."""
-
-    def __init__(self, ceremony):
-        self.ceremony = ceremony
-        ceremony.honest()
-        self.renew()
-
-    def renew(self):
-        self.challenge = self.ceremony.challenge()
-        self.genuine = self.ceremony.evidence(self.challenge)
-
+class _Pending(PendingCall):
     def call(self, evidence):
         outcome = self.ceremony.call(self.challenge, evidence)
-        if outcome.executed:
-            self.renew()
+        self.keep_fresh(outcome)
         return outcome
-
-    def close(self):
-        self.ceremony.expect_run(
-            self.ceremony.call(self.challenge, self.genuine),
-            sent="the genuine call, after all the others on its challenge were refused",
-        )
 
 
 @requirement("sep2672/4.8-04-challenge-known")
 def test_a_challenge_id_is_compared_to_the_letter(ceremony):
-    """The client echoes the id back. What is only like it was never issued."""
+    """The client echoes the id back. What is only like it was never issued.
+
+    Reading: the letters of a UUID may be of either case (RFC 9562), so that a run is a warning."""
     pending = _Pending(ceremony)
     neighbour = ceremony.challenge().id
     with ceremony.several() as several:
         for how in dict(look_alikes(pending.challenge.id)):
             with several.one(how):
-                claimed = dict(look_alikes(pending.challenge.id)).get(how, "")
+                issued = pending.challenge.id
+                claimed = dict(look_alikes(issued)).get(how, "")
+                if claimed == neighbour:
+                    continue
                 outcome = pending.call({**pending.genuine, "challengeId": claimed})
+                sent = f"tools/call, the issued challengeId {how}"
+                same_number = UUID.fullmatch(issued) and claimed.lower() == issued.lower()
+                if same_number and outcome.executed:
+                    ceremony.warn(f"{sent}: {outcome.describe()}")
+                    continue
                 ceremony.expect_refusal(
                     outcome,
                     Reason.CHALLENGE_UNKNOWN,
-                    sent=f"tools/call, the issued challengeId {how}",
-                    tolerated={Reason.MISSING_EVIDENCE: MALFORMED},
+                    sent=sent,
+                    tolerated={Reason.MISSING_EVIDENCE: MALFORMED, **OF_ANOTHER},
                 )
         with several.one("half of another"):
             half = len(neighbour) // 2
             claimed = pending.challenge.id[:half] + neighbour[half:]
-            outcome = pending.call({**pending.genuine, "challengeId": claimed})
-            ceremony.expect_refusal(
-                outcome,
-                Reason.CHALLENGE_UNKNOWN,
-                sent="tools/call, a challengeId made of the halves of two issued ones",
-            )
+            if claimed not in (pending.challenge.id, neighbour):
+                outcome = pending.call({**pending.genuine, "challengeId": claimed})
+                ceremony.expect_refusal(
+                    outcome,
+                    Reason.CHALLENGE_UNKNOWN,
+                    sent="tools/call, a challengeId made of the halves of two issued ones",
+                    tolerated=OF_ANOTHER,
+                )
         pending.close()
 
 
@@ -136,7 +145,7 @@ def test_a_tool_name_is_compared_to_the_letter_at_issue(ceremony):
                 with several.one(f"{tool.name} {how}"):
                     reply = ceremony.approval.request_challenge(claimed, safe_arguments(tool))
                     sent = f"a challenge for {claimed!a}, which is {tool.name} {how}"
-                    if claimed.isascii() and claimed.isprintable():
+                    if NAME_OF_A_TOOL.fullmatch(claimed):
                         ceremony.expect_error(reply, Reason.TOOL_NOT_APPROVED_REQUIRED, sent=sent)
                     else:  # no name of a tool at all, which may be bad params (reading)
                         expect_some_error(ceremony, reply, sent=sent)
@@ -163,8 +172,7 @@ def test_a_tool_name_is_compared_to_the_letter_at_the_call(ceremony, evidence):
                 outcome = ceremony.approval.observe(
                     lambda params=params: ceremony.session.call("tools/call", params)
                 )
-                if outcome.executed:
-                    pending.renew()
+                pending.keep_fresh(outcome)
                 ceremony.expect(
                     not outcome.executed,
                     sent=f"tools/call of {claimed!a}, with {evidence}",
@@ -182,8 +190,7 @@ def test_the_key_of_the_evidence_is_compared_to_the_letter(ceremony):
         for how, key in look_alikes(words.META_KEY):
             with several.one(how):
                 outcome = ceremony.call(pending.challenge, meta={key: pending.genuine})
-                if outcome.executed:
-                    pending.renew()
+                pending.keep_fresh(outcome)
                 sent = f"tools/call, good evidence under the key {how}"
                 ceremony.expect_not_run(outcome, sent=sent)
                 # The base protocol says how keys of _meta are spelled, and may refuse others.

@@ -17,6 +17,8 @@ from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from virtual_authenticator.faults import FlipFlag, SignatureBit
 
 A_FEW_SECONDS = 5
+AN_HOUR = 3600
+FORGOTTEN = {Reason.CHALLENGE_UNKNOWN: "forgotten inside its lifetime (reading 4)"}
 SHAPE = "icloud-keychain"
 """A synced passkey shows no counter, so that nothing but the challenge decides."""
 
@@ -118,19 +120,27 @@ def test_nothing_makes_a_used_challenge_good_again(ceremony, meanwhile):
         ceremony.call(challenge, evidence),
         Reason.CHALLENGE_CONSUMED,
         sent=f"tools/call, the same evidence again, 1 s before expiresAt, after {meanwhile}",
-        tolerated={Reason.CHALLENGE_UNKNOWN: "forgotten inside its lifetime (reading 4)"},
+        tolerated=FORGOTTEN,
     )
-    for seconds in (0, 1, 3600, 30 * 86400):
+    for seconds in (0, 1, AN_HOUR, 30 * 24 * AN_HOUR):
         ceremony.clock.move_to(expiry_of(challenge) + datetime.timedelta(seconds=seconds))
-        ceremony.expect_refusal(
-            ceremony.call(challenge, ceremony.evidence(challenge, passkey)),
-            Reason.CHALLENGE_CONSUMED,
-            Reason.CHALLENGE_UNKNOWN,
-            sent=f"tools/call on a used challenge, {seconds} s after expiresAt and {meanwhile}",
-        )
+        outcome = ceremony.call(challenge, ceremony.evidence(challenge, passkey))
+        sent = f"tools/call on a used challenge, {seconds} s after expiresAt and {meanwhile}"
+        if seconds < AN_HOUR:
+            ceremony.expect_refusal(
+                outcome, Reason.CHALLENGE_CONSUMED, Reason.CHALLENGE_UNKNOWN, sent=sent
+            )
+        else:  # by then an access token, say, may be over too
+            ceremony.expect_not_run(outcome, sent=sent)
 
 
 MANY, APPROVALS = 150, 20
+
+
+def _is_about_over(ceremony, challenge):
+    """By what the suite knows of the target's clock, which may be a little behind."""
+    left = expiry_of(challenge) - ceremony.target.clock.now()
+    return left.total_seconds() < A_FEW_SECONDS
 
 
 @requirement("sep2672/4.8-04-challenge-known", "sep2672/8.2.3-exactly-once", needs=[])
@@ -154,6 +164,10 @@ def test_a_challenge_outlives_many_others(ceremony):
         outcome = ceremony.call(challenge, ceremony.evidence(challenge, passkey))
         if challenge is not others[-1] and outcome.refused_because(Reason.CHALLENGE_UNKNOWN):
             ceremony.warn(f"{sent}: {outcome.describe()}")
+        elif outcome.refused_because(Reason.CHALLENGE_EXPIRED) and _is_about_over(
+            ceremony, challenge
+        ):
+            raise NotVerified(f"{sent}: the target is too slow for its own TTL", minor=True)
         else:
             ceremony.expect_run(outcome, sent=sent)
     ceremony.expect_refusal(
@@ -161,6 +175,7 @@ def test_a_challenge_outlives_many_others(ceremony):
         Reason.CHALLENGE_CONSUMED,
         sent=f"tools/call, the same evidence again, after {MANY} further challenges and "
         f"{APPROVALS} approvals",
+        tolerated=FORGOTTEN,
     )
 
 

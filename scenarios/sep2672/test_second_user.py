@@ -18,6 +18,8 @@ from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 
 OF_SOME_STEPS = [fault for fault in FAULTS if fault.step in (4, 5, 7, 8, 10, 12)]
 """One from each part of the verification. Time is for everybody, so none has expired."""
+LONG_ENOUGH = 8
+"""Letters of an id or a name that do not stand in an answer by chance."""
 ORDERS = ["of the first user", "of the second user"]
 
 
@@ -284,7 +286,7 @@ def test_a_refusal_says_nothing_about_somebody_else(ceremony):
     hidden += [
         str(user[name])
         for name in ("id", "name", "displayName")
-        if len(str(user.get(name, ""))) > 3 and str(user[name]) not in str(own.get(name))
+        if str(user.get(name, "")) not in str(own.get(name))
     ]
     challenge = owner.challenge()
     evidence = owner.evidence(challenge)
@@ -296,7 +298,7 @@ def test_a_refusal_says_nothing_about_somebody_else(ceremony):
     }
     for sent, reply in replies.items():
         said = reply.raw.decode("utf-8", "replace")
-        told = [one for one in hidden if one and one in said]
+        told = [one for one in hidden if len(one) >= LONG_ENOUGH and one in said]
         ceremony.expect(
             not told,
             sent=sent,

@@ -11,9 +11,14 @@ from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.driver import Passkey, confirmed_enrolment
 from pytest_mcp_approval.families.sep2672.faulty_calls import another_tool
 from pytest_mcp_approval.families.sep2672.issuing import ask, issued, safe_arguments
-from pytest_mcp_approval.families.sep2672.registrations import answer
-from pytest_mcp_approval.families.sep2672.rewritten import flipped, with_inner
+from pytest_mcp_approval.families.sep2672.registrations import (
+    answer,
+    expect_not_enrolled,
+    expect_some_error,
+)
+from pytest_mcp_approval.families.sep2672.rewritten import flipped
 from pytest_mcp_approval.families.sep2672.vocabulary import AuthenticatorClass, Reason
+from pytest_mcp_approval.wire import Outcome
 from virtual_authenticator import Authenticator
 from virtual_authenticator.faults import FlipFlag, WrongCounter
 
@@ -113,6 +118,41 @@ def test_arguments_are_read_from_one_place_only(ceremony):
 # ---- the tool, the counter, the credential
 
 
+def _takes(ceremony, tool, passkey, add):
+    """Whether an honest call with the same additions runs: strict parsers refuse them as such."""
+    challenge = ceremony.challenge(tool)
+    params = add(ceremony.approval.call_params(challenge, ceremony.evidence(challenge, passkey)))
+    return ceremony.approval.observe(lambda: ceremony.session.call("tools/call", params)).executed
+
+
+def _with_evidence(params, **members):
+    meta = params["_meta"]
+    return {**params, "_meta": {**meta, words.META_KEY: {**meta[words.META_KEY], **members}}}
+
+
+def _with_response(params, **members):
+    response = params["_meta"][words.META_KEY]["response"]
+    return _with_evidence(params, response={**response, **members})
+
+
+def _expect_refused_with_additions(ceremony, params, places, tool, passkey, reason, sent):
+    """The call is refused for its reason, whatever is added and wherever."""
+    made = 0
+    with ceremony.several() as several:
+        for place, add in places.items():
+            with several.one(place):
+                outcome = ceremony.approval.observe(
+                    lambda add=add: ceremony.session.call("tools/call", add(params))
+                )
+                other_words = not outcome.executed and outcome.reason != reason
+                if other_words and not _takes(ceremony, tool, passkey, add):
+                    continue
+                made += 1
+                ceremony.expect_refusal(outcome, reason, sent=f"{sent} {place}")
+    if not made:
+        ceremony.not_applicable("further members are refused here, wherever they stand")
+
+
 @requirement("sep2672/4.8-07-challenge-tool")
 def test_the_tool_is_the_one_that_is_called(ceremony):
     """An approval for one tool on a call of another; the evidence names the first one."""
@@ -122,31 +162,25 @@ def test_the_tool_is_the_one_that_is_called(ceremony):
     challenge, _ = ask(ceremony, approved, called.arguments)
     if challenge is None:  # arguments that its schema does not allow
         challenge = ceremony.challenge(approved)
-    evidence = ceremony.evidence(challenge)
     names = {"toolName": approved.name, "name": approved.name, "tool": approved.name}
-    key = words.META_KEY
-    params = {"name": called.name, "arguments": called.arguments, "_meta": {key: evidence}}
-    places = {
-        "the evidence": {**params, "_meta": {key: {**evidence, **names}}},
-        "the response": {
-            **params,
-            "_meta": {key: {**evidence, "response": {**evidence["response"], **names}}},
+    beside = {"toolName": approved.name, "tool": approved.name}
+    _expect_refused_with_additions(
+        ceremony,
+        ceremony.approval.call_params(
+            challenge.with_tool(called.name).with_arguments(called.arguments),
+            ceremony.evidence(challenge),
+        ),
+        {
+            "the evidence": lambda params: _with_evidence(params, **names),
+            "the response": lambda params: _with_response(params, **names),
+            "_meta": lambda params: {**params, "_meta": {**params["_meta"], **names}},
+            "params": lambda params: {**params, **beside},
         },
-        "_meta": {**params, "_meta": {key: evidence, **names}},
-        "params": {**params, "toolName": approved.name, "tool": approved.name},
-    }
-    with ceremony.several() as several:
-        for place, sent in places.items():
-            with several.one(place):
-                outcome = ceremony.approval.observe(
-                    lambda sent=sent: ceremony.session.call("tools/call", sent)
-                )
-                ceremony.expect_refusal(
-                    outcome,
-                    Reason.CHALLENGE_WRONG_TOOL,
-                    sent=f"tools/call {called.name} with an approval for {approved.name}, which is "
-                    f"named in {place}",
-                )
+        called,
+        None,
+        Reason.CHALLENGE_WRONG_TOOL,
+        f"tools/call {called.name} with an approval for {approved.name}, which is named in",
+    )
     ceremony.honest(called)
 
 
@@ -158,24 +192,27 @@ def test_the_counter_is_the_signed_one(ceremony):
     challenge = ceremony.challenge()
     evidence = ceremony.evidence(challenge, passkey, faults=WrongCounter(1))
     beside = {"signCount": 9000, "counter": 9000, "newCounter": 9000}
-    response = evidence["response"]
-    places = {
-        "response.response": with_inner(evidence, **beside),
-        "response": {**evidence, "response": {**response, **beside}},
-        "the evidence": {**evidence, **beside},
-        "the extension results": {
-            **evidence,
-            "response": {**response, "clientExtensionResults": {**beside}},
+
+    def inside(params):
+        inner = params["_meta"][words.META_KEY]["response"]["response"]
+        return _with_response(params, response={**inner, **beside})
+
+    _expect_refused_with_additions(
+        ceremony,
+        ceremony.approval.call_params(challenge, evidence),
+        {
+            "response.response": inside,
+            "response": lambda params: _with_response(params, **beside),
+            "the evidence": lambda params: _with_evidence(params, **beside),
+            "the extension results": lambda params: _with_response(
+                params, clientExtensionResults=beside
+            ),
         },
-    }
-    with ceremony.several() as several:
-        for place, changed in places.items():
-            with several.one(place):
-                ceremony.expect_refusal(
-                    ceremony.call(challenge, changed),
-                    Reason.SIGNATURE_COUNTER_REGRESSION,
-                    sent=f"tools/call, signCount 1 is signed, 9000 stands in {place}",
-                )
+        ceremony.tool,
+        passkey,
+        Reason.SIGNATURE_COUNTER_REGRESSION,
+        "tools/call, signCount 1 is signed, 9000 stands in",
+    )
     ceremony.still_serves(challenge, passkey)
 
 
@@ -234,11 +271,11 @@ def test_evidence_of_another_namespace_is_none(ceremony):
                 outcome = ceremony.call(challenge, meta={key: ceremony.evidence(challenge)})
                 if outcome.executed:
                     challenge = ceremony.challenge()
-                ceremony.expect_refusal(
-                    outcome,
-                    Reason.MISSING_EVIDENCE,
-                    sent=f"tools/call, good evidence under {key!r} only",
-                )
+                sent = f"tools/call, good evidence under {key!r} only"
+                ceremony.expect_not_run(outcome, sent=sent)
+                # The base protocol says how keys of _meta are spelled, and may refuse others.
+                if outcome.reply.outcome is not Outcome.ERROR or outcome.reason is not None:
+                    ceremony.expect_refusal(outcome, Reason.MISSING_EVIDENCE, sent=sent)
         with several.one("the same challenge afterwards"):
             ceremony.still_serves(challenge)
 
@@ -251,11 +288,12 @@ def test_the_key_that_is_kept_is_the_attested_one(ceremony):
     """Browsers repeat the public key beside the attestation object, unsigned. Here it is another
     one: refusing is fine; else the attested key approves, and the other does not."""
     ceremony.honest()
-    device, response = answer(ceremony, Authenticator("icloud-keychain"))
-    stranger, theirs = answer(
+    # The stranger's first: a server may keep the latest begin only.
+    stranger, theirs = answer(ceremony, Authenticator("icloud-keychain"))
+    device, response = answer(
         ceremony,
         Authenticator("icloud-keychain"),
-        credential_id=words.base64url_decode(response["id"]),
+        credential_id=words.base64url_decode(theirs["id"]),
     )
     inner = {**response["response"], "publicKey": theirs["response"].get("publicKey")}
     reply = ceremony.approval.finish({**response, "response": inner})
@@ -289,11 +327,9 @@ def test_the_flags_that_count_are_the_attested_ones(ceremony):
     inner["authenticatorData"] = words.base64url_encode(verified)
     more = {"userVerified": True, "uv": True, "flags": {"uv": True}}
     reply = ceremony.approval.finish({**response, **more, "response": {**inner, **more}})
-    ceremony.expect_error(
-        reply,
-        Reason.VERIFICATION_FAILED,
-        sent=f"{words.ENROLL_FINISH}, flag UV clear, and set in authenticatorData beside it",
-    )
+    sent = f"{words.ENROLL_FINISH}, flag UV clear, and set in authenticatorData beside it"
+    expect_some_error(ceremony, reply, sent=sent)  # further members may be bad params (reading)
+    expect_not_enrolled(ceremony, response["id"], sent=sent)
     ceremony.enrol()
 
 
@@ -317,7 +353,7 @@ def test_transports_are_those_of_the_response(ceremony, beside):
     }
     reply = ceremony.session.call(words.ENROLL_FINISH, params)
     if not confirmed_enrolment(reply):
-        return  # members that it does not know may be refused
+        ceremony.not_applicable(f"further members are refused here: {reply.describe()}")
     passkey = Passkey(device, ceremony.passkey.origin, response)
     challenge = issued(ceremony, tool)
     sent = f"a credential with transports ['internal'], {beside} beside its response"

@@ -18,12 +18,10 @@ from virtual_authenticator.faults import SignatureBit, WrongCounter, WrongOrigin
 
 from ...catalogue import NotVerified
 from .driver import NOT_GIVEN, Challenge, ListedTool, Passkey
-from .issuing import safe_arguments, variations
+from .issuing import safe_arguments, schema_refused, variations
 from .outcome import ApprovalOutcome
 from .scenario import Ceremony
 from .vocabulary import AuthenticatorClass, Reason
-
-_INVALID_PARAMS = -32602
 
 
 @dataclass
@@ -76,15 +74,9 @@ class Draft:
         return call, NOT_GIVEN if self.evidence_left_out else evidence
 
     def refused_by_the_schema(self, outcome: ApprovalOutcome) -> bool:
-        """Whether the server rejected the changed arguments themselves, before any approval.
-
-        The SEP does not say whether a tool's schema is looked at before or after section 4.8.
-        """
-        error = outcome.reply.error
+        """Whether the server rejected the changed arguments themselves, before any approval."""
         changed = self.arguments != self.called.arguments
-        return (
-            changed and not outcome.executed and error is not None and error.code == _INVALID_PARAMS
-        )
+        return changed and schema_refused(self.ceremony, outcome, self.called.name, self.arguments)
 
 
 @dataclass(frozen=True)

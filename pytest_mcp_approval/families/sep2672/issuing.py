@@ -17,14 +17,17 @@ from ...catalogue import Finding, NotApplicable, NotVerified
 from ...config.settings import PREFIX
 from ...support.secrets import beginning
 from ...wire import Outcome, RawJson, Reply
+from ..base.outcome import errs
 from . import vocabulary as words
 from .driver import Approval, Challenge, ListedTool
+from .outcome import ApprovalOutcome
 from .scenario import Ceremony
 from .settings import settings_of
 
 EXTRA_MEMBER = "mcpApprovalProbe"
 """A name that no tool's schema knows."""
 
+_INVALID_PARAMS = -32602
 _DEAD = (Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.UNREACHABLE)
 
 
@@ -262,6 +265,41 @@ def _numbers(value: Any, ending: str) -> str:
     return f"{value}{ending}" if whole else _plain(value)
 
 
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int,),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+_SAYS_NOTHING = {"title", "description", "default", "examples", "deprecated"}
+_UNDERSTOOD = {"type", "enum", "minimum", "maximum", "minLength", "maxLength"}
+
+
+def clearly_fits(tool: ListedTool, name: str, value: Any) -> bool:
+    """Whether the tool's schema declares this argument and allows this value, beyond doubt."""
+    schema = tool.properties.get(name)
+    if not isinstance(schema, dict) or schema.keys() - _SAYS_NOTHING - _UNDERSTOOD:
+        return False
+    kind = schema.get("type", list(_TYPES))
+    typed = any(
+        isinstance(value, _TYPES.get(one, ())) and isinstance(value, bool) <= (one == "boolean")
+        for one in ([kind] if isinstance(kind, str) else kind)
+    )
+    return typed and value in schema.get("enum", [value]) and _within(schema, value)
+
+
+def _within(schema: Mapping[str, Any], value: Any) -> bool:
+    if isinstance(value, str):
+        low, high = schema.get("minLength", 0), schema.get("maxLength", len(value))
+        return bool(low <= len(value) <= high)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
+    return True
+
+
 def variations(tool: ListedTool) -> Iterator[tuple[str, dict[str, Any]]]:
     """The tool's safe arguments with one of them changed, within its schema as far as is known: the
     name of the changed one, and all of them."""
@@ -301,6 +339,22 @@ def failing_call(ceremony: Ceremony) -> tuple[ListedTool, Any]:
     raise NotVerified(
         "needs arguments that a gated tool itself refuses: [sep2672.failing] TOOL = {...}",
         minor=True,
+    )
+
+
+def schema_refused(ceremony: Ceremony, outcome: ApprovalOutcome, tool: str, arguments: Any) -> bool:
+    """Whether the tool's schema refused the arguments of a call, and nothing ran.
+
+    The SEP does not say whether a schema is looked at before or after section 4.8. Some libraries
+    answer -32602, others a result that is an error. A tool that ran and failed says the latter too;
+    but then the same call without evidence is stopped at the gate, and answered otherwise."""
+    error = outcome.reply.error
+    if outcome.executed:
+        return False
+    if error is not None:
+        return error.code == _INVALID_PARAMS
+    return errs(outcome.reply) and errs(
+        ceremony.approval.call_without_evidence(tool, arguments).reply
     )
 
 

@@ -289,8 +289,12 @@ class SecondPerson(Ceremony):
 
         super().__init__(Approval(target, session), first.warn)
         with first.honest_step(), self.honest_step():
-            users = [one.approval.begin_options().get("user") for one in (first, self)]
-        if users[0] == users[1]:
+            own, theirs = (one.approval.begin_options().get("user") or {} for one in (first, self))
+            if {**own, "id": None} == {**theirs, "id": None}:
+                # Only the handle differs: it may be another one at every begin (reading).
+                again = first.approval.begin_options().get("user") or {}
+                own = theirs if again.get("id") != own.get("id") else own
+        if own == theirs:
             raise NotVerified(
                 f"needs a second user: the server takes that of {OPTION} for the first",
                 minor=True,

@@ -62,7 +62,7 @@ class RoundsWhatItShows(ApprovalGate):
         return super().display_text(tool, shown)
 
 
-@mutant(kills=SHOWN, because="the same displayText")
+@mutant(kills=SHOWN, because="the same displayText", warned=True)
 class ShowsValuesWithoutQuotes(ApprovalGate):
     """Shows texts without quotes, so that one argument may look like two."""
 
@@ -82,7 +82,7 @@ class TakesTagsOutOfTheText(ApprovalGate):
         return re.sub("<[^>]*>", "", super().display_text(tool, arguments))
 
 
-@mutant(kills=SHOWN, because="the same displayText")
+@mutant(kills=SHOWN, because="the same displayText", warned=True)
 class ShowsNoTool(ApprovalGate):
     """Shows what the arguments are, and not what is done with them."""
 
