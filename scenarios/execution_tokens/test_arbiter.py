@@ -67,16 +67,18 @@ def _expect_just_that(executions, what, asked):
     scope = token.get(names["scope"])
     scope = scope if isinstance(scope, dict) else {}
     digest = hashlib.sha256(asked.get("content", executions.driver.content)).hexdigest()
+    hosts = sorted(map(str.lower, map(str, scope.get(names["allowed_hosts"]) or [])))
+    asked_hosts = sorted(map(str.lower, asked.get("hosts", [table.host])))
     wanted = {
         "content_hash": (str(scope.get(names["content_hash"])).lower(), digest),
         "action_type": (scope.get(names["action_type"]), asked.get("action", table.action)),
-        "allowed_hosts": (
-            sorted(map(str.lower, map(str, scope.get(names["allowed_hosts"]) or []))),
-            sorted(asked.get("hosts", [table.host])),
-        ),
+        "allowed_hosts": (hosts, asked_hosts),
     }
     for name, (got, expected) in wanted.items():
         right = got == expected or (name == "content_hash" and got == f"sha256:{expected}")
+        if name == "allowed_hosts" and not right and set(hosts) <= set(asked_hosts):
+            executions.warn(f"an approval of {what}: fewer hosts than were asked for")
+            continue
         executions.expect(
             right,
             sent=f"an approval of {what}",
@@ -171,12 +173,19 @@ def _end_of(executions, token, sent):
     return datetime.datetime.fromisoformat(text.upper())
 
 
+def _need_seconds(executions):
+    if not executions.verifier.approves_for:
+        name = executions.table.approve_arguments["seconds"]
+        executions.not_applicable(f"its arbiter is not told for how long: it lists no {name}")
+
+
 @requirement("execution_tokens/arbiter-expiry")
 @pytest.mark.parametrize("seconds", [1, SECONDS, 1800])
 def test_a_token_ends_when_it_should(executions, seconds):
     """Or sooner, if the arbiter has a limit of its own; never later."""
     sent = f"an approval for {seconds} s"
     end = _end_of(executions, _approved(executions, seconds=seconds), sent)
+    _need_seconds(executions)
     latest = executions.driver.now() + datetime.timedelta(seconds=seconds)
     executions.expect(
         end <= latest + SKEW,
@@ -190,6 +199,7 @@ def test_a_token_ends_when_it_should(executions, seconds):
 def test_without_a_life_there_is_no_token_that_serves(executions):
     """An approval for no time, or for less: refused, or for a token that is over."""
     _approved(executions)
+    _need_seconds(executions)
     with executions.several() as several:
         for seconds in (0, -60):
             try:
@@ -204,23 +214,21 @@ def test_without_a_life_there_is_no_token_that_serves(executions):
 
 @requirement("execution_tokens/arbiter-expiry", needs=["clock"])
 def test_an_approval_ends_and_another_begins(executions):
-    """Approved twice, before and after the first has ended."""
+    """Approved twice, before and after the first has ended. How long that takes, its own end
+    says."""
     first, unused = _approved(executions), _approved(executions)
-    executions.expect_accepted(
-        executions.execute(first), sent=f"a token that was approved for {SECONDS} s, at once"
-    )
-    executions.clock.advance(SECONDS / 2)
+    executions.expect_accepted(executions.execute(first), sent="a token of the arbiter, at once")
+    end = _end_of(executions, unused, "an approval")
+    executions.clock.advance((end - executions.driver.now()).total_seconds() / 2)
     sibling = _approved(executions)
-    executions.clock.advance(SECONDS / 2 + 2)
+    executions.clock.move_to(end + datetime.timedelta(seconds=2))
     executions.expect_refused(
-        executions.execute(unused),
-        sent=f"a token that was approved for {SECONDS} s, {SECONDS + 2} s later",
+        executions.execute(unused), sent="a token of the arbiter, 2 s after its end"
     )
+    if _end_of(executions, sibling, "an approval") > end + datetime.timedelta(seconds=5):
+        executions.expect_accepted(
+            executions.execute(sibling), sent="a token for the same, approved in between"
+        )
     executions.expect_accepted(
-        executions.execute(sibling),
-        sent=f"a token for the same, approved {SECONDS / 2:.0f} s later",
-    )
-    executions.expect_accepted(
-        executions.execute(_approved(executions)),
-        sent=f"a token for the same, approved {SECONDS + 2} s later",
+        executions.execute(_approved(executions)), sent="a token for the same, approved after that"
     )

@@ -15,6 +15,13 @@ from pytest_mcp_approval.families.execution_tokens.verifier_access import LEFT_O
 OTHER_ACTION = "mcp_approval_another"
 OTHER_HOST = "evil.example"
 OTHER_SECRET = "a secret that came with the token"
+SPELLED_IDS = {
+    "capitals in": str.upper,
+    "braces around": "{{{}}}".format,
+    "no hyphens in": lambda text: text.replace("-", ""),
+    "a blank before": " {}".format,
+    "urn:uuid: before": "urn:uuid:{}".format,
+}
 YES = ("verified", "valid", "approved", "trusted", "force", "skip_verification", "admin", "debug")
 
 
@@ -65,11 +72,18 @@ def test_values_that_look_alike_have_signatures_of_their_own(executions):
     executions.expect_all_refused(
         executions.some(cases), sent="a token in whose scope a value was swapped,"
     )
+    # Some readers of JSON give the one for the other before anybody can look at it.
+    token = executions.token(scope={"limit": "\ufffd"})
+    swapped = executions.changed(token, scope={**token[name], "limit": "\ud800"})
+    answer = executions.execute(swapped)
+    if answer.executed:
+        executions.warn(f"half of a surrogate pair read as U+FFFD: {answer.describe()}")
 
 
 @requirement("execution_tokens/signature")
 def test_another_spelling_of_a_field_is_another_signature(executions):
-    """The same instant, the same id, the same hash, but not the text that was signed."""
+    """The same instant, the same id, the same hash, but not the text that was signed. Ids that are
+    read as UUIDs are the same in other spellings, and spent with them."""
     executions.honest()
     names = executions.table.names
     token = executions.token()
@@ -88,15 +102,6 @@ def test_another_spelling_of_a_field_is_another_signature(executions):
             "scope": {**scope, names["content_hash"]: f"sha256:{scope[names['content_hash']]}"}
         },
     }
-    for name in ("token_id", "nonce"):
-        value = token[names[name]]
-        spelled |= {
-            f"capitals in {name}": {name: value.upper()},
-            f"braces around {name}": {name: f"{{{value}}}"},
-            f"no hyphens in {name}": {name: value.replace("-", "")},
-            f"a blank before {name}": {name: f" {value}"},
-            f"urn:uuid: before {name}": {name: f"urn:uuid:{value}"},
-        }
     cases = {
         name: changed
         for name, change in spelled.items()
@@ -106,6 +111,24 @@ def test_another_spelling_of_a_field_is_another_signature(executions):
         executions.some(cases, always=2), sent="a token, spelled otherwise than it was signed,"
     )
     executions.still_serves(token, after="other spellings of it were refused")
+    ids = {
+        f"{what} {name}": (name, spell)
+        for name in ("token_id", "nonce")
+        for what, spell in SPELLED_IDS.items()
+    }
+    with executions.several() as several:
+        for what, (name, spell) in executions.some(ids).items():
+            token = executions.token()
+            changed = executions.changed(token, **{name: spell(token[names[name]])})
+            if changed == token:
+                continue
+            answer = executions.execute(changed)
+            if answer.executed:
+                executions.warn(f"a token, spelled with {what}: {answer.describe()}")
+                with several.one(what):
+                    executions.expect_refused(
+                        executions.execute(token), sent=f"a token that was spent with {what}"
+                    )
 
 
 @requirement("execution_tokens/signature")

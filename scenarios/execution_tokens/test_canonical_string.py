@@ -25,13 +25,17 @@ def test_odd_scopes_are_signed_as_python_writes_them(executions):
     """Each is good, so each must be accepted; a broken one among them proves nothing by itself."""
     tokens = {name: executions.token(scope=scope) for name, scope in _scopes(executions).items()}
     host = executions.table.host
-    hosts = {
-        "hosts that are not in order": ["z.example", host, "a.example"],
-        "a host in capitals": [host.upper(), "MiXed.example"],
-        "a host twice": [host, host],
-    }
-    tokens |= {name: executions.token(hosts=listed) for name, listed in hosts.items()}
+    hosts = ["z.example", host, "a.example"]
+    tokens["hosts that are not in order"] = executions.token(hosts=hosts)
     executions.expect_all_accepted(tokens, sent="a good token, its scope has")
+    # Who looks at the hosts closely may refuse these.
+    odd = {"a host in capitals": [host.upper(), "MiXed.example"], "a host twice": [host, host]}
+    for name, listed in odd.items():
+        answer = executions.execute(executions.token(hosts=listed))
+        if not answer.served_once:
+            executions.warn(
+                f"a good token, its scope has {name}: {answer.describe()}; expected accepted"
+            )
 
 
 @requirement("execution_tokens/canonical-string")
@@ -39,6 +43,8 @@ def test_odd_scopes_are_signed_as_python_writes_them(executions):
 def test_how_the_token_is_spelled_is_no_matter(executions, spelling):
     """The same members as another JSON text: the string to sign is built again."""
     executions.need_secret()
+    if spelling == "lines and blanks" and not executions.keeps_lines:
+        executions.not_applicable("a line of a pipe is a message, and the token is a part of it")
     token = executions.token(scope={"z": "Größe", "a": {"y": [1, "\U0001f600"], "x": "/"}})
     words = {"ASCII only": {}, "letters as they are": {"ensure_ascii": False}}
     text = json.dumps(token, **words.get(spelling, {"indent": 3}))
@@ -61,6 +67,15 @@ def test_another_string_is_another_signature(executions):
         f"{name} signed": executions.token(scope=scope, signing=signing)
         for name, signing in FAULTY_SIGNING.items()
     }
+    host, names = executions.table.host, executions.table.names
+    for name, signed, hosts in [
+        ("its hosts in small letters signed", [host.lower()], [host.upper()]),
+        ("each of its hosts once signed", [host], [host, host]),
+    ]:
+        token = executions.token(hosts=signed)
+        if signed != hosts:
+            written = {**token[names["scope"]], names["allowed_hosts"]: hosts}
+            tokens[name] = executions.changed(token, scope=written)
     executions.expect_all_refused(tokens)
 
 

@@ -150,11 +150,16 @@ def test_every_part_of_a_long_content_counts(executions):
     with executions.several() as several:
         for length in (1500, 5000, 70_000) if executions.verifier.quick else (70_000,):
             long = content + b"\n" * length
-            answer = executions.execute(executions.token(content=long), content=long)
-            if length == 1500:
-                executions.expect_accepted(answer, sent=f"a token for {len(long)} bytes")
-            if not answer.accepted:
-                break
+            for some in filter(len(long).__gt__, (1024, 4096, 65_536)):
+                with several.one(f"the first {some} of {len(long)}"):
+                    executions.expect_refused(
+                        executions.execute(executions.token(content=long[:some]), content=long),
+                        sent=f"a token for {some} bytes, with {len(long)} that begin with them",
+                    )
+            if executions.runs_anything:
+                answer = executions.execute(executions.token(content=long), content=long)
+                if not answer.accepted:
+                    break
             for name, place in {
                 "the last byte": len(long) - 1,
                 "a byte in the middle": len(long) // 2,

@@ -52,7 +52,8 @@ def test_after_others_it_is_still_refused(executions):
     """The log remembers more than the last one."""
     tokens = [executions.token() for _ in range(_many(executions))]
     answers = executions.execute_each(tokens)
-    executions.need_served(answers[0], "an honest token is refused")
+    for answer in (answers[0], answers[-2]):
+        executions.need_served(answer, "an honest token is refused")
     executions.expect_all_refused(
         {"others executed since": tokens[0], "one executed since": tokens[-2]},
         sent="a spent token",

@@ -1,5 +1,8 @@
 """The scope: these hosts, this action, and no other."""
 
+import re
+import unicodedata
+
 from pytest_mcp_approval.catalogue import requirement
 from pytest_mcp_approval.families.execution_tokens.command_verifier import CommandVerifier
 
@@ -58,6 +61,14 @@ def _tricks(host):
     }
 
 
+def _names_it(url, host):
+    """Whether it is the allowed host after all: of localhost, of an address, of x.example."""
+    form = r"(?:https?://)?([a-z0-9.:\[\]-]+?)\.?/?"
+    plain = re.fullmatch(form, unicodedata.normalize("NFKC", url), re.IGNORECASE)
+    named = plain[1].lower().strip("[]") if plain else ""
+    return named == host.lower().strip("[]") or (named, host) == ("2130706433", "127.0.0.1")
+
+
 def _look_alike(label):
     """With one letter replaced by its Cyrillic or full-width twin."""
     twins = {"a": "\u0430", "e": "\u0435", "o": "\u043e", "p": "\u0440", "c": "\u0441"}
@@ -80,6 +91,8 @@ def test_only_an_allowed_host_is_reached(executions):
         if not isinstance(executions.verifier, CommandVerifier):  # which a command line cannot have
             tricks["a null byte"] = f"https://{host}\0.evil.example/"
         for name, url in _some(executions, tricks).items():
+            if _names_it(url, host):
+                continue
             with several.one(name):
                 executions.expect_refused(
                     executions.execute(executions.token(), host=url),
@@ -145,11 +158,13 @@ def test_any_of_several_hosts_and_none_of_none(executions):
         "two hosts in one entry of its scope": [f"other.example,{host}", f"other.example {host}"],
     }
     many = [f"host-{number}.example" for number in range(150)]
-    cases["many other hosts in its scope"] = many
-    executions.expect_accepted(
-        executions.execute(executions.token(hosts=[*many, host]), host=f"https://{host}/"),
-        sent=f"a token for {len(many) + 1} hosts, with a URL of the last",
-    )
+    answer = executions.execute(executions.token(hosts=[*many, host]), host=f"https://{host}/")
+    sent = f"a token for {len(many) + 1} hosts, with a URL of the last"
+    if answer.refused:  # a limit of its own
+        executions.warn(f"{sent}: {answer.describe()}; expected accepted")
+    else:
+        executions.expect_accepted(answer, sent=sent)
+        cases["many other hosts in its scope"] = many
     with executions.several() as several:
         for name, hosts in executions.some(cases, always=5).items():
             with several.one(name):
@@ -298,21 +313,17 @@ PAIRS = {
 
 @requirement("execution_tokens/scope-action")
 def test_action_types_that_are_alike_are_two(executions):
-    """The token is for one of two; with that it serves, and with the other it does not. What a
-    text means elsewhere decides nothing."""
+    """The token is for one of two, and does not serve with the other. What a text means elsewhere
+    decides nothing. With the one itself nothing is asked: nobody said that it is safe, or known."""
     executions.need_argument("action")
     executions.need_secret()
+    executions.honest()
     with executions.several() as several:
         for name, (approved, asked) in executions.some(PAIRS).items():
             with several.one(name):
-                token = executions.token(action=approved)
                 executions.expect_refused(
-                    executions.execute(token, action=asked),
+                    executions.execute(executions.token(action=approved), action=asked),
                     sent=f"a token for one of two alike, with the other: {name}",
-                )
-                executions.expect_accepted(
-                    executions.execute(executions.token(action=approved), action=approved),
-                    sent=f"a token for one of two alike, with just that: {name}",
                 )
 
 
@@ -324,11 +335,8 @@ def _wide(letter):
 def test_action_types_of_any_letters_are_compared(executions):
     executions.need_argument("action")
     executions.need_secret()
+    executions.honest()
     action = 'quote " and \u00fc'
-    executions.expect_accepted(
-        executions.execute(executions.token(action=action), action=action),
-        sent=f"a token for {action!a}, with just that",
-    )
     executions.expect_refused(
         executions.execute(executions.token(action=action), action=action.replace("\u00fc", "u")),
         sent=f"a token for {action!a}, with a plain u",

@@ -22,8 +22,9 @@ def _flips(text):
 
 
 def _same_meaning(field, before, after):
-    """Hexadecimal digits in another case may be read as the same."""
-    return field in ("signature", "content_hash") and before.lower() == after.lower()
+    """Hexadecimal digits in another case may be read as the same, those of a UUID too."""
+    digits = ("signature", "content_hash", "token_id", "nonce")
+    return field in digits and before.lower() == after.lower()
 
 
 def _some(executions, cases):

@@ -35,11 +35,14 @@ def _spellings(executions, token):
     nonce = names["nonce"]
     plain = json.dumps(token)
     capitals = token[names["signature"]].upper()
+    lines = {
+        "lines and blanks": json.dumps(token, indent=3).encode(),
+        "blanks around it": f" \n{plain}\n ".encode(),
+    }
     return {
         "its members in another order": dict(reversed(token.items())),
-        "lines and blanks": json.dumps(token, indent=3).encode(),
+        **(lines if executions.keeps_lines else {}),
         "no blanks": json.dumps(token, separators=(",", ":")).encode(),
-        "blanks around it": f" \n{plain}\n ".encode(),
         "its nonce in escapes": plain.replace(token[nonce], _escaped(token[nonce])).encode(),
         "a further member": {**token, "more": str(uuid.uuid4())},
         "its signature in capitals": {**token, names["signature"]: capitals},

@@ -4,8 +4,6 @@ After each refusal the other challenges, credentials and conversations are as th
 tool is guarded like the first, in every era of MCP; and whoever lost a race has lost for good.
 """
 
-from typing import Any
-
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
@@ -71,13 +69,11 @@ RULES = {
     12: "sep2672/4.8-12-argument-hash",
 }
 """The rule of each check of section 4.8."""
-_of_rule: Any = requirement  # as a mark of one case it is no decorator
 
 
-@requirement("sep2672/4.5-never-executes-unverified")
 @pytest.mark.parametrize(
     "fault",
-    [pytest.param(fault, id=fault.id, marks=_of_rule(RULES[fault.step])) for fault in FAULTS],
+    [pytest.param(fault, id=fault.id, marks=requirement(RULES[fault.step])) for fault in FAULTS],
 )
 def test_every_gated_tool_is_guarded(ceremony, fault):
     """Each fault with each further tool of the server, whatever its class and arguments are."""

@@ -122,18 +122,31 @@ class McpVerifier(Verifier):
 
     # ---- the arbiter
 
+    @property
+    def approves_for(self) -> bool:
+        return self._lists_seconds() is True
+
+    def _lists_seconds(self) -> bool | None:
+        """Whether the approve tool lists this argument; None: it lists none at all."""
+        entry = self._watch.listing().get(self.table.approve_tool, {})
+        properties = value_at(entry, "inputSchema.properties")
+        if not isinstance(properties, dict) or not properties:
+            return None
+        return self.table.approve_arguments["seconds"] in properties
+
     def approve(
         self, content: bytes, action: str, hosts: list[str], seconds: float
     ) -> dict[str, Any] | None:
         if self.table.approve_tool not in self.listed():
             return None
         names = self.table.approve_arguments
-        arguments = {
+        arguments: dict[str, Any] = {
             names["content"]: content.decode(),
             names["action"]: action,
             names["hosts"]: hosts,
-            names["seconds"]: seconds,
         }
+        if self._lists_seconds() is not False:
+            arguments[names["seconds"]] = seconds
         reply = self.session.call(
             "tools/call", {"name": self.table.approve_tool, "arguments": arguments}
         )

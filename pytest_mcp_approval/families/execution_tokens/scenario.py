@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ...catalogue import Grade, NotApplicable, NotVerified
+from ...wire import StdioTransport
 from ..base.scenario import CloseLater, ScenarioView, Warn, finding_of
 from .command_verifier import CommandVerifier
 from .driver import ExecutionTokens
@@ -31,6 +32,14 @@ class Executions(ScenarioView):
     @property
     def other_content(self) -> bytes:
         return self._safely(lambda: self.driver.other_content)
+
+    @property
+    def runs_anything(self) -> bool:
+        """Whether more may be executed than the user named: where the suite itself is what runs
+        it, or where nothing runs."""
+        if isinstance(self.verifier, CommandVerifier):
+            return self.verifier.shows_runs
+        return not self.target.speaks_mcp or FAMILY in self.target.known_settings
 
     # ---- tokens
 
@@ -64,6 +73,12 @@ class Executions(ScenarioView):
     def keeps_numbers(self) -> bool:
         """Whether numbers come as they were written: an object passes through readers of JSON."""
         return self.table.token_as == "text" or not self.target.speaks_mcp
+
+    @property
+    def keeps_lines(self) -> bool:
+        """Whether a token may have line ends: on a pipe they end the message that it is part of."""
+        on_a_pipe = self.target.speaks_mcp and isinstance(self.target.transport, StdioTransport)
+        return self.table.token_as == "text" or not on_a_pipe
 
     def some(self, cases: Mapping[str, Given], *, always: int = 0) -> dict[str, Given]:
         """All of them if asking is quick; else so many from the beginning, and a few of the others,

@@ -100,6 +100,11 @@ class Verifier(ABC):
         del content, action, hosts, seconds
         return None
 
+    @property
+    def approves_for(self) -> bool:
+        """Whether its arbiter can be told for how long."""
+        return False
+
     @abstractmethod
     def with_secret(self, secret: str | None) -> Verifier | None:
         """The same verifier with another secret (None: without any); None if that cannot be

@@ -17,7 +17,9 @@ VERIFY = f"{sys.executable} {Path(verifiers.__file__).parent / 'verify.py'}"
 FILES = "--token {token} --content {content} --nonce-log {nonce_log}"
 
 
-def judge(pytester: pytest.Pytester, target: str, rule: str) -> list[dict[str, Any]]:
+def judge(
+    pytester: pytest.Pytester, target: str, rule: str, clock: str = "none"
+) -> list[dict[str, Any]]:
     listener = Verdicts()
     pytester.runpytest_inprocess(
         "-p",
@@ -26,7 +28,7 @@ def judge(pytester: pytest.Pytester, target: str, rule: str) -> list[dict[str, A
         f"--mcp-approval-target={target}",
         f"--mcp-approval-select=execution_tokens/{rule}",
         "--mcp-approval-findings=none",
-        "--mcp-approval-clock=none",
+        f"--mcp-approval-clock={clock}",
         plugins=[listener],
     )
     assert listener.found
@@ -102,3 +104,62 @@ def test_who_is_not_told_is_not_blamed(
     }
     assert open_ones
     assert all(missing in why for why in open_ones)
+
+
+SPELLINGS = "test_another_spelling_of_a_field_is_another_signature"
+
+
+def test_a_uuid_in_another_spelling_is_a_warning(pytester: pytest.Pytester):
+    found = by_name(judge(pytester, f"verifier:{MODULE}:reads_uuids", "signature"))
+    assert found[SPELLINGS][0] == Verdict.WARNING
+    assert "capitals in nonce" in found[SPELLINGS][1]
+    assert Verdict.FAILED not in {verdict for verdict, _ in found.values()}, found
+
+
+@pytest.mark.parametrize(
+    ("rule", "warned"),
+    [
+        ("canonical-string", "test_odd_scopes_are_signed_as_python_writes_them"),
+        ("scope-host", "test_any_of_several_hosts_and_none_of_none"),
+        ("scope-action", None),
+        ("nonce-replay", None),
+    ],
+)
+def test_limits_of_its_own_are_no_failure(pytester: pytest.Pytester, rule: str, warned: str | None):
+    found = by_name(judge(pytester, f"verifier:{MODULE}:has_limits", rule))
+    assert {name for name, (one, _) in found.items() if one == Verdict.WARNING} == {
+        *filter(None, [warned])
+    }
+    assert Verdict.FAILED not in {verdict for verdict, _ in found.values()}, found
+
+
+CALLABLES = "tests.families.execution_tokens.callables"
+ARBITERS = "tests.families.execution_tokens.own_arbiters"
+
+
+@pytest.mark.parametrize(
+    ("factory", "rule", "expected"),
+    [
+        ("one_life", "arbiter-scope", {Verdict.PASSED}),
+        ("one_life", "arbiter-expiry", {Verdict.PASSED, Verdict.NOT_APPLICABLE}),
+        ("narrow", "arbiter-scope", {Verdict.PASSED, Verdict.WARNING}),
+        ("narrow", "arbiter-expiry", {Verdict.PASSED}),
+    ],
+)
+def test_an_arbiter_decides_for_how_long_and_may_approve_less(
+    pytester: pytest.Pytester, factory: str, rule: str, expected: set[Verdict]
+):
+    found = by_name(judge(pytester, f"python:{ARBITERS}:{factory}", rule, clock="auto"))
+    assert {verdict for verdict, _ in found.values()} == expected, found
+    if rule == "arbiter-expiry":
+        assert found["test_an_approval_ends_and_another_begins"][0] == Verdict.PASSED
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "x.example", "GitHub.test"])
+def test_a_trick_that_names_the_allowed_host_is_none(pytester: pytest.Pytester, host: str):
+    table = f'[execution_tokens]\nhost = "{host}"\n'
+    (pytester.path / "mcp-approval.toml").write_text(table, encoding="utf-8")
+    found = by_name(judge(pytester, f"verifier:{CALLABLES}:verify", "scope-host"))
+    assert {verdict for verdict, _ in found.values()} <= {Verdict.PASSED, Verdict.NOT_APPLICABLE}, (
+        found
+    )

@@ -64,7 +64,7 @@ class SeenTokensLiveOn(TokenVerifier):
 
 @mutant(
     kills="execution_tokens/arbiter-expiry",
-    because=f"for 120 s, 122 s later{TAKEN}",
+    because=f"of the arbiter, 2 s after its end{TAKEN}",
 )
 class ASiblingRenewsAToken(ExecutionExtension):
     """Keeps the end of an approval by its content, so that a later one gives it to earlier ones."""

@@ -276,7 +276,7 @@ def _composed(value: Any) -> Any:
     return unicodedata.normalize("NFC", value) if isinstance(value, str) else value
 
 
-@mutant(kills=SIGNATURE, because=f"pair and the sign for what is none, turned round{TAKEN}")
+@mutant(kills=SIGNATURE, because="pair read as U\\+FFFD: accepted", warned=True)
 @in_extension
 class ReplacesHalfLetters(WritingScopes):
     """Puts the replacement character in the place of half a surrogate pair, as encoders do."""
@@ -313,7 +313,7 @@ class SortsListsToo(WritingScopes):
         return json.dumps({**scope, words.ALLOWED_HOSTS: hosts}, sort_keys=True)
 
 
-@mutant(kills=CANONICAL, because="a host in capitals[^§]*accepted[^§]*bad_signature")
+@mutant(kills=CANONICAL, because=f"hosts in small letters signed{TAKEN}")
 @in_extension
 class WritesHostsInSmallLetters(WritingScopes):
     """Writes the allowed hosts in small letters before it signs."""
@@ -323,7 +323,7 @@ class WritesHostsInSmallLetters(WritingScopes):
         return json.dumps({**scope, words.ALLOWED_HOSTS: hosts}, sort_keys=True)
 
 
-@mutant(kills=CANONICAL, because="a host twice[^§]*accepted[^§]*bad_signature")
+@mutant(kills=CANONICAL, because=f"each of its hosts once signed{TAKEN}")
 @in_extension
 class WritesEachHostOnce(WritingScopes):
     """Keeps the allowed hosts as a set, and signs each of them once."""
