@@ -43,14 +43,13 @@ NAMES: Near = {
     "in quotes": lambda name: f'"{name}"',
     "in base64": lambda name: base64.b64encode(name.encode()).decode(),
     "a line end behind it": lambda name: f"{name}\r\nx",
-    "a byte order mark before it": lambda name: f"\ufeff{name}",
     "a soft hyphen in it": lambda name: f"{name[:3]}\u00ad{name[3:]}",
     "a joiner behind it": lambda name: f"{name}\u200dx",
     "a comment behind it": lambda name: f"{name}'--",
     "an index behind it": lambda name: f"{name}[0]",
 }
-"""Other names than `NAMED`, each of them. Blanks at the ends are left out: a reading allows to take
-them off."""
+"""Other names than `NAMED`, each of them. Blanks at the ends are left out, and what some languages
+take for one (U+FEFF, NUL): a reading allows to take them off."""
 NAMED = "Kiosk Stra\u00dfe {} 1"
 """A name of which all of those are different; in braces what makes it new."""
 
@@ -64,7 +63,7 @@ PAIRS: dict[str, tuple[str, str]] = {
     "a wildcard": ("Cursor {mark}", "* {mark}"),
     "a pattern": ("Cursor {mark}", "Cursor% {mark}"),
     "a path": ("Cursor {mark}", "../Cursor {mark}"),
-    "a NUL at the end": ("Cursor {mark}", "Cursor {mark}\x00"),
+    "a NUL in it": ("Cursor {mark}", "Cursor {mark}\x00x"),
     "a line break": ("Cursor {mark}", "Cursor {mark}\nClaude"),
     "markup": ("Cursor {mark}", "<b>Cursor {mark}</b>"),
     "an entity of HTML": ("R&D {mark}", "R&amp;D {mark}"),

@@ -95,6 +95,14 @@ class Consents(ScenarioView):
             return True
         return self.driver.binding.call_params(tool, {})["name"] in self.driver.listing()
 
+    def offers(self, tool: SafeTool) -> bool:
+        """Listed, and not refused outright to a client that nobody has decided on: such a tool is
+        one that the gateway does not have, or not here."""
+        if not self.lists(tool):
+            return False
+        answer = self.client("Stranger").call(tool)
+        return answer.executed or not answer.denied
+
     # ---- clients
 
     def fresh(self, name: str) -> str:
