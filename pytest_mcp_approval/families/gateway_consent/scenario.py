@@ -459,6 +459,14 @@ class AppConsents(Consents):
         if not answer.served:
             raise finding_of(answer, sent=sent, expected=f"{tool.tool} run")
 
+    def expect_failure(self, answer: GatewayOutcome, *, sent: str) -> None:
+        """What an app that breaks down says may be passed on as it is, even as a result: a
+        warning, since the document does not say how a failure is told."""
+        if answer.succeeded:
+            self.warn(f"{sent}: told as a result, not as an error")
+            return
+        self.expect_not_run(answer, sent=sent)
+
     def typed(self, tool: SafeTool) -> tuple[str, ...]:
         """What a person types into the dialog of this app; nothing for OAuth."""
         app = tool.app.removeprefix("suite.")
