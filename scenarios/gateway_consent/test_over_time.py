@@ -104,7 +104,8 @@ def test_a_call_that_fails_has_used_its_decision_up(consents):
             if client.call(tool).needs_authorization:
                 # OAuth: the app is asked about the new tool as well.
                 apps.let_in(client, tool)
-                apps.decided(client, tool, Choice.TOOL, remember=False)
+            # That call was served, so the next one needs a decision of its own.
+            apps.decided(client, tool, Choice.TOOL, remember=False)
             apps.double.fails = True
             before = len(apps.double.seen(app, place))
             answer = client.call(tool)
