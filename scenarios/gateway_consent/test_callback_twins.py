@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.gateway_consent.lookalikes import SECRETS
+from pytest_mcp_approval.families.gateway_consent.lookalikes import SECRETS, is_whole
 
 AT_ONCE = 6
 
@@ -36,7 +36,10 @@ def test_nearly_the_right_state_is_none(consents):
         for what, near in SECRETS.items():
             tool, asked, browser = apps.under_way(client)
             before = len(_exchanges(apps))
-            state = near(asked.get("state", ""))
+            own = asked.get("state", "")
+            state = near(own)
+            if state == own or is_whole(what, own):
+                continue
             browser.get(apps.double.way_back(asked, state=state))
             with several.one(what):
                 sent = f"the app's answer with its state, {what}"

@@ -37,6 +37,9 @@ SHAPES: dict[str, Any] = {
     "a deep value": {"deep": [[[[[[[[[[[[[[[[{}]]]]]]]]]]]]]]]]},
     "SQL": {"id": "'; DELETE FROM consents; --", "'; --": "' OR '1'='1"},
 }
+UNREADABLE = ("a number that overflows", "half of a surrogate pair")
+"""A strict reader of JSON takes neither, so it cannot tell whose request it was and may answer
+nobody."""
 META = "io.modelcontextprotocol/consent"
 
 
@@ -54,6 +57,16 @@ def _ways(tool):
         yield f"{what} for arguments", {"arguments": arguments}
 
 
+def _expect_not_run(consents, answer, what, sent):
+    """Refused; what cannot be read need not be answered either."""
+    if what.removesuffix(" for arguments") in UNREADABLE and not answer.reply.answered:
+        consents.expect(
+            not answer.executed, sent=sent, expected="tool not run", got=answer.describe()
+        )
+        return
+    consents.expect_not_run(answer, sent=sent)
+
+
 @requirement("gateway_consent/consent-required")
 def test_no_call_says_yes_for_a_person(consents):
     """Whatever is claimed, in whatever form: nothing is run, and afterwards everybody is asked as
@@ -62,9 +75,8 @@ def test_no_call_says_yes_for_a_person(consents):
     with consents.several() as several:
         for what, made in _ways(tool):
             with several.one(what):
-                consents.expect_not_run(
-                    client.call(tool, **made), sent=f"{tool.name}, undecided, with {what}"
-                )
+                sent = f"{tool.name}, undecided, with {what}"
+                _expect_not_run(consents, client.call(tool, **made), what, sent)
         for who in (client, consents.client("Bystander")):
             with several.one(f"{who.name} afterwards"):
                 consents.expect_asked(
@@ -81,9 +93,8 @@ def test_no_call_takes_a_denial_back(consents):
     with consents.several() as several:
         for what, made in _ways(tool):
             with several.one(what):
-                consents.expect_not_run(
-                    client.call(tool, **made), sent=f"{tool.name}, denied, with {what}"
-                )
+                sent = f"{tool.name}, denied, with {what}"
+                _expect_not_run(consents, client.call(tool, **made), what, sent)
         with several.one("afterwards"):
             sent = f"{tool.name}, denied, after such claims"
             consents.expect_denied(client.call(tool), sent=sent)
@@ -180,14 +191,27 @@ def test_a_page_that_is_only_looked_at_decides_nothing(consents):
             browser.fetch(method, address)
             with several.one(what):
                 consents.expect_asked(client.call(tool), sent=f"{tool.name}, whose page was {what}")
-        browser.submit(page, form, None)
-        with several.one("a form without a choice"):
-            consents.expect_asked(
-                client.call(tool), sent=f"{tool.name}, whose form was sent with no button pressed"
-            )
+        # Where each choice is a form of its own, to send that form is to choose.
+        if pressed and pressed.name and form.button(words.button(Choice.DENY)):
+            with several.one("a form without a choice"):
+                _send_without_a_choice(consents, tool)
     foreign = {"Origin": "https://attacker.example", "Sec-Fetch-Site": "cross-site"}
     form_client_for(consents.target).fetch("POST", page.url, urlencode(chosen), foreign)
     if not client.call(tool).needs_consent:
         consents.warn(f"{tool.name}: decided by a form that another site sent")
         return
     consents.allowed(client, tool)
+
+
+def _send_without_a_choice(consents, tool):
+    """By a client of its own: a gateway may take it for Deny, or for the end of the question."""
+    client, words = consents.client("Enter"), consents.driver.table.page
+    asked = consents.asked(client, tool)
+    browser = form_client_for(consents.target)
+    with consents.honest_step("the page could not be read"):
+        page = browser.get(asked.consent_url)
+        form = form_with(page, words.button(Choice.TOOL))
+    browser.submit(page, form, None)
+    consents.expect_not_run(
+        client.call(tool), sent=f"{tool.name}, whose form was sent with no button pressed"
+    )

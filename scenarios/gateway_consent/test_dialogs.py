@@ -192,22 +192,24 @@ def test_a_dialog_offers_help(consents):
 
 
 BAD_LINKS = ("javascript:document.suite=1", "data:text/html,<b>x</b>", " javascript:suite(1)")
+PLANTED = ("javascript:document.suite", "data:text/html,", "javascript:suite")
+"""How those begin in a page, which may have such links of its own."""
 
 
 @requirement("gateway_consent/dialog-injection", needs=["apps"])
 def test_a_help_link_leads_to_a_page_only(consents):
     """An address that a browser would run as a script is no link, whatever the app calls it."""
-    links = dict(enumerate(BAD_LINKS))
+    bad = dict(enumerate(BAD_LINKS))
     apps = consents.with_apps(
-        more=lambda double: [double.helping(f"key-help-{n}", url) for n, url in links.items()]
+        more=lambda double: [double.helping(f"key-help-{n}", url) for n, url in bad.items()]
     )
     with apps.several() as several:
-        for number, url in links.items():
+        for number, url in bad.items():
             tool = SafeTool(
                 tool_name(f"suite.key-help-{number}", "read"),
                 *(f"suite.key-help-{number}", "read", {}, Kind.WEB, True),
             )
-            if not apps.lists(tool):
+            if not apps.offers(tool):
                 continue  # a gateway may refuse such an app
             client = apps.client()
             with apps.honest_step("the dialog could not be opened"):
@@ -220,9 +222,10 @@ def test_a_help_link_leads_to_a_page_only(consents):
                     expected="nothing but text",
                     got="an element <b data-suite> in the page",
                 )
-            made = re.findall(
-                r"""(?:href|action|src)\s*=\s*["']?\s*(?:javascript|data):""", dialog.raw
-            )
+            links = re.findall(r"""(?:href|action|src)\s*=\s*["']?([^"'>]*)""", dialog.raw)
+            made = [
+                link for one in links if (link := html.unescape(one).strip()).startswith(PLANTED)
+            ]
             with several.one(url):
                 apps.expect(
                     not made,

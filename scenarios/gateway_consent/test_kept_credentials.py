@@ -111,16 +111,25 @@ def test_no_failed_authorisation_leaves_a_secret_behind(consents):
 
 @requirement("gateway_consent/cookie", needs=["apps", "restart"])
 def test_cookies_and_tokens_are_kept_over_a_restart(consents):
-    """Of two clients, each its own. For OAuth, to ask the person again is a warning."""
+    """Of two clients, each its own: one that was not let in before is not let in by a restart. For
+    OAuth, to ask the person again is a warning."""
     apps = consents.with_apps(stored=True)
     client, other = apps.client(), apps.client("Other")
     found = apps.each_app("cookie", "oauth")
     for app in found:
         apps.let_in(client, apps.app_tool(app))
         apps.decided(other, apps.app_tool(app))
+    outside = {app for app in found if other.call(apps.app_tool(app)).needs_authorization}
     apps.restart()
     for app in found:
         tool = apps.app_tool(app)
+        theirs = other.call(tool)
+        apps.expect(
+            app not in outside or (theirs.refused and not theirs.executed),
+            sent=f"{tool.name} by a client that did not authorise it, after a restart",
+            expected="a refusal, as before the restart",
+            got=theirs.describe(),
+        )
         answer = client.call(tool)
         sent = f"{tool.name}, authorised, after a restart"
         if app == "oauth" and answer.needs_authorization:

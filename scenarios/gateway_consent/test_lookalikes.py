@@ -14,6 +14,19 @@ from pytest_mcp_approval.families.gateway_consent.vocabulary import (
 from pytest_mcp_approval.wire import RefusedError
 
 
+def _expect_another(consents, other, first, what):
+    """Asked about what the first was allowed. A gateway may refuse a client for its name."""
+    tool = consents.tool
+    try:
+        answer = other.call(tool)
+    except RefusedError:
+        return
+    if answer.denied and not answer.executed:
+        return
+    sent = f"{tool.name} by {shown(other.name)} ({what}), allowed to {shown(first.name)}"
+    consents.expect_asked(answer, sent=sent)
+
+
 @requirement("gateway_consent/caller-isolation")
 def test_a_name_that_is_nearly_the_same_is_another(consents):
     """A decision for one client, however its name is folded, cut or escaped, is for no other."""
@@ -23,15 +36,8 @@ def test_a_name_that_is_nearly_the_same_is_another(consents):
     with consents.several() as several:
         for what, near in NAMES.items():
             other = consents.named(near(first.name))
-            sent = f"{tool.name} by {shown(other.name)} ({what}), allowed to {shown(first.name)}"
-            try:
-                answer = other.call(tool)
-            except RefusedError:
-                continue  # a gateway may refuse a client for its name
             with several.one(what):
-                if answer.denied and not answer.executed:
-                    continue
-                consents.expect_asked(answer, sent=sent)
+                _expect_another(consents, other, first, what)
     consents.expect_served(
         first.call(tool), tool, sent=f"{tool.name} by {shown(first.name)}, as allowed before"
     )
@@ -47,14 +53,18 @@ def test_names_that_are_one_in_another_reading_are_two(consents):
         for what, pair in PAIRS.items():
             first, second = (consents.named(name.format(**marks)) for name in pair)
             if first.name not in allowed:
-                allowed.add(first.name)
+                try:
+                    answer = first.call(tool)
+                except RefusedError:
+                    continue
+                if answer.denied and not answer.executed:
+                    continue
                 consents.allowed(first, tool)
+                allowed.add(first.name)
             with several.one(what):
-                consents.expect_asked(
-                    second.call(tool),
-                    sent=f"{tool.name} by {shown(second.name)} ({what}), allowed to "
-                    f"{shown(first.name)}",
-                )
+                _expect_another(consents, second, first, what)
+    if not allowed:
+        raise NotVerified("every client was refused, whatever its name")
 
 
 NOTHING = ("undefined", "None", "nil", "NaN", "")
@@ -150,7 +160,7 @@ def test_all_tools_of_one_app_are_none_of_its_neighbours(consents):
     with other.several() as several:
         for app_id in NEAR_APPS:
             near = _tool(app_id, "wipe")
-            if not other.lists(near):
+            if not other.offers(near):
                 continue  # a gateway may have no apps of such ids
             with several.one(app_id):
                 other.expect_asked(
@@ -197,7 +207,7 @@ def test_a_tool_of_nearly_the_same_name_is_another(consents):
     with other.several() as several:
         for name in NEAR_TOOLS:
             tool = _tool("com.near", name)
-            if not other.lists(tool):
+            if not other.offers(tool):
                 continue  # a gateway may have no tools of such names
             asked += 1
             for client, decided in ((yes, "allowed"), (no, "denied")):
@@ -207,7 +217,7 @@ def test_a_tool_of_nearly_the_same_name_is_another(consents):
                     )
         for number, pair in enumerate(TOOL_PAIRS):
             first, second = (_tool(f"com.pair{number}", name) for name in pair)
-            if not other.lists(first) or not other.lists(second):
+            if not other.offers(first) or not other.offers(second):
                 continue
             other.allowed(yes, first)
             with several.one(shown(second.name)):
@@ -245,7 +255,7 @@ def test_a_name_with_a_comma_is_not_two_tools(consents):
     tool = SafeTool(
         tool_name("suite.commas", "read,wipe"), "suite.commas", "read,wipe", {}, Kind.WEB, True
     )
-    if not apps.lists(tool):
+    if not apps.offers(tool):
         consents.not_applicable("the gateway has no tools with a comma in their names")
     apps.decided(client, tool)
     answer = client.call(tool)

@@ -3,7 +3,12 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.gateway_consent.lookalikes import SECRETS, WHOLE_SECRETS
+from pytest_mcp_approval.families.gateway_consent.lookalikes import (
+    SECRETS,
+    WHOLE_SECRETS,
+    is_whole,
+    nearly,
+)
 from pytest_mcp_approval.families.gateway_consent.oauth_steps import (
     expect_given,
     expect_no_token,
@@ -26,19 +31,24 @@ HOUR = 3600
 
 @requirement("gateway_consent/oauth-token", needs=["oauth"])
 def test_nearly_the_right_refresh_token_is_none(consents):
+    """The token itself serves after that; a server may end it after so many guesses (a
+    warning)."""
     client = consents.oauth()
     given = honest_tokens(client)
     with consents.several() as several:
-        for what, near in (SECRETS | WHOLE_SECRETS).items():
-            answer = client.renew(near(given.refresh))
+        for what, token in nearly(given.refresh, SECRETS | WHOLE_SECRETS).items():
+            answer = client.renew(token)
+            whole = is_whole(what, given.refresh)
             with several.one(what):
-                expect_no_token(
-                    consents, answer, f"a refresh token, {what}", left_open=what in WHOLE_SECRETS
-                )
+                expect_no_token(consents, answer, f"a refresh token, {what}", left_open=whole)
                 if answer.given:
                     return  # it is used up
     answer = client.renew(given.refresh)
-    expect_given(consents, answer, "the refresh token as it was given, after others were refused")
+    if not answer.given:
+        honest_tokens(client)  # else it serves nobody any more, and the refusals say nothing
+        consents.warn(
+            f"the refresh token as it was given, after others were refused: {answer.describe()}"
+        )
 
 
 @requirement("gateway_consent/oauth-token", needs=["oauth"])
@@ -50,36 +60,38 @@ def test_nearly_the_right_access_token_opens_nothing(consents):
     given = client.redeem(honest_way(client))
     if not client.opens(given.access):
         raise NotVerified("a fresh token does not open the resource that is named")
-    tokens = {what: near(given.access) for what, near in SECRETS.items()}
+    tokens = nearly(given.access, SECRETS)
     tokens |= {"a refresh token": given.refresh, "a code": way.code, "nothing": ""}
     with consents.several() as several:
         for what, token in tokens.items():
+            opens, sent = client.opens(token), f"the app's resource with an access token, {what}"
+            if opens and is_whole(what, given.access):
+                consents.warn(f"{sent}: it opens")
+                continue
             with several.one(what):
                 consents.expect(
-                    not client.opens(token),
-                    sent=f"the app's resource with an access token, {what}",
-                    expected="the app does not open",
-                    got="it opens",
+                    not opens, sent=sent, expected="the app does not open", got="it opens"
                 )
-    consents.expect(
-        client.opens(given.access),
-        sent="the app's resource with the access token as it was given",
-        expected="the app opens",
-        got="it does not",
-    )
+    if not client.opens(given.access):
+        raise NotVerified("the token itself opens nothing after that, so the refusals say nothing")
 
 
 @requirement("gateway_consent/oauth-token", needs=["oauth"])
 def test_a_refresh_token_is_used_once_by_many_at_once(consents):
-    """Six at once, where each use gives a new one: one gets it. Others' tokens are as before."""
+    """Six at once, where each use gives a new one: one gets it. Others' tokens are as before; a
+    server may have one authorisation of a client at a time, and may end all of them after a second
+    use (a warning)."""
     client = consents.oauth()
-    given, bystander = honest_tokens(client), honest_tokens(client)
     renewed = client.renew(honest_tokens(client).refresh)
     if not renewed.refresh:
         consents.not_applicable("a refresh token is not replaced after its use")
+    given = honest_tokens(client)
+    bystander = client.renew(renewed.refresh)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         answers = list(pool.map(lambda _: client.renew(given.refresh), range(AT_ONCE)))
     found = {one.refresh for one in answers if one.given}
+    if not found:
+        raise NotVerified(f"of {AT_ONCE} uses of a refresh token at once none was served")
     sent = f"a refresh token, used by {AT_ONCE} at once"
     if found == {given.refresh}:
         consents.warn(f"{sent}: it is not replaced")
@@ -89,12 +101,11 @@ def test_a_refresh_token_is_used_once_by_many_at_once(consents):
             consents.clock.advance(600)
             expect_no_token(consents, client.renew(given.refresh), f"{sent}, ten minutes later")
         consents.warn(f"{sent}: {late} new ones; where each use gives a new one, one is right")
-    consents.expect(
-        client.renew(bystander.refresh).given,
-        sent="another refresh token, after that",
-        expected="HTTP 200 with an access token",
-        got="a refusal",
-    )
+    if bystander.given:
+        answer = client.renew(bystander.refresh or renewed.refresh)
+        if not answer.given:
+            honest_tokens(client)
+            consents.warn(f"another refresh token, after that: {answer.describe()}")
 
 
 @requirement("gateway_consent/oauth-token", needs=["oauth", "clock"])
@@ -133,7 +144,6 @@ def test_nothing_prolongs_an_access_token(consents):
     client.opens(given.access)
     client.opens(f"{given.access}A")
     renewed = client.renew(given.refresh)
-    honest_tokens(client)
     consents.clock.advance(lasts - lasts // 2)
     sent = f"a token for {lasts} s, at its end, renewed and used meanwhile"
     consents.expect(
@@ -189,7 +199,7 @@ def test_a_scope_does_not_grow(consents):
         ),
     }
     for what, answer in answers.items():
-        grown = set(answer.text("scope").split()) - {whole[0]}
+        grown = set(answer.text("scope").split()) & set(whole[1:]) - {whole[0]}
         consents.expect(
             not (answer.given and grown),
             sent=f"an authorisation for the scope {whole[0]}, {what}: {wider}",

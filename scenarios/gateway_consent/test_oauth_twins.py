@@ -7,7 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.base.people import form_client_for
 from pytest_mcp_approval.families.gateway_consent.app_double import challenge_of
-from pytest_mcp_approval.families.gateway_consent.lookalikes import SECRETS, WHOLE_SECRETS
+from pytest_mcp_approval.families.gateway_consent.lookalikes import (
+    SECRETS,
+    WHOLE_SECRETS,
+    is_whole,
+    nearly,
+)
 from pytest_mcp_approval.families.gateway_consent.oauth_steps import (
     expect_given,
     expect_no_token,
@@ -29,20 +34,22 @@ HOUR = 3600
 @requirement("gateway_consent/oauth-pkce")
 def test_nearly_the_right_code_is_none(consents):
     """Compared loosely, or in part, codes could be guessed. The code itself is redeemed after
-    that."""
+    that; a server may end it after so many guesses (a warning)."""
     client = consents.oauth()
     way = honest_way(client)
     with consents.several() as several:
-        for what, near in (SECRETS | WHOLE_SECRETS).items():
-            answer = client.redeem(way, code=near(way.code))
+        for what, code in nearly(way.code, SECRETS | WHOLE_SECRETS).items():
+            answer = client.redeem(way, code=code)
             with several.one(what):
                 expect_no_token(
-                    consents, answer, f"a code, {what}", left_open=what in WHOLE_SECRETS
+                    consents, answer, f"a code, {what}", left_open=is_whole(what, way.code)
                 )
                 if answer.given:
                     return  # it is used up
     answer = client.redeem(way)
-    expect_given(consents, answer, "the code as it was given, after others were refused")
+    if not answer.given:
+        honest_tokens(client)  # else it serves nobody any more, and the refusals say nothing
+        consents.warn(f"the code as it was given, after others were refused: {answer.describe()}")
 
 
 VERIFIERS = (f"{'a' * 40}.~_-", "A" * 43, f"{'.~_-' * 32}")
@@ -76,7 +83,9 @@ def test_a_code_is_redeemed_once_by_many_at_once(consents):
         expected="one token at most",
         got=f"{given} tokens",
     )
-    expect_no_token(consents, client.redeem(way), "a code that many tried to redeem, once more")
+    if given:
+        sent = "a code that many tried to redeem, once more"
+        expect_no_token(consents, client.redeem(way), sent)
     honest_tokens(client)
 
 
@@ -129,8 +138,11 @@ def test_in_the_other_spelling_nothing_is_easier(consents):
         "no verifier": {"codeVerifier": None},
         "the challenge in place of the verifier": {},
         "another redirectUri": other,
-        "another client": {"clientId": client.oauth.other_client or "nobody-knows-this-client"},
     }
+    # The document's token request names no client: a server need not look for one.
+    if not client.redeem(honest_way(client), clientId=None).given:
+        stranger = client.oauth.other_client or "nobody-knows-this-client"
+        faults["another client"] = {"clientId": stranger}
     with consents.several() as several:
         for what, changes in faults.items():
             fresh = honest_way(client)
@@ -217,7 +229,9 @@ def test_a_request_writes_nothing_into_the_page(consents):
             asked[name] = f"{asked.get(name, '')}{MARKUP}"
             browser = form_client_for(consents.target)
             page = browser.get(client.address(asked), follow=False)
-            raw = b"<b data-suite>" in page.body
+            # What a browser does not read as HTML makes no element.
+            is_html = "html" in page.headers.get("content-type", "html").lower()
+            raw = is_html and b"<b data-suite>" in page.body
             with several.one(name):
                 consents.expect(
                     not raw,

@@ -283,7 +283,6 @@ MARKUP = {
 def test_markup_is_shown_as_text(consents, rendered_page, what):
     """In every field that an app or a client can write."""
     texts = {field: f"{field} {MARKUP[what]}" for field in FIELDS}
-    texts["type"] = f"string {MARKUP[what]}"
     caller = f"caller {consents.mark} {MARKUP[what]}"
     other, _ = _page_of(consents, rendered_page, texts, caller)
     sent = f"the page of a tool whose texts hold {what}"
@@ -291,8 +290,29 @@ def test_markup_is_shown_as_text(consents, rendered_page, what):
     other.expect(
         not found, sent=sent, expected="nothing but text", got=f"it made {', '.join(found[:4])}"
     )
-    del texts["type"]  # which need not be shown
     _expect_shown(other, rendered_page, {**texts, "caller": caller}, sent)
+
+
+@requirement("gateway_consent/dialog-injection", needs=["browser", "apps"])
+def test_markup_in_a_type_makes_nothing(consents, rendered_page):
+    """The type of a parameter, which need not be shown. A gateway that knows JSON Schema may have
+    no such app."""
+    texts = {field: f"the {field} of the suite" for field in FIELDS}
+    texts["type"] = f"string {' '.join(MARKUP.values())}"
+    app = _app(texts)
+    other = consents.with_descriptors([app])
+    app_id, own = app["id"], app["tools"][0]["name"]
+    tool = SafeTool(tool_name(app_id, own), app_id, own, {}, Kind.DESKTOP)
+    if not other.offers(tool):
+        consents.not_applicable("the gateway has no tool with a parameter of an unknown type")
+    rendered_page.open(other.asked(other.client(), tool).consent_url)
+    found = rendered_page.injected()
+    other.expect(
+        not found,
+        sent="the page of a tool with a parameter whose type holds markup",
+        expected="nothing but text",
+        got=f"it made {', '.join(found[:4])}",
+    )
 
 
 @requirement("gateway_consent/dialog-injection")

@@ -6,10 +6,12 @@ Each is made from the text by a function, under words for a finding. Knows no ru
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 Near = dict[str, Callable[[str], str]]
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f-]+")
 
 
 def _half(text: str) -> int:
@@ -43,14 +45,13 @@ NAMES: Near = {
     "in quotes": lambda name: f'"{name}"',
     "in base64": lambda name: base64.b64encode(name.encode()).decode(),
     "a line end behind it": lambda name: f"{name}\r\nx",
-    "a byte order mark before it": lambda name: f"\ufeff{name}",
     "a soft hyphen in it": lambda name: f"{name[:3]}\u00ad{name[3:]}",
     "a joiner behind it": lambda name: f"{name}\u200dx",
     "a comment behind it": lambda name: f"{name}'--",
     "an index behind it": lambda name: f"{name}[0]",
 }
-"""Other names than `NAMED`, each of them. Blanks at the ends are left out: a reading allows to take
-them off."""
+"""Other names than `NAMED`, each of them. Blanks at the ends are left out, and what some languages
+take for one (U+FEFF, NUL): a reading allows to take them off."""
 NAMED = "Kiosk Stra\u00dfe {} 1"
 """A name of which all of those are different; in braces what makes it new."""
 
@@ -64,7 +65,7 @@ PAIRS: dict[str, tuple[str, str]] = {
     "a wildcard": ("Cursor {mark}", "* {mark}"),
     "a pattern": ("Cursor {mark}", "Cursor% {mark}"),
     "a path": ("Cursor {mark}", "../Cursor {mark}"),
-    "a NUL at the end": ("Cursor {mark}", "Cursor {mark}\x00"),
+    "a NUL in it": ("Cursor {mark}", "Cursor {mark}\x00x"),
     "a line break": ("Cursor {mark}", "Cursor {mark}\nClaude"),
     "markup": ("Cursor {mark}", "<b>Cursor {mark}</b>"),
     "an entity of HTML": ("R&D {mark}", "R&amp;D {mark}"),
@@ -87,7 +88,7 @@ PAIRS: dict[str, tuple[str, str]] = {
 """Two names each that become one if they are read as something else."""
 
 SECRETS: Near = {
-    "without its last character": lambda text: text[:-1],
+    "without its last character": lambda text: text.rstrip("=")[:-1],
     "without its first character": lambda text: text[1:],
     "and one character more": lambda text: f"{text}A",
     "in another case": str.swapcase,
@@ -109,3 +110,16 @@ WHOLE_SECRETS: Near = {
     "escaped once more": lambda text: "".join(f"%{ord(one):02X}" for one in text),
 }
 """Whoever has one of these has the whole secret: to take it for that is a warning."""
+
+
+def nearly(secret: str, kinds: Near) -> dict[str, str]:
+    """What these make of a secret; a short one, or one of digits, can come out as itself."""
+    made = {what: near(secret) for what, near in kinds.items()}
+    return {what: text for what, text in made.items() if text != secret}
+
+
+def is_whole(what: str, secret: str) -> bool:
+    """Whether that is still the whole secret: a number in hexadecimal, or a UUID, is the same in
+    either case."""
+    in_another_case = SECRETS.get(what) is str.swapcase
+    return what in WHOLE_SECRETS or (in_another_case and bool(_HEXADECIMAL.fullmatch(secret)))

@@ -95,6 +95,14 @@ class Consents(ScenarioView):
             return True
         return self.driver.binding.call_params(tool, {})["name"] in self.driver.listing()
 
+    def offers(self, tool: SafeTool) -> bool:
+        """Listed, and not refused outright to a client that nobody has decided on: such a tool is
+        one that the gateway does not have, or not here."""
+        if not self.lists(tool):
+            return False
+        answer = self.client("Stranger").call(tool)
+        return answer.executed or not answer.denied
+
     # ---- clients
 
     def fresh(self, name: str) -> str:
@@ -450,6 +458,14 @@ class AppConsents(Consents):
         """All the way: to be asked for the app's authorisation again is not enough here."""
         if not answer.served:
             raise finding_of(answer, sent=sent, expected=f"{tool.tool} run")
+
+    def expect_failure(self, answer: GatewayOutcome, *, sent: str) -> None:
+        """What an app that breaks down says may be passed on as it is, even as a result: a
+        warning, since the document does not say how a failure is told."""
+        if answer.succeeded:
+            self.warn(f"{sent}: told as a result, not as an error")
+            return
+        self.expect_not_run(answer, sent=sent)
 
     def typed(self, tool: SafeTool) -> tuple[str, ...]:
         """What a person types into the dialog of this app; nothing for OAuth."""

@@ -11,16 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
-from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
+from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice, Refusal
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
     AppCredentials,
 )
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.oauth2 import OAuth2
 from pytest_mcp_approval.reference_server.gateway_consent.consent import ConsentQuestion, Decisions
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.grants import Allowed
+from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
+    AuthorisationServer,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
-from pytest_mcp_approval.reference_server.server.answers import ErrorAnswer
+from pytest_mcp_approval.reference_server.server.answers import ErrorAnswer, InvalidParamsError
 from pytest_mcp_approval.reference_server.server.mcp_server import Context, ReferenceServer
 from pytest_mcp_approval.target.reference import ReferenceTarget
 from tests.mutants.gateway_consent.oauth_server import _Answers
@@ -95,6 +99,29 @@ class HasAnotherCodeForAuthorisation(Gateway):
             raise
 
 
+@lenient("caller-isolation", "")
+class RefusesOddNames(Gateway):
+    """Serves no client whose name has control characters, markup or a path in it."""
+
+    def caller_name(self, who: Any, arguments: Any) -> str:
+        if not who.client.isprintable() or set(who.client) & set("<>/\\*%"):
+            raise InvalidParamsError("clientInfo.name: expected letters, digits and blanks")
+        return super().caller_name(who, arguments)
+
+
+@lenient("api-key", "told as a result, not as an error")
+class PassesFailuresOn(Gateway):
+    """What an app answers is the result, even if it broke down."""
+
+    def run(self, *arguments: Any) -> dict[str, Any]:
+        try:
+            return super().run(*arguments)
+        except GatewayRefusal as refusal:
+            if refusal.code is Refusal.APP_FAILED:
+                return {"status": 500}
+            raise
+
+
 @lenient("app-credential", "more exchange\\(s\\) for a token that has two hours to go")
 class ExchangesEveryTime(AppCredentials):
     """Gets a new token for every call."""
@@ -116,6 +143,19 @@ class TellsNoScope(_Answers):
     """Does not say what a token is for."""
 
     member = "scope"
+
+
+@lenient("oauth-token", "")
+class HasOneAuthorisationAtATime(AuthorisationServer):
+    """A client's new authorisation ends the one before it."""
+
+    latest: Allowed | None = None
+
+    def given(self, allowed: Allowed, scopes: Any) -> dict[str, Any]:
+        if self.latest is not None and self.latest is not allowed:
+            self.latest.revoked = True
+        self.latest = allowed
+        return super().given(allowed, scopes)
 
 
 @lenient("stored-encrypted", "without what was decided: a name that can be read")

@@ -170,7 +170,7 @@ class CutsNames(_OtherKey):
         return caller[:255]
 
 
-@mutant(kills=CALLERS, because="a NUL at the end[^§]*, tool run")
+@mutant(kills=CALLERS, because="a NUL in it[^§]*, tool run")
 @in_extension
 class EndsNamesAtNul(_OtherKey):
     """Reads names as C does."""

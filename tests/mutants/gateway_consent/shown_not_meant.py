@@ -214,7 +214,7 @@ class EchoesRequests(DemonstrationApp):
 
 @mutant(
     kills="gateway_consent/dialog-injection",
-    because="the page of a tool whose texts hold elements[^§]*it made",
+    because="a parameter whose type holds markup[^§]*it made",
 )
 @in_extension
 class TrustsTypesOfParameters(_Rewrites):

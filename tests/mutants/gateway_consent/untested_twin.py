@@ -466,7 +466,7 @@ class HelpsAtTheFirstStep(Dialogs):
 
 @mutant(
     kills="gateway_consent/dialog-injection",
-    because="whose helpUrl is [^§]*javascript:' in the page",
+    because="whose helpUrl is [^§]*javascript:[^§]*' in the page",
 )
 @in_extension
 class LinksAnywhere(Dialogs):
