@@ -29,6 +29,7 @@ def test_effects_are_not_read_before_a_restarted_server_is_up(suite):
         target="http://localhost:{port}/mcp",
         plugins=[listening],
     )
-    assert {one["verdict"] for one in listening.found} == {"passed"}, result.stdout.str()
+    told = [one["verdict"] for one in listening.found if not one["minor"]]
+    assert told.count("passed") == len(told) >= 2, result.stdout.str()
     assert result.ret == 0
     assert "broke off during the run" not in result.stdout.str()
