@@ -22,9 +22,10 @@ def _flips(text):
 
 
 def _same_meaning(field, before, after):
-    """Hexadecimal digits in another case may be read as the same, those of a UUID too."""
+    """Hexadecimal digits in another case may be read as the same, those of a UUID too. So may a
+    blank for a leading zero: Python's own UUIDs are read like that."""
     digits = ("signature", "content_hash", "token_id", "nonce")
-    return field in digits and before.lower() == after.lower()
+    return field in digits and before.lower() in (after.lower(), after.lower().replace(" ", "0", 1))
 
 
 def _some(executions, cases):
