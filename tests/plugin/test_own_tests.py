@@ -102,6 +102,7 @@ def test_a_target_that_dies_is_an_error_of_the_run_and_no_verdict(suite):
     )
     result = suite.run(
         "--mcp-approval-select=sep2672/4.8-03-method",
+        "--mcp-approval-environment=LD_PRELOAD=",  # not started warm: it has to die at once
         "-v",
         str(next(suite.pytester.path.glob("test_*.py"))),
         target="reference:stdio",

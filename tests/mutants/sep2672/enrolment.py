@@ -201,7 +201,7 @@ class RequiresUserVerificationOnce(OtherOptions):
 
 @mutant(
     kills="sep2672/4.4.1-fresh-challenge",
-    because="different challenges\n1 different ones",
+    because="different challenges[^§]*\n1 different ones",
 )
 class HasOneRegistrationChallenge(ApprovalGate):
     """Makes one registration challenge per process."""
