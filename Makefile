@@ -5,7 +5,7 @@ UV ?= uv
 VENV ?= .venv
 # Extra words for pytest, for example: make pytest PYTEST_ARGS="-k counter -x"
 PYTEST_ARGS ?=
-# One more than there are cores: many tests wait for a browser or for a process to start.
+# One more than there are cores: many checks wait for a browser or for a process to start.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))')
 # Extra words for uv, for example: make lock LOCK_ARGS=--upgrade
 LOCK_ARGS ?=
@@ -30,8 +30,8 @@ help: ## List the targets
 
 demo: $(STAMP) ## Judge the embedded reference server, and leave an HTML report
 	@$(BROWSER)
-	@echo "demo: judging the reference server by every rule of every family, with a worker for each core"
-	@$(BIN)/python -m pytest mcp-approval/ -n auto --dist worksteal --mcp-approval-target=reference --mcp-approval-report=mcp-approval-report.html -p no:cacheprovider
+	@echo "demo: judging the reference server by every rule of every family, with $(WORKERS) workers"
+	@$(BIN)/python -m pytest mcp-approval/ -n $(WORKERS) --dist worksteal --mcp-approval-target=reference --mcp-approval-report=mcp-approval-report.html -p no:cacheprovider
 	@echo "demo: open mcp-approval-report.html; judge your own server with"
 	@echo "      $(BIN)/pytest --mcp-approval-target=http://localhost:3000/mcp (or stdio:<command>)"
 

@@ -80,7 +80,9 @@ def demo() -> Rows:
     sanity.named(line is not None, True, "the demo's line of the Makefile")
     assert line is not None
     with tempfile.TemporaryDirectory() as folder:
-        words = line[1].replace("mcp-approval-report.html", f"{folder}/report.html").split()
+        workers = str(1 + len(os.sched_getaffinity(0)))  # as the Makefile counts them
+        text = line[1].replace("mcp-approval-report.html", f"{folder}/report.html")
+        words = text.replace("$(WORKERS)", workers).split()
         run = Run.of([sys.executable, "-m", *words], ROOT)
     return [
         ("checks", str(run.checks), ""),
