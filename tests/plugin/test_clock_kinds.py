@@ -30,15 +30,15 @@ OPTIONS = [
     "--mcp-approval-timeout=30",
     "--mcp-approval-browser=none",
 ]
+ON_SHORT_TIMES = ("-k", "test_4_8 or test_4_4")
+"""Only these: others move through years, or need a clock that stands still."""
 NEED_TIME = [
     "--mcp-approval-select=sep2672/4.4.1-ttl",
     "--mcp-approval-select=sep2672/4.4.2-no-pending",
     "--mcp-approval-select=sep2672/4.8-06-*",
-    *("-k", "test_4_8 or test_4_4"),
+    *ON_SHORT_TIMES,
 ]
-ONES = ("-k", "test_4_8 or test_4_4")
-"""Only these: others move through years, or need a clock that stands still."""
-EXPIRY = ["--mcp-approval-select=sep2672/4.8-06-*", *ONES]
+EXPIRY = ["--mcp-approval-select=sep2672/4.8-06-*", *ON_SHORT_TIMES]
 needs_faketime = pytest.mark.skipif(not HAS_FAKETIME, reason=NEEDS_FAKETIME)
 
 
