@@ -27,11 +27,12 @@ def ratio(value: float, what: str) -> float:
     return value
 
 
-def measured(value: float, what: str, at_most: float = math.inf) -> float:
-    """Seconds, bytes and the like: above zero, and at most what is possible."""
-    if not (math.isfinite(value) and 0 < value <= at_most):
+def measured(value: float, what: str, at_most: float = math.inf, *, at_least: float = 0.0) -> float:
+    """Seconds, bytes and the like: above zero, and within what is possible."""
+    if not (math.isfinite(value) and value > 0 and at_least <= value <= at_most):
+        least = f"at least {at_least:g}" if at_least else "more than 0"
         limit = "" if math.isinf(at_most) else f" and at most {at_most:g}"
-        _wrong(what, f"{value:g}", f"more than 0{limit}")
+        _wrong(what, f"{value:g}", f"{least}{limit}")
     return value
 
 

@@ -41,6 +41,11 @@ def test_what_cannot_be_true_ends_a_benchmark_with_one_line(check: Any, argument
     assert "\n" not in str(end.value.code)
 
 
+def test_what_wraps_a_thing_is_not_quicker_than_the_thing():
+    with pytest.raises(SystemExit, match=r"waiting: got 0\.08, expected at least 0\.9"):
+        sanity.measured(0.08, "waiting", at_least=0.9)
+
+
 def test_the_figures_of_a_run_are_those_of_its_family():
     found = suite.figures("sep2672", TOLD, SEP2672)
     assert found == {"checks": 2, "calls": 12, "checks per second": 0.5, "waiting": 0.6}
