@@ -2,7 +2,7 @@
 
 import contextlib
 
-from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.issuing import (
     action_hash_of,
@@ -161,7 +161,7 @@ def test_the_hash_survives_a_restart(ceremony):
     ceremony.approval.forget()
     after, reply = ask(ceremony, tool, safe_arguments(tool))
     if after is None or ceremony.passkey.id not in after.offered:
-        ceremony.not_applicable(f"nothing is kept over a restart: {reply.describe()[:100]}")
+        raise NotApplicable(f"nothing is kept over a restart: {reply.describe()[:100]}")
     sent = f"challenges for {tool.name} before and after a restart"
     if action_hash_of(before) != action_hash_of(after):
         kept = ceremony.approval.call(before, evidence)
