@@ -33,6 +33,15 @@ from pytest_mcp_approval.reference_server.gateway_consent.settings import Storag
 from pytest_mcp_approval.reference_server.gateway_consent.vault_file import FILE, FileVault
 from pytest_mcp_approval.support.fetch import fetch
 
+OF_EVERY_OBJECT = frozenset(
+    (
+        *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "__proto__"),
+        *("toString", "toLocaleString", "valueOf", "__defineGetter__", "__defineSetter__"),
+        *("__lookupGetter__", "__lookupSetter__"),
+    )
+)
+"""What every object of JavaScript has by nature."""
+
 _OF_THE_EXTENSION = {
     Gateway: "gateway_class",
     Decisions: "decisions_class",

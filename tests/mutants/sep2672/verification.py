@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
+from pytest_mcp_approval.reference_server.sep2672.demonstration import DEMONSTRATION_TOOLS
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import (
     ApprovalAttempt,
@@ -310,7 +311,9 @@ class HashesKnownMembersOnly(ApprovalGate):
     """Hashes the members that the schema knows, and lets others pass."""
 
     def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
-        known = {name: value for name, value in arguments.items() if name not in ("added", "")}
+        (entry,) = (one.entry for one in DEMONSTRATION_TOOLS if one.name == tool)
+        properties = entry["inputSchema"]["properties"]
+        known = {name: arguments[name] for name in arguments if name in properties}
         return super().hash_of(tool, known, server_id)
 
 
