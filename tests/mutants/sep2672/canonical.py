@@ -23,7 +23,7 @@ from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
 from pytest_mcp_approval.reference_server.sep2672.settings import ApprovalSettings
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 from tests.mutants.registry import having, mutant
-from tests.mutants.sep2672.parts import WritesArguments
+from tests.mutants.sep2672.parts import WritesArguments, known_members
 
 
 def each(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -303,11 +303,11 @@ class TrimsTexts(WritesArguments):
 @mutant(
     kills="sep2672/4.6-no-schema-defaults", because="an unknown member[^§]*the same second half"
 )
-class StripsUnknownMembers(WritesArguments):
+class StripsUnknownMembers(ApprovalGate):
     """Strips members that the schema does not know before hashing, as zod does."""
 
-    def write(self, arguments: Any) -> bytes:
-        return super().write({n: v for n, v in arguments.items() if not n.startswith("mcpA")})
+    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
+        return super().hash_of(tool, known_members(tool, arguments), server_id)
 
 
 @mutant(

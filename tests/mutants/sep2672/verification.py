@@ -9,7 +9,6 @@ from typing import Any
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
-from pytest_mcp_approval.reference_server.sep2672.demonstration import DEMONSTRATION_TOOLS
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import (
     ApprovalAttempt,
@@ -20,6 +19,7 @@ from pytest_mcp_approval.reference_server.sep2672.refusals import (
     ApprovalRefusal,
 )
 from tests.mutants.registry import mutant
+from tests.mutants.sep2672.parts import known_members
 
 # ---- step 4
 
@@ -311,10 +311,7 @@ class HashesKnownMembersOnly(ApprovalGate):
     """Hashes the members that the schema knows, and lets others pass."""
 
     def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
-        (entry,) = (one.entry for one in DEMONSTRATION_TOOLS if one.name == tool)
-        properties = entry["inputSchema"]["properties"]
-        known = {name: arguments[name] for name in arguments if name in properties}
-        return super().hash_of(tool, known, server_id)
+        return super().hash_of(tool, known_members(tool, arguments), server_id)
 
 
 @mutant(
