@@ -12,7 +12,7 @@ import pytest
 from pytest_mcp_approval.catalogue import Finding, Grade, NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.base.decoder import values_in
 from pytest_mcp_approval.families.base.driver import DriverError
-from pytest_mcp_approval.families.base.hostile_values import SPECIAL_NAMES, pairs_of, shifted
+from pytest_mcp_approval.families.base.hostile_values import A_FEW_NAMES, pairs_of, shifted
 from pytest_mcp_approval.families.base.paths import put_at, value_at
 from pytest_mcp_approval.families.confirmation_tokens.outcome import is_limit
 from pytest_mcp_approval.families.confirmation_tokens.settings import NamedOperation
@@ -349,7 +349,7 @@ def test_special_members_open_no_gate(tokens):
         tokens.table.token_at.rpartition(".")[2]: "conf_a1b2c3d4e5f6g7h8",
     }
     more = {
-        **dict.fromkeys(SPECIAL_NAMES, confirmed),
+        **dict.fromkeys(A_FEW_NAMES, confirmed),
         "confirmed": True,
         "skip_confirmation": True,
         "danger_level": "safe",

@@ -3,7 +3,7 @@
 import datetime
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.base.instants import tricky_instants
+from pytest_mcp_approval.families.base.instants import next_instants
 
 BEFORE = datetime.timedelta(seconds=60, milliseconds=1)
 """How long before an instant a token is issued: it lives through it, and its end has fractions."""
@@ -18,7 +18,7 @@ def test_no_change_of_the_calendar_changes_a_life(tokens):
     if not tokens.clock.stops:
         raise NotVerified("needs a clock that can be set to an instant", minor=True)
     with tokens.several() as several:
-        for what, instant in tricky_instants(tokens.clock.now()).items():
+        for what, instant in next_instants(tokens.clock.now()).items():
             with several.one(what):
                 _lives_through(tokens, what, instant, usual)
     tokens.honest()

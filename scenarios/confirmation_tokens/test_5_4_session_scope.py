@@ -2,7 +2,7 @@
 
 import contextlib
 
-from pytest_mcp_approval.catalogue import NotApplicable, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.base.driver import DriverError
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import MAXIMUM_TTL, TokenCode
 
@@ -17,7 +17,7 @@ def _scoped(tokens):
 
 @requirement("confirmation_tokens/5.4-session-scope")
 def test_a_session_token_serves_max_uses_times(tokens):
-    """Exactly that often."""
+    """As often as the table says."""
     operation = _scoped(tokens)
     uses = operation.max_uses
     with tokens.own_session() as session:
@@ -27,14 +27,68 @@ def test_a_session_token_serves_max_uses_times(tokens):
                 tokens.redeem(issued, session=session),
                 sent=f"a token with max_uses {uses}, for time {number}",
             )
-        tokens.expect_refusal(
-            tokens.redeem(issued, session=session),
-            TokenCode.ALREADY_USED,
-            sent=f"a token with max_uses {uses}, for time {uses + 1}",
-        )
 
 
 @requirement("confirmation_tokens/5.4-session-scope")
+def test_the_uses_of_session_tokens_are_counted_apart(tokens):
+    """Two tokens of one session, in turns: each serves as often as it may. A refused attempt in
+    between is no use."""
+    operation = _scoped(tokens)
+    with tokens.own_session() as session:
+        for answer, sent in _used_in_turns(tokens, _two(tokens, operation, session), session):
+            tokens.expect_run(answer, sent=sent)
+
+
+# ---- 5.4-session-bound
+
+
+@requirement("confirmation_tokens/5.4-session-bound")
+def test_a_session_token_serves_no_more_than_max_uses_times(tokens):
+    """Alone, and two in turns with refused attempts in between: none gives a use back."""
+    operation = _scoped(tokens)
+    uses = operation.max_uses
+    with tokens.own_session() as session:
+        alone = tokens.issue(operation, session=session)
+        if not tokens.redeem(alone, session=session).executed:
+            raise NotVerified("a session token did not serve even once")
+        for _ in range(uses - 1):
+            tokens.redeem(alone, session=session)
+        tokens.expect_refusal(
+            tokens.redeem(alone, session=session),
+            TokenCode.ALREADY_USED,
+            sent=f"a token with max_uses {uses}, for time {uses + 1}",
+        )
+        issued = _two(tokens, operation, session)
+        for _ in _used_in_turns(tokens, issued, session):
+            pass
+        for name, one in issued.items():
+            tokens.expect_refusal(
+                tokens.redeem(one, session=session),
+                TokenCode.ALREADY_USED,
+                sent=f"the {name} of two session tokens, for time {uses + 1}",
+            )
+
+
+def _two(tokens, operation, session):
+    """Two tokens for one call, by what they are called."""
+    one, other = (tokens.issue(operation, session=session) for _ in range(2))
+    if one.token == other.token:
+        raise NotApplicable("asking again returns the same token until it is used")
+    return {"first": one, "second": other}
+
+
+def _used_in_turns(tokens, issued, session):
+    """Each use, as often as they serve, with what was sent; refused attempts come in between."""
+    for number in range(1, _scoped(tokens).max_uses + 1):
+        for name, one in issued.items():
+            if _scoped(tokens).other_params:
+                faulty = one.with_params(tokens.changed(_scoped(tokens)))
+                tokens.driver.send(tokens.driver.redeem_params(faulty), session)
+            answer = tokens.redeem(one, session=session)
+            yield answer, f"the {name} of two session tokens, for time {number}"
+
+
+@requirement("confirmation_tokens/5.4-session-bound")
 def test_a_session_token_serves_identical_calls_only(tokens):
     """Several uses are several runs of the same, not of something else."""
     operation = _scoped(tokens)
@@ -51,7 +105,7 @@ def test_a_session_token_serves_identical_calls_only(tokens):
         )
 
 
-@requirement("confirmation_tokens/5.4-session-scope")
+@requirement("confirmation_tokens/5.4-session-bound")
 def test_a_session_token_serves_no_other_session(tokens):
     """Even if a simple token would."""
     if tokens.over_a_pipe:
@@ -68,7 +122,7 @@ def test_a_session_token_serves_no_other_session(tokens):
         )
 
 
-@requirement("confirmation_tokens/5.4-session-scope")
+@requirement("confirmation_tokens/5.4-session-bound")
 def test_a_session_token_ends_with_its_session(tokens):
     """With uses left: neither in a new session nor without one."""
     operation = _scoped(tokens)
@@ -84,33 +138,6 @@ def test_a_session_token_ends_with_its_session(tokens):
             sent = f"a session token with uses left whose session has ended, {where}"
             with several.one(sent):
                 tokens.expect_not_run(tokens.redeem(issued, session=conversation), sent=sent)
-
-
-@requirement("confirmation_tokens/5.4-session-scope")
-def test_the_uses_of_session_tokens_are_counted_apart(tokens):
-    """Two tokens of one session, in turns: each serves as often as it may. A refused attempt in
-    between is no use."""
-    operation = _scoped(tokens)
-    uses = operation.max_uses
-    with tokens.own_session() as session:
-        one, other = (tokens.issue(operation, session=session) for _ in range(2))
-        if one.token == other.token:
-            raise NotApplicable("asking again returns the same token until it is used")
-        for number in range(1, uses + 1):
-            for name, issued in {"first": one, "second": other}.items():
-                if operation.other_params:
-                    faulty = issued.with_params(tokens.changed(operation))
-                    tokens.driver.send(tokens.driver.redeem_params(faulty), session)
-                tokens.expect_run(
-                    tokens.redeem(issued, session=session),
-                    sent=f"the {name} of two session tokens, for time {number} of {uses}",
-                )
-        for name, issued in {"first": one, "second": other}.items():
-            tokens.expect_refusal(
-                tokens.redeem(issued, session=session),
-                TokenCode.ALREADY_USED,
-                sent=f"the {name} of two session tokens, for time {uses + 1}",
-            )
 
 
 @requirement("confirmation_tokens/5.4-default-uses")

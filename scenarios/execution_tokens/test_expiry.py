@@ -5,6 +5,15 @@ import datetime
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.base.instants import (
+    BACK_IN_BERLIN,
+    BACK_IN_NEW_YORK,
+    BACK_IN_SYDNEY,
+    CLOCK_CHANGES,
+    LEAP_DAY,
+    TURNING_POINTS,
+    next_instants,
+)
 from pytest_mcp_approval.families.execution_tokens.command_verifier import CommandVerifier
 from pytest_mcp_approval.families.execution_tokens.token_making import written
 
@@ -135,31 +144,6 @@ def test_the_zone_of_the_machine_is_no_matter(executions, zone):
 # ---- whatever the calendar has
 
 
-def _of_the_calendar(now):
-    """Instants at which clocks go wrong, the next of each kind. Years far off come last."""
-    year = now.year + 1
-    return {
-        "the end of summer time in New York": _sunday(year, 11, 1, hour=6),
-        "the end of summer time in Berlin": _sunday(year, 10, 25, hour=1),
-        "the beginning of summer time in New York": _sunday(year, 3, 8, hour=7),
-        "the end of summer time in Sydney": _sunday(year, 4, 1, hour=-8),
-        "the turn of a year": _instant(year, 1, 1),
-        "a leap day": _instant(year + -year % 4, 2, 29, hour=12),
-        "the end of a leap day": _instant(year + -year % 4, 3, 1),
-        "the end of 32 bits": _instant(2038, 1, 19) + datetime.timedelta(seconds=11648),
-    }
-
-
-def _instant(year, month, day, hour=0):
-    return datetime.datetime(year, month, day, tzinfo=datetime.UTC) + hour * HOUR
-
-
-def _sunday(year, month, day, hour):
-    """The first Sunday from this day on, so many hours after midnight in UTC."""
-    first = _instant(year, month, day)
-    return first + datetime.timedelta(days=6 - first.weekday(), hours=hour)
-
-
 @requirement("execution_tokens/expiry")
 def test_the_calendar_is_no_matter(executions):
     """A token that ends shortly before such an instant is over shortly after it, and one that ends
@@ -169,14 +153,14 @@ def test_the_calendar_is_no_matter(executions):
         raise NotVerified("needs a clock that stands still where it is put", minor=True)
     executions.honest()
     minutes = datetime.timedelta(minutes=20)
-    instants = _of_the_calendar(executions.driver.now())
+    names: tuple[str, ...] = (*CLOCK_CHANGES, BACK_IN_SYDNEY, *TURNING_POINTS)
     # Elsewhere a clock far ahead may end what has nothing to do with tokens.
     if isinstance(executions.verifier, CommandVerifier):
-        instants = {name: instants[name] for name in (next(iter(instants)), "a leap day")}
+        names = (BACK_IN_NEW_YORK, LEAP_DAY)
     elif not executions.verifier.in_this_process:
-        instants = dict(list(instants.items())[:2])
+        names = (BACK_IN_NEW_YORK, BACK_IN_BERLIN)
     with executions.several() as several:
-        for name, instant in sorted(instants.items(), key=lambda one: one[1]):
+        for name, instant in next_instants(executions.driver.now(), names).items():
             before, after = written(instant - minutes), written(instant + minutes)
             executions.clock.move_to(instant - minutes / 2)
             with several.one(f"before {name}"):

@@ -40,7 +40,8 @@ def _undecided(consents, client):
 @requirement("gateway_consent/caller-identity")
 def test_who_says_nothing_is_the_unknown_client(consents):
     """Clients without a name are one caller, and it has a name: Unknown Client. What is decided
-    here is for one call, so that nothing stays behind under a name that others have too."""
+    here is for one call, so that nothing stays behind under a name that others have too, unless
+    each client is a process: one that asks for one call keeps the answer to itself."""
     unknown = consents.named(UNKNOWN_CLIENT)
     tool = _undecided(consents, unknown)
     taken = []
@@ -65,8 +66,10 @@ def _is_taken_for(consents, tool, unknown, what, client_info):
         return False  # the same, in the era in which each request says who asks
     allowed = unknown.call(tool)
     if allowed.needs_consent:
+        consents.expect_asked(answer, sent=f"{tool.name} by a client with {what}")
         # A decision in a dialog is for the waiting call, and for no other client's.
-        consents.decide(allowed, remember=consents.driver.asks_in_dialogs)
+        alone = unknown.connection.target is not consents.target
+        consents.decide(allowed, remember=alone or consents.driver.asks_in_dialogs)
     sent = f"after it was allowed to '{UNKNOWN_CLIENT}'"
     consents.expect_asked(
         consents.client(what).call(tool), sent=f"{tool.name} by a client with a name, {sent}"

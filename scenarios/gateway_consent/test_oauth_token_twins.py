@@ -3,11 +3,11 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.base.look_alikes import nearly
 from pytest_mcp_approval.families.gateway_consent.lookalikes import (
     SECRETS,
     WHOLE_SECRETS,
     is_whole,
-    nearly,
 )
 from pytest_mcp_approval.families.gateway_consent.oauth_steps import (
     expect_given,
@@ -36,7 +36,7 @@ def test_nearly_the_right_refresh_token_is_none(consents):
     client = consents.oauth()
     given = honest_tokens(client)
     with consents.several() as several:
-        for what, token in nearly(given.refresh, SECRETS | WHOLE_SECRETS).items():
+        for what, token in nearly(given.refresh, {**SECRETS, **WHOLE_SECRETS}).items():
             answer = client.renew(token)
             whole = is_whole(what, given.refresh)
             with several.one(what):

@@ -5,13 +5,13 @@ import secrets
 from concurrent.futures import ThreadPoolExecutor
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.base.look_alikes import nearly
 from pytest_mcp_approval.families.base.people import form_client_for
 from pytest_mcp_approval.families.gateway_consent.app_double import challenge_of
 from pytest_mcp_approval.families.gateway_consent.lookalikes import (
     SECRETS,
     WHOLE_SECRETS,
     is_whole,
-    nearly,
 )
 from pytest_mcp_approval.families.gateway_consent.oauth_steps import (
     expect_given,
@@ -38,7 +38,7 @@ def test_nearly_the_right_code_is_none(consents):
     client = consents.oauth()
     way = honest_way(client)
     with consents.several() as several:
-        for what, code in nearly(way.code, SECRETS | WHOLE_SECRETS).items():
+        for what, code in nearly(way.code, {**SECRETS, **WHOLE_SECRETS}).items():
             answer = client.redeem(way, code=code)
             with several.one(what):
                 expect_no_token(

@@ -3,6 +3,13 @@
 import datetime
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.base.instants import (
+    BACK_IN_BERLIN,
+    FORWARD_IN_BERLIN,
+    LEAP_DAY,
+    TURN_OF_A_YEAR,
+    next_instants,
+)
 from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
 from pytest_mcp_approval.wire.reply import show_json
@@ -216,13 +223,13 @@ def _expect_instant(consents, record, instant, sent):
     )
 
 
-INSTANTS = (
-    datetime.datetime(2031, 3, 30, 1, 30, tzinfo=datetime.UTC),
-    datetime.datetime(2031, 10, 26, 0, 30, 59, 900_000, tzinfo=datetime.UTC),
-    datetime.datetime(2031, 12, 31, 23, 59, 59, 999_000, tzinfo=datetime.UTC),
-    datetime.datetime(2032, 2, 29, 12, 0, tzinfo=datetime.UTC),
-)
-"""Both changes of summer time in Europe, the end of a year, a leap day."""
+BESIDE = {
+    FORWARD_IN_BERLIN: datetime.timedelta(minutes=30),
+    BACK_IN_BERLIN: datetime.timedelta(minutes=-29, seconds=-0.1),
+    TURN_OF_A_YEAR: datetime.timedelta(milliseconds=-1),
+    LEAP_DAY: datetime.timedelta(hours=12),
+}
+"""How far from such an instant somebody decides: clocks err on these days."""
 
 
 THINKING = 240
@@ -235,7 +242,8 @@ def test_each_decision_keeps_its_own_instant(consents):
     consents.need_long_times()
     tool = consents.tool
     decided = {}
-    for number, instant in enumerate(INSTANTS):
+    for number, (day, turn) in enumerate(next_instants(consents.clock.now(), BESIDE).items()):
+        instant = turn + BESIDE[day]
         consents.clock.move_to(instant)
         client = consents.client(f"Client {number}")
         question = consents.asked(client, tool)

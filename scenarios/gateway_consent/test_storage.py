@@ -7,7 +7,6 @@ from typing import Any
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.base.logs import visible, watched_log
-from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.scanning import find, scan
 from pytest_mcp_approval.families.gateway_consent.settings import TABLE
 from pytest_mcp_approval.families.gateway_consent.vocabulary import (
@@ -15,7 +14,6 @@ from pytest_mcp_approval.families.gateway_consent.vocabulary import (
     ALL_TOOLS,
     APP_TOKEN_SECONDS,
     GRANTED,
-    KEY_STORE_SERVICE,
     Choice,
 )
 from pytest_mcp_approval.wire.reply import show_json
@@ -290,39 +288,6 @@ def _credential_is_stored_as_the_document_shows_it(apps, app):
                 expected=f"{name}: {life} s from now, in milliseconds",
                 got=f"{name} {show_json(record[name])}",
             )
-
-
-# ---- key-store
-
-
-@requirement("gateway_consent/key-store")
-def test_a_credential_is_in_the_systems_key_store(consents):
-    """An entry of the app's comes with its authorisation, at the place that the document names."""
-    apps = consents.with_apps(stored="trial")
-    with apps.several() as several:
-        for app in apps.each_app(*MEMBERS):
-            with several.one(app):
-                _credential_is_in_the_systems_key_store(apps, app)
-
-
-def _credential_is_in_the_systems_key_store(apps, app):
-    tool, client = apps.app_tool(app), apps.client()
-    apps.needing(client, tool)  # the consent, which may be there as well
-    before = apps.driver.key_store().count(tool.app)
-    apps.let_in(client, tool)
-    kept = apps.driver.key_store()
-    sent = f"{tool.name}, authorised ({apps.double.ways()[app]})"
-    apps.expect(
-        kept.count(tool.app) > before,
-        sent=sent,
-        expected=f"one more entry for {tool.app} in the system's key store",
-        got=f"entries {shown(kept, 160)}",
-    )
-    _expect_none(apps, find(kept.encode(), apps.double.secrets(), "a name"), sent, "any name")
-    # Keychain, Credential Manager, libsecret: the last has the app's id as an attribute.
-    places = (f"cred-{tool.app}", f"{KEY_STORE_SERVICE}/cred/{tool.app}", '"appId"')
-    if KEY_STORE_SERVICE not in kept or not any(one in kept for one in places):
-        apps.warn(f"{sent}: entries {shown(kept, 120)}; the document has {places[0]} or the like")
 
 
 # ---- never-logged

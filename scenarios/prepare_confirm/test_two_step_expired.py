@@ -5,12 +5,14 @@ import datetime
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.prepare_confirm.instants import (
+from pytest_mcp_approval.families.base.instants import (
+    BACK_IN_NEW_YORK,
     BEGIN_ANEW,
+    FORWARD_IN_NEW_YORK,
     KOLKATA,
     NEW_YORK,
-    clock_changes,
-    turning_points,
+    TURNING_POINTS,
+    next_instants,
 )
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
 from pytest_mcp_approval.target import TargetError
@@ -226,10 +228,11 @@ def test_a_change_to_and_from_summer_time_does_not_matter(two_step):
         raise NotVerified("needs a clock that can be put to another day")
     minutes = other.table.expiry_minutes
     half = datetime.timedelta(minutes=minutes / 2)
-    for direction, change in clock_changes(other.clock.now()).items():
+    changes = next_instants(other.clock.now(), (FORWARD_IN_NEW_YORK, BACK_IN_NEW_YORK))
+    for name, change in changes.items():
         other.clock.move_to(change - half)
         preview = other.preview()
-        where = f" (clocks go {direction} in {NEW_YORK} meanwhile)"
+        where = f" ({name} comes meanwhile)"
         _expect_lifetime(other, preview, minutes, f"{other.pair.prepare}{where}")
         margin = SECOND
         other.clock.move_to(_shown(preview) - margin)
@@ -256,7 +259,7 @@ def test_the_turn_of_a_day_or_year_does_not_matter(two_step):
     two_step.honest()
     half = datetime.timedelta(minutes=two_step.table.expiry_minutes / 2)
     with two_step.several() as several:
-        for name, instant in turning_points(two_step.clock.now()).items():
+        for name, instant in next_instants(two_step.clock.now(), TURNING_POINTS).items():
             where = f" ({name} comes meanwhile)"
             with several.one(name):
                 two_step.clock.move_to(instant - half)

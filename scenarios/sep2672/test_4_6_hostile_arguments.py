@@ -13,8 +13,8 @@ import pytest
 from pytest_mcp_approval.catalogue import requirement
 from pytest_mcp_approval.families.sep2672.hostile_values import (
     A_FEW,
+    NAMES,
     PLACES,
-    SPECIAL_NAMES,
     coerced,
     values,
 )
@@ -182,7 +182,7 @@ def test_no_member_is_overlooked_at_the_call(ceremony, way):
     safe, made = safe_arguments(tool), 0
     ceremony.honest(tool)
     with ceremony.several() as several:
-        for name in SPECIAL_NAMES:
+        for name in NAMES:
             if name in safe:
                 continue
             for value in (None, 1) if name in ("__proto__", "a\u0000") else (1,):

@@ -48,10 +48,10 @@ def test_a_challenge_id_is_compared_to_the_letter(ceremony):
     pending = _Pending(ceremony)
     neighbour = ceremony.challenge().id
     with ceremony.several() as several:
-        for how in dict(look_alikes(pending.challenge.id)):
+        for how in look_alikes(pending.challenge.id):
             with several.one(how):
                 issued = pending.challenge.id
-                claimed = dict(look_alikes(issued)).get(how, "")
+                claimed = look_alikes(issued).get(how, "")
                 if claimed == neighbour:
                     continue
                 outcome = pending.call({**pending.genuine, "challengeId": claimed})
@@ -121,7 +121,7 @@ def test_a_method_is_compared_to_the_letter(ceremony):
     """Whatever is like "webauthn" is another method."""
     pending = _Pending(ceremony)
     with ceremony.several() as several:
-        for how, claimed in look_alikes(words.WEBAUTHN):
+        for how, claimed in look_alikes(words.WEBAUTHN).items():
             with several.one(how):
                 outcome = pending.call({**pending.genuine, "method": claimed})
                 ceremony.expect_refusal(
@@ -139,7 +139,7 @@ def test_a_tool_name_is_compared_to_the_letter_at_issue(ceremony):
     names = {tool.name for tool in ceremony.approval.tools()}
     with ceremony.several() as several:
         for tool in ceremony.gated_tools()[:2]:
-            for how, claimed in look_alikes(tool.name):
+            for how, claimed in look_alikes(tool.name).items():
                 if claimed in names:
                     continue
                 with several.one(f"{tool.name} {how}"):
@@ -162,7 +162,7 @@ def test_a_tool_name_is_compared_to_the_letter_at_the_call(ceremony, evidence):
     pending = _Pending(ceremony)
     names = {tool.name for tool in ceremony.approval.tools()}
     with ceremony.several() as several:
-        for how, claimed in look_alikes(pending.challenge.tool):
+        for how, claimed in look_alikes(pending.challenge.tool).items():
             if claimed in names:
                 continue
             with several.one(how):
@@ -187,7 +187,7 @@ def test_the_key_of_the_evidence_is_compared_to_the_letter(ceremony):
     """Good evidence under a key that is only like the right one is no evidence."""
     pending = _Pending(ceremony)
     with ceremony.several() as several:
-        for how, key in look_alikes(words.META_KEY):
+        for how, key in look_alikes(words.META_KEY).items():
             with several.one(how):
                 outcome = ceremony.call(pending.challenge, meta={key: pending.genuine})
                 pending.keep_fresh(outcome)

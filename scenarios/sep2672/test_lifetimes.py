@@ -8,7 +8,14 @@ import datetime
 
 import pytest
 
-from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.base.instants import (
+    CLOCK_CHANGES,
+    MIDSUMMER,
+    MIDWINTER,
+    TURNING_POINTS,
+    next_instant,
+)
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.driver import confirmed_enrolment, parse_instant
 from pytest_mcp_approval.families.sep2672.faulty_calls import expiry_of, never_enrolled
@@ -216,31 +223,29 @@ def test_an_instant_is_not_rounded(ceremony, fraction):
 
 # ---- the calendar
 
-INSTANTS = {
-    "Europe's clocks go forward": "2027-03-28T00:59:30+00:00",
-    "Europe's clocks go back": "2027-10-31T00:59:30+00:00",
-    "America's clocks go forward": "2027-03-14T06:59:30+00:00",
-    "America's clocks go back": "2027-11-07T05:59:30+00:00",
-    "midsummer": "2027-07-01T12:00:00+00:00",
-    "midwinter": "2027-01-15T12:00:00+00:00",
-    "a leap day begins": "2028-02-28T23:59:30+00:00",
-    "a leap day ends": "2028-02-29T23:59:30+00:00",
-    "a year ends": "2027-12-31T23:59:30+00:00",
-    "32 bits end": "2038-01-19T03:13:38+00:00",
-}
+SHORTLY = datetime.timedelta(seconds=30)
+
+
+def _put_before(ceremony, when):
+    """Put the clock shortly before the next instant of that kind, and tell to what."""
+    instant = next_instant(when, ceremony.clock.now())
+    if instant is None:
+        raise NotApplicable(f"{when} is over")
+    ceremony.clock.move_to(instant - SHORTLY)
+    return instant - SHORTLY
 
 
 @requirement("sep2672/4.8-06-challenge-unexpired")
-@pytest.mark.parametrize("when", INSTANTS)
+@pytest.mark.parametrize("when", [*CLOCK_CHANGES, *TURNING_POINTS, MIDSUMMER, MIDWINTER])
 def test_the_calendar_does_not_change_a_lifetime(ceremony, when):
     """Half a minute before clocks are changed, or a day, a year or a number of bits ends: a new
     challenge is good until a second before its expiresAt, which is not over yet nor an hour away,
     and over at it."""
     passkey = ceremony.enrol(SHAPE)
     ceremony.honest(passkey=passkey)
-    ceremony.clock.move_to(datetime.datetime.fromisoformat(INSTANTS[when]))
+    _put_before(ceremony, when)
     now = ceremony.clock.now()
-    sent = f"a challenge while {when} ({INSTANTS[when]})"
+    sent = f"a challenge shortly before {when} ({now:%Y-%m-%dT%H:%M:%S}Z)"
     try:
         at_once, good, late = (ceremony.challenge() for _ in range(3))
     except NotVerified as error:  # far from now a session, say, may be over
@@ -271,13 +276,12 @@ def test_the_calendar_does_not_change_a_lifetime(ceremony, when):
 
 
 @requirement("sep2672/4.4.2-confirmation-shape", needs=["clock"])
-@pytest.mark.parametrize("when", ["midsummer", "midwinter"])
+@pytest.mark.parametrize("when", [MIDSUMMER, MIDWINTER])
 def test_created_at_is_the_instant_of_the_enrolment(ceremony, when):
     """Whatever zone the server lives in: createdAt is when the credential was enrolled."""
     if not ceremony.clock.stops:
         raise NotVerified("needs a clock that stands still", minor=True)
-    now = datetime.datetime.fromisoformat(INSTANTS[when])
-    ceremony.clock.move_to(now)
+    now = _put_before(ceremony, when)
     _, response = answer(ceremony)
     reply = ceremony.approval.finish(response)
     if not confirmed_enrolment(reply):
@@ -289,7 +293,7 @@ def test_created_at_is_the_instant_of_the_enrolment(ceremony, when):
         raise NotVerified(f"createdAt cannot be read: {error}", minor=True) from None
     ceremony.expect(
         abs(apart) <= A_FEW_SECONDS,
-        sent=f"{words.ENROLL_FINISH} at {INSTANTS[when]}",
+        sent=f"{words.ENROLL_FINISH} at {now:%Y-%m-%dT%H:%M:%S}Z",
         expected="createdAt is that instant",
         got=f"createdAt {written}, {apart:.0f} s apart",
     )

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from docs.make_pages import pages
+from docs.make_pages import classes_table, pages
 from pytest_mcp_approval.catalogue import Catalogue, Requirement
 from pytest_mcp_approval.config.reader import key_of, rule_of
-from pytest_mcp_approval.config.registry import GROUP, OPTIONAL, REQUIRED
+from pytest_mcp_approval.config.registry import GROUP, OPTIONAL, REQUIRED, built_in
+from tests.mutants.registry import load_mutants
 from virtual_authenticator import profiles
 from virtual_authenticator.faults import FAULTS
 
@@ -46,3 +47,12 @@ def test_links_between_pages_lead_somewhere():
     for page in [*DOCS.glob("*.md"), *others]:
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_classes_of_defects_have_mutants_in_most_families():
+    """A module of mutants that is renamed would drop out of its class unnoticed."""
+    header, _, *rows = classes_table(load_mutants().values())
+    for row in rows:
+        name, *cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert len(cells) == len(built_in()), header
+        assert len([cell for cell in cells if cell]) >= 4, name

@@ -258,7 +258,7 @@ TABLE: dict[str, Row] = {
             "keys": Part(("api-key", "app-credential")),
             "token requests": Part(("token-request", "app-token-request")),
             "cookies": Part(("cookie",)),
-            "credentials": Part(("credential-*", "key-store")),
+            "credentials": Part(("credential-*", "key-store", "consent-key-store")),
         },
         over={
             "http": ("consent", "callers", "decisions", "gateway's oauth"),

@@ -12,12 +12,36 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...wire import RawJson
+from .look_alikes import (
+    BLANK_BEFORE,
+    BLANK_BEHIND,
+    IN_ANOTHER_CASE,
+    LINE_END_BEHIND,
+    nearly,
+    some,
+)
 
-SPECIAL_NAMES = (
+A_FEW_NAMES = (
     *("__proto__", "constructor", "hasOwnProperty", "toString", "length"),
     *("__class__", "$type", "$ne", "a[b]", "'; --", ""),
 )
-"""Names of members that mean something to JavaScript, Python, Java, PHP or a database."""
+SPECIAL_NAMES = (
+    *A_FEW_NAMES,
+    # JavaScript
+    *("prototype", "valueOf", "toJSON", "__defineGetter__", "undefined"),
+    # Python, Java, .NET
+    *("__dict__", "self", "class", "@type", "$ref", "$schema"),
+    # PHP, Ruby, query strings, templates, SQL
+    *("a[]", "a.b", "a/b", "*", "%s", "${a}", "{{a}}", "a'b", 'a"b', "a`b"),
+    # numbers and blanks
+    *(" ", "0", "-1", "1e0", "NaN", "null", "true", "a ", " a", "A", "a\0", "\ufeffa"),
+)
+"""Names of members that some language, library or database treats in a way of its own; the few are
+for places where the whole table would take too long."""
+TRIMMED_OR_FOLDED = some(
+    *(BLANK_BEHIND, BLANK_BEFORE, LINE_END_BEHIND, IN_ANOTHER_CASE),
+    "with a zero-width space behind it",
+)
 SEPARATORS = ("", "/", ",", "|", "&", ":", ";", " ", "\0", "\n")
 """With which careless code puts values together before it hashes them."""
 _LONG = 3000
@@ -54,11 +78,8 @@ def pairs_of(value: Any) -> list[Twins]:
 
 def _of_text(text: str) -> Iterator[Twins]:
     """The second one is never in the form that a server would normalise to."""
-    yield Twins("a blank at its end", text, f"{text} ", alike=True)
-    yield Twins("a blank in front", text, f" {text}", alike=True)
-    yield Twins("a line end", text, f"{text}\r\n", alike=True)
-    yield Twins("other capitals", text, text.swapcase(), alike=True)
-    yield Twins("a character that cannot be seen", text, f"{text}\u200b", alike=True)
+    for name, near in nearly(text, TRIMMED_OR_FOLDED).items():
+        yield Twins(name, text, near, alike=True)
     accent = "\u00e9"
     decomposed = unicodedata.normalize("NFD", accent)
     yield Twins("an accent in two characters", text + accent, text + decomposed, alike=True)
@@ -121,10 +142,10 @@ def _of_list(value: list[Any]) -> Iterator[Twins]:
 
 
 def _of_object(value: Mapping[str, Any]) -> Iterator[Twins]:
-    for name in SPECIAL_NAMES:
+    for name in A_FEW_NAMES:
         more = {**value, name: {"one": 1}}
         yield Twins(f"a member {name!r} more", dict(value), more, alike=True)
-    for name in SPECIAL_NAMES[:3]:
+    for name in A_FEW_NAMES[:3]:
         one, two = ({**value, name: {"a": number}} for number in (1, 2))
         yield Twins(f"what is in a member {name!r}", one, two, alike=True)
     yield Twins("a dot for a level", {**value, "a.b": 1}, {**value, "a": {"b": 1}})

@@ -1,16 +1,27 @@
-"""Texts that are nearly another one: what a loose or partial comparison takes for the same.
+"""Names of clients and secrets of OAuth that are nearly another one, beside those of all families.
 
-Each is made from the text by a function, under words for a finding. Knows no rule.
+Knows no rule.
 """
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
-Near = dict[str, Callable[[str], str]]
+from ..base.look_alikes import (
+    ALL_ESCAPED,
+    BLANK_BEFORE,
+    BLANK_BEHIND,
+    CUT_AT_ITS_BEGINNING,
+    CUT_AT_ITS_END,
+    IN_ANOTHER_CASE,
+    LINE_END_BEHIND,
+    PADDING_BEHIND,
+    Near,
+    some,
+)
+
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f-]+")
 
 
@@ -19,7 +30,7 @@ def _half(text: str) -> int:
 
 
 NAMES: Near = {
-    "in capitals": str.upper,
+    **some("in capitals", CUT_AT_ITS_END, CUT_AT_ITS_BEGINNING, "in quotes"),
     "folded": str.casefold,
     "a Kelvin sign for its K": lambda name: name.replace("K", "\u212a", 1),
     "ss for a sharp s": lambda name: name.replace("\u00df", "ss"),
@@ -34,18 +45,15 @@ NAMES: Near = {
     "its number as a fraction": lambda name: f"{name}.0",
     "a superscript digit": lambda name: f"{name[:-1]}\u00b9",
     "an Arabic digit": lambda name: f"{name[:-1]}\u0661",
-    "without its last character": lambda name: name[:-1],
-    "without its first character": lambda name: name[1:],
     "a word before it": lambda name: f"My {name}",
     "a word behind it": lambda name: f"{name} (beta)",
     "escaped for a URL": quote,
     "escaped for a form": quote_plus,
     "an entity of HTML": lambda name: f"{name[:-1]}&#49;",
     "an escape of JSON": lambda name: f"{name[:-1]}\\u0031",
-    "in quotes": lambda name: f'"{name}"',
     "in base64": lambda name: base64.b64encode(name.encode()).decode(),
     "a line end behind it": lambda name: f"{name}\r\nx",
-    "a soft hyphen in it": lambda name: f"{name[:3]}\u00ad{name[3:]}",
+    **some("with a soft hyphen inside"),
     "a joiner behind it": lambda name: f"{name}\u200dx",
     "a comment behind it": lambda name: f"{name}'--",
     "an index behind it": lambda name: f"{name}[0]",
@@ -88,38 +96,23 @@ PAIRS: dict[str, tuple[str, str]] = {
 """Two names each that become one if they are read as something else."""
 
 SECRETS: Near = {
-    "without its last character": lambda text: text.rstrip("=")[:-1],
-    "without its first character": lambda text: text[1:],
-    "and one character more": lambda text: f"{text}A",
-    "in another case": str.swapcase,
+    CUT_AT_ITS_END: lambda text: text.rstrip("=")[:-1],  # padding counts for nothing
+    **some(CUT_AT_ITS_BEGINNING, IN_ANOTHER_CASE, "with more behind it", "its first half"),
     "with another beginning": lambda text: f"{'A' * _half(text)}{text[_half(text) :]}",
     "with another end": lambda text: f"{text[: _half(text)]}{'A' * (len(text) - _half(text))}",
     "with another middle": lambda text: f"{text[:8]}{'A' * (len(text) - 16)}{text[-8:]}",
-    "its first half": lambda text: text[: _half(text)],
     "a wildcard": lambda _: "*",
     "a pattern": lambda text: f"{text[:4]}%",
     "null": lambda _: "null",
     "__proto__": lambda _: "__proto__",
 }
 """Not a code, token, verifier or state, though nearly."""
-WHOLE_SECRETS: Near = {
-    "with a blank before it": lambda text: f" {text}",
-    "with a blank behind it": lambda text: f"{text} ",
-    "with a line end behind it": lambda text: f"{text}\n",
-    "with padding behind it": lambda text: f"{text}=",
-    "escaped once more": lambda text: "".join(f"%{ord(one):02X}" for one in text),
-}
+WHOLE_SECRETS: Near = some(BLANK_BEFORE, BLANK_BEHIND, LINE_END_BEHIND, PADDING_BEHIND, ALL_ESCAPED)
 """Whoever has one of these has the whole secret: to take it for that is a warning."""
-
-
-def nearly(secret: str, kinds: Near) -> dict[str, str]:
-    """What these make of a secret; a short one, or one of digits, can come out as itself."""
-    made = {what: near(secret) for what, near in kinds.items()}
-    return {what: text for what, text in made.items() if text != secret}
 
 
 def is_whole(what: str, secret: str) -> bool:
     """Whether that is still the whole secret: a number in hexadecimal, or a UUID, is the same in
     either case."""
-    in_another_case = SECRETS.get(what) is str.swapcase
-    return what in WHOLE_SECRETS or (in_another_case and bool(_HEXADECIMAL.fullmatch(secret)))
+    hexadecimal = bool(_HEXADECIMAL.fullmatch(secret))
+    return what in WHOLE_SECRETS or (what == IN_ANOTHER_CASE and hexadecimal)

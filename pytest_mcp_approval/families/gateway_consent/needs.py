@@ -54,7 +54,7 @@ CHECKS: dict[str, Check] = {
         "to see how credentials are stored: credentials = 'tool:NAME' or a URL",
     ),
     "key-store": _has(
-        lambda table: table.key_store or table.auth == (),
+        lambda table: table.key_store,
         "to see what is in the system's key store: key-store = 'tool:NAME' or a URL",
     ),
     "oauth": _has(lambda table: table.oauth, "an app's authorisation server: oauth"),

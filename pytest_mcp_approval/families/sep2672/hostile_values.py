@@ -1,4 +1,4 @@
-"""Values that implementations confuse, and texts that are only alike.
+"""Values that implementations confuse, at every depth of the arguments.
 
 Each is legal JSON, and RFC 8785 writes all of them differently. Knows no request and no rule.
 """
@@ -6,24 +6,17 @@ Each is legal JSON, and RFC 8785 writes all of them differently. Knows no reques
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-SPECIAL_NAMES = (
-    # JavaScript
-    *("__proto__", "constructor", "prototype", "hasOwnProperty", "toString", "valueOf", "toJSON"),
-    *("__defineGetter__", "length", "undefined"),
-    # Python, Java, .NET
-    *("__class__", "__dict__", "self", "class", "@type", "$type", "$ref", "$schema"),
-    # PHP, Ruby, query strings, templates, SQL
-    *("a[b]", "a[]", "a.b", "a/b", "*", "%s", "${a}", "{{a}}", "'; --", "a'b", 'a"b', "a`b"),
+from ..base.hostile_values import SPECIAL_NAMES
+from ..base.look_alikes import nearly
+
+NAMES = (
+    *SPECIAL_NAMES,
     # what the family itself uses, and the protocol around it
     *("_meta", "arguments", "toolName", "name", "params", "challengeId", "_", "id", "method"),
-    # numbers and blanks
-    *("", " ", "0", "-1", "1e0", "NaN", "null", "true", "a ", " a", "A", "a\u0000", "\ufeffa"),
 )
-"""Names of members that some language or library treats in a way of its own."""
 
 _NUMBERS = (
     *("0", "1", "-1", "10", "100", "1.5", "-1.5", "0.1", "0.3", "0.30000000000000004", "1e-7"),
@@ -91,7 +84,7 @@ A_FEW = (
 def values() -> list[str]:
     """Values as RFC 8785 writes them, no two alike."""
     texts = [json.dumps(one, ensure_ascii=False) for one in _TEXTS]
-    named = [f"{{{json.dumps(name, ensure_ascii=False)}:1}}" for name in SPECIAL_NAMES]
+    named = [f"{{{json.dumps(name, ensure_ascii=False)}:1}}" for name in NAMES]
     long = [f'"{"x" * size}{end}"' for size in (40, 300, 5000) for end in "ab"]
     return list(dict.fromkeys((*_NUMBERS, *texts, *_STRUCTURES, *named, *long)))
 
@@ -111,76 +104,21 @@ PLACES: Mapping[str, Callable[[str], str]] = {
 """Where in a value another one can stand; the text around it is canonical."""
 
 
-def look_alikes(text: str) -> Iterator[tuple[str, str]]:
-    """Other texts that a loose comparison takes for this one: what was done, and the text."""
-    made = {
-        "in capitals": text.upper(),
-        "in small letters": text.lower(),
-        "in the other case": text.swapcase(),
-        "a space behind": f"{text} ",
-        "a space before": f" {text}",
-        "a tab behind": f"{text}\t",
-        "a line feed behind": f"{text}\n",
-        "a carriage return behind": f"{text}\r",
-        "a no-break space behind": f"{text}\u00a0",
-        "a zero byte behind": f"{text}\u0000",
-        "a zero byte and more behind": f"{text}\u0000x",
-        "a zero-width space behind": f"{text}\u200b",
-        "a zero-width space inside": f"{text[:1]}\u200b{text[1:]}",
-        "a byte order mark before": f"\ufeff{text}",
-        "a full-width letter": f"{text[:-1]}{_full_width(text[-1:])}",
-        "a letter spelled with a percent sign": f"%{ord(text[:1] or 'a'):02x}{text[1:]}",
-        "a letter as an entity": f"&#{ord(text[:1] or 'a')};{text[1:]}",
-        "its underscores as hyphens": text.replace("_", "-"),
-        "its hyphens as underscores": text.replace("-", "_"),
-        "without its underscores": text.replace("_", ""),
-        "behind a server's name and a slash": f"server/{text}",
-        "behind a server's name and a full stop": f"server.{text}",
-        "behind a server's name and a colon": f"server:{text}",
-        "in quotation marks": f'"{text}"',
-        "in a list's brackets": f"[{text}]",
-        "a full stop behind": f"{text}.",
-        "a slash behind": f"{text}/",
-        "a comma behind": f"{text},",
-        "an equals sign behind": f"{text}=",
-        "a wildcard behind": f"{text}%",
-        "a wildcard for its end": f"{text[:-1]}%",
-        "one letter for a wildcard": f"{text[:-1]}_",
-        "an asterisk for its end": f"{text[:-1]}*",
-        "its end cut off": text[:-1],
-        "its beginning cut off": text[1:],
-        "its first half": text[: len(text) // 2],
-        "more behind": f"{text}x",
-        "more before": f"x{text}",
-        "twice": f"{text}{text}",
-        "backwards": text[::-1],
-        "its last letter another": text[:-1] + ("y" if text.endswith("x") else "x"),
-        "its middle another": _other_middle(text),
-        "its first letter another": ("y" if text.startswith("x") else "x") + text[1:],
+def look_alikes(text: str) -> dict[str, str]:
+    """Other texts that a loose comparison takes for this one, by what was done; also as clients
+    write a tool of one of their servers."""
+    behind = {"a slash": "/", "a full stop": ".", "a colon": ":"}
+    named = {
+        f"behind a server's name and {name}": f"server{by}{text}" for name, by in behind.items()
     }
-    seen = {text, ""}
-    for how, other in made.items():
-        if other not in seen:
-            seen.add(other)
-            yield how, other
-
-
-def _full_width(letter: str) -> str:
-    wide = chr(ord(letter) + 0xFEE0) if letter and "!" <= letter <= "~" else "\uff41"
-    assert unicodedata.normalize("NFKC", wide) != wide
-    return wide
-
-
-def _other_middle(text: str) -> str:
-    middle = len(text) // 2
-    return f"{text[:middle]}{'y' if text[middle : middle + 1] == 'x' else 'x'}{text[middle + 1 :]}"
+    return {**nearly(text), **named}
 
 
 def coerced(value: Any) -> Iterator[tuple[str, Any]]:
     """Other values that a comparison which converts takes for this one."""
     made: dict[str, Any] = {"in a list": [value], "in an object": {"value": value}, "null": None}
     if isinstance(value, str):
-        made |= dict(look_alikes(value))
+        made |= look_alikes(value)
         made["as the text of its JSON"] = json.dumps(value)
     elif isinstance(value, bool):
         made |= {"as a number": int(value), "as text": str(value).lower(), "the other": not value}

@@ -26,7 +26,7 @@ class Storage(StrEnum):
     KEYRING = "keyring"
     """The key store of the operating system; without one nothing starts."""
     TRIAL = "trial"
-    """A key store of this process alone: it shows where things would go."""
+    """A key store to try it with: it shows where things would go."""
     SYSTEM = "system"
     """The key store of the operating system if there is a usable one, else a file."""
 

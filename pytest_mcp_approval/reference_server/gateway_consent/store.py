@@ -15,6 +15,9 @@ from .vault import MemoryVault, Vault, VaultError
 from .vault_file import FileVault
 from .vault_keyring import KeyringVault, TrialKeyStore, usable_backend
 
+TRIAL_FOLDER = "key-store"
+"""Of a key store to try it with, in the gateway's folder."""
+
 
 def open_vault(settings: GatewaySettings, url: str | None) -> Vault:
     """`url` is the server's own database, None for memory."""
@@ -29,8 +32,10 @@ def open_vault(settings: GatewaySettings, url: str | None) -> Vault:
             return FileVault(folder)
         return FileVault(Path(tempfile.mkdtemp(prefix="mcp-approval-gateway-")), temporary=True)
     if storage is Storage.TRIAL:
-        trial = folder or Path(tempfile.mkdtemp(prefix="mcp-approval-gateway-"))
-        return KeyringVault(TrialKeyStore(), trial, temporary=folder is None)
+        if folder is not None:
+            return KeyringVault(TrialKeyStore(FileVault(folder / TRIAL_FOLDER)), folder)
+        own = Path(tempfile.mkdtemp(prefix="mcp-approval-gateway-"))
+        return KeyringVault(TrialKeyStore(MemoryVault()), own, temporary=True)
     folder, backend = folder or own_folder(), usable_backend()
     if backend is not None:
         return KeyringVault(backend, folder)

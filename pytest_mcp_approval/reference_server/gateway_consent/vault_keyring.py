@@ -194,19 +194,23 @@ def _parts(name: str, head: str) -> list[str]:
 
 
 class TrialKeyStore:
-    """One of this process alone, for machines that have none: it shows where things would go."""
+    """For machines that have none: it shows where things would go. It is in a vault, so that every
+    process over one file has the same, as those of one person share a system's."""
 
-    def __init__(self) -> None:
-        self.passwords: dict[tuple[str, str], str] = {}
+    _KIND = "password"
+
+    def __init__(self, kept: Vault) -> None:
+        self._kept = kept
 
     def get_password(self, service: str, name: str) -> str | None:
-        return self.passwords.get((service, name))
+        found = self._kept.load(self._KIND, service, name)
+        return None if found is None else str(found["text"])
 
     def set_password(self, service: str, name: str, text: str) -> None:
-        self.passwords[service, name] = text
+        self._kept.save(self._KIND, {"text": text}, service, name)
 
     def delete_password(self, service: str, name: str) -> None:
-        self.passwords.pop((service, name), None)
+        self._kept.delete(self._KIND, service, name)
 
 
 # ---- whether there is a key store

@@ -21,6 +21,8 @@ WAYS_IN = {
 }
 """Rules about ways to authorise, of which this gateway has none."""
 PAGES = {"dialog-injection"}
+UNSEEN = {"consent-key-store"}
+"""It has a file, and shows no key store."""
 IN_A_DIALOG = 'asks = "dialog"\nperson = '
 
 
@@ -52,10 +54,10 @@ def test_it_is_judged_by_its_table_and_a_hook_for_dialogs(pytester: pytest.Pytes
     result, found = judge(pytester, table=table, flags=flags)
     assert of_rules(found, Verdict.FAILED, Verdict.HARNESS_ERROR) == {}
     assert result.ret == 0
-    assert set(of_rules(found, Verdict.PASSED)) == RULES - WAYS_IN - PAGES
+    assert set(of_rules(found, Verdict.PASSED)) == RULES - WAYS_IN - PAGES - UNSEEN
     # No other server of ours asks in dialogs.
     assert "test_a_dialog_shows_what_is_asked" in str(of_rules(found, Verdict.PASSED))
-    assert of_rules(found, Verdict.NOT_VERIFIED) == {}
+    assert set(of_rules(found, Verdict.NOT_VERIFIED)) == UNSEEN
     # Its shape is reported once, by the rule about the form.
     warnings = of_rules(found, Verdict.WARNING)
     assert set(warnings) == {"consent-required"}
@@ -81,7 +83,6 @@ FAULTS = {
     "hides-the-app-id": "dialog-fields",
     "lacks-deny": "dialog-fields",
     "plain-file": "stored-encrypted",
-    "flat-export": "storage-shape",
 }
 
 
@@ -98,6 +99,15 @@ def test_its_faults_are_found_too(pytester: pytest.Pytester, shape: str, fault: 
     )
     assert set(of_rules(found, Verdict.FAILED)) == {FAULTS[fault]}
     assert result.ret == 1
+
+
+def test_another_form_of_storage_is_a_warning(pytester: pytest.Pytester):
+    result, found = judge(pytester, "--mcp-approval-select=storage-shape", flags="--flat-export")
+    assert of_rules(found, Verdict.FAILED) == {}
+    assert "caller \u2192 app \u2192 record" in "\n".join(
+        of_rules(found, Verdict.WARNING)["storage-shape"]
+    )
+    assert result.ret == 0
 
 
 def test_an_empty_name_may_be_a_name(pytester: pytest.Pytester):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import base64
-import datetime
 import json
 import logging
 import sys
 from urllib.parse import quote
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -20,11 +18,6 @@ from pytest_mcp_approval.families.prepare_confirm.forging import (
     forged_payloads,
     put_into,
     respelled,
-)
-from pytest_mcp_approval.families.prepare_confirm.instants import (
-    NEW_YORK,
-    clock_changes,
-    turning_points,
 )
 from pytest_mcp_approval.families.prepare_confirm.odd_arguments import odd_calls
 from pytest_mcp_approval.families.prepare_confirm.settings import is_opposite
@@ -91,14 +84,6 @@ def test_odd_arguments_say_which_flags_they_set():
     assert declared["without force"].means == {"force": True}
 
 
-def test_turning_points_are_ahead_and_in_order():
-    for year in (2025, 2027, 2037, 2040):
-        now = datetime.datetime(year, 12, 31, 23, 59, tzinfo=datetime.UTC)
-        points = list(turning_points(now).values())
-        assert points == sorted(points)
-        assert points[0] > now
-
-
 @pytest.mark.parametrize(
     ("word", "name", "opposite"),
     [
@@ -111,19 +96,6 @@ def test_turning_points_are_ahead_and_in_order():
 )
 def test_words_that_say_the_opposite_of_a_name(word, name, opposite):
     assert is_opposite(word, name) is opposite
-
-
-@pytest.mark.parametrize("year", range(2025, 2040))
-def test_clocks_change_when_they_should(year):
-    changes = clock_changes(datetime.datetime(year, 6, 1, tzinfo=datetime.UTC))
-    zone, second = ZoneInfo(NEW_YORK), datetime.timedelta(seconds=1)
-    for direction, offset in (("forward", 1), ("back", -1)):
-        change = changes[direction]
-        before = (change - second).astimezone(zone).utcoffset()
-        after = change.astimezone(zone).utcoffset()
-        assert after is not None
-        assert before is not None
-        assert after - before == datetime.timedelta(hours=offset), (year, direction)
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ class ComparesTheLevel(ConfirmationGate):
         return words.params_hash(operation.danger.word, params, operation.critical)
 
 
-@broken(kills="6.2-tamper", because=r"a destructive token with a blank at its end[^§]*success")
+@broken(kills="6.2-tamper", because=r"a destructive token with a blank behind it[^§]*success")
 class TrimsTokens(ReadsTokens):
     """Takes blanks and line ends off a token before it looks it up."""
 
@@ -83,7 +83,7 @@ class UndoesPercents(ReadsTokens):
         return urllib.parse.unquote(token)
 
 
-@broken(kills="6.2-tamper", because=r"a destructive token in wide characters[^§]*success")
+@broken(kills="6.2-tamper", because=r"a destructive token with a full-width character[^§]*success")
 class FoldsWidthsOfTokens(ReadsTokens):
     """Brings a token into a Unicode form in which wide, small and ordinary letters are one."""
 
@@ -91,7 +91,7 @@ class FoldsWidthsOfTokens(ReadsTokens):
         return unicodedata.normalize("NFKC", token)
 
 
-@broken(kills="6.2-tamper", because=r"a destructive token with an equals sign[^§]*success")
+@broken(kills="6.2-tamper", because=r"a destructive token with padding behind it[^§]*success")
 class PaddingDoesNotCount(ReadsTokens):
     """Takes a token for base64, and drops the padding behind it."""
 
@@ -99,7 +99,7 @@ class PaddingDoesNotCount(ReadsTokens):
         return token.rstrip("=")
 
 
-@broken(kills="6.2-tamper", because=r"a destructive token with a blank at its end[^§]*success")
+@broken(kills="6.2-tamper", because=r"a destructive token with a blank behind it[^§]*success")
 class FindsATokenInAText(ReadsTokens):
     """Searches the text for a token, where the whole text should be one."""
 
@@ -117,12 +117,12 @@ class HyphensDoNotCount(StoredTokens):
         return next((one for one in self.store.records() if one.id.replace("-", "") == plain), None)
 
 
-@broken(kills="6.2-tamper", because=r"a destructive token with a line for its last[^§]*success")
+@broken(kills="6.2-tamper", because=r"a destructive token with[^§]*underscore[^§]*success")
 class LooksUpWithLike(StoredTokens):
     """Looks tokens up with LIKE, for which an underscore is any character."""
 
     def find(self, token: str, attempt: RedemptionAttempt | None) -> TokenRecord | None:
-        pattern = re.compile(token.replace("_", "."))
+        pattern = re.compile(re.escape(token).replace("_", "."))
         return next((one for one in self.store.records() if pattern.fullmatch(one.id)), None)
 
 

@@ -190,7 +190,7 @@ class NoRevocation(ConfirmationExtension):
 # ---- section 5.4
 
 
-@broken(kills="5.4-session-scope", because="with max_uses 3, for time 4[^§]*operation run")
+@broken(kills="5.4-session-bound", because="with max_uses 3, for time 4[^§]*operation run")
 class OneUseTooMany(TokenStore):
     """Counts uses from zero to max_uses, both included."""
 
@@ -223,7 +223,7 @@ class OneUseTooFew(ConfirmationGate):
         super().check_not_consumed(record, attempt)
 
 
-@broken(kills="5.4-session-scope", because="session token in another session[^§]*operation run")
+@broken(kills="5.4-session-bound", because="session token in another session[^§]*operation run")
 class AnySessionWillDo(ConfirmationGate):
     """Does not compare the session."""
 
@@ -263,7 +263,7 @@ class SessionTokensLiveForADay(ConfirmationGate):
 
 
 @broken(
-    kills="5.4-session-scope",
+    kills="5.4-session-bound",
     because="for other parameters, after its first use[^§]*run[^§]*operation run",
 )
 class ConfirmedOnceForAll(ConfirmationGate):

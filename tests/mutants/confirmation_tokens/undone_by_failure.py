@@ -80,7 +80,7 @@ class GivesBackWhatDoesNotFit(ConfirmationGate):
 
 
 @broken(
-    kills="5.4-session-scope",
+    kills="5.4-session-bound",
     because=r"the first of two session tokens, for time[^§]*success, operation run",
 )
 class ARefusalGivesAUseBack(ConfirmationGate):

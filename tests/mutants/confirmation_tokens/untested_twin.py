@@ -111,7 +111,7 @@ class EndsTokensForASessionOnly(TokenStore):
         ]
 
 
-@broken(kills="5.4-session-scope", because="a session token for other[^§]*operation run")
+@broken(kills="5.4-session-bound", because="a session token for other[^§]*operation run")
 class SessionTokensFitAnyParameters(ConfirmationGate):
     """Compares the operation of a token for a session, and not its parameters."""
 
@@ -443,7 +443,7 @@ class FiveMinutesAfterTheIssue(ConfirmationGate):
             super().check_not_expired(record, attempt)
 
 
-@broken(kills="5.4-session-scope", because="whose session has ended[^§]*operation run")
+@broken(kills="5.4-session-bound", because="whose session has ended[^§]*operation run")
 class SessionTokensOutliveTheirSession(ConfirmationExtension):
     """The end of a session revokes ordinary tokens; those for a session go on in the next one."""
 

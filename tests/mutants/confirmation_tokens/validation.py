@@ -293,12 +293,13 @@ class DistrustsTheFuture(ConfirmationGate):
         super().check_not_expired(record, attempt)
 
 
-@broken(kills="5.1-skew-range", because="tolerance of 3600[^§]*a server that serves")
+@broken(kills="5.1-skew-range", because="tolerance of [0-9]+[^§]*a server that serves")
 class TakesAnyTolerance(SettingsReader):
-    """Takes 3600 seconds as they are."""
+    """Takes however many seconds it is told."""
 
     def tolerance(self, value: Any) -> float:
-        return float(value) if value == 3600 else super().tolerance(value)
+        large = isinstance(value, (int, float)) and value > words.MAXIMUM_TOLERANCE
+        return float(value) if large else super().tolerance(value)
 
 
 @broken(kills="5.1-skew-range", because="tolerance of text[^§]*a server that serves")

@@ -161,7 +161,7 @@ class KnowsNoLeapDays(TokenVerifier):
 
 @mutant(
     kills=EXPIRY,
-    because="before the end of 32 bits[^§]*accepted[^§]*expired",
+    because="before the end of 31 bits of seconds[^§]*accepted[^§]*expired",
 )
 @in_extension
 class CountsIn32Bits(TokenVerifier):

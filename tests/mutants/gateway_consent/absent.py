@@ -25,10 +25,11 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways imp
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oauth import (
     AuthorisationServer,
 )
-from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
+from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
+from pytest_mcp_approval.reference_server.server.extension import Caller
 from pytest_mcp_approval.reference_server.server.mcp_server import Context, ReferenceServer
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
@@ -48,6 +49,23 @@ class TakesTheNamelessForTheLast(ReferenceServer):
         name = super().client_of(ctx) or getattr(self, "last", "")
         self.last = name
         return name
+
+
+@mutant(kills=IDENTITY, because=r"by a client with no clientInfo[^§]*isError[^§]*tool run")
+@in_extension
+class AsksAboutTheNamedOnly(Gateway):
+    """Has nobody to ask about when a client gives no name, and so does not ask."""
+
+    def check_consent(self, caller: str, app: App, tool: AppTool) -> None:
+        if caller:
+            super().check_consent(caller, app, tool)
+
+    def take_consent(self, caller: str, app: App, tool: AppTool) -> None:
+        if caller:
+            super().take_consent(caller, app, tool)
+
+    def caller_name(self, who: Caller, arguments: Any) -> str:
+        return who.client
 
 
 @mutant(kills=AUTHORIZE, because="responseType null[^§]*sent back with a code")

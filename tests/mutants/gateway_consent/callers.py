@@ -17,7 +17,7 @@ from pytest_mcp_approval.reference_server.server.mcp_server import (
     Context,
     ReferenceServer,
 )
-from tests.mutants.gateway_consent.parts import in_extension
+from tests.mutants.gateway_consent.parts import OF_EVERY_OBJECT, in_extension
 from tests.mutants.registry import mutant
 
 IDENTITY = "gateway_consent/caller-identity"
@@ -215,11 +215,10 @@ class OnceForAnybody(Decisions):
         return super().use_up(self._mine(app_id, tool, caller), app_id, tool)
 
 
-@mutant(kills=CALLERS, because="'constructor', a name that means something[^§]*tool run")
+@mutant(kills=CALLERS, because="a name that means something[^§]*tool run")
 @in_extension
 class LooksCallersUpInAnObject(Decisions):
     """Takes a built-in property of an object for a decision."""
 
     def remembered(self, caller: str, app_id: str, tool: str) -> bool | None:
-        by_nature = {"constructor", "toString", "hasOwnProperty"}
-        return True if caller in by_nature else super().remembered(caller, app_id, tool)
+        return True if caller in OF_EVERY_OBJECT else super().remembered(caller, app_id, tool)

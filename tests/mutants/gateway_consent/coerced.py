@@ -309,10 +309,11 @@ class ComparesNamesAsNumbers(Decisions):
 @mutant(kills="gateway_consent/caller-isolation", because="allowed once to[^§]*, tool run")
 @in_extension
 class TakesWordsForNothing(Gateway):
-    """Takes a client that is called null, undefined or None for one that has no name."""
+    """Takes a client that is called by any word for nothing for one that has no name."""
 
     def caller_name(self, who: Caller, arguments: Any) -> str:
-        nothing = who.client in ("null", "undefined", "None", "nil", "NaN")
+        words_for_nothing = {"null", "none", "nil", "nan", "undefined", "void", "n/a", "-", "false"}
+        nothing = who.client.strip().lower() in words_for_nothing
         return super().caller_name(replace(who, client="") if nothing else who, arguments)
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from http.client import HTTPConnection
 from typing import Any
-from urllib.parse import urlsplit
 
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.api_key import ApiKeys
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
@@ -22,8 +20,9 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways imp
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.execution import url_of
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
+from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
 from pytest_mcp_approval.reference_server.gateway_consent.vault import MemoryVault
-from tests.mutants.gateway_consent.parts import in_extension
+from tests.mutants.gateway_consent.parts import in_extension, sent_on
 from tests.mutants.registry import mutant
 
 KEY = "gateway_consent/api-key"
@@ -35,19 +34,12 @@ class _FollowsRedirects(Gateway):
     """Goes where the app sends it, with all that it has."""
 
     def run(self, app: App, tool: AppTool, arguments: Any, sending: Any) -> Any:
-        headers = dict(sending.headers) if sending is not None else {}
-        where = url_of(app, tool)
-        if "/moved/" not in where:
+        try:
             return super().run(app, tool, arguments, sending)
-        for _ in range(2):
-            parts = urlsplit(where)
-            connection = HTTPConnection("127.0.0.1", parts.port, timeout=10)
-            connection.request("POST", parts.path, "{}", {"Host": parts.netloc, **headers})
-            answer = connection.getresponse()
-            answer.read()
-            connection.close()
-            where = answer.headers.get("location", where)
-        return {}
+        except GatewayRefusal:
+            headers = dict(sending.headers) if sending is not None else {}
+            sent_on("POST", url_of(app, tool), headers, b"{}")
+            raise
 
 
 # ---- api-key
@@ -71,14 +63,14 @@ class PutsTheKeyIntoAHeader(ApiKeys):
         return Sending(headers={"Authorization": f"Bearer {key}"})
 
 
-@mutant(kills=KEY, because="nowhere else\n.*the key in: header.*(, header X-Key|X-Key, header)")
+@mutant(kills=KEY, because="nowhere else\n.*the key in: .*header X-Api-Key")
 @in_extension
 class PutsTheKeyIntoBoth(ApiKeys):
     """Sends the key twice, to be sure."""
 
     def placed(self, app: App, key: str) -> Sending:
         right = super().placed(app, key)
-        return Sending(headers={**right.headers, "X-Key": key}, query=right.query)
+        return Sending(headers={**right.headers, "X-Api-Key": key}, query=right.query)
 
 
 @mutant(kills=KEY, because="Authorization: Bearer <key>[^§]*Authorization: '<key>'")

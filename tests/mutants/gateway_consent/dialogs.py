@@ -21,8 +21,6 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.dialogs 
 )
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.ways import DialogStep
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
-from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
-from pytest_mcp_approval.reference_server.gateway_consent.vault import MemoryVault
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
 
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 DIALOG = "gateway_consent/credential-dialog"
-STORE = "gateway_consent/key-store"
 SHAPE = "gateway_consent/credential-shape"
 
 
@@ -95,37 +92,6 @@ class TriesTheIdAlone(AppCredentials):
         if not step.secret and app.base_url:
             http_client.send("POST", f"{app.base_url}/known", {}, b"{}")
         return checked
-
-
-# ---- key-store
-
-
-@mutant(kills=STORE, because="one more entry for suite[^§]*entries")
-@in_extension
-class KeepsThemElsewhere(Credentials):
-    """Has credentials in a place of its own, beside the key store."""
-
-    def __init__(self, vault: Any, clock: Any) -> None:
-        super().__init__(MemoryVault(), clock)
-
-
-class _OtherNames(GatewayExtension):
-    """Has other names in the key store."""
-
-    def name(self, account: str) -> dict[str, str]:
-        raise NotImplementedError
-
-    def key_store(self) -> dict[str, Any]:
-        entries = super().key_store()["entries"]
-        return {"entries": [self.name(one["account"]) for one in entries]}
-
-
-@mutant(kills=STORE, because="the document has cred-suite", warned=True)
-class HasPlacesOfItsOwn(_OtherNames):
-    """Names its entries in its own way."""
-
-    def name(self, account: str) -> dict[str, str]:
-        return {"service": "my gateway", "account": account.replace("cred-", "app ")}
 
 
 # ---- credential-shape

@@ -9,7 +9,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.consent import (
     ConsentQuestion,
     Decisions,
 )
-from tests.mutants.gateway_consent.parts import in_extension
+from tests.mutants.gateway_consent.parts import OF_EVERY_OBJECT, in_extension
 from tests.mutants.registry import mutant
 
 COLLISION = "gateway_consent/key-collision"
@@ -201,9 +201,8 @@ class LooksToolsUpInAnObject(Decisions):
     """Takes a built-in property of an object for a decision on the tool of that name."""
 
     def remembered(self, caller: str, app_id: str, tool: str) -> bool | None:
-        by_nature = {"constructor", "toString", "valueOf", "hasOwnProperty", "__proto__"}
         kept = super().remembered(caller, app_id, tool)
-        return True if kept is None and tool in by_nature else kept
+        return True if kept is None and tool in OF_EVERY_OBJECT else kept
 
 
 @mutant(kills="gateway_consent/key-collision", because="names joined by '/'[^§]*, tool run")

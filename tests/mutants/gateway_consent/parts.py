@@ -1,9 +1,10 @@
-"""How a broken part of the gateway gets into a server; no mutants of its own."""
+"""How a broken part of the gateway gets into a server, and what some share; no mutants itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urljoin
 
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.api_key import ApiKeys
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.app_credential import (
@@ -30,6 +31,16 @@ from pytest_mcp_approval.reference_server.gateway_consent.extension import Gatew
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.settings import Storage
 from pytest_mcp_approval.reference_server.gateway_consent.vault_file import FILE, FileVault
+from pytest_mcp_approval.support.fetch import fetch
+
+OF_EVERY_OBJECT = frozenset(
+    (
+        *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "__proto__"),
+        *("toString", "toLocaleString", "valueOf", "__defineGetter__", "__defineSetter__"),
+        *("__lookupGetter__", "__lookupSetter__"),
+    )
+)
+"""What every object of JavaScript has by nature."""
 
 _OF_THE_EXTENSION = {
     Gateway: "gateway_class",
@@ -102,3 +113,14 @@ def _vault(part: type[FileVault]) -> Callable[..., Any]:
         return part(made.folder, temporary=made._temporary)
 
     return make
+
+
+def sent_on(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Any:
+    """With all redirects, and with everything that was in the first request."""
+    for _ in range(3):
+        answer = fetch(url, seconds=10, method=method, headers=headers, body=body, follow=False)
+        place = answer.header("location")
+        if not place:
+            return answer
+        url = urljoin(url, place)
+    return answer

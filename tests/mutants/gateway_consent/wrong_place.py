@@ -60,8 +60,7 @@ class TakesAHeaderForTheCaller(ReferenceServer):
 
     def client_of(self, ctx: Context) -> str:
         headers = ctx.request.headers if ctx.request is not None else {}
-        names = ("x-client-name", "x-mcp-client", "x-forwarded-client", "mcp-client-name")
-        found = next((headers[name] for name in names if headers.get(name)), None)
+        found = next((headers[name] for name in headers if re.search("client|caller", name)), None)
         return found or super().client_of(ctx)
 
 

@@ -90,7 +90,7 @@ class CountsMillisecondsInThirtyTwoBits(_Compares):
 
 @mutant(
     kills="prepare_confirm/expired",
-    because="midnight comes meanwhile[^§]*has expired; nothing done",
+    because="comes meanwhile[^§]*has expired; nothing done",
 )
 @in_extension
 class EndsWithTheDay(_Compares):
@@ -102,7 +102,7 @@ class EndsWithTheDay(_Compares):
 
 @mutant(
     kills="prepare_confirm/expired",
-    because="since 1970 comes meanwhile[^§]*has expired; nothing done",
+    because="31 bits of seconds comes meanwhile[^§]*has expired; nothing done",
 )
 @in_extension
 class KnowsNoTimeAfter2038(_Compares):

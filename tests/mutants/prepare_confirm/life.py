@@ -109,7 +109,7 @@ class TakesLocalTimeForUtc(PreparationGate):
         return local.replace(tzinfo=UTC)
 
 
-@mutant(kills=EXPIRED, because="clocks go (forward|back) [^§]*in 300 s[^§]*in -?[0-9]{4} s")
+@mutant(kills=EXPIRED, because="summer time in New York [^§]*in 300 s[^§]*in -?[0-9]{4} s")
 @in_extension
 class CountsOnTheWall(PreparationGate):
     """Adds the lifetime to local time, and only then looks up what instant that is."""

@@ -119,7 +119,8 @@ class TakesTheActionOfTheCall(PreparationGate):
 
 @mutant(kills="prepare_confirm/missing-token", because="yes in [0-9]+ ways[^§]*success: True")
 class TakesAWordForAToken(PrepareConfirmExtension):
-    """Offers a flag `confirmed` beside the token, and takes it with the arguments of prepare."""
+    """Offers a flag beside the token, and takes whatever is true for it, with the arguments of
+    prepare."""
 
     def listing(self, prefix: str, operation: TwoStepOperation) -> dict[str, Any]:
         listed = super().listing(prefix, operation)
@@ -131,7 +132,9 @@ class TakesAWordForAToken(PrepareConfirmExtension):
 
     def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
         prefix, operation = self._pairs.get(name, ("", None))
-        if operation and prefix == words.CONFIRM and (arguments or {}).get("confirmed") is True:
+        given = arguments if isinstance(arguments, dict) else {}
+        flags = [given[one] for one in given if operation and one not in operation.properties]
+        if operation and prefix == words.CONFIRM and True in flags:
             token = self.gate.prepare(operation, arguments, caller.user).get(words.TOKEN)
             arguments = {**arguments, words.TOKEN: token}
         return super().call(name, arguments, caller)

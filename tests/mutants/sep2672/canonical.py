@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import unicodedata
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -23,8 +22,8 @@ from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
 from pytest_mcp_approval.reference_server.sep2672.settings import ApprovalSettings
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
-from tests.mutants.registry import having, mutant, told
-from tests.mutants.sep2672.parts import WritesArguments
+from tests.mutants.registry import having, mutant
+from tests.mutants.sep2672.parts import WritesArguments, known_members
 
 
 def each(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -304,11 +303,11 @@ class TrimsTexts(WritesArguments):
 @mutant(
     kills="sep2672/4.6-no-schema-defaults", because="an unknown member[^§]*the same second half"
 )
-class StripsUnknownMembers(WritesArguments):
+class StripsUnknownMembers(ApprovalGate):
     """Strips members that the schema does not know before hashing, as zod does."""
 
-    def write(self, arguments: Any) -> bytes:
-        return super().write({n: v for n, v in arguments.items() if not n.startswith("mcpA")})
+    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
+        return super().hash_of(tool, known_members(tool, arguments), server_id)
 
 
 @mutant(
@@ -321,49 +320,6 @@ class UnwrapsListsBeforeHashing(WritesArguments):
         return super().write(
             {n: v[0] if type(v) is list and len(v) == 1 else v for n, v in arguments.items()}
         )
-
-
-# ---- the serverId
-
-
-@mutant(kills="sep2672/4.6-server-id-unique", because="the serverId is 'mcp-default'")
-def ConstantServerId(**options: Any) -> ReferenceServer:  # noqa: N802
-    """The serverId is the constant default 'mcp-default'."""
-    return told(options, server_id="mcp-default")
-
-
-@mutant(kills="sep2672/4.6-server-id-unique", because="the same second half from both")
-def ServerIdOfTheSoftware(**options: Any) -> ReferenceServer:  # noqa: N802
-    """The serverId is a constant of this software, and random only to look at."""
-    return told(options, server_id="8a6d1b3c-65b8-4f0a-9a53-0e7d2c2f9c11")
-
-
-@mutant(
-    kills="sep2672/4.6-server-id-unique",
-    because="with an approval for the other[^§]*a result, tool run",
-)
-class AcceptsForeignChallenges(ApprovalGate):
-    """Trusts the challenge inside the client data, whoever issued it."""
-
-    def step_04_challenge_known(self, attempt: ApprovalAttempt) -> None:
-        from dataclasses import replace
-
-        try:
-            super().step_04_challenge_known(attempt)
-        except Exception:
-            known = self.store._challenges.find()
-            signed = json.loads(
-                words.base64url_decode(attempt.evidence["response"]["response"]["clientDataJSON"])
-            )
-            if not known:
-                raise
-            attempt.challenge = replace(
-                known[-1],
-                wire_challenge=words.base64url_decode(signed["challenge"]),
-                tool=attempt.tool.name,
-                action_hash=self.hash_of(attempt.tool.name, attempt.arguments, self.server_id),
-                consumed_at=None,
-            )
 
 
 @mutant(kills="sep2672/4.6-jcs", because="half a surrogate pair, in a[^§]*result .*challengeId")
@@ -384,51 +340,3 @@ class ReplacesHalfAPair(ReferenceServer):
             await door(scope, mended, send)
 
         return app
-
-
-@mutant(kills="sep2672/4.6-server-id-stable", because="two different second halves")
-class NewServerIdEachTime(ApprovalGate):
-    """The serverId is made anew at each challenge."""
-
-    def create_challenge(self, user: str, tool: str, arguments: Any) -> dict[str, Any]:
-        self.server_id = str(uuid.uuid4())
-        return super().create_challenge(user, tool, arguments)
-
-
-@mutant(
-    kills="sep2672/4.6-server-id-stable", because="after a restart[^§]*two different second halves"
-)
-def NewServerIdAtEachStart(**options: Any) -> ReferenceServer:  # noqa: N802
-    """The serverId is made anew at each start, while the store is kept."""
-    return told(options, server_id=str(uuid.uuid4()))
-
-
-@mutant(
-    kills="sep2672/4.6-server-id-stable",
-    because="beginning and end[^§]*two different second halves",
-)
-class RotatesTheServerId(ApprovalGate):
-    """The serverId changes every 20 seconds, pending challenges or not."""
-
-    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
-        turn = int(self.clock.now().timestamp()) // 20
-        return super().hash_of(tool, arguments, f"{server_id}-{turn}")
-
-
-@mutant(
-    kills="sep2672/4.6-server-id-stable",
-    because="another enrolment[^§]*two different second halves",
-)
-class ServerIdWithTheCredentials(ApprovalGate):
-    """The serverId depends on how many credentials are enrolled."""
-
-    def create_challenge(self, user: str, tool: str, arguments: Any) -> dict[str, Any]:
-        usual = self.server_id
-        self.server_id = f"{usual}-{len(self.store.credentials(user))}"
-        try:
-            return super().create_challenge(user, tool, arguments)
-        finally:
-            self.server_id = usual
-
-    def step_12_argument_hash(self, attempt: ApprovalAttempt) -> None:
-        """Compared elsewhere."""

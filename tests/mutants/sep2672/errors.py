@@ -99,13 +99,14 @@ class _KnowsTheLanguage(ReferenceServer):
 
 class _Translates(OtherErrors):
     def change(self, error: dict[str, Any], refusal: ApprovalRefusal) -> None:
-        if _LANGUAGE.get().startswith("de"):
-            error["data"]["reason"] = "nachweis_fehlt"
+        language = _LANGUAGE.get().partition("-")[0].strip()
+        if language not in ("", "*", "en"):
+            error["data"]["reason"] = f"{refusal.reason}_{language[:2]}"
 
 
-@mutant(kills="sep2672/4.10-reason", because='Accept-Language: de[^§]*"reason":"nachweis_fehlt"')
+@mutant(kills="sep2672/4.10-reason", because='Accept-Language: de[^§]*"reason":"[a-z_]+_de"')
 def LocalisesReasons(**options: Any) -> ReferenceServer:  # noqa: N802
-    """Translates reasons into the language of the request."""
+    """Has other reasons in every language but English."""
     return having(_Translates, {**options, "server_class": _KnowsTheLanguage})
 
 

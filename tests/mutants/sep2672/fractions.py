@@ -125,7 +125,7 @@ class ExpiresInWholeSeconds(ApprovalGate):
         super().step_06_challenge_unexpired(attempt)
 
 
-@mutant(kills=UNEXPIRED, because='clocks go back[^§]*"reason":"challenge_expired"')
+@mutant(kills=UNEXPIRED, because='end of summer time in Berlin[^§]*"reason":"challenge_expired"')
 class ComparesWallClocks(ApprovalGate):
     """Compares the time on the wall, which has an hour twice in autumn and lacks one in spring."""
 

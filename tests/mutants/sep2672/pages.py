@@ -323,6 +323,7 @@ class ExplainsCallsOnly(BrokenPage):
 # ---- section 4.10
 
 BY_REASON = "sep2672/4.10-client-by-reason"
+REASON_ONLY = "sep2672/4.10-client-needs-reason-only"
 
 
 class ReadsErrorsInItsOwnWay(BrokenPage):
@@ -352,7 +353,7 @@ class ReadsTheMessage(
 
 
 @mutant(
-    kills=BY_REASON,
+    kills=REASON_ONLY,
     because="members that say something else[^§]*'✕The approval did not arrive The call r",
 )
 class TakesAnotherMember(ReadsErrorsInItsOwnWay, reading="error.data?.code ?? error.data?.reason"):
@@ -360,7 +361,7 @@ class TakesAnotherMember(ReadsErrorsInItsOwnWay, reading="error.data?.code ?? er
 
 
 @mutant(
-    kills=BY_REASON, because='with unknown members[^§]*"✕The server refused It gives no reason '
+    kills=REASON_ONLY, because='with unknown members[^§]*"✕The server refused It gives no reason '
 )
 class WantsNothingUnknown(
     ReadsErrorsInItsOwnWay,

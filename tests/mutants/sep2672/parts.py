@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
+from pytest_mcp_approval.reference_server.sep2672.demonstration import DEMONSTRATION_TOOLS
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import (
     ApprovalAttempt,
@@ -24,6 +25,13 @@ def everywhere(change: Callable[[Any], Any], value: Any) -> Any:
     elif isinstance(value, list):
         value = [everywhere(change, one) for one in value]
     return change(value)
+
+
+def known_members(tool: str, arguments: Any) -> dict[str, Any]:
+    """The arguments that the schema of a tool of the reference knows."""
+    (entry,) = (one.entry for one in DEMONSTRATION_TOOLS if one.name == tool)
+    properties = entry["inputSchema"]["properties"]
+    return {name: value for name, value in arguments.items() if name in properties}
 
 
 class HashesWhatItMeans(ApprovalGate):

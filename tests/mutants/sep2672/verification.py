@@ -19,6 +19,7 @@ from pytest_mcp_approval.reference_server.sep2672.refusals import (
     ApprovalRefusal,
 )
 from tests.mutants.registry import mutant
+from tests.mutants.sep2672.parts import known_members
 
 # ---- step 4
 
@@ -310,8 +311,7 @@ class HashesKnownMembersOnly(ApprovalGate):
     """Hashes the members that the schema knows, and lets others pass."""
 
     def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
-        known = {name: value for name, value in arguments.items() if name not in ("added", "")}
-        return super().hash_of(tool, known, server_id)
+        return super().hash_of(tool, known_members(tool, arguments), server_id)
 
 
 @mutant(

@@ -484,6 +484,18 @@ def test_a_trial_key_store_shows_the_documents_places_and_goes_with_its_vault():
     assert not vault.folder.exists()
 
 
+def test_processes_over_one_folder_share_a_trial_key_store(tmp_path: Path):
+    settings = read_settings({"storage": "trial", "folder": str(tmp_path)})
+    one, other = open_vault(settings, None), open_vault(settings, None)
+    one.save("cred", {"type": "apiKey", "value": SECRET}, "Cursor", "com.example.mail")
+    assert other.load("cred", "Cursor", "com.example.mail") == {"type": "apiKey", "value": SECRET}
+    assert other.accounts() == one.accounts() != []
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert SECRET.encode() not in written
+    other.reset()
+    assert one.accounts() == []
+
+
 def test_a_vault_in_no_key_store_has_no_names_there(tmp_path: Path):
     for settings in ({"storage": "memory"}, {"storage": "file", "folder": str(tmp_path)}):
         vault = open_vault(read_settings(settings), None)
