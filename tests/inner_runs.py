@@ -16,8 +16,6 @@ from typing import Any
 
 import pytest
 
-from tests import fewer_cases
-
 WHOLE = bool(os.environ.get("MCP_APPROVAL_MATRIX"))
 """`make matrix`: every combination of transport, store and era, and all cases in each."""
 
@@ -76,9 +74,3 @@ class Verdicts:
         result = getattr(report, "mcp_approval", None)
         if result is not None:
             self.found.append(result)
-
-
-def sample_over(transport: str) -> list[object]:
-    """Plugins for a run against the healthy reference server. In this process it runs every case.
-    Over other transports, cases that differ only in their arguments would show nothing new."""
-    return [] if WHOLE or transport == "in-process" else [fewer_cases]

@@ -14,7 +14,7 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,15 +56,17 @@ class InnerSession:
         order: Order = list,
         skip: Callable[[pytest.Item], bool] = lambda _: False,
         enough: Callable[[], bool] = lambda: False,
+        ids: Sequence[str] = (),
         **options: Any,
     ) -> Verdicts:
-        """The verdicts on one target, until they are `enough`. Options are ours, without their
-        prefix. No verdicts if the preflight ends the run; the output says why."""
+        """The verdicts on one target, until they are `enough`; of the scenarios with these ids, or
+        of all. Options are ours, without their prefix. No verdicts if the preflight ends the run;
+        the output says why."""
         heard = Verdicts()
         self._written.seek(0)
         self._written.truncate()
         stopped = contextlib.suppress(pytest.exit.Exception)
-        with stopped, self._run_of_its_own(options, [heard, *plugins]):
+        with stopped, self._run_of_its_own(options, [heard, *plugins], tuple(ids)):
             items: list[pytest.Item] = []
             self._theirs("pytest_collection_modifyitems")(
                 session=self.session, config=self.config, items=items
@@ -85,7 +87,9 @@ class InnerSession:
         return self._written.getvalue()
 
     @contextlib.contextmanager
-    def _run_of_its_own(self, options: dict[str, Any], plugins: list[object]) -> Iterator[None]:
+    def _run_of_its_own(
+        self, options: dict[str, Any], plugins: list[object], ids: tuple[str, ...]
+    ) -> Iterator[None]:
         manager, values = self.config.pluginmanager, vars(self.config.option).copy()
         cleanup, self.config._cleanup_stack = self.config._cleanup_stack, contextlib.ExitStack()
         folder = Path.cwd()
@@ -96,7 +100,7 @@ class InnerSession:
             for plugin in plugins:
                 manager.register(plugin)
             os.chdir(self.config.rootpath)
-            begin_run(self.config, ())
+            begin_run(self.config, ids)
             try:
                 self._theirs("pytest_sessionstart")(session=self.session)
                 yield

@@ -27,6 +27,13 @@ class ScenarioModule(pytest.Module):
     name, and nothing is put on sys.path.
     """
 
+    only: frozenset[str] | None = None
+    """The functions that are wanted; None: all. Making an item of each takes longer than many a
+    scenario."""
+
+    def istestfunction(self, obj: object, name: str) -> bool:
+        return (self.only is None or name in self.only) and super().istestfunction(obj, name)
+
     def _getobj(self) -> Any:
         option = self.config.option
         users = option.importmode
@@ -68,6 +75,7 @@ def collect_scenarios(
             if not wanted or (on_a_page and not with_page) or not _concerns(path, family, patterns):
                 continue
             file = ScenarioModule.from_parent(folder, path=path, nodeid=nodeid, name=path.name)
+            file.only = _functions(ids, nodeid)
             for item in session.genitems(file):
                 if not ids or any(_names(one, item.nodeid) for one in ids):
                     yield item
@@ -76,6 +84,14 @@ def collect_scenarios(
 def _concerns(path: Path, family: str, patterns: tuple[str, ...]) -> bool:
     """Whether a file has scenarios of a wanted rule; reading is much quicker than importing."""
     return not patterns or any(selected(one, patterns) for one in named_in(path, family))
+
+
+def _functions(ids: Sequence[str], file: str) -> frozenset[str] | None:
+    """The functions of a file that ids name; None if one means all of it."""
+    inside = [one.removeprefix(f"{file}::") for one in ids if one.startswith(f"{file}::")]
+    if not inside or any(_names(one, file) for one in ids):
+        return None
+    return frozenset(one.partition("[")[0] for one in inside)
 
 
 def _names(given: str, nodeid: str) -> bool:

@@ -26,6 +26,7 @@ from .baseline import KnownFailures
 from .collection import collect_scenarios
 from .ending import Ending
 from .failure_text import FailureText, tell_failure
+from .garbage import seldom_searched
 from .judging import blank_result, downgrade_should, judge, tell_pytest
 from .phase import NOTES, Phase, Step, recorded
 from .progress import Progress
@@ -195,7 +196,8 @@ class RunHooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        done = yield
+        with seldom_searched():
+            done = yield
         if not self.state.is_worker and not session.config.option.collectonly:
             for rule, line in self.known.stale_entries():
                 tell_failure(session, "baseline", rule, line)

@@ -97,8 +97,24 @@ def judge(
     first: Sequence[str] = (),
     functions: Collection[str] = (),
 ) -> Judged:
-    """The scenarios with the ids `first` come before all others. HOME must be a folder of its own:
-    some mutants write there."""
+    """The scenarios with the ids `first` come before all others: they run alone if that is enough,
+    because collecting the others takes longer. HOME must be a folder of its own: some mutants write
+    there."""
+    if first:
+        judged = _judged(session, mutant, folder, first, functions, ids=first)
+        if judged.is_done():
+            return judged
+    return _judged(session, mutant, folder, first, functions)
+
+
+def _judged(
+    session: InnerSession,
+    mutant: Mutant,
+    folder: Path,
+    first: Sequence[str],
+    functions: Collection[str],
+    ids: Sequence[str] = (),
+) -> Judged:
     rule = rule_of(mutant)
     on_a_page = rule.party == "client" or "browser" in rule.needs
     judged = Judged(mutant, functions)
@@ -108,6 +124,7 @@ def judge(
         order=partial(search_order, first=first),
         skip=judged.needless,
         enough=judged.is_done,
+        ids=ids,
         target=[mutant.target_in(folder)],
         select=[mutant.kills],
         findings="none",

@@ -31,7 +31,7 @@ from tests import fewer_cases
 from tests.browsers import HINT, find_browser
 from tests.combinations import NEW, OLD, Combination, chosen
 from tests.inner_browser import shared_browser
-from tests.inner_runs import WHOLE, Verdicts, bare_options, sample_over
+from tests.inner_runs import WHOLE, Verdicts, bare_options
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,13 @@ class Row:
     """What a family is asked."""
 
     combinations: tuple[Combination, ...]
-    """The few; `make matrix` takes all."""
+    """The few; `make matrix` takes all. The first runs every case, the others one of each
+    scenario."""
     parts: Mapping[str, Part]
     over: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By transport, the parts that depend on the transport. Transports not named here get all, and
-    so do all in `make matrix`: as a process a server takes a second or more to start."""
+    """By transport, or transport and store, the parts that depend on it, or that have no other run
+    with this store. What is not named here gets all, and so does everything in `make matrix`: as a
+    process a server takes a second or more to start."""
     spared: str = ""
     """Over stdio: what starts a server for each case, as an expression for `-k`."""
     sampled: tuple[str, ...] = ()
@@ -95,6 +97,9 @@ class Row:
     no_scenario: tuple[str, ...] = ()
     """Rules of the catalogue that the suite does not check, because they bind a client that it
     never meets."""
+
+
+SQLITE = "in-process+sqlite"
 
 
 def in_a_process_without_a_file(transport: str, store: str, era: str) -> bool:
@@ -116,8 +121,8 @@ NO_PROCESS = "it runs in the suite's own process"
 TABLE: dict[str, Row] = {
     "sep2672": Row(
         combinations=(
-            ("in-process", "sqlite", NEW),
-            ("http", "memory", OLD),
+            ("in-process", "memory", NEW),
+            ("http", "sqlite", OLD),
             ("stdio", "memory", NEW),
         ),
         parts={
@@ -153,8 +158,9 @@ TABLE: dict[str, Row] = {
     ),
     "confirmation_tokens": Row(
         combinations=(
+            ("in-process", "memory", NEW),
             ("in-process", "sqlite", NEW),
-            ("http", "memory", OLD),
+            ("http", "sqlite", OLD),
             ("stdio", "sqlite", NEW),
         ),
         parts={
@@ -169,6 +175,7 @@ TABLE: dict[str, Row] = {
             "records": Part(("6.4*", "6.5*", "7*")),
         },
         over={
+            SQLITE: ("window", "range", "warning", "storage", "records"),
             "http": ("tokens", "validation", "lifetime", "security"),
             "stdio": ("tokens", "validation"),
         },
@@ -185,6 +192,7 @@ TABLE: dict[str, Row] = {
     ),
     "execution_tokens": Row(
         combinations=(
+            ("in-process", "memory", NEW),
             ("in-process", "sqlite", NEW),
             ("http", "sqlite", OLD),
             ("stdio", "sqlite", NEW),
@@ -197,7 +205,11 @@ TABLE: dict[str, Row] = {
             "nonces": Part(("nonce-replay", "nonce-restart", "nonce-race")),
             "scopes": Part(("content-at-execution", "scope-host", "scope-action")),
         },
-        over={"http": ("nonces", "scopes", "arbiter"), "stdio": ("nonces", "times")},
+        over={
+            SQLITE: ("strings", "signatures"),
+            "http": ("nonces", "scopes", "arbiter"),
+            "stdio": ("nonces", "times"),
+        },
         spared="not two_restarts",
         shortfalls=(
             # What is kept in memory only is gone with the process: the rule is broken there.
@@ -242,8 +254,9 @@ TABLE: dict[str, Row] = {
     ),
     "gateway_consent": Row(
         combinations=(
+            ("in-process", "memory", NEW),
             ("in-process", "sqlite", NEW),
-            ("http", "memory", OLD),
+            ("http", "sqlite", OLD),
             ("stdio", "sqlite", NEW),
         ),
         parts={
@@ -261,6 +274,7 @@ TABLE: dict[str, Row] = {
             "credentials": Part(("credential-*", "key-store", "consent-key-store")),
         },
         over={
+            SQLITE: ("storage", "app's oauth", "keys", "token requests", "cookies", "credentials"),
             "http": ("consent", "callers", "decisions", "gateway's oauth"),
             "stdio": ("consent",),
         },
@@ -295,8 +309,9 @@ TABLE: dict[str, Row] = {
     ),
     "prepare_confirm": Row(
         combinations=(
+            ("in-process", "memory", NEW),
             ("in-process", "sqlite", NEW),
-            ("http", "memory", OLD),
+            ("http", "sqlite", OLD),
             ("stdio", "sqlite", OLD),
         ),
         parts={
@@ -310,7 +325,11 @@ TABLE: dict[str, Row] = {
                 )
             ),
         },
-        over={"http": ("steps", "life"), "stdio": ("steps",)},
+        over={
+            SQLITE: ("forgeries", "expiry"),
+            "http": ("steps", "life"),
+            "stdio": ("steps",),
+        },
         spared="not very_many",  # a thousand calls
         shortfalls=(Shortfall("one-time", "needs a replica", in_a_process_without_a_file),),
         no_scenario=(
@@ -331,9 +350,15 @@ def cases() -> Iterable[tuple[str, str, str, str, str]]:
                     # A page is driven over HTTP whatever carries MCP elsewhere: once is enough.
                     wanted = combination == row.combinations[0]
                 else:
-                    wanted = WHOLE or name in row.over.get(combination[0], row.parts)
+                    wanted = WHOLE or name in parts_over(row, combination)
                 if wanted:
                     yield family, *combination, name
+
+
+def parts_over(row: Row, combination: Combination) -> Iterable[str]:
+    """The parts that a combination is asked when it is one of the few."""
+    transport, store, _ = combination
+    return row.over.get(f"{transport}+{store}", row.over.get(transport, row.parts))
 
 
 def patterns_of(family: str, part: Part) -> tuple[str, ...]:
@@ -438,7 +463,8 @@ def test_every_rule_passes(
 ) -> None:
     row = TABLE[family]
     asked, combination = row.parts[part], (transport, store, era)
-    plugins = [fewer_cases] if transport in row.sampled else sample_over(transport)
+    every_case = transport not in row.sampled if WHOLE else combination == row.combinations[0]
+    plugins: list[object] = [] if every_case else [fewer_cases]
     options = [f"--mcp-approval-protocol={era}"]
     if transport == "stdio" and row.spared and not WHOLE:
         options += ["-k", row.spared]
@@ -501,7 +527,7 @@ def test_a_shipped_verifier_passes_every_rule(suite: Any, language: str, part: s
         target=f"command:{command}",
         shortfalls=lacking,
         run=language,
-        plugins=sample_over("command"),
+        plugins=[] if WHOLE else [fewer_cases],
     )
 
 
@@ -529,6 +555,8 @@ def test_the_parts_are_the_whole(family: str) -> None:
 @pytest.mark.parametrize("family", TABLE)
 def test_the_table_names_what_there_is(family: str) -> None:
     row = TABLE[family]
+    over = {f"{one[0]}+{one[1]}" for one in row.combinations} | {one[0] for one in row.combinations}
+    assert row.over.keys() <= over
     for names in row.over.values():
         assert set(names) <= set(row.parts)
     assert not set(row.left_out) & set(row.combinations)
@@ -539,6 +567,23 @@ def test_the_table_names_what_there_is(family: str) -> None:
         assert lacking.passes in runs_of(family, lacking.rule) or Path(lacking.passes).is_file()
 
 
+@pytest.mark.parametrize("family", TABLE)
+def test_every_part_meets_each_store(family: str) -> None:
+    """At least once; a dialog in a browser knows no store. And each transport and era is met."""
+    row = TABLE[family]
+    for store in ("memory", "sqlite"):
+        asked = {
+            name
+            for combination in row.combinations
+            if combination[1] == store
+            for name in parts_over(row, combination)
+        }
+        on_pages = {name for name, part in row.parts.items() if part.browser or part.on_a_page}
+        assert row.parts.keys() - on_pages <= asked, store
+    transports, _, eras = map(set, zip(*row.combinations, strict=True))
+    assert (transports, eras) == ({"in-process", "http", "stdio"}, {NEW, OLD})
+
+
 def runs_of(family: str, rule: str) -> set[str]:
     """The names of the runs that ask for this rule, off any page."""
     row = TABLE[family]
@@ -547,11 +592,7 @@ def runs_of(family: str, rule: str) -> set[str]:
         for name, part in row.parts.items()
         if not part.on_a_page and selected(f"{family}/{rule}", patterns_of(family, part))
     ]
-    runs = {
-        transport
-        for transport, _, _ in row.combinations
-        if part in row.over.get(transport, row.parts)
-    }
+    runs = {one[0] for one in row.combinations if part in parts_over(row, one)}
     if family == "execution_tokens":
         runs |= {language for language, (_, parts) in VERIFIERS.items() if part in parts}
     return runs

@@ -274,6 +274,18 @@ def test_answers_come_as_json_or_as_events(json_response):
         assert client.post(body)[1]["content-type"].startswith(expected)
 
 
+def test_without_a_session_answers_are_json_whatever_others_get():
+    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+    with serving(build()) as port:
+        kinds = []
+        for era in (MODERN, HANDSHAKE):
+            client = HttpClient(port, era)
+            assert {tool["name"] for tool in client.request("tools/list")["result"]["tools"]}
+            kinds.append(client.post(body)[1]["content-type"])
+    assert kinds[0].startswith("application/json")
+    assert kinds[1].startswith("text/event-stream")
+
+
 def test_a_tool_with_a_schema_default_can_be_added():
     with serving(build(settings={"sep2672": {"schema_default": True}})) as port:
         client = HttpClient(port, MODERN)

@@ -148,9 +148,9 @@ class DatabaseTable(RecordTable[Record]):
             return [where(self._table.c)]
         return [self._table.c[name] == value for name, value in where.items()]
 
-    def _rows(self, question: Any) -> list[Record]:
+    def _rows(self, question: Any, parameters: Mapping[str, Any] | None = None) -> list[Record]:
         with self._database.transaction() as connection:
-            return [self.shape.record(*row) for row in connection.execute(question)]
+            return [self.shape.record(*row) for row in connection.execute(question, parameters)]
 
     def _decides(self, statement: Any, parameters: Mapping[str, Any] | None = None) -> bool:
         """Whether this statement changed something, which decides a race."""
@@ -158,11 +158,22 @@ class DatabaseTable(RecordTable[Record]):
             return bool(connection.execute(statement, parameters).rowcount > 0)
 
     def _about(self, kind: str, key: Any, where: Where) -> tuple[Any, dict[str, Any]]:
-        """An UPDATE or DELETE of one record. Built once if only values differ: building it for each
-        of ten thousand records would take longer than running it."""
+        """An UPDATE or DELETE of one record."""
+        about = getattr(self._table, kind)
         if callable(where):
-            about = getattr(self._table, kind)()
-            return about.where(self._key == key, where(self._table.c)), {}
+            return about().where(self._key == key, where(self._table.c)), {}
+        statement, parameters = self._with_values(
+            kind,
+            where,
+            lambda conditions: about().where(self._key == sqlalchemy.bindparam(_SEEN), *conditions),
+        )
+        return statement, {_SEEN: key, **parameters}
+
+    def _with_values(
+        self, kind: str, where: Mapping[str, Any], make: Callable[[list[Any]], Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        """A statement with these conditions, and their values. Built once if only values differ:
+        building it each time would take longer than running it."""
         names = (kind, *((name, value is None) for name, value in where.items()))
         if names not in self._written:
             conditions = [
@@ -170,23 +181,27 @@ class DatabaseTable(RecordTable[Record]):
                 == (None if value is None else sqlalchemy.bindparam(_SEEN + name))
                 for name, value in where.items()
             ]
-            self._written[names] = getattr(self._table, kind)().where(
-                self._key == sqlalchemy.bindparam(_SEEN), *conditions
-            )
+            self._written[names] = make(conditions)
         given = {_SEEN + name: value for name, value in where.items() if value is not None}
-        return self._written[names], {_SEEN: key, **given}
+        return self._written[names], given
 
     def add(self, record: Record) -> bool:
         with self._database.transaction() as connection:
-            insert: Any = _INSERT[connection.dialect.name]
-            statement = insert(self._table).values(_row(self, record)).returning(self._order)
+            insert = self._insert(connection.dialect.name)
             # If another's row is being added, the database waits and then says who won.
-            added = connection.execute(statement.on_conflict_do_nothing()).first()
+            added = connection.execute(insert, _row(self, record)).first()
             most = self.shape.most
             if added is not None and most is not None and added[0] % _TRIM_EVERY == 0:
                 old = self._order <= added[0] - most
                 connection.execute(self._table.delete().where(old))
             return added is not None
+
+    def _insert(self, dialect: str) -> Any:
+        if dialect not in self._written:
+            insert: Any = _INSERT[dialect]
+            statement = insert(self._table).returning(self._order)
+            self._written[dialect] = statement.on_conflict_do_nothing()
+        return self._written[dialect]
 
     def put(self, records: Iterable[Record]) -> None:
         rows = {getattr(record, self.shape.key): _row(self, record) for record in records}
@@ -195,6 +210,9 @@ class DatabaseTable(RecordTable[Record]):
                 connection.execute(self._table.delete().where(self._key.in_(list(rows))))
                 connection.execute(self._table.insert(), list(rows.values()))
 
+    def get(self, key: Any) -> Record | None:
+        return next(iter(self.find({self.shape.key: key})), None)
+
     def get_all(self, keys: Iterable[Any]) -> dict[Any, Record]:
         wanted = list(keys)
         question = sqlalchemy.select(*self._members).where(self._key.in_(wanted))
@@ -202,10 +220,16 @@ class DatabaseTable(RecordTable[Record]):
         return {key: found[key] for key in wanted if key in found}
 
     def find(self, where: Where = ANY, newest: int | None = None) -> list[Record]:
-        question = sqlalchemy.select(*self._members).where(*self._conditions(where))
+        if newest is None and not callable(where):
+            return self._rows(*self._with_values("select", where, self._question))
+        question = self._question(self._conditions(where))
         if newest is None:
-            return self._rows(question.order_by(self._order))
-        return self._rows(question.order_by(self._order.desc()).limit(newest))[::-1]
+            return self._rows(question)
+        backwards = question.order_by(None).order_by(self._order.desc())
+        return self._rows(backwards.limit(newest))[::-1]
+
+    def _question(self, conditions: Iterable[Any]) -> Any:
+        return sqlalchemy.select(*self._members).where(*conditions).order_by(self._order)
 
     def change_all(self, where: Where, **values: Any) -> list[Record]:
         statement = self._table.update().where(*self._conditions(where))

@@ -15,6 +15,7 @@ from typing import Any
 import anyio
 from mcp.server.context import CallNext, ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp_types import CLIENT_INFO_META_KEY, CallToolResult, ListToolsResult
@@ -29,6 +30,7 @@ from .answers import INVALID_PARAMS, ErrorAnswer, InvalidParamsError, tool_listi
 from .door_http import HttpDoor
 from .effects import RecordedEffects
 from .extension import Backing, Caller, Extension, Method
+from .one_answer import OneAnswerEach
 
 INTERNAL_ERROR = -32603
 DEFAULT_USER = "demonstration user"
@@ -77,7 +79,7 @@ class ReferenceServer:
         self.mcp: Server[Any] = Server(
             name, version=own_version() or "unknown", get_tool_input_schema=self.input_schema
         )
-        self.mcp.middleware.append(self.middleware)
+        self.mcp.middleware[:] = [self.middleware]  # without the SDK's traces: nobody reads them
         self.mcp.add_request_handler("tools/list", AnyParams, self.on_list_tools)
         self.mcp.add_request_handler("tools/call", AnyParams, self.on_call_tool)
         for extension in self.extensions:
@@ -242,7 +244,10 @@ class ReferenceServer:
             transport_security=security,
             custom_starlette_routes=[Route("/effects", effects, methods=["GET"]), *pages],
         )
-        return HttpDoor(app, path, self.session_ended)
+        plain = StreamableHTTPSessionManager(
+            self.mcp, json_response=True, security_settings=security
+        )
+        return HttpDoor(OneAnswerEach(app, plain, path), path, self.session_ended)
 
     def run_stdio(self) -> None:
         """Serve standard input and output until input ends or SIGTERM comes."""

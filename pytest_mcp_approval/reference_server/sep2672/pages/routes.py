@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -74,14 +75,18 @@ def page_routes(
     """
     page = (FOLDER / "index.html").read_text(encoding="utf-8")
     page = page.replace(_ENDPOINT, f'data-endpoint="{html.escape(endpoint)}"', 1)
-    contents = {
-        path.name: served(path.name, path.read_bytes())
-        for path in sorted(FOLDER.iterdir())
-        if path.suffix in _TYPES
-    }
-    scripts = {name: text.decode() for name, text in contents.items() if name.endswith(".js")}
-    contents[_START] = bundled(scripts, _START).encode()
-    files = {name: (content, _TYPES[Path(name).suffix]) for name, content in contents.items()}
+
+    @cache
+    def files() -> dict[str, tuple[bytes, str]]:
+        """Put together when a browser first asks: most servers are started for MCP only."""
+        contents = {
+            path.name: served(path.name, path.read_bytes())
+            for path in sorted(FOLDER.iterdir())
+            if path.suffix in _TYPES
+        }
+        scripts = {name: text.decode() for name, text in contents.items() if name.endswith(".js")}
+        contents[_START] = bundled(scripts, _START).encode()
+        return {name: (content, _TYPES[Path(name).suffix]) for name, content in contents.items()}
 
     def guarded(answer: Callable[[Request], Response]) -> Handler:
         async def handler(request: Request) -> Response:
@@ -96,7 +101,7 @@ def page_routes(
         return Response(page, media_type="text/html")
 
     def file(request: Request) -> Response:
-        content, media_type = files.get(request.path_params["name"], (None, None))
+        content, media_type = files().get(request.path_params["name"], (None, None))
         if content is None:
             return Response("No such file", status_code=404, media_type="text/plain")
         return Response(content, media_type=media_type)
