@@ -135,7 +135,9 @@ class SignedTokens:
         meant = replace(
             record,
             operation=operation.name,
-            params_hash=words.params_hash(operation.name, attempt.params, operation.critical),
+            params_hash=words.params_hash(
+                operation.name, attempt.params, operation.bound(attempt.params)
+            ),
             session_id=attempt.session,
         )
         fits = hmac.compare_digest(rest[-_SCOPE:], self.scope(nonce, meant))

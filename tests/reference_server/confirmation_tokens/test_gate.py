@@ -53,6 +53,7 @@ class Desk:
             AdapterOperation("archive_repo", Danger.DESTRUCTIVE, run, critical=critical),
             AdapterOperation("wipe", Danger.FORBIDDEN, run),
             AdapterOperation("trim", Danger.DESTRUCTIVE, run, max_uses=3),
+            AdapterOperation("drop", Danger.DESTRUCTIVE, run, metadata=("request_id",)),
             AdapterOperation("export", Danger.REVERSIBLE, run, critical=("repo",), quota=2),
         ]
         return ConfirmationGate(
@@ -310,3 +311,29 @@ def test_a_signed_token_outlives_a_restart_and_serves_once(database_url: str):
 def test_a_signed_token_of_another_key_is_invalid():
     token = Desk(TokenStore(), token_style="signed").ask()
     assert Desk(TokenStore(), token_style="signed").redeem(token) == TokenCode.INVALID
+
+
+@pytest.mark.parametrize("operation", ["wipe", "drop"])
+def test_a_token_is_bound_to_every_parameter_unless_the_operation_says_otherwise(
+    desk: Desk, operation: str
+):
+    token = desk.ask(operation, name="scratch")
+    assert desk.redeem(token, operation, name="production") == TokenCode.SCOPE_MISMATCH
+    assert desk.redeem(token, operation) == TokenCode.SCOPE_MISMATCH, "left out"
+    assert desk.redeem(token, operation, name="scratch", cascade=True) == TokenCode.SCOPE_MISMATCH
+    assert desk.ran == []
+    assert desk.redeem(token, operation, name="scratch", confirmation_ttl_seconds=9) == ""
+    assert desk.ran == [{**PARAMS, "name": "scratch"}]
+
+
+def test_what_an_operation_calls_metadata_may_change(desk: Desk):
+    token = desk.ask("drop", request_id="one")
+    assert desk.redeem(token, "drop", request_id="two") == ""
+    assert desk.redeem(desk.ask("wipe", request_id="one"), "wipe", request_id="two") == (
+        TokenCode.SCOPE_MISMATCH
+    )
+
+
+def test_an_operation_names_its_critical_parameters_or_its_metadata():
+    with pytest.raises(ValueError, match="drop: got critical and metadata"):
+        AdapterOperation("drop", Danger.SAFE, dict, critical=("a",), metadata=("b",))
