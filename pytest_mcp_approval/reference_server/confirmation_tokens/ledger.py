@@ -95,8 +95,8 @@ class TokenLedger:
         }
 
     def look_up(self, token: Any, user: str) -> TokenRecord | None:
-        record = self.mint.find(token, None) if words.is_token(token) else None
-        return record if record is not None and record.user in ("", user) else None
+        """Only one's own: another's token is as good as none."""
+        return self.mint.find_of(token, user) if words.is_token(token) else None
 
     def state_of(self, record: TokenRecord) -> str:
         if record.state is not TokenState.ACTIVE:

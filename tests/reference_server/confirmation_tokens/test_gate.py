@@ -337,3 +337,27 @@ def test_what_an_operation_calls_metadata_may_change(desk: Desk):
 def test_an_operation_names_its_critical_parameters_or_its_metadata():
     with pytest.raises(ValueError, match="drop: got critical and metadata"):
         AdapterOperation("drop", Danger.SAFE, dict, critical=("a",), metadata=("b",))
+
+
+def test_nobody_can_revoke_or_look_up_another_users_token(desk: Desk):
+    token = desk.ask()
+    with pytest.raises(TokenRefusal) as caught:
+        desk.gate.revoke(token, user="eve")
+    assert caught.value.to_answer() == _unknown(desk, "eve"), "as if there were no such token"
+    with pytest.raises(TokenRefusal, match=TokenCode.INVALID):
+        desk.gate.status(token, user="eve")
+    assert desk.redeem(token, user="eve") == TokenCode.INVALID
+    assert desk.gate.status(token, user="ada")["status"] == "active"
+    assert desk.redeem(token) == ""
+
+
+def _unknown(desk: Desk, user: str) -> Any:
+    with pytest.raises(TokenRefusal) as caught:
+        desk.gate.revoke(f"conf_{'x' * 43}", user=user)
+    return caught.value.to_answer()
+
+
+def test_whoever_a_token_was_issued_to_can_revoke_it(desk: Desk):
+    token = desk.ask()
+    assert desk.gate.revoke(token, user="ada").id == token
+    assert desk.redeem(token) == TokenCode.INVALID
