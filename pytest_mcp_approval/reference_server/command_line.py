@@ -205,26 +205,30 @@ def store_url(name: str) -> str | None:
         return None
     import sqlalchemy
 
+    from .server.database_url import make_private, shown, without_secrets
+
     url = name
     if name.startswith("sqlite:") and not name.startswith("sqlite://"):
         url = f"sqlite:///{name.removeprefix('sqlite:')}"
     if url in ("sqlite://", "sqlite:///", "sqlite:///:memory:"):
         raise UsageError(f"--store: got {name!r}, expected a file; use memory for none")
     try:
+        make_private(url)
         engine = sqlalchemy.create_engine(url)
         try:
             engine.connect().close()
         finally:
             engine.dispose()
     except ModuleNotFoundError as error:
-        raise UsageError(f"--store: {name!r} needs the module {error.name}") from None
-    except sqlalchemy.exc.ArgumentError:
+        raise UsageError(f"--store: {shown(url)!r} needs the module {error.name}") from None
+    except (sqlalchemy.exc.ArgumentError, ValueError):
         raise UsageError(
-            f"--store: got {name!r}, expected memory, sqlite:PATH or an SQLAlchemy URL"
+            f"--store: got {shown(url)!r}, expected memory, sqlite:PATH or an SQLAlchemy URL"
         ) from None
     except sqlalchemy.exc.SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-        raise UsageError(f"--store: cannot open {name!r}: {reason}") from None
+        told = without_secrets(reason, url)
+        raise UsageError(f"--store: cannot open {shown(url)!r}: {told}") from None
     return url
 
 

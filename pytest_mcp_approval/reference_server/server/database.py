@@ -22,6 +22,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.types import TypeDecorator
 
+from .database_url import make_private
 from .tables import ANY, Record, RecordTable, Shape, Where, worked_out
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -61,6 +62,7 @@ class Database:
             return self._engine
 
     def _open(self) -> sqlalchemy.Engine:
+        make_private(self._url)
         engine = sqlalchemy.create_engine(self._url, **_engine_options(self._url))
         if engine.dialect.name == "sqlite":
             sqlalchemy.event.listen(engine, "connect", self._write_ahead)
