@@ -152,20 +152,16 @@ class ExecutionTokens:
 
     @property
     def names_hosts(self) -> bool:
-        """Whether honest requests name a host: if the verifier refuses a good token without one and
-        accepts it with one. Tried out once for each target, as soon as it accepts one at all."""
+        """Whether honest requests name a host: if the verifier refuses a good token without one.
+        Tried out once for each target."""
         if self.target not in _WANTS_HOST:
             try:
-                without = not self.verifier.takes("host") or self._accepts_good_token(None)
-                if not without and not self._accepts_good_token(f"https://{self.table.host}/"):
-                    return False
+                _WANTS_HOST[self.target] = self.verifier.takes("host") and (
+                    self.execute(self.token(), host=None).refused
+                )
             except DriverError:
-                return False
-            _WANTS_HOST[self.target] = not without
+                return False  # nobody can tell: there is no good token
         return _WANTS_HOST[self.target]
-
-    def _accepts_good_token(self, host: str | None) -> bool:
-        return self.execute(self.token(), host=host).accepted
 
     def approved_host(self, token: Mapping[str, Any] | bytes) -> str | None:
         """A URL of the usual host if the token allows it, else of the first one that it allows."""
