@@ -103,7 +103,7 @@ class TokenStore(RecordStore):
 
     def forget_expired(self, before: datetime.datetime) -> None:
         """Drop the tokens that expired before this instant; one without an expiry stays."""
-        self._tokens.remove_all(lambda token: token.expires_at < before)
+        self._tokens.remove_below("expires_at", before)
 
     def write(self, entry: AuditEntry) -> None:
         self._entries.add(entry)

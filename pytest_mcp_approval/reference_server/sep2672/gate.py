@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import datetime
 import hmac
+import itertools
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
@@ -35,7 +36,8 @@ from ...families.sep2672.vocabulary import AuthenticatorClass, Reason
 from ..server.answers import InvalidParamsError
 from ..server.clock import Clock, SystemClock, iso_8601, whole_milliseconds
 from ..server.visible_text import visible
-from .enrolment import RETENTION, Enrolment
+from .enrolment import Enrolment
+from .limits import ApprovalLimits
 from .records import (
     ApprovalAttempt,
     ApprovedCall,
@@ -85,6 +87,7 @@ class ApprovalGate(Enrolment):
         server_id: str | None = None,
         challenge_ttl: float = 60,
         enrolment_ttl: float = 300,
+        limits: ApprovalLimits | None = None,
     ) -> None:
         self.tools = {tool.name: tool for tool in tools}
         self.store = store
@@ -93,6 +96,8 @@ class ApprovalGate(Enrolment):
         self.server_id = server_id or store.server_id()
         self.challenge_ttl = datetime.timedelta(seconds=challenge_ttl)
         self.enrolment_ttl = datetime.timedelta(seconds=enrolment_ttl)
+        self.limits = limits or ApprovalLimits()
+        self._issued = itertools.count()
 
     # ---- for a server author
 
@@ -138,9 +143,10 @@ class ApprovalGate(Enrolment):
             action_hash = self.hash_of(tool, arguments, self.server_id)
         except words.NotCanonicalError as error:
             raise InvalidParamsError(str(error)) from error
+        self.check_size(canonical)
         eligible = self.eligible_credentials(user, gated)
         now = self.clock.now()
-        self.store.forget_expired(now - RETENTION)
+        self.tidy(user, now)
         record = ChallengeRecord(
             challenge_id=secrets.token_urlsafe(24),
             user=user,
@@ -153,6 +159,13 @@ class ApprovalGate(Enrolment):
         )
         self.store.add_challenge(record)
         return self.envelope(record, self.display_text(gated, arguments), eligible)
+
+    def check_size(self, canonical: bytes) -> None:
+        if len(canonical) > self.limits.argument_bytes:
+            raise InvalidParamsError(
+                f"arguments: got {len(canonical)} bytes, expected {self.limits.argument_bytes} at "
+                "most, so that a person can read them"
+            )
 
     def gated_tool(self, name: str) -> GatedTool:
         if name not in self.tools:
@@ -200,6 +213,8 @@ class ApprovalGate(Enrolment):
             sentence = tool.describe(arguments)
         except Exception:  # arguments that the author did not think of
             sentence = f"Run {tool.name}"
+        if len(sentence) > self.limits.sentence_characters:
+            sentence = f"{sentence[: self.limits.sentence_characters]} (and so on)"
         exactly = words.canonical_arguments(arguments).decode("utf-8")
         return visible(f"{sentence}. Exactly: {tool.name} {exactly}")
 

@@ -31,10 +31,13 @@ class ApprovalStore(RecordStore):
         super().__init__(url)
         self._settings = self.table("settings", ServerSetting, survives_reset=True)
         self._handles = self.table("users", UserHandle)
-        by_user = {"is_ordered": True, "indexed": ("user",)}
-        self._enrolments = self.table("enrolments", EnrolmentRecord, **by_user)
-        self._credentials = self.table("credentials", CredentialRecord, **by_user)
-        self._challenges = self.table("challenges", ChallengeRecord, indexed=("expires_at",))
+        self._enrolments = self.table(
+            "enrolments", EnrolmentRecord, is_ordered=True, indexed=("user", "expires_at")
+        )
+        self._credentials = self.table(
+            "credentials", CredentialRecord, is_ordered=True, indexed=("user",)
+        )
+        self._challenges = self.table("challenges", ChallengeRecord, indexed=("user", "expires_at"))
 
     def server_id(self) -> str:
         """Random, made when it is first needed, and never changed (section 4.6)."""
@@ -90,5 +93,14 @@ class ApprovalStore(RecordStore):
 
     def forget_expired(self, before: datetime.datetime) -> None:
         """Drop challenges of both kinds that expired before this instant."""
-        self._challenges.remove_all(lambda kept: kept.expires_at < before)
-        self._enrolments.remove_all(lambda kept: kept.expires_at < before)
+        self._challenges.remove_below("expires_at", before)
+        self._enrolments.remove_below("expires_at", before)
+
+    def keep_challenges(self, user: str, most: int) -> None:
+        """Of this user's challenges, drop all but those that expire last, whatever became of them:
+        one that is not there is refused like one that was used."""
+        self._challenges.keep_most({"user": user}, most, "expires_at")
+
+    def keep_enrolments(self, user: str, most: int) -> None:
+        """The same for registration challenges."""
+        self._enrolments.keep_most({"user": user}, most, "expires_at")

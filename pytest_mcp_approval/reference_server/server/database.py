@@ -224,6 +224,15 @@ class DatabaseTable(RecordTable[Record]):
     def remove_all(self, where: Where = ANY) -> None:
         self._decides(self._table.delete().where(*self._conditions(where)))
 
+    def remove_below(self, member: str, value: Any) -> None:
+        self._decides(self._table.delete().where(self._table.c[member] < value))
+
+    def keep_most(self, where: Mapping[str, Any], most: int, by: str) -> None:
+        column = self._table.c[by]
+        meant = [*self._conditions(where), column.is_not(None)]
+        last = sqlalchemy.select(column).where(*meant).order_by(column.desc()).offset(most - 1)
+        self._decides(self._table.delete().where(*meant, column < last.limit(1).scalar_subquery()))
+
     def remove(self, key: Any, where: Where = ANY) -> bool:
         return self._decides(*self._about("delete", key, where))
 
