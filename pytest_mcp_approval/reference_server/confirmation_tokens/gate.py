@@ -11,7 +11,7 @@ A server author puts it in front of their own operations, with any transport:
 `perform` returns what the operation returned, or raises a `TokenRefusal` whose `to_answer()` is the
 answer: CONFIRMATION_REQUIRED with a token first, then, with that token in
 `params["confirmation_token"]`, the operation itself. A token is bound to all parameters, unless the
-operation says which may change.
+operation says which may change, and used up before the operation begins: it runs at most once.
 
 Knows the rules, one small method each (`checks`, in their order). Does not know a transport or a
 database; `minting` makes tokens.
@@ -156,23 +156,23 @@ class ConfirmationGate(TokenLedger):
         operation, session = call.operation, call.session
         now = whole_milliseconds(self.clock.now())
         scoped = kind is TokenType.CONFIRMATION and operation.max_uses > 1 and session != ""
-        record = self.mint.issue(
-            TokenRecord(
-                id="",
-                type=kind,
-                operation=operation.name,
-                params_hash=self.hash_of(operation, call.params),
-                adapter_name=self.adapter_name,
-                user=call.user,
-                issued_at=now,
-                expires_at=now + datetime.timedelta(seconds=self.lifetime(kind, call)),
-                session_id=session,
-                session_scoped=scoped,
-                max_uses=operation.max_uses if scoped else 1,
-                danger_level=operation.danger.word,
-            )
+        draft = TokenRecord(
+            id="",
+            type=kind,
+            operation=operation.name,
+            params_hash=self.hash_of(operation, call.params),
+            adapter_name=self.adapter_name,
+            user=call.user,
+            issued_at=now,
+            expires_at=now + datetime.timedelta(seconds=self.lifetime(kind, call)),
+            session_id=session,
+            session_scoped=scoped,
+            max_uses=operation.max_uses if scoped else 1,
+            danger_level=operation.danger.word,
         )
-        self.audit(Event.ISSUED, record.id, operation.name, call.user, session)
+        with self.store.together():  # a token and its entry in the log, or neither
+            record = self.mint.issue(draft)
+            self.audit(Event.ISSUED, record.id, operation.name, call.user, session)
         return record
 
     def hash_of(self, operation: AdapterOperation, params: Mapping[str, Any]) -> str:
@@ -203,14 +203,18 @@ class ConfirmationGate(TokenLedger):
             for check in self.checks:
                 getattr(self, check)(record, attempt)
             assert record is not None  # by check_exists
-            self.consume(record)
+            with self.store.together():  # a use and its entry in the log, or neither
+                self.consume(record)
+                self.validated(record, attempt)
         except TokenRefusal as refusal:
             self.rejected(attempt, refusal)
             raise
+        return record
+
+    def validated(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         self.audit(
             Event.VALIDATED, record.id, attempt.operation.name, attempt.user, attempt.session
         )
-        return record
 
     def rejected(self, attempt: RedemptionAttempt, refusal: TokenRefusal) -> None:
         self.store.take(f"failure/{attempt.user}", self.settings.failure_limit, self.clock.now())

@@ -4,7 +4,7 @@
     verifier.verify(token, content, action_type="exec", host="api.example.org")
 
 A check is a method, so that each can be looked at, and broken, alone. The nonce is spent last, when
-no other check can refuse, and before anything runs. Standard library only.
+no other check can refuse, and before anything runs: at most once. Standard library only.
 """
 
 from __future__ import annotations

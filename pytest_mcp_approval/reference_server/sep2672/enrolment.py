@@ -98,8 +98,7 @@ class Enrolment:
         self.check_not_enrolled(registration)
         self.check_room(user)
         # 4. The challenge is used up; of several at once, the store lets one through.
-        self.consume_pending(pending)
-        # 5. The credential is kept.
+        # 5. The credential is kept; with 4 or not at all, should the process die.
         credential = CredentialRecord(
             credential_id=registration.credential_id,
             user=user,
@@ -110,7 +109,9 @@ class Enrolment:
             backup_eligible=registration.backup_eligible,
             created_at=self.clock.now(),
         )
-        self.keep_credential(credential)
+        with self.store.together():
+            self.consume_pending(pending)
+            self.keep_credential(credential)
         return {
             "success": True,
             "credentialId": base64url_encode(credential.credential_id),

@@ -16,7 +16,8 @@ A server author puts it in front of their own tools, with any transport:
 `user` is whoever the connection was authenticated as, `arguments` the value as it was parsed,
 before any schema touched it, and `meta` the `_meta` of the request. A refusal is an
 `ApprovalRefusal` (for bad params `InvalidParamsError`), whose `to_error()` is the error of the
-answer.
+answer. A call runs at most once for each challenge: it is used up before the tool begins
+(docs/at-most-once.md).
 
 Knows the rules and their order (`steps`, one method each). Does not know a transport, a database,
 or WebAuthn's own checks (`relying_party`); it never runs a tool except through `guards`.
