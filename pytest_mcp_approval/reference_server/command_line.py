@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 PROGRAM = "python -m pytest_mcp_approval.reference_server"
 _WILDCARDS = ("0.0.0.0", "::", "")
+_MOST_CONNECTIONS = 1000
+"""Beyond them requests get 503, instead of descriptors running out."""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -264,7 +266,13 @@ def _serve_http(options: argparse.Namespace, host: str, port: int) -> int:
         ended = threading.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, lambda *_: ended.set())
-        served = ServedApplication(app, listener, log_level="warning", timeout_graceful_shutdown=3)
+        served = ServedApplication(
+            app,
+            listener,
+            log_level="warning",
+            timeout_graceful_shutdown=3,
+            limit_concurrency=_MOST_CONNECTIONS,
+        )
         print(f"ready: {_url('localhost' if host in _WILDCARDS else host, port)}/mcp")
         # By name: browsers have no passkeys for numbers.
         page = _url("localhost" if host in (*_WILDCARDS, *_LOOPBACK) else host, port)
