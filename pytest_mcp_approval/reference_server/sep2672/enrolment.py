@@ -14,6 +14,7 @@ from typing import Any
 from ...families.sep2672.vocabulary import Reason, base64url_decode, base64url_encode
 from ..server.answers import InvalidParamsError
 from ..server.clock import Clock, iso_8601, whole_milliseconds
+from .enrolment_policy import EnrolmentControl, EnrolmentPolicy
 from .limits import SWEEP_EVERY, ApprovalLimits
 from .records import CredentialRecord, EnrolmentRecord
 from .refusals import ApprovalRefusal
@@ -21,7 +22,7 @@ from .relying_party import Registration, RelyingParty, VerificationError, parse_
 from .store import ApprovalStore
 
 
-class Enrolment:
+class Enrolment(EnrolmentControl):
     """See the module; `ApprovalGate` is the whole."""
 
     store: ApprovalStore
@@ -33,8 +34,10 @@ class Enrolment:
 
     # ---- section 4.4.1: approval/enroll/begin
 
-    def begin_enrolment(self, user: str) -> dict[str, Any]:
-        """The creation options for a new credential of this user."""
+    def begin_enrolment(self, user: str, meta: Any = None) -> dict[str, Any]:
+        """The creation options for a new credential of this user; `meta` is the request's, of which
+        only a policy wants to know."""
+        allowed = self.may_begin(user, meta)
         now = self.clock.now()
         self.tidy(user, now)
         record = EnrolmentRecord(
@@ -43,6 +46,8 @@ class Enrolment:
             expires_at=whole_milliseconds(now + self.enrolment_ttl),
         )
         self.store.add_enrolment(record)
+        if allowed and self.enrolment_policy is not EnrolmentPolicy.OPEN:
+            self.store.allow_enrolment(record)
         return {"options": self.creation_options(record)}
 
     def tidy(self, user: str, now: datetime.datetime) -> None:
@@ -69,7 +74,7 @@ class Enrolment:
                 for algorithm in self.relying_party.algorithms
             ],
             "timeout": int(self.enrolment_ttl.total_seconds() * 1000),
-            "attestation": "none",
+            "attestation": "direct" if self.relying_party.models else "none",
             "excludeCredentials": [
                 self.descriptor(credential) for credential in self.store.credentials(record.user)
             ],
@@ -111,6 +116,7 @@ class Enrolment:
         )
         with self.store.together():
             self.consume_pending(pending)
+            self.check_allowed(user, pending)
             self.keep_credential(credential)
         return {
             "success": True,

@@ -14,9 +14,12 @@ from typing import ClassVar
 
 from ..server.tables import RecordStore
 from .records import (
+    AllowedEnrolment,
     ChallengeRecord,
     CredentialRecord,
+    EnrolmentCode,
     EnrolmentRecord,
+    FirstKey,
     ServerSetting,
     UserHandle,
 )
@@ -39,6 +42,10 @@ class ApprovalStore(RecordStore):
         )
         self._challenges = self.table("challenges", ChallengeRecord, indexed=("user", "expires_at"))
 
+        self._allowed = self.table("allowed", AllowedEnrolment, indexed=("expires_at",))
+        self._codes = self.table("codes", EnrolmentCode, indexed=("expires_at",))
+        self._first_keys = self.table("first_keys", FirstKey)
+
     def server_id(self) -> str:
         """Random, made when it is first needed, and never changed (section 4.6)."""
         return self._settings.first_kept(ServerSetting("server_id", str(uuid.uuid4()))).value
@@ -57,6 +64,23 @@ class ApprovalStore(RecordStore):
     def consume_enrolment(self, challenge: bytes, now: datetime.datetime) -> bool:
         """Mark it used if it is there and unused; returns whether this very call did so."""
         return self._enrolments.change(challenge, {"consumed_at": None}, consumed_at=now)
+
+    def allow_enrolment(self, record: EnrolmentRecord) -> None:
+        self._allowed.add(AllowedEnrolment(record.challenge, record.expires_at))
+
+    def is_allowed(self, challenge: bytes) -> bool:
+        return self._allowed.get(challenge) is not None
+
+    def add_enrolment_code(self, hashed: bytes, until: datetime.datetime) -> None:
+        self._codes.add(EnrolmentCode(hashed, until))
+
+    def use_enrolment_code(self, hashed: bytes, now: datetime.datetime) -> bool:
+        """Use it up if it is there and has not expired; returns whether this very call did so."""
+        return self._codes.remove(hashed, lambda code: now < code.expires_at)
+
+    def claim_first_key(self, user: str) -> bool:
+        """Whether this very call is the first for this user."""
+        return self._first_keys.add(FirstKey(user))
 
     def add_credential(self, record: CredentialRecord) -> bool:
         """Store it unless its id is taken, by any user; returns whether it was stored."""
@@ -95,6 +119,8 @@ class ApprovalStore(RecordStore):
         """Drop challenges of both kinds that expired before this instant."""
         self._challenges.remove_below("expires_at", before)
         self._enrolments.remove_below("expires_at", before)
+        self._allowed.remove_below("expires_at", before)
+        self._codes.remove_below("expires_at", before)
 
     def keep_challenges(self, user: str, most: int) -> None:
         """Of this user's challenges, drop all but those that expire last, whatever became of them:
