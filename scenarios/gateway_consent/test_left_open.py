@@ -2,7 +2,8 @@
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.base.driver import DriverError
-from pytest_mcp_approval.families.gateway_consent.people import form_client_for, form_with
+from pytest_mcp_approval.families.base.people import form_client_for
+from pytest_mcp_approval.families.gateway_consent.people import form_with
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
 
 
