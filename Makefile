@@ -96,6 +96,8 @@ benchmark: $(STAMP) ## Measure the virtual authenticator and the suite
 	@$(BIN)/python -m benchmarks.report
 	@echo "benchmark: measuring the browser layer"
 	@$(BIN)/python -m benchmarks.browser
+	@echo "benchmark: measuring the reference server's door"
+	@$(BIN)/python -m benchmarks.door
 
 lock: ## Write requirements/development.txt anew (needs uv; LOCK_ARGS=--upgrade for newer versions)
 	@command -v $(UV) >/dev/null || { echo "lock: needs uv (pip install uv), or name it with make UV=..." >&2; exit 1; }

@@ -43,6 +43,13 @@ def main() -> None:
     options.add_argument(
         "--origin", action="append", help="a page that users approve on; repeatable"
     )
+    options.add_argument(
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="serve under this name too; repeatable (default: loopback and the HOST of --http)",
+    )
     options.add_argument("--server-id", metavar="ID", help="(default: random, in the database)")
     given = options.parse_args()
     if given.stdio == bool(given.http):
@@ -60,7 +67,12 @@ def serve_http(given: argparse.Namespace, host: str, port: int) -> None:
     import uvicorn
 
     origins = given.origin or [DEFAULT_ORIGIN, f"http://{host}:{port}"]
-    app = http_app(build(given.database, origins, given.server_id), host=host)
+    app = http_app(
+        build(given.database, origins, given.server_id),
+        host=host,
+        allowed_hosts=given.allowed_host,
+        allowed_origins=origins,
+    )
     uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=3)
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 PROGRAM = "python -m pytest_mcp_approval.reference_server"
 _WILDCARDS = ("0.0.0.0", "::", "")
+_MOST_CONNECTIONS = 1000
+"""Beyond them requests get 503, instead of descriptors running out."""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -205,26 +207,30 @@ def store_url(name: str) -> str | None:
         return None
     import sqlalchemy
 
+    from .server.database_url import make_private, shown, without_secrets
+
     url = name
     if name.startswith("sqlite:") and not name.startswith("sqlite://"):
         url = f"sqlite:///{name.removeprefix('sqlite:')}"
     if url in ("sqlite://", "sqlite:///", "sqlite:///:memory:"):
         raise UsageError(f"--store: got {name!r}, expected a file; use memory for none")
     try:
+        make_private(url)
         engine = sqlalchemy.create_engine(url)
         try:
             engine.connect().close()
         finally:
             engine.dispose()
     except ModuleNotFoundError as error:
-        raise UsageError(f"--store: {name!r} needs the module {error.name}") from None
-    except sqlalchemy.exc.ArgumentError:
+        raise UsageError(f"--store: {shown(url)!r} needs the module {error.name}") from None
+    except (sqlalchemy.exc.ArgumentError, ValueError):
         raise UsageError(
-            f"--store: got {name!r}, expected memory, sqlite:PATH or an SQLAlchemy URL"
+            f"--store: got {shown(url)!r}, expected memory, sqlite:PATH or an SQLAlchemy URL"
         ) from None
     except sqlalchemy.exc.SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-        raise UsageError(f"--store: cannot open {name!r}: {reason}") from None
+        told = without_secrets(reason, url)
+        raise UsageError(f"--store: cannot open {shown(url)!r}: {told}") from None
     return url
 
 
@@ -260,7 +266,13 @@ def _serve_http(options: argparse.Namespace, host: str, port: int) -> int:
         ended = threading.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, lambda *_: ended.set())
-        served = ServedApplication(app, listener, log_level="warning", timeout_graceful_shutdown=3)
+        served = ServedApplication(
+            app,
+            listener,
+            log_level="warning",
+            timeout_graceful_shutdown=3,
+            limit_concurrency=_MOST_CONNECTIONS,
+        )
         print(f"ready: {_url('localhost' if host in _WILDCARDS else host, port)}/mcp")
         # By name: browsers have no passkeys for numbers.
         page = _url("localhost" if host in (*_WILDCARDS, *_LOOPBACK) else host, port)

@@ -1,5 +1,5 @@
-"""Each check is made in every way in which a verifier can be asked: with a host, and for an action
-of another kind."""
+"""Each check is made in every way in which a verifier can be asked: with a host, without one, and
+for an action of another kind."""
 
 from typing import Any
 
@@ -18,6 +18,8 @@ def _ways(executions):
     if executions.verifier.takes("host"):
         found["a URL"] = ({}, {"host": f"https://{host}/"})
         found["a bare host"] = ({}, {"host": host})
+        found["no host"] = ({}, {"host": None})
+        found["no host, as its token has none"] = ({"hosts": []}, {"host": None})
         found["one of two hosts"] = ({"hosts": ["a.example", host]}, {"host": f"http://{host}/x"})
     if executions.verifier.takes("action") and executions.runs_anything:
         found["another kind of action"] = ({"action": "send_mail"}, {"action": "send_mail"})
@@ -72,8 +74,8 @@ def test_each_check_is_made_in_every_way(executions, fault):
         for way, (members, call) in executions.some(ways).items():
             with several.one(way):
                 answer = executions.execute(executions.token(**members), **call)
-                if answer.refused and "action" in call:
-                    continue  # it does not know this kind
+                if answer.refused and ("action" in call or None in call.values()):
+                    continue  # it does not know this kind, or does nothing without a host
                 executions.need_served(answer, f"an honest token with {way} is refused")
                 token, asked = _fault(executions, fault, members, call)
                 executions.expect_refused(

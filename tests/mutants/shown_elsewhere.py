@@ -5,6 +5,7 @@ Few, and each with a test that fails if they cannot.
 
 from __future__ import annotations
 
+from tests.families.test_left_open import CASES as LEFT_OPEN
 from tests.mutants.ceremonies import BITES, CEREMONIES
 
 _PAGES = "tests/mutants/test_ceremonies_bite.py"
@@ -12,6 +13,8 @@ _DIALOGS = "tests/families/gateway_consent/test_exec_gateway.py"
 
 SHOWN_ELSEWHERE = {
     **{f"{CEREMONIES}::{scenario.partition('[')[0]}": _PAGES for scenario in BITES},
+    # They tell what a document leaves open, so that no server can break it.
+    **{f"mcp-approval/{scenario}": "tests/families/test_left_open.py" for scenario in LEFT_OPEN},
     # Here a person is asked on a page; that gateway has dialogs, and faults of its own.
     "mcp-approval/gateway_consent/test_page.py::test_a_dialog_shows_what_is_asked": _DIALOGS,
 }

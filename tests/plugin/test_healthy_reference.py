@@ -155,6 +155,14 @@ TABLE: dict[str, Row] = {
         shortfalls=(
             Shortfall("8.2.3-exactly-once", "needs a second replica", in_a_process_without_a_file),
         ),
+        elsewhere=(
+            Elsewhere(
+                "4.4.2-persisted",
+                "test_a_caller_cannot_approve_with_a_further_key_of_its_own",
+                "left open by the document",
+                "tests/families/test_left_open.py",
+            ),
+        ),
     ),
     "confirmation_tokens": Row(
         combinations=(
@@ -243,6 +251,12 @@ TABLE: dict[str, Row] = {
                 "does not decide what comes of an execution",
                 "bash",
             ),
+            Elsewhere(
+                "arbiter-scope",
+                "test_whoever_executes_cannot_approve",
+                "left open by the document",
+                "tests/families/test_left_open.py",
+            ),
             Elsewhere("expiry", "test_the_zone_of_the_machine_is_no_matter", NO_PROCESS, "stdio"),
             Elsewhere(
                 "nonce-restart",
@@ -297,6 +311,12 @@ TABLE: dict[str, Row] = {
                 "test_a_request_does_not_rename_its_session",
                 "each request says who asks in this era",
                 "http",
+            ),
+            Elsewhere(
+                "consent-required",
+                "test_the_client_cannot_answer_its_own_question",
+                "left open by the document",
+                "tests/families/test_left_open.py",
             ),
             Elsewhere(
                 "dialog-fields",

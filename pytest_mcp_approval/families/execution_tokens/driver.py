@@ -12,7 +12,9 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ...target import Target
 from ...target.verifiers import CallableTarget, CommandTarget
@@ -25,6 +27,15 @@ from .settings import ExecutionTokensTable, read_table
 from .token_making import ENDLESS, Signing, canonical, make_token, signed
 from .verifier_access import ExecutionRequest, Verifier
 from .vocabulary import FAMILY
+
+_WANTS_HOST: WeakKeyDictionary[Target, bool] = WeakKeyDictionary()
+
+
+class RequestedHost(Enum):
+    """In place of a host."""
+
+    AS_APPROVED = "as approved"
+    """One that the token allows, if the verifier wants to know it."""
 
 
 class ExecutionTokens:
@@ -127,7 +138,7 @@ class ExecutionTokens:
         *,
         content: bytes | None = None,
         action: str | None = None,
-        host: str | None = None,
+        host: str | RequestedHost | None = RequestedHost.AS_APPROVED,
         beside: Mapping[str, Any] | None = None,
     ) -> ExecutionRequest:
         text = token if isinstance(token, bytes) else json.dumps(dict(token)).encode()
@@ -135,9 +146,32 @@ class ExecutionTokens:
             text,
             self.content if content is None else content,
             self.table.action if action is None else action,
-            host,
+            self.approved_host(token) if isinstance(host, RequestedHost) else host,
             beside or {},
         )
+
+    @property
+    def names_hosts(self) -> bool:
+        """Whether honest requests name a host: if the verifier refuses a good token without one.
+        Tried out once for each target."""
+        if self.target not in _WANTS_HOST:
+            try:
+                _WANTS_HOST[self.target] = self.verifier.takes("host") and (
+                    self.execute(self.token(), host=None).refused
+                )
+            except DriverError:
+                return False  # nobody can tell: there is no good token
+        return _WANTS_HOST[self.target]
+
+    def approved_host(self, token: Mapping[str, Any] | bytes) -> str | None:
+        """A URL of the usual host if the token allows it, else of the first one that it allows."""
+        if not self.names_hosts:
+            return None
+        scope = None if isinstance(token, bytes) else token.get(self.table.names["scope"])
+        hosts = scope.get(self.table.names["allowed_hosts"]) if isinstance(scope, Mapping) else None
+        if not isinstance(hosts, list) or self.table.host in hosts:
+            return f"https://{self.table.host}/"
+        return f"https://{hosts[0]}/" if hosts else None
 
     def execute(self, token: Mapping[str, Any] | bytes, **more: Any) -> ExecutionOutcome:
         """Ask for what the token was made for, or for something else (content, action, host)."""

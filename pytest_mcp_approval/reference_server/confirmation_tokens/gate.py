@@ -3,14 +3,15 @@
 A server author puts it in front of their own operations, with any transport:
 
     gate = ConfirmationGate(
-        [AdapterOperation("delete_repo", Danger.DESTRUCTIVE, run, critical=("owner", "repo"))],
+        [AdapterOperation("delete_repo", Danger.DESTRUCTIVE, run)],
         store=TokenStore("sqlite:///tokens.db"),
     )
     gate.perform("delete_repo", params, user=..., session=...)
 
 `perform` returns what the operation returned, or raises a `TokenRefusal` whose `to_answer()` is the
 answer: CONFIRMATION_REQUIRED with a token first, then, with that token in
-`params["confirmation_token"]`, the operation itself.
+`params["confirmation_token"]`, the operation itself. A token is bound to all parameters, unless the
+operation says which may change, and used up before the operation begins: it runs at most once.
 
 Knows the rules, one small method each (`checks`, in their order). Does not know a transport or a
 database; `minting` makes tokens.
@@ -29,14 +30,21 @@ from ...families.confirmation_tokens.vocabulary import Event, TokenCode, TokenTy
 from ..server.clock import Clock, SystemClock, whole_milliseconds
 from .ledger import INVALID_MESSAGE, TokenLedger
 from .minting import SignedTokens, StoredTokens
-from .records import AdapterOperation, OperationCall, RedemptionAttempt, TokenRecord, TokenState
+from .records import (
+    OWN_MEMBERS,
+    AdapterOperation,
+    OperationCall,
+    RedemptionAttempt,
+    TokenRecord,
+    TokenState,
+)
+from .records import TTL_MEMBER as TTL_MEMBER  # noqa: PLC0414  # for those who extend the gate
 from .refusals import TokenRefusal
 from .settings import ConfirmationSettings
 from .store import TokenStore
 
 UNKNOWN_OPERATION = "UNKNOWN_OPERATION"
 INVALID_PARAMS = "INVALID_PARAMS"
-TTL_MEMBER = "confirmation_ttl_seconds"
 
 
 class ConfirmationGate(TokenLedger):
@@ -83,7 +91,7 @@ class ConfirmationGate(TokenLedger):
         """Of the configuration that tokens were issued under: if it differs at a later start, they
         are revoked (5.3)."""
         operations = [
-            (one.name, int(one.danger), one.critical, one.max_uses)
+            (one.name, int(one.danger), one.critical, one.metadata, one.max_uses)
             for one in self.operations.values()
         ]
         settings = [self.settings.clock_skew_tolerance_seconds, dict(self.settings.ttl_seconds)]
@@ -116,8 +124,8 @@ class ConfirmationGate(TokenLedger):
 
     def execute(self, operation: AdapterOperation, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """The token is used up by now, whether or not the operation succeeds (section 5.2)."""
-        own = (words.CONFIRMATION_MEMBER, words.QUOTA_MEMBER, TTL_MEMBER)
-        return operation.run({key: value for key, value in params.items() if key not in own})
+        own = {key: value for key, value in params.items() if key not in OWN_MEMBERS}
+        return operation.run(own)
 
     # ---- section 3: issue
 
@@ -148,28 +156,28 @@ class ConfirmationGate(TokenLedger):
         operation, session = call.operation, call.session
         now = whole_milliseconds(self.clock.now())
         scoped = kind is TokenType.CONFIRMATION and operation.max_uses > 1 and session != ""
-        record = self.mint.issue(
-            TokenRecord(
-                id="",
-                type=kind,
-                operation=operation.name,
-                params_hash=self.hash_of(operation, call.params),
-                adapter_name=self.adapter_name,
-                user=call.user,
-                issued_at=now,
-                expires_at=now + datetime.timedelta(seconds=self.lifetime(kind, call)),
-                session_id=session,
-                session_scoped=scoped,
-                max_uses=operation.max_uses if scoped else 1,
-                danger_level=operation.danger.word,
-            )
+        draft = TokenRecord(
+            id="",
+            type=kind,
+            operation=operation.name,
+            params_hash=self.hash_of(operation, call.params),
+            adapter_name=self.adapter_name,
+            user=call.user,
+            issued_at=now,
+            expires_at=now + datetime.timedelta(seconds=self.lifetime(kind, call)),
+            session_id=session,
+            session_scoped=scoped,
+            max_uses=operation.max_uses if scoped else 1,
+            danger_level=operation.danger.word,
         )
-        self.audit(Event.ISSUED, record.id, operation.name, call.user, session)
+        with self.store.together():  # a token and its entry in the log, or neither
+            record = self.mint.issue(draft)
+            self.audit(Event.ISSUED, record.id, operation.name, call.user, session)
         return record
 
     def hash_of(self, operation: AdapterOperation, params: Mapping[str, Any]) -> str:
         try:
-            return words.params_hash(operation.name, params, operation.critical)
+            return words.params_hash(operation.name, params, operation.bound(params))
         except words.ParamsNotCanonicalError as error:
             raise TokenRefusal(INVALID_PARAMS, "The params have no canonical form") from error
 
@@ -195,14 +203,18 @@ class ConfirmationGate(TokenLedger):
             for check in self.checks:
                 getattr(self, check)(record, attempt)
             assert record is not None  # by check_exists
-            self.consume(record)
+            with self.store.together():  # a use and its entry in the log, or neither
+                self.consume(record)
+                self.validated(record, attempt)
         except TokenRefusal as refusal:
             self.rejected(attempt, refusal)
             raise
+        return record
+
+    def validated(self, record: TokenRecord, attempt: RedemptionAttempt) -> None:
         self.audit(
             Event.VALIDATED, record.id, attempt.operation.name, attempt.user, attempt.session
         )
-        return record
 
     def rejected(self, attempt: RedemptionAttempt, refusal: TokenRefusal) -> None:
         self.store.take(f"failure/{attempt.user}", self.settings.failure_limit, self.clock.now())

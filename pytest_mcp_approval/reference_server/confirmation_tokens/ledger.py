@@ -52,12 +52,12 @@ class TokenLedger:
         self.sweep()
         self.limited(self.store.take, "revocation", user, self.settings.revocation_limit)
         record = self.look_up(token, user)
-        if record is None or not self.revoke_record(record):
-            self.audit(
-                Event.REVOKED, self.loggable(token), "", user, session, failure=TokenCode.INVALID
-            )
-            raise TokenRefusal(TokenCode.INVALID, INVALID_MESSAGE)
-        self.audit(Event.REVOKED, record.id, record.operation, user, session)
+        with self.store.together():
+            if record is None or not self.revoke_record(record):
+                failure, shown = TokenCode.INVALID, self.loggable(token)
+                self.audit(Event.REVOKED, shown, "", user, session, failure=failure)
+                raise TokenRefusal(TokenCode.INVALID, INVALID_MESSAGE)
+            self.audit(Event.REVOKED, record.id, record.operation, user, session)
         return record
 
     def revoke_record(self, record: TokenRecord) -> bool:
@@ -65,9 +65,12 @@ class TokenLedger:
 
     def revoke_all(self, because: str, **whose: str) -> int:
         """All active tokens of a session, a user or an adapter (section 5.3)."""
-        revoked = self.store.revoke_all(because, **whose)
-        for record in revoked:
-            self.audit(Event.REVOKED, record.id, record.operation, record.user, record.session_id)
+        with self.store.together():
+            revoked = self.store.revoke_all(because, **whose)
+            for record in revoked:
+                self.audit(
+                    Event.REVOKED, record.id, record.operation, record.user, record.session_id
+                )
         return len(revoked)
 
     def session_ended(self, session: str) -> None:
@@ -95,8 +98,8 @@ class TokenLedger:
         }
 
     def look_up(self, token: Any, user: str) -> TokenRecord | None:
-        record = self.mint.find(token, None) if words.is_token(token) else None
-        return record if record is not None and record.user in ("", user) else None
+        """Only one's own: another's token is as good as none."""
+        return self.mint.find_of(token, user) if words.is_token(token) else None
 
     def state_of(self, record: TokenRecord) -> str:
         if record.state is not TokenState.ACTIVE:

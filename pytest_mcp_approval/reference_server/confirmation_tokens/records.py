@@ -6,9 +6,21 @@ import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
-from ...families.confirmation_tokens.vocabulary import GATED_FROM, Danger, Event, TokenType
+from ...families.confirmation_tokens.vocabulary import (
+    CONFIRMATION_MEMBER,
+    GATED_FROM,
+    QUOTA_MEMBER,
+    Danger,
+    Event,
+    TokenType,
+)
+
+TTL_MEMBER = "confirmation_ttl_seconds"
+OWN_MEMBERS = (CONFIRMATION_MEMBER, QUOTA_MEMBER, TTL_MEMBER)
+"""The gate's own parameters; an operation does not see them, and no token is bound to them."""
+EVERY_PARAMETER: Final[tuple[str, ...]] = ("*",)
 
 Describe = Callable[[Mapping[str, Any]], str]
 Run = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -24,17 +36,30 @@ class AdapterOperation:
     describe: Describe = field(default=lambda _: "Proceed?")
     """The confirmation message of a call with these parameters."""
     reasons: tuple[str, ...] = ()
-    critical: tuple[str, ...] = ()
-    """The parameters that a token is bound to, because they decide what the operation does."""
+    critical: tuple[str, ...] = EVERY_PARAMETER
+    """The parameters that a token is bound to: all of them, and any that the operation gets later.
+    Whoever names some lets the others change between the question and the call."""
+    metadata: tuple[str, ...] = ()
+    """Of all parameters, those that may change, such as a request id (section 3.2)."""
     max_uses: int = 1
     """Above one, its tokens are session-scoped and can be used that often (section 5.4)."""
     quota: int | None = None
     """How many runs are allowed between two quota pauses."""
     quota_metric: str = "operations"
 
+    def __post_init__(self) -> None:
+        if self.metadata and self.critical != EVERY_PARAMETER:
+            raise ValueError(f"{self.name}: got critical and metadata, expected one of them")
+
     @property
     def gated(self) -> bool:
         return self.danger >= GATED_FROM
+
+    def bound(self, params: Mapping[str, Any]) -> list[str]:
+        """The names of the parameters that a token for this call is bound to."""
+        if self.critical != EVERY_PARAMETER:
+            return list(self.critical)
+        return [name for name in params if name not in (*OWN_MEMBERS, *self.metadata)]
 
 
 class TokenState(StrEnum):

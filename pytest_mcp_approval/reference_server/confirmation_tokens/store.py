@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import secrets
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from ..server.tables import RecordStore
@@ -79,12 +80,15 @@ class TokenStore(RecordStore):
         )
 
     def spend(self, record: TokenRecord) -> bool:
-        """Keep a token that was not kept so far as used; returns whether this very call did so."""
-        return self._tokens.add(record) and self.use(record.id)
+        """Keep a token that was not kept so far as used; returns whether this very call did so.
+
+        In one step: kept first and used then, it would be lost if the process died in between."""
+        return self._tokens.add(replace(record, use_count=record.use_count + 1))
 
     def revoke(self, record: TokenRecord, because: str) -> bool:
         """Revoke an active token, kept so far or not; returns whether this very call did so."""
-        self._tokens.add(record)
+        if self._tokens.add(replace(record, revoked_because=because)):
+            return True
         return self._tokens.change(record.id, _is_active, revoked_because=because)
 
     def revoke_all(
@@ -103,7 +107,7 @@ class TokenStore(RecordStore):
 
     def forget_expired(self, before: datetime.datetime) -> None:
         """Drop the tokens that expired before this instant; one without an expiry stays."""
-        self._tokens.remove_all(lambda token: token.expires_at < before)
+        self._tokens.remove_below("expires_at", before)
 
     def write(self, entry: AuditEntry) -> None:
         self._entries.add(entry)

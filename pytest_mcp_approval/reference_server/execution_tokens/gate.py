@@ -4,7 +4,7 @@
     verifier.verify(token, content, action_type="exec", host="api.example.org")
 
 A check is a method, so that each can be looked at, and broken, alone. The nonce is spent last, when
-no other check can refuse, and before anything runs. Standard library only.
+no other check can refuse, and before anything runs: at most once. Standard library only.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Request:
     content: bytes
     action_type: str
     host: str | None = None
-    """A URL or a host; None for an action without one."""
+    """A URL or a host; None for an action without one, which only a token without hosts allows."""
 
 
 class TokenVerifier:
@@ -88,10 +88,14 @@ class TokenVerifier:
             )
 
     def check_host(self, token: Token, request: Request) -> None:
+        """A token for some hosts is for nothing else: only one for no host runs without one."""
+        hosts = token.scope[ALLOWED_HOSTS]
         if request.host is None:
+            if hosts:
+                raise ExecutionRefusal(ExecutionReason.HOST, "host: got none, expected one")
             return
         try:
-            allowed = is_allowed(request.host, token.scope[ALLOWED_HOSTS])
+            allowed = is_allowed(request.host, hosts)
         except HostError as error:
             raise ExecutionRefusal(ExecutionReason.HOST, f"host: {error}") from None
         if not allowed:

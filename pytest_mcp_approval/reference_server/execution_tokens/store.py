@@ -46,7 +46,7 @@ class NonceStore(RecordStore):
 
     def spend(self, nonce: str, expires_at: datetime.datetime, now: datetime.datetime) -> bool:
         forgotten = now - datetime.timedelta(hours=1)
-        self._nonces.remove_all(lambda spent: spent.expires_at < forgotten)
+        self._nonces.remove_below("expires_at", forgotten)
         return self._nonces.add(SpentNonce(nonce.lower(), expires_at, now))
 
 

@@ -1,7 +1,8 @@
 """The consent page: who wants which tool of which app, what it does, and three choices.
 
-Whoever has the page's address can answer: it cannot be guessed, and leads to one question about one
-tool for one caller, once. Decides nothing itself; knows no MCP and no credential.
+Whoever has the page's address can answer, unless there is a code that only the person knows: it
+cannot be guessed, and leads to one question about one tool for one caller, once. But the client
+gets it first (docs/self-approval.md). Decides nothing itself; knows no MCP and no credential.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from . import pages
 from .consent import ConsentError, ConsentQuestion, Decisions
 from .descriptors import App, AppTool
 from .log import logger
+from .person_code import PersonCode
 from .vault import VaultError
 
 if TYPE_CHECKING:
@@ -33,9 +35,12 @@ _MOST_LISTED = 100
 class ConsentPages:
     """`apps` are the apps that the questions are about."""
 
-    def __init__(self, decisions: Decisions, apps: Callable[[], Mapping[str, App]]) -> None:
+    def __init__(
+        self, decisions: Decisions, apps: Callable[[], Mapping[str, App]], person_code: str = ""
+    ) -> None:
         self.decisions = decisions
         self.apps = apps
+        self.person = PersonCode(person_code, decisions.clock)
 
     def path(self, question: ConsentQuestion) -> str:
         """The path of the page's address."""
@@ -113,6 +118,7 @@ class ConsentPages:
             f'value="yes" aria-describedby="once"> {escape(words.REMEMBER)}</label>\n'
             '<p class="note" id="once">Otherwise your choice counts for the next call of this tool '
             "only, within five minutes.</p>\n"
+            f"{self.person.field()}"
             f'<div class="buttons">\n{buttons}\n</div></form>'
         )
 
@@ -130,6 +136,7 @@ class ConsentPages:
             if members.get(words.CHOICE_MEMBER) == "":
                 return await self.show(request)  # Enter was pressed, and none of the three buttons
             choice, remember = self.read_choice(members)
+            self.person.check(members)
         except pages.FormError as error:
             return pages.message("Nothing was decided", str(error), 400)
         try:

@@ -113,7 +113,9 @@ class GatewayExtension(Extension):
 
     @Part
     def pages(self) -> ConsentPages:
-        return self.pages_class(self.decisions, lambda: self.settings.apps)
+        return self.pages_class(
+            self.decisions, lambda: self.settings.apps, self.settings.person_code
+        )
 
     @Part
     def authoriser(self) -> Authoriser:

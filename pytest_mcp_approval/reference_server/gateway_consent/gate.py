@@ -8,7 +8,8 @@
     6. the tool is run
 
 No step begins before the earlier ones have passed: an app learns of a call only if a person wants
-it. Each check is a method of its own. Knows no MCP and no storage.
+it, and a consent for one call leads to one call at most. Each check is a method of its own. Knows
+no MCP and no storage.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ from typing import Any
 from ..server.settings import check_names, one_of, refuse
 from .demonstration import DESCRIPTORS
 from .descriptors import App, DescriptorError, read_apps
+from .person_code import read_code
 
-_KNOWN = ("storage", "folder", "apps", "more_apps")
+_KNOWN = ("storage", "folder", "apps", "more_apps", "person_code")
 
 
 class Storage(StrEnum):
@@ -39,6 +40,8 @@ class GatewaySettings:
     storage: Storage = Storage.AUTOMATIC
     folder: Path | None = None
     """Where files go; None: beside the server's database, or into a temporary folder."""
+    person_code: str = field(default="", repr=False)
+    """Asked for with every decision; none: whoever has the address of a page can answer it."""
 
 
 def read_settings(settings: Mapping[str, Any]) -> GatewaySettings:
@@ -48,6 +51,7 @@ def read_settings(settings: Mapping[str, Any]) -> GatewaySettings:
         apps=_apps(settings.get("apps"), settings.get("more_apps")),
         storage=Storage(one_of("storage", settings.get("storage", Storage.AUTOMATIC), Storage)),
         folder=_folder(settings.get("folder")),
+        person_code=read_code(settings.get("person_code")),
     )
 
 

@@ -2,19 +2,22 @@
 
 Every check is a small method, so that each can be broken alone. A refusal does not change a token.
 A token is used up before anything is done, so that nothing can happen twice, whatever the back end
-does. Knows no MCP.
+does. It belongs to the user who prepared: the document knows no users, but a server with several of
+them must. Knows no MCP.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ...families.prepare_confirm import vocabulary as words
 from ...families.prepare_confirm.vocabulary import Payload, TwoStepReason
 from ..server.clock import Clock
+from ..server.secret_text import same
 from .back_end import BackEnd
 from .operations import OperationDraft, OperationOutcome, TwoStepOperation
 from .records import ConfirmationAttempt
@@ -24,6 +27,9 @@ from .store import PreparationStore
 from .tokens import Mint, fingerprint
 
 logger = logging.getLogger(__name__)
+
+OWNER = "prepared_by"
+"""In the data of a token: whose it is, in a form that only this server can tell."""
 
 
 class PreparationGate:
@@ -57,9 +63,12 @@ class PreparationGate:
             self.audit(tool, "nothing to prepare", None, caller)
             return {words.SUCCESS: False, words.MESSAGE: f"Nothing to confirm: {error}"}
         self.clean_up()
-        token, expires_at = self.issue(operation, draft)
+        token, expires_at = self.issue(operation, self.owned(draft, caller))
         self.audit(tool, "previewed", token, caller)
         return self.preview(operation, draft, token, expires_at)
+
+    def owned(self, draft: OperationDraft, caller: str) -> OperationDraft:
+        return replace(draft, data={**draft.data, OWNER: self.mint.mark(caller)})
 
     def issue(self, operation: TwoStepOperation, draft: OperationDraft) -> tuple[str, datetime]:
         lifetime = self.settings.lifetime(operation.name)
@@ -93,6 +102,7 @@ class PreparationGate:
         tool = words.CONFIRM + operation.name
         given = arguments.get(words.TOKEN)
         try:
+            self.check_owner(given, caller)
             payload = self.verify(operation, given)
         except ConfirmationRefusal as refusal:
             self.audit(tool, f"refused: {refusal.reason}", given, caller)
@@ -101,6 +111,20 @@ class PreparationGate:
         told = "done" if outcome.complete else f"not all done: {outcome.failure or 'changed'}"
         self.audit(tool, told, given, caller)
         return self.tell(operation, payload, outcome)
+
+    def check_owner(self, given: Any, caller: str) -> None:
+        """Before all others: nobody learns anything about another's token. A token that this server
+        did not sign has no owner, and `verify` says what is wrong with it."""
+        if not isinstance(given, str):
+            return
+        try:
+            owner = self.mint.open(given).data.get(OWNER)
+        except ConfirmationRefusal:
+            return
+        if not same(owner, self.mint.mark(caller)):
+            raise ConfirmationRefusal(
+                TwoStepReason.SIGNATURE, "the token's signature is not valid for this user"
+            )
 
     def verify(self, operation: TwoStepOperation, given: Any) -> Payload:
         """All the checks, from the cheapest to the one that uses the token up."""

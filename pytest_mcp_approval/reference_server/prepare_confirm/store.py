@@ -74,7 +74,7 @@ class PreparationStore(RecordStore):
 
     def forget_spent(self, now: datetime.datetime) -> None:
         """Drop those that may be forgotten by now."""
-        self._spent.remove_all(lambda token: token.forget_at <= now)
+        self._spent.remove_below("forget_at", now + datetime.timedelta.resolution)
 
     def spent_count(self) -> int:
         return len(self._spent.find())

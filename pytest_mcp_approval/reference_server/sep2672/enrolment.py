@@ -8,40 +8,54 @@ from __future__ import annotations
 
 import datetime
 import secrets
+from collections.abc import Iterator
 from typing import Any
 
 from ...families.sep2672.vocabulary import Reason, base64url_decode, base64url_encode
+from ..server.answers import InvalidParamsError
 from ..server.clock import Clock, iso_8601, whole_milliseconds
+from .enrolment_policy import EnrolmentControl, EnrolmentPolicy
+from .limits import SWEEP_EVERY, ApprovalLimits
 from .records import CredentialRecord, EnrolmentRecord
 from .refusals import ApprovalRefusal
 from .relying_party import Registration, RelyingParty, VerificationError, parse_client_data
 from .store import ApprovalStore
 
-RETENTION = datetime.timedelta(days=1)
-"""How long an expired challenge is remembered, so that a replay gets the right reason."""
 
-
-class Enrolment:
+class Enrolment(EnrolmentControl):
     """See the module; `ApprovalGate` is the whole."""
 
     store: ApprovalStore
     clock: Clock
     relying_party: RelyingParty
     enrolment_ttl: datetime.timedelta
+    limits: ApprovalLimits
+    _issued: Iterator[int]
 
     # ---- section 4.4.1: approval/enroll/begin
 
-    def begin_enrolment(self, user: str) -> dict[str, Any]:
-        """The creation options for a new credential of this user."""
+    def begin_enrolment(self, user: str, meta: Any = None) -> dict[str, Any]:
+        """The creation options for a new credential of this user; `meta` is the request's, of which
+        only a policy wants to know."""
+        allowed = self.may_begin(user, meta)
         now = self.clock.now()
-        self.store.forget_expired(now - RETENTION)
+        self.tidy(user, now)
         record = EnrolmentRecord(
             challenge=self.make_enrolment_challenge(),
             user=user,
             expires_at=whole_milliseconds(now + self.enrolment_ttl),
         )
         self.store.add_enrolment(record)
+        if allowed and self.enrolment_policy is not EnrolmentPolicy.OPEN:
+            self.store.allow_enrolment(record)
         return {"options": self.creation_options(record)}
+
+    def tidy(self, user: str, now: datetime.datetime) -> None:
+        """Forget what is too old, and now and then what is too much."""
+        self.store.forget_expired(now - self.limits.retention)
+        if next(self._issued) % SWEEP_EVERY == 0:
+            self.store.keep_challenges(user, self.limits.challenges)
+            self.store.keep_enrolments(user, self.limits.registrations)
 
     def make_enrolment_challenge(self) -> bytes:
         return secrets.token_bytes(32)
@@ -60,7 +74,7 @@ class Enrolment:
                 for algorithm in self.relying_party.algorithms
             ],
             "timeout": int(self.enrolment_ttl.total_seconds() * 1000),
-            "attestation": "none",
+            "attestation": "direct" if self.relying_party.models else "none",
             "excludeCredentials": [
                 self.descriptor(credential) for credential in self.store.credentials(record.user)
             ],
@@ -87,9 +101,9 @@ class Enrolment:
         registration = self.verify_registration(response, pending)
         # 3. Its credential is new. Only after verification, so that a forgery reveals nothing.
         self.check_not_enrolled(registration)
+        self.check_room(user)
         # 4. The challenge is used up; of several at once, the store lets one through.
-        self.consume_pending(pending)
-        # 5. The credential is kept.
+        # 5. The credential is kept; with 4 or not at all, should the process die.
         credential = CredentialRecord(
             credential_id=registration.credential_id,
             user=user,
@@ -100,7 +114,10 @@ class Enrolment:
             backup_eligible=registration.backup_eligible,
             created_at=self.clock.now(),
         )
-        self.keep_credential(credential)
+        with self.store.together():
+            self.consume_pending(pending)
+            self.check_allowed(user, pending)
+            self.keep_credential(credential)
         return {
             "success": True,
             "credentialId": base64url_encode(credential.credential_id),
@@ -143,6 +160,12 @@ class Enrolment:
     def check_not_enrolled(self, registration: Registration) -> None:
         if self.store.credential(registration.credential_id) is not None:
             raise _already_enrolled()
+
+    def check_room(self, user: str) -> None:
+        if len(self.store.credentials(user)) >= self.limits.credentials:
+            raise InvalidParamsError(
+                f"credentials: got as many as a user may have, {self.limits.credentials}"
+            )
 
     def consume_pending(self, pending: EnrolmentRecord) -> None:
         if not self.store.consume_enrolment(pending.challenge, self.clock.now()):

@@ -58,6 +58,7 @@ class Sep2672Extension(Extension):
             server_id=self.settings.server_id,
             challenge_ttl=self.settings.challenge_ttl,
             enrolment_ttl=self.settings.enrolment_ttl,
+            enrolment_policy=self.settings.enrolment_policy,
         )
 
     @classmethod

@@ -16,7 +16,8 @@ A server author puts it in front of their own tools, with any transport:
 `user` is whoever the connection was authenticated as, `arguments` the value as it was parsed,
 before any schema touched it, and `meta` the `_meta` of the request. A refusal is an
 `ApprovalRefusal` (for bad params `InvalidParamsError`), whose `to_error()` is the error of the
-answer.
+answer. A call runs at most once for each challenge: it is used up before the tool begins
+(docs/at-most-once.md).
 
 Knows the rules and their order (`steps`, one method each). Does not know a transport, a database,
 or WebAuthn's own checks (`relying_party`); it never runs a tool except through `guards`.
@@ -26,16 +27,18 @@ from __future__ import annotations
 
 import datetime
 import hmac
-import secrets
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from ...families.sep2672 import vocabulary as words
 from ...families.sep2672.vocabulary import AuthenticatorClass, Reason
 from ..server.answers import InvalidParamsError
-from ..server.clock import Clock, SystemClock, iso_8601, whole_milliseconds
-from ..server.visible_text import visible
-from .enrolment import RETENTION, Enrolment
+from ..server.clock import Clock, SystemClock, iso_8601
+from .challenges import ROAMING_TRANSPORTS as ROAMING_TRANSPORTS  # noqa: PLC0414
+from .challenges import ChallengeIssue
+from .enrolment_policy import EnrolmentPolicy
+from .limits import ApprovalLimits
 from .records import (
     ApprovalAttempt,
     ApprovedCall,
@@ -51,10 +54,8 @@ from .store import ApprovalStore
 Result = TypeVar("Result")
 Guarded = Callable[[str, Any, Any], Result]
 
-ROAMING_TRANSPORTS = frozenset(("hybrid", "usb", "nfc", "ble"))
 
-
-class ApprovalGate(Enrolment):
+class ApprovalGate(ChallengeIssue):
     """See the module. `server_id` is the store's own, random and persistent, unless it is given."""
 
     steps: ClassVar[tuple[str, ...]] = (
@@ -85,6 +86,8 @@ class ApprovalGate(Enrolment):
         server_id: str | None = None,
         challenge_ttl: float = 60,
         enrolment_ttl: float = 300,
+        limits: ApprovalLimits | None = None,
+        enrolment_policy: EnrolmentPolicy | str = EnrolmentPolicy.OPEN,
     ) -> None:
         self.tools = {tool.name: tool for tool in tools}
         self.store = store
@@ -93,6 +96,9 @@ class ApprovalGate(Enrolment):
         self.server_id = server_id or store.server_id()
         self.challenge_ttl = datetime.timedelta(seconds=challenge_ttl)
         self.enrolment_ttl = datetime.timedelta(seconds=enrolment_ttl)
+        self.limits = limits or ApprovalLimits()
+        self.enrolment_policy = EnrolmentPolicy(enrolment_policy)
+        self._issued = itertools.count()
 
     # ---- for a server author
 
@@ -118,7 +124,10 @@ class ApprovalGate(Enrolment):
     def handle(self, user: str, method: str, params: Any) -> dict[str, Any]:
         """Answer one of the three approval methods (section 4.4)."""
         if method == words.ENROLL_BEGIN:
-            return self.begin_enrolment(user)  # params, if present, are ignored
+            if self.enrolment_policy is EnrolmentPolicy.OPEN:
+                return self.begin_enrolment(user)  # params, if present, are ignored
+            meta = params.get("_meta") if isinstance(params, Mapping) else None
+            return self.begin_enrolment(user, meta)
         if not isinstance(params, Mapping):
             raise InvalidParamsError(f"params: got {kind_of(params)}, expected an object")
         if method == words.ENROLL_FINISH:
@@ -128,96 +137,6 @@ class ApprovalGate(Enrolment):
             arguments = _member(params, "arguments", Mapping, "an object")
             return self.create_challenge(user, name, arguments)
         raise ValueError(f"method: got {method!r}, expected one of {', '.join(words.METHODS)}")
-
-    # ---- section 4.4.3: approval/challenge/create
-
-    def create_challenge(self, user: str, tool: str, arguments: Any) -> dict[str, Any]:
-        gated = self.gated_tool(tool)
-        try:
-            canonical = words.canonical_arguments(arguments)
-            action_hash = self.hash_of(tool, arguments, self.server_id)
-        except words.NotCanonicalError as error:
-            raise InvalidParamsError(str(error)) from error
-        eligible = self.eligible_credentials(user, gated)
-        now = self.clock.now()
-        self.store.forget_expired(now - RETENTION)
-        record = ChallengeRecord(
-            challenge_id=secrets.token_urlsafe(24),
-            user=user,
-            tool=tool,
-            canonical_arguments=canonical,
-            server_id=self.server_id,
-            action_hash=action_hash,
-            wire_challenge=self.wire_challenge_of(self.make_nonce(), action_hash),
-            expires_at=whole_milliseconds(now + self.challenge_ttl),
-        )
-        self.store.add_challenge(record)
-        return self.envelope(record, self.display_text(gated, arguments), eligible)
-
-    def gated_tool(self, name: str) -> GatedTool:
-        if name not in self.tools:
-            raise ApprovalRefusal(
-                Reason.TOOL_NOT_APPROVED_REQUIRED,
-                f"tool: got {visible(name)[:80]!r}, expected one that requires approval",
-            )
-        return self.tools[name]
-
-    def hash_of(self, tool: str, arguments: Any, server_id: str) -> bytes:
-        """Section 4.6, for challenge and call alike: the arguments as they were received."""
-        return words.action_hash(tool, arguments, server_id)
-
-    def make_nonce(self) -> bytes:
-        return secrets.token_bytes(words.NONCE_BYTES)
-
-    def wire_challenge_of(self, nonce: bytes, action_hash: bytes) -> bytes:
-        return words.wire_challenge(nonce, action_hash)
-
-    def eligible_credentials(self, user: str, tool: GatedTool) -> list[CredentialRecord]:
-        """The user's credentials that pass the tool's class (section 4.7); at least one."""
-        found = [
-            credential
-            for credential in self.store.credentials(user)
-            if self.satisfies_class(credential, self.class_of(tool))
-        ]
-        if not found:
-            raise ApprovalRefusal(
-                Reason.NO_ELIGIBLE_CREDENTIAL,
-                f"credentials: got none of class {self.class_of(tool)}, expected one",
-            )
-        return found
-
-    def class_of(self, tool: GatedTool) -> AuthenticatorClass:
-        return tool.annotation.authenticator_class
-
-    def satisfies_class(self, credential: CredentialRecord, wanted: AuthenticatorClass) -> bool:
-        if wanted is AuthenticatorClass.PLATFORM:
-            return True
-        return not ROAMING_TRANSPORTS.isdisjoint(credential.transports)
-
-    def display_text(self, tool: GatedTool, arguments: Any) -> str:
-        """The author's sentence, then the call itself, so that everything signed is shown."""
-        try:
-            sentence = tool.describe(arguments)
-        except Exception:  # arguments that the author did not think of
-            sentence = f"Run {tool.name}"
-        exactly = words.canonical_arguments(arguments).decode("utf-8")
-        return visible(f"{sentence}. Exactly: {tool.name} {exactly}")
-
-    def envelope(
-        self, record: ChallengeRecord, display_text: str, eligible: list[CredentialRecord]
-    ) -> dict[str, Any]:
-        return {
-            "challengeId": record.challenge_id,
-            "displayText": display_text,
-            "expiresAt": iso_8601(record.expires_at),
-            "requestOptions": {
-                "challenge": words.base64url_encode(record.wire_challenge),
-                "rpId": self.relying_party.id,
-                "allowCredentials": [self.descriptor(credential) for credential in eligible],
-                "userVerification": "required",
-                "timeout": int(self.challenge_ttl.total_seconds() * 1000),
-            },
-        }
 
     # ---- section 4.8: tools/call
 

@@ -30,6 +30,7 @@ from mcp.server.mcpserver import MCPServer
 from ...families.sep2672 import vocabulary as words
 from ..server.answers import ErrorAnswer
 from ..server.door_http import HttpDoor
+from ..server.host_names import names_checked
 from ..server.mcp_server import AnyParams, mcp_error
 from .gate import ApprovalGate
 from .records import Describe, GatedTool
@@ -139,8 +140,22 @@ async def _in_thread(work: Callable[[], Result]) -> Result:
         raise mcp_error(refusal) from refusal
 
 
-def http_app(server: MCPServer[Any], *, path: str = "/mcp", **options: Any) -> HttpDoor:
-    """An ASGI application; `options` are those of `MCPServer.streamable_http_app`."""
+def http_app(
+    server: MCPServer[Any],
+    *,
+    path: str = "/mcp",
+    allowed_hosts: Sequence[str] = (),
+    allowed_origins: Sequence[str] = (),
+    **options: Any,
+) -> HttpDoor:
+    """An ASGI application; further `options` are those of `MCPServer.streamable_http_app`.
+
+    Requests are served only under a loopback name, the `host` that it listens on or one of
+    `allowed_hosts`, and from a page only of a loopback origin or one of `allowed_origins`, unless
+    `transport_security` says otherwise.
+    """
+    hosts = [options["host"], *allowed_hosts] if "host" in options else allowed_hosts
+    options.setdefault("transport_security", names_checked(hosts, allowed_origins))
     return HttpDoor(server.streamable_http_app(streamable_http_path=path, **options), path)
 
 

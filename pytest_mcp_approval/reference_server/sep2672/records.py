@@ -71,6 +71,30 @@ class EnrolmentRecord:
 
 
 @dataclass(frozen=True)
+class AllowedEnrolment:
+    """A registration challenge that an approval, or a code, has allowed."""
+
+    challenge: bytes
+    expires_at: datetime.datetime
+
+
+@dataclass(frozen=True)
+class EnrolmentCode:
+    """What somebody needs to enrol a key; only its hash is kept."""
+
+    hashed: bytes
+    expires_at: datetime.datetime
+
+
+@dataclass(frozen=True)
+class FirstKey:
+    """A user has had a first key."""
+
+    user: str
+    claimed: bool = True
+
+
+@dataclass(frozen=True)
 class CredentialRecord:
     """An enrolled credential (section 4.4.2)."""
 

@@ -16,7 +16,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from uuid import UUID
 
+from cryptography.x509 import UnrecognizedExtension, load_der_x509_certificate
 from webauthn.helpers import (
     encode_cbor,
     parse_attestation_object,
@@ -35,6 +37,8 @@ from . import public_keys
 from .records import CredentialRecord
 
 MAXIMUM_CREDENTIAL_ID = 1023
+_MODEL_EXTENSION = "1.3.6.1.4.1.45724.1.1.4"
+"""id-fido-gen-ce-aaguid: whose certificate it is (WebAuthn, section 8.2.1)."""
 Result = TypeVar("Result")
 _STATEMENTS: dict[str, Callable[..., bool]] = {
     "packed": verify_packed,
@@ -67,13 +71,19 @@ class RelyingParty:
         name: str = "Reference server",
         origins: Sequence[str] = ("http://localhost",),
         algorithms: Sequence[int] = public_keys.ALGORITHMS,
+        models: Mapping[str, Sequence[bytes]] | None = None,
     ) -> None:
+        """`models`: the only authenticators that may register, by AAGUID, with the certificates
+        (PEM) of those who attest them; a key made of software has none. None: any."""
         if not origins or isinstance(origins, str):
             raise ValueError(f"origins: got {origins!r}, expected a list of at least one")
         self.id = id
         self.name = name
         self.origins = tuple(origins)
         self.algorithms = tuple(algorithms)
+        self.models = {name.lower(): list(roots) for name, roots in (models or {}).items()}
+        if not all(self.models.values()):
+            raise ValueError("models: got one without a certificate, expected who attests it")
 
     def accept_origin(self, origin: str) -> None:
         """One more page that it may be reached from."""
@@ -107,7 +117,9 @@ class RelyingParty:
         # Step 20, and 6.5.1.1: the algorithm was offered, the key is one.
         self.check_algorithm(public_key)
         self.check_public_key(public_key)
-        # Steps 21 to 24: the statement is signed as its format says; who made it does not matter.
+        # Steps 21 to 24: the statement is signed as its format says; by whom matters only if there
+        # are models.
+        self.check_model(attestation)
         self.check_attestation_statement(attestation, attestation_bytes, client_data_bytes)
         # Step 25 and 5.8.3: the id is the attested one, and of sane length.
         self.check_credential_id(response, credential_id)
@@ -239,6 +251,24 @@ class RelyingParty:
         except Exception as error:
             raise VerificationError("public key: got no valid key of its algorithm") from error
 
+    def check_model(self, attestation: AttestationObject) -> None:
+        if not self.models:
+            return
+        if not attestation.att_stmt.x5c:
+            raise VerificationError(
+                "attestation: got none by a maker, expected that of a known model"
+            )
+        if _model(attestation) not in self.models:
+            raise VerificationError("AAGUID: got that of another model, expected a known one")
+        certificate = load_der_x509_certificate(attestation.att_stmt.x5c[0])
+        for extension in certificate.extensions:
+            named = extension.value
+            if extension.oid.dotted_string == _MODEL_EXTENSION and (
+                not isinstance(named, UnrecognizedExtension)
+                or named.value[2:] != UUID(_model(attestation)).bytes
+            ):
+                raise VerificationError("attestation: got a certificate of another model")
+
     def check_attestation_statement(
         self, attestation: AttestationObject, encoded: bytes, client_data: bytes
     ) -> None:
@@ -248,7 +278,7 @@ class RelyingParty:
             "attestation_statement": attestation.att_stmt,
             "client_data_json": client_data,
             "credential_public_key": attested.credential_public_key,
-            "pem_root_certs_bytes": [],
+            "pem_root_certs_bytes": self.models.get(_model(attestation), []),
         }
         if attestation.fmt == "none":
             valid = parse_cbor(encoded).get("attStmt") == {}
@@ -288,6 +318,11 @@ class RelyingParty:
             raise VerificationError("signature: got one that the stored key does not verify") from (
                 error
             )
+
+
+def _model(attestation: AttestationObject) -> str:
+    attested = attestation.auth_data.attested_credential_data
+    return "" if attested is None else str(UUID(bytes=attested.aaguid))
 
 
 def parse_client_data(encoded: bytes) -> Mapping[str, Any]:

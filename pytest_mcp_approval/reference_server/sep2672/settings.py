@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..server.settings import bounded, check_names, option, options_in, refuse
+from ..server.settings import bounded, check_names, one_of, option, options_in, refuse
+from .enrolment_policy import EnrolmentPolicy
 
 _LONGEST_SECONDS = 86400
 
@@ -41,6 +42,12 @@ class ApprovalSettings:
         type=float,
         metavar="SECONDS",
     )
+    enrolment_policy: str = option(
+        "open",
+        "--enrolment-policy",
+        "who may enrol a passkey: open, first-free or arranged (default: open, as in the document)",
+        metavar="POLICY",
+    )
     declare: bool = option(
         True,
         "--without-capability",
@@ -63,6 +70,7 @@ def read_settings(given: Mapping[str, Any]) -> ApprovalSettings:
     """`ExtensionSettingError` says in one line what is wrong."""
     check_names(given, [field.name for field in fields(ApprovalSettings)])
     settings = ApprovalSettings(**given)
+    one_of("enrolment_policy", settings.enrolment_policy, EnrolmentPolicy)
     for name in ("challenge_ttl", "enrolment_ttl"):
         bounded(name, getattr(settings, name), _LONGEST_SECONDS)
     for origin in [settings.origins] if isinstance(settings.origins, str) else settings.origins:

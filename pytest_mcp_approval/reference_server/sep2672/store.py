@@ -14,9 +14,12 @@ from typing import ClassVar
 
 from ..server.tables import RecordStore
 from .records import (
+    AllowedEnrolment,
     ChallengeRecord,
     CredentialRecord,
+    EnrolmentCode,
     EnrolmentRecord,
+    FirstKey,
     ServerSetting,
     UserHandle,
 )
@@ -31,10 +34,17 @@ class ApprovalStore(RecordStore):
         super().__init__(url)
         self._settings = self.table("settings", ServerSetting, survives_reset=True)
         self._handles = self.table("users", UserHandle)
-        by_user = {"is_ordered": True, "indexed": ("user",)}
-        self._enrolments = self.table("enrolments", EnrolmentRecord, **by_user)
-        self._credentials = self.table("credentials", CredentialRecord, **by_user)
-        self._challenges = self.table("challenges", ChallengeRecord, indexed=("expires_at",))
+        self._enrolments = self.table(
+            "enrolments", EnrolmentRecord, is_ordered=True, indexed=("user", "expires_at")
+        )
+        self._credentials = self.table(
+            "credentials", CredentialRecord, is_ordered=True, indexed=("user",)
+        )
+        self._challenges = self.table("challenges", ChallengeRecord, indexed=("user", "expires_at"))
+
+        self._allowed = self.table("allowed", AllowedEnrolment, indexed=("expires_at",))
+        self._codes = self.table("codes", EnrolmentCode, indexed=("expires_at",))
+        self._first_keys = self.table("first_keys", FirstKey)
 
     def server_id(self) -> str:
         """Random, made when it is first needed, and never changed (section 4.6)."""
@@ -54,6 +64,23 @@ class ApprovalStore(RecordStore):
     def consume_enrolment(self, challenge: bytes, now: datetime.datetime) -> bool:
         """Mark it used if it is there and unused; returns whether this very call did so."""
         return self._enrolments.change(challenge, {"consumed_at": None}, consumed_at=now)
+
+    def allow_enrolment(self, record: EnrolmentRecord) -> None:
+        self._allowed.add(AllowedEnrolment(record.challenge, record.expires_at))
+
+    def is_allowed(self, challenge: bytes) -> bool:
+        return self._allowed.get(challenge) is not None
+
+    def add_enrolment_code(self, hashed: bytes, until: datetime.datetime) -> None:
+        self._codes.add(EnrolmentCode(hashed, until))
+
+    def use_enrolment_code(self, hashed: bytes, now: datetime.datetime) -> bool:
+        """Use it up if it is there and has not expired; returns whether this very call did so."""
+        return self._codes.remove(hashed, lambda code: now < code.expires_at)
+
+    def claim_first_key(self, user: str) -> bool:
+        """Whether this very call is the first for this user."""
+        return self._first_keys.add(FirstKey(user))
 
     def add_credential(self, record: CredentialRecord) -> bool:
         """Store it unless its id is taken, by any user; returns whether it was stored."""
@@ -90,5 +117,16 @@ class ApprovalStore(RecordStore):
 
     def forget_expired(self, before: datetime.datetime) -> None:
         """Drop challenges of both kinds that expired before this instant."""
-        self._challenges.remove_all(lambda kept: kept.expires_at < before)
-        self._enrolments.remove_all(lambda kept: kept.expires_at < before)
+        self._challenges.remove_below("expires_at", before)
+        self._enrolments.remove_below("expires_at", before)
+        self._allowed.remove_below("expires_at", before)
+        self._codes.remove_below("expires_at", before)
+
+    def keep_challenges(self, user: str, most: int) -> None:
+        """Of this user's challenges, drop all but those that expire last, whatever became of them:
+        one that is not there is refused like one that was used."""
+        self._challenges.keep_most({"user": user}, most, "expires_at")
+
+    def keep_enrolments(self, user: str, most: int) -> None:
+        """The same for registration challenges."""
+        self._enrolments.keep_most({"user": user}, most, "expires_at")

@@ -22,6 +22,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.types import TypeDecorator
 
+from .database_url import make_private
 from .tables import ANY, Record, RecordTable, Shape, Where, worked_out
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -61,6 +62,7 @@ class Database:
             return self._engine
 
     def _open(self) -> sqlalchemy.Engine:
+        make_private(self._url)
         engine = sqlalchemy.create_engine(self._url, **_engine_options(self._url))
         if engine.dialect.name == "sqlite":
             sqlalchemy.event.listen(engine, "connect", self._write_ahead)
@@ -245,6 +247,15 @@ class DatabaseTable(RecordTable[Record]):
 
     def remove_all(self, where: Where = ANY) -> None:
         self._decides(self._table.delete().where(*self._conditions(where)))
+
+    def remove_below(self, member: str, value: Any) -> None:
+        self._decides(self._table.delete().where(self._table.c[member] < value))
+
+    def keep_most(self, where: Mapping[str, Any], most: int, by: str) -> None:
+        column = self._table.c[by]
+        meant = [*self._conditions(where), column.is_not(None)]
+        last = sqlalchemy.select(column).where(*meant).order_by(column.desc()).offset(most - 1)
+        self._decides(self._table.delete().where(*meant, column < last.limit(1).scalar_subquery()))
 
     def remove(self, key: Any, where: Where = ANY) -> bool:
         return self._decides(*self._about("delete", key, where))

@@ -6,17 +6,21 @@ refused, and with which code:
     -32700  the text has no one meaning: invalid UTF-8, no JSON, NaN or Infinity, a number too large
             for a double, a member twice, half of a surrogate pair, nesting beyond `MAXIMUM_DEPTH`
     -32600  it is no JSON-RPC 2.0 message: no object (a batch neither), another version, an id that
-            is no text or whole number, a method that is no text; or it is too large to be read
+            is no text or whole number, a method that is no text; or it is too large to be read, or
+            has more than `MAXIMUM_VALUES`
     -32602  its params are no object, or the arguments in them hold a whole number beyond 2^53 - 1,
             which RFC 8785 cannot write and so nobody can sign
 
-The answer has the request's id whenever the id can be read. Knows JSON and the envelope of
-JSON-RPC; no transport (`door_http`, `stdio`), and of methods only that params may have arguments.
+The answer has the request's id whenever the id can be read. What a check costs grows with the bytes
+and no faster, and both bounds together limit its time (benchmarks/door.py). Knows JSON and the
+envelope of JSON-RPC; no event loop (`door_thread`), no transport (`door_http`, `stdio`), and of
+methods only that params may have arguments.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from ...support.json_reading import (
@@ -31,8 +35,12 @@ from ...support.json_reading import (
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
 
 MAXIMUM_BYTES = 4 * 1024 * 1024
+MAXIMUM_VALUES = 200_000
+"""Members and elements. A megabyte of text is read in a millisecond, one of empty lists takes a
+hundred, here and in whatever comes after the door."""
 MAXIMUM_DEPTH = 100
 MAXIMUM_INTEGER = 2**53 - 1
 _MAXIMUM_DIGITS = 400  # more do not even fit a double; Python refuses to read thousands
@@ -66,13 +74,25 @@ class TooLargeRefusal(DoorRefusal):
         )
 
 
+class TooManyValuesRefusal(DoorRefusal):
+    """A message that would take too long to read, though it has not too many bytes."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            INVALID_REQUEST, f"message: got too many values, expected {MAXIMUM_VALUES} at most"
+        )
+
+
 def check(body: bytes) -> Any:
     """The message, if it may come in; else `DoorRefusal`."""
     if len(body) > MAXIMUM_BYTES:
         raise TooLargeRefusal
+    if _has_too_many_values(body):
+        raise TooManyValuesRefusal
     try:
         message = read_json(body, deepest=MAXIMUM_DEPTH, decoder=_DECODER)
-        json.dumps(message, ensure_ascii=False).encode()
+        if b"\\u" in body:  # only an escape can be half of a pair: UTF-8 has none
+            json.dumps(message, ensure_ascii=False).encode()
     except JsonError as error:
         raise DoorRefusal(PARSE_ERROR, f"message: got {error}", _claimed_id(body)) from None
     except UnicodeEncodeError:
@@ -81,6 +101,22 @@ def check(body: bytes) -> Any:
     _check_envelope(message)
     _check_params(message)
     return message
+
+
+# It always matches to the end of what it has read: a text without an end is not read once for each
+# quotation mark in it.
+_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+
+
+def _has_too_many_values(body: bytes) -> bool:
+    """Each value but the first of its list or object comes after a comma."""
+    if _openings(body) <= MAXIMUM_VALUES:
+        return False
+    return _openings(_TEXT.sub(b"", body)) > MAXIMUM_VALUES  # a comma in a text opens nothing
+
+
+def _openings(body: bytes) -> int:
+    return body.count(b",") + body.count(b"[") + body.count(b"{")
 
 
 _DECODER = json.JSONDecoder(
@@ -146,5 +182,9 @@ def _check_params(message: dict[str, Any]) -> None:
 
 def _is_id(value: Any) -> bool:
     if isinstance(value, str):
-        return all(not 0xD800 <= ord(character) < 0xE000 for character in value)
+        try:
+            value.encode()
+        except UnicodeEncodeError:  # half of a surrogate pair
+            return False
+        return True
     return isinstance(value, int) and not isinstance(value, bool)

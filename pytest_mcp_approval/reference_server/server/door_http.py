@@ -1,8 +1,9 @@
 """The door on HTTP: an ASGI middleware in front of the MCP endpoint.
 
-Reads the whole body of a POST, lets `door.check` look at it, and answers a refusal itself (400, or
-413 if it is too large). Other methods and paths pass unchanged; it reports sessions that a client
-ends by DELETE. Knows no JSON of its own.
+Reads the whole body of a POST, lets the door look at it, and answers a refusal itself: 400, 413 if
+it is too large, 503 if there are too many large ones at once. A body that does not arrive in time
+gets 408. Other methods and paths pass unchanged; it reports sessions that a client ends by DELETE.
+Knows no JSON of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ import anyio
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from . import door
+from . import door, door_thread
+
+READ_SECONDS = 20.0
+"""For a whole body, however its bytes are spread."""
+_WHOLE_MESSAGE = "body: got a part of it, expected the rest in time"
 
 
 class HttpDoor:
@@ -38,12 +43,17 @@ class HttpDoor:
 
     async def _let_in(self, scope: Any, receive: Any, send: Any) -> None:
         try:
-            body = await _read(Request(scope, receive))
-            door.check(body)
+            with anyio.fail_after(READ_SECONDS):
+                body = await _read(Request(scope, receive))
+            await door_thread.check(body)
         except ClientDisconnect:
             return
+        except TimeoutError:
+            refusal = door.DoorRefusal(door.INVALID_REQUEST, _WHOLE_MESSAGE)
+            await _answer(refusal, 408, closes=True)(scope, receive, send)
+            return
         except door.DoorRefusal as refusal:
-            await _answer(refusal)(scope, receive, send)
+            await _answer_for(refusal)(scope, receive, send)
             return
         unread: list[dict[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -77,9 +87,14 @@ async def _read(request: Request) -> bytes:
     return bytes(body)
 
 
-def _answer(refusal: door.DoorRefusal) -> Response:
-    body = refusal.to_bytes()
+def _answer_for(refusal: door.DoorRefusal) -> Response:
     if isinstance(refusal, door.TooLargeRefusal):
-        # The rest of the body was not read.
-        return Response(body, 413, {"connection": "close"}, "application/json")
-    return Response(body, 400, media_type="application/json")
+        return _answer(refusal, 413, closes=True)
+    busy = isinstance(refusal, door_thread.BusyRefusal)
+    return _answer(refusal, 503 if busy else 400)
+
+
+def _answer(refusal: door.DoorRefusal, status: int, *, closes: bool = False) -> Response:
+    """It closes the connection if the rest of the body was not read."""
+    headers = {"connection": "close"} if closes else {}
+    return Response(refusal.to_bytes(), status, headers, "application/json")

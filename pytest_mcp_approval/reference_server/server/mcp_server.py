@@ -16,7 +16,7 @@ import anyio
 from mcp.server.context import CallNext, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp.server.transport_security import TransportSecurityMiddleware
 from mcp.shared.exceptions import MCPError
 from mcp_types import CLIENT_INFO_META_KEY, CallToolResult, ListToolsResult
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -30,13 +30,13 @@ from .answers import INVALID_PARAMS, ErrorAnswer, InvalidParamsError, tool_listi
 from .door_http import HttpDoor
 from .effects import RecordedEffects
 from .extension import Backing, Caller, Extension, Method
+from .host_names import names_checked
 from .one_answer import OneAnswerEach
 
 INTERNAL_ERROR = -32603
 DEFAULT_USER = "demonstration user"
 SESSION_HEADER = "mcp-session-id"
 STDIO_SESSION = "stdio"
-LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 EFFECTS_TOOL = tool_listing(
     "list_effects",
     "List what was executed",
@@ -227,7 +227,7 @@ class ReferenceServer:
         Requests are served only under a loopback name or one of `allowed_hosts`, and from a page
         only of a loopback origin or one of `allowed_origins`: this stops DNS rebinding.
         """
-        security = _security(allowed_hosts, allowed_origins)
+        security = names_checked(allowed_hosts, allowed_origins)
 
         async def effects(request: Request) -> Response:
             refusal = await TransportSecurityMiddleware(security).validate_request(request)
@@ -278,14 +278,3 @@ def _name_client(ctx: Context) -> Context:
         return ctx
     named = {**meta, CLIENT_INFO_META_KEY: _named(meta[CLIENT_INFO_META_KEY])}
     return replace(ctx, params={**(params or {}), "_meta": named})
-
-
-def _security(hosts: Sequence[str], origins: Sequence[str]) -> TransportSecuritySettings:
-    names = [*LOOPBACK_HOSTS, *hosts]
-    pages = [f"http://{host}" for host in LOOPBACK_HOSTS]
-    return TransportSecuritySettings(
-        enable_dns_rebinding_protection=True,
-        allowed_hosts=[pattern for name in names for pattern in (name, f"{name}:*")],
-        allowed_origins=[pattern for page in pages for pattern in (page, f"{page}:*")]
-        + list(origins),
-    )

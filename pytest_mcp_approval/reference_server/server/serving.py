@@ -20,8 +20,10 @@ class ServedApplication:
     def __init__(self, app: Any, listening: socket.socket, **options: Any) -> None:
         import uvicorn  # here, so that it costs nothing if nothing is served
 
+        from .request_deadline import RequestDeadline
+
         self.port = int(listening.getsockname()[1])
-        self._server = uvicorn.Server(uvicorn.Config(app, **options))
+        self._server = uvicorn.Server(uvicorn.Config(app, http=RequestDeadline, **options))
         self._thread = threading.Thread(
             target=self._server.run,
             kwargs={"sockets": [listening]},

@@ -22,7 +22,7 @@ import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from . import door
+from . import door, door_thread
 
 _CHUNK = 65536
 _LINES_AHEAD = 16
@@ -121,7 +121,7 @@ class StdioDoor:
             try:
                 if line is None:
                     raise door.TooLargeRefusal
-                self.output.owe(door.check(line.removesuffix(b"\n")))
+                self.output.owe(await door_thread.check(line.removesuffix(b"\n")))
             except door.DoorRefusal as refusal:
                 await self.output.write(refusal.to_bytes().decode("ascii") + "\n")
             else:

@@ -9,12 +9,10 @@ function as SQL. Knows no rule and no family.
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields, replace
-from itertools import count, islice
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, TypeVar
 
 Record = TypeVar("Record")
@@ -80,6 +78,15 @@ class RecordTable(ABC, Generic[Record]):
     def remove_all(self, where: Where = ANY) -> None: ...
 
     @abstractmethod
+    def remove_below(self, member: str, value: Any) -> None:
+        """Remove those whose member is less; quick for a member that is indexed."""
+
+    @abstractmethod
+    def keep_most(self, where: Mapping[str, Any], most: int, by: str) -> None:
+        """Of those for which it holds, remove all but this many (one at least) with the greatest
+        member `by`, and those that are equal to the last of these. None does not count."""
+
+    @abstractmethod
     def remove(self, key: Any, where: Where = ANY) -> bool:
         """As `change`."""
 
@@ -96,72 +103,7 @@ class RecordTable(ABC, Generic[Record]):
         return found
 
 
-class MemoryTable(RecordTable[Record]):
-    """A dictionary under a lock, gone with the process."""
-
-    def __init__(self, shape: Shape[Record]) -> None:
-        super().__init__(shape)
-        self._lock = threading.RLock()
-        self._numbers = count()
-        self.records: dict[Any, Record] = {}
-
-    def _key_of(self, record: Record) -> Any:
-        return next(self._numbers) if self.shape.is_log else getattr(record, self.shape.key)
-
-    def add(self, record: Record) -> bool:
-        with self._lock:
-            added = self.records.setdefault(self._key_of(record), record) is record
-            if self.shape.most is not None and len(self.records) > self.shape.most:
-                del self.records[next(iter(self.records))]
-            return added
-
-    def put(self, records: Iterable[Record]) -> None:
-        with self._lock:
-            self.records |= {self._key_of(record): record for record in records}
-
-    def get_all(self, keys: Iterable[Any]) -> dict[Any, Record]:
-        with self._lock:
-            return {key: self.records[key] for key in keys if key in self.records}
-
-    def find(self, where: Where = ANY, newest: int | None = None) -> list[Record]:
-        with self._lock:
-            found = (one for one in reversed(self.records.values()) if _holds(where, one))
-            return list(islice(found, newest))[::-1]
-
-    def change_all(self, where: Where, **values: Any) -> list[Record]:
-        with self._lock:
-            keys = [key for key, record in self.records.items() if _holds(where, record)]
-            return [self._changed(key, values) for key in keys]
-
-    def _holds(self, key: Any, where: Where) -> bool:
-        return key in self.records and _holds(where, self.records[key])
-
-    def change(self, key: Any, where: Where = ANY, **values: Any) -> bool:
-        with self._lock:
-            meant = self._holds(key, where)
-            if meant:
-                self._changed(key, values)
-            return meant
-
-    def _changed(self, key: Any, values: Mapping[str, Any]) -> Record:
-        record: Any = self.records[key]
-        self.records[key] = replace(record, **worked_out(values, record))
-        return self.records[key]
-
-    def remove_all(self, where: Where = ANY) -> None:
-        with self._lock:
-            for key in [key for key, record in self.records.items() if _holds(where, record)]:
-                del self.records[key]
-
-    def remove(self, key: Any, where: Where = ANY) -> bool:
-        with self._lock:
-            meant = self._holds(key, where)
-            if meant:
-                del self.records[key]
-            return meant
-
-
-def _holds(where: Where, record: Any) -> bool:
+def holds(where: Where, record: Any) -> bool:
     if callable(where):
         try:
             return bool(where(record))
@@ -194,6 +136,8 @@ class RecordStore:
             self._database = Database(url, self._opened, synchronous=self.outlives_the_machine)
 
     def table(self, name: str, record: type[Record], **shape: Any) -> RecordTable[Record]:
+        from .memory import MemoryTable  # here: it is made from these tables
+
         described = Shape(self.prefix + name, record, **shape)
         table: RecordTable[Record] = (
             MemoryTable(described) if self._database is None else self._database.table(described)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import itertools
 import json
 import secrets
@@ -33,7 +31,7 @@ from tests.mutants.confirmation_tokens.reading import (
     at_every_depth,
 )
 
-NONCE, BODY = 16, 32
+NONCE = 16
 """How many bytes of a signed token are random, and how many come before its signature."""
 
 # ---- of the parameters
@@ -84,16 +82,8 @@ class LooseSignature(SignedTokens):
     def same(self, sent: bytes, right: bytes) -> bool:
         raise NotImplementedError
 
-    def find(self, token: str, attempt: RedemptionAttempt | None) -> TokenRecord | None:
-        kind = next(one for one in words.TokenType if token.startswith(one.prefix))
-        try:
-            raw = base64.b64decode(token.removeprefix(kind.prefix), altchars=b"-_", validate=True)
-        except (ValueError, binascii.Error):
-            return None
-        body, signature = raw[:BODY], raw[BODY:]
-        if len(body) != BODY or not self.same(signature, self.signature(kind, body)):
-            return None
-        return self.store.get(token) or self._unfold(token, kind, body, attempt)
+    def is_genuine(self, given: bytes, signature: bytes) -> bool:
+        return self.same(given, signature)
 
 
 @broken(kills="6.2-tamper", because="characters with character[^§]*success")

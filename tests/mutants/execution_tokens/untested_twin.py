@@ -54,7 +54,7 @@ class TakesUnknownHashes(LenientScope):
 # ---- other kinds of request
 
 
-@mutant(kills=REPLAY, because=f"for time 2{TAKEN}")
+@mutant(kills=REPLAY, because=f"with no host, as its token has none{TAKEN}")
 @in_extension
 class SpendsWithAHostOnly(TokenVerifier):
     """Writes a nonce down when something is reached, and not for what runs on the spot."""
@@ -122,7 +122,7 @@ class ChecksHttpsOnly(TokenVerifier):
             super().check_host(token, request)
 
 
-@mutant(kills=CONTENT, because=f"with another content{TAKEN}")
+@mutant(kills=CONTENT, because=f"with no host, as its token has none{TAKEN}")
 @in_extension
 class HashesWithAHostOnly(TokenVerifier):
     """Hashes what is sent to a host, and not what runs on the spot."""
@@ -132,7 +132,7 @@ class HashesWithAHostOnly(TokenVerifier):
             super().check_content(token, request)
 
 
-@mutant(kills=EXPIRY, because=f"1 s after it expired{TAKEN}")
+@mutant(kills=EXPIRY, because=f"with no host, as its token has none{TAKEN}")
 @in_extension
 class LooksAtTheClockWithAHostOnly(TokenVerifier):
     """Looks at the expiry when a host is reached, and not for what runs on the spot."""
@@ -142,7 +142,7 @@ class LooksAtTheClockWithAHostOnly(TokenVerifier):
             super().check_expiry(token, request)
 
 
-@mutant(kills=ACTION, because=f"with another action type{TAKEN}")
+@mutant(kills=ACTION, because=f"with no host, as its token has none{TAKEN}")
 @in_extension
 class ChecksActionsWithAHostOnly(TokenVerifier):
     """Compares the action type when a host is reached, and not for what runs on the spot."""
@@ -152,7 +152,7 @@ class ChecksActionsWithAHostOnly(TokenVerifier):
             super().check_action(token, request)
 
 
-@mutant(kills=SIGNATURE, because=f"of token_id changed{TAKEN}")
+@mutant(kills=SIGNATURE, because=f"with no host, as its token has none{TAKEN}")
 @in_extension
 class SignsWithAHostOnly(TokenVerifier):
     """Verifies the signature when a host is reached, and not for what runs on the spot."""

@@ -20,7 +20,7 @@ from pytest_mcp_approval.reference_server.prepare_confirm.settings import (
     read_settings,
 )
 from pytest_mcp_approval.reference_server.server.extension import Caller
-from pytest_mcp_approval.reference_server.server.tables import MemoryTable
+from pytest_mcp_approval.reference_server.server.memory import MemoryTable
 from tests.mutants.prepare_confirm.parts import Renews, in_extension
 from tests.mutants.registry import mutant
 

@@ -22,12 +22,20 @@ from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
 )
 from pytest_mcp_approval.reference_server.prepare_confirm.refusals import ConfirmationRefusal
 from pytest_mcp_approval.reference_server.server.extension import Caller
-from pytest_mcp_approval.reference_server.server.tables import MemoryTable
+from pytest_mcp_approval.reference_server.server.memory import MemoryTable
 from tests.mutants.prepare_confirm.parts import Renews, in_extension
 from tests.mutants.registry import mutant
 
 CONCURRENT = "prepare_confirm/concurrent"
 ONE_TIME = "prepare_confirm/one-time"
+
+
+class AnybodysTokens(Renews):
+    """Lets anybody confirm what somebody has prepared, which the document leaves open; no mutant by
+    itself."""
+
+    def check_owner(self, given: Any, caller: str) -> None:
+        """Anybody's."""
 
 
 class _RemembersPer(PrepareConfirmExtension):
@@ -203,7 +211,9 @@ class TouchesWhatItShows(PreparationGate):
 
 @mutant(kills=ONE_TIME, because="another user, at once[^§]*success: True[^§]*2 done")
 class RemembersForEachUser(_RemembersPer):
-    """Keeps used tokens for each user apart."""
+    """Does not know whose a token is, and keeps used tokens for each user apart."""
+
+    gate_class = AnybodysTokens
 
     def whose(self, caller: Caller) -> str:
         return caller.user

@@ -93,6 +93,9 @@ class SignsWithoutAKey(Mint):
     def sign(self, payload: str) -> str:
         return hashlib.sha256(payload.encode()).hexdigest()
 
+    def mark(self, name: str) -> str:
+        return self.sign(name)[:32]
+
 
 @mutant(kills=SIGNATURE, because="signed with the key 'changeme'[^§]*done[^§]*[1-9][0-9]* done")
 @in_extension

@@ -53,6 +53,7 @@ class Desk:
             AdapterOperation("archive_repo", Danger.DESTRUCTIVE, run, critical=critical),
             AdapterOperation("wipe", Danger.FORBIDDEN, run),
             AdapterOperation("trim", Danger.DESTRUCTIVE, run, max_uses=3),
+            AdapterOperation("drop", Danger.DESTRUCTIVE, run, metadata=("request_id",)),
             AdapterOperation("export", Danger.REVERSIBLE, run, critical=("repo",), quota=2),
         ]
         return ConfirmationGate(
@@ -310,3 +311,53 @@ def test_a_signed_token_outlives_a_restart_and_serves_once(database_url: str):
 def test_a_signed_token_of_another_key_is_invalid():
     token = Desk(TokenStore(), token_style="signed").ask()
     assert Desk(TokenStore(), token_style="signed").redeem(token) == TokenCode.INVALID
+
+
+@pytest.mark.parametrize("operation", ["wipe", "drop"])
+def test_a_token_is_bound_to_every_parameter_unless_the_operation_says_otherwise(
+    desk: Desk, operation: str
+):
+    token = desk.ask(operation, name="scratch")
+    assert desk.redeem(token, operation, name="production") == TokenCode.SCOPE_MISMATCH
+    assert desk.redeem(token, operation) == TokenCode.SCOPE_MISMATCH, "left out"
+    assert desk.redeem(token, operation, name="scratch", cascade=True) == TokenCode.SCOPE_MISMATCH
+    assert desk.ran == []
+    assert desk.redeem(token, operation, name="scratch", confirmation_ttl_seconds=9) == ""
+    assert desk.ran == [{**PARAMS, "name": "scratch"}]
+
+
+def test_what_an_operation_calls_metadata_may_change(desk: Desk):
+    token = desk.ask("drop", request_id="one")
+    assert desk.redeem(token, "drop", request_id="two") == ""
+    assert desk.redeem(desk.ask("wipe", request_id="one"), "wipe", request_id="two") == (
+        TokenCode.SCOPE_MISMATCH
+    )
+
+
+def test_an_operation_names_its_critical_parameters_or_its_metadata():
+    with pytest.raises(ValueError, match="drop: got critical and metadata"):
+        AdapterOperation("drop", Danger.SAFE, dict, critical=("a",), metadata=("b",))
+
+
+def test_nobody_can_revoke_or_look_up_another_users_token(desk: Desk):
+    token = desk.ask()
+    with pytest.raises(TokenRefusal) as caught:
+        desk.gate.revoke(token, user="eve")
+    assert caught.value.to_answer() == _unknown(desk, "eve"), "as if there were no such token"
+    with pytest.raises(TokenRefusal, match=TokenCode.INVALID):
+        desk.gate.status(token, user="eve")
+    assert desk.redeem(token, user="eve") == TokenCode.INVALID
+    assert desk.gate.status(token, user="ada")["status"] == "active"
+    assert desk.redeem(token) == ""
+
+
+def _unknown(desk: Desk, user: str) -> Any:
+    with pytest.raises(TokenRefusal) as caught:
+        desk.gate.revoke(f"conf_{'x' * 43}", user=user)
+    return caught.value.to_answer()
+
+
+def test_whoever_a_token_was_issued_to_can_revoke_it(desk: Desk):
+    token = desk.ask()
+    assert desk.gate.revoke(token, user="ada").id == token
+    assert desk.redeem(token) == TokenCode.INVALID

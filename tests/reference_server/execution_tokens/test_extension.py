@@ -26,6 +26,7 @@ from pytest_mcp_approval.reference_server.server.settings import ExtensionSettin
 SECRET = "a secret of these tests"
 CALLER = Caller("somebody")
 CONTENT = "echo approved\n"
+URL = "https://a.example/"
 
 
 def extension(backing: Backing | None = None, secret: Any = SECRET) -> ExecutionExtension:
@@ -42,14 +43,14 @@ def approve(one: ExecutionExtension, **more: Any) -> dict[str, Any]:
 
 
 def execute(one: ExecutionExtension, token: Any, **more: Any) -> dict[str, Any]:
-    arguments = {"token": token, "action_type": "exec", "content": CONTENT, **more}
+    arguments = {"token": token, "action_type": "exec", "content": CONTENT, "url": URL, **more}
     return one.call("execute_action", arguments, CALLER)
 
 
 def test_an_approved_action_is_executed_once():
     one = extension()
     token = approve(one)
-    first, second = execute(one, token, url="https://a.example/"), execute(one, token)
+    first, second = execute(one, token), execute(one, token)
     assert first["structuredContent"]["accepted"] is True
     assert first["isError"] is False
     assert second["structuredContent"]["reason"] == "nonce_spent"
@@ -70,6 +71,7 @@ def test_a_token_may_be_its_text():
         ({"content": "echo swapped"}, "content_mismatch"),
         ({"action_type": "other"}, "action_not_allowed"),
         ({"url": "https://b.example/"}, "host_not_allowed"),
+        ({"url": None}, "host_not_allowed"),
     ],
 )
 def test_what_was_not_approved_is_refused(more: dict[str, Any], reason: str):

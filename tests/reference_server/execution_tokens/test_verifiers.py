@@ -55,7 +55,7 @@ def ask(tmp_path: Path) -> Ask:
         content: bytes = CONTENT,
         *,
         action: str = "exec",
-        host: str | None = None,
+        host: str | None = "api.github.com",
         secret: str | None = SECRET,
         nonces: str = "nonces",
         then: tuple[str, ...] = (),
@@ -160,7 +160,17 @@ def test_what_is_hashed_is_what_runs(language, tmp_path):
     feeder.start()
     command = [*COMMANDS[language], "--token", "token", "--content", "pipe", "--nonce-log", "n"]
     done = subprocess.run(
-        [*command, "--action", "exec", "--", "sh", "-c", f"cat > {ran}"],
+        [
+            *command,
+            "--action",
+            "exec",
+            "--host",
+            "api.github.com",
+            "--",
+            "sh",
+            "-c",
+            f"cat > {ran}",
+        ],
         cwd=tmp_path,
         env=environment(),
         capture_output=True,
@@ -314,6 +324,13 @@ def test_a_host_is_compared_whole(ask, part: int):
         assert agreed(ask, token(), host=host)[1] == reason, host
 
 
+def test_only_a_token_without_hosts_runs_without_one(ask):
+    assert agreed(ask, token(), host=None) == (1, "host_not_allowed")
+    assert agreed(ask, token(allowed_hosts=[""]), host=None) == (1, "host_not_allowed")
+    assert agreed(ask, token(allowed_hosts=[]), host=None) == (0, None)
+    assert agreed(ask, token(allowed_hosts=[])) == (1, "host_not_allowed")
+
+
 def test_the_kelvin_sign_is_no_k(ask):
     good = token(allowed_hosts=["k.example"])
     assert agreed(ask, good, host="\u212a.example") == (1, "host_not_allowed")
@@ -369,7 +386,7 @@ def test_many_processes_with_one_token(tmp_path):
     (tmp_path / "token").write_text(json.dumps(token()))
     (tmp_path / "content").write_bytes(CONTENT)
     words = ["--token", "token", "--content", "content", "--nonce-log", "n", "--action", "exec"]
-    words += ["--", "sh", "-c", "cat >> ran"]
+    words += ["--host", "api.github.com", "--", "sh", "-c", "cat >> ran"]
     running = [
         subprocess.Popen(
             [*command, *words],

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason, meanings_of
 from pytest_mcp_approval.reference_server.server.answers import InvalidParamsError
+from tests.reference_server.prepare_confirm.conftest import NAMED
 
 TWO = ["proj-1", "proj-2"]
 
@@ -240,3 +241,31 @@ def test_every_attempt_is_written_down_and_no_token_whole(desk, caplog):
     assert marks[4] == "none"
     assert token not in caplog.text
     assert token not in str([one.to_json() for one in desk.state.attempts()])
+
+
+# ---- whose token it is
+
+
+def test_a_token_is_confirmed_only_by_the_user_who_prepared(desk):
+    token = token_of(desk.prepare("close_projects", project_ids=TWO))
+    operation, arguments = NAMED["close_projects"], {"confirmation_token": token}
+    answer = desk.gate.confirm(operation, arguments, "somebody else")
+    assert refused(answer, TwoStepReason.SIGNATURE)
+    assert desk.done() == []
+    assert desk.confirm("close_projects", token)["success"] is True, "it was not used up"
+    assert desk.done() == TWO
+
+
+def test_a_token_does_not_say_whose_it_is(desk):
+    assert "somebody" not in token_of(desk.prepare("close_projects", project_ids=TWO))
+
+
+def test_nobody_learns_what_became_of_anothers_token(desk):
+    token = token_of(desk.prepare("close_projects", project_ids=TWO))
+    desk.confirm("close_projects", token)
+    operation, arguments = NAMED["close_projects"], {"confirmation_token": token}
+    spent = desk.gate.confirm(operation, arguments, "somebody else")
+    desk.clock.advance(datetime.timedelta(days=1))
+    expired = desk.gate.confirm(operation, arguments, "somebody else")
+    assert refused(spent, TwoStepReason.SIGNATURE)
+    assert spent == expired

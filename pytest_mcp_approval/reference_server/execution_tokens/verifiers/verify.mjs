@@ -286,6 +286,8 @@ function verify(token, content, options, secret) {
     if (!token.hosts.some((one) => hostName(one) === wanted)) {
       throw new Refusal("host_not_allowed", "host: got one that was not approved");
     }
+  } else if (token.hosts.length > 0) { // a token for some hosts is for nothing else
+    throw new Refusal("host_not_allowed", "host: got none, expected an approved one");
   }
   const hash = createHash("sha256").update(content).digest();
   if (!timingSafeEqual(hash, Buffer.from(token.contentHash, "hex"))) {

@@ -191,6 +191,9 @@ if [[ -n $host_given ]]; then
         name=$(host_name "$entry") && [[ $name == "$wanted" ]] && allowed=yes
     done
     [[ -n $allowed ]] || refuse host_not_allowed "host: got one that was not approved"
+elif ((${#hosts[@]} > 0)); then
+    # A token for some hosts is for nothing else.
+    refuse host_not_allowed "host: got none, expected an approved one"
 fi
 
 # The content: the hash of the very bytes that will run.
