@@ -18,7 +18,7 @@ from virtual_authenticator.faults import FAULTS
 DOCS = Path(__file__).parent.parent.parent / "docs"
 
 
-@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", pages(), ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_a_generated_page_is_up_to_date(path: Path):
     assert path.read_text(encoding="utf-8") == pages()[path], "run: make docs"
 
