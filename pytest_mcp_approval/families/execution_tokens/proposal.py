@@ -29,8 +29,8 @@ def propose(target: Target) -> Proposal | None:
             ),
         ],
         notes=[
-            "The key `secret` names what tokens are signed with in tests. Without it they come from",
-            f"{APPROVE_TOOL}, and rules about forged tokens are not verified.",
+            "The key `secret` names what tokens are signed with in tests. Without it they come",
+            f"from {APPROVE_TOOL}, and rules about forged tokens are not verified.",
         ],
         gates=frozenset({EXECUTE_TOOL, APPROVE_TOOL} & set(listed)),
     )
