@@ -42,7 +42,7 @@ def test_the_page_on_families_names_every_part_and_key():
 
 def test_links_between_pages_lead_somewhere():
     root = DOCS.parent
-    others = [root / "README.md", root / "CHANGELOG.md", *root.glob("examples/*/README.md")]
+    others = [*root.glob("*.md"), *root.glob("examples/*/README.md")]
     for page in [*DOCS.glob("*.md"), *others]:
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
