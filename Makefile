@@ -7,6 +7,8 @@ VENV ?= .venv
 PYTEST_ARGS ?=
 # One more than there are cores: many checks wait for a browser or for a process to start.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))')
+# Extra words for tools/package.py, for example: make package PACKAGE_ARGS=--quick
+PACKAGE_ARGS ?=
 # Extra words for uv, for example: make lock LOCK_ARGS=--upgrade
 LOCK_ARGS ?=
 
@@ -23,7 +25,7 @@ FAKETIME := $(MCP_APPROVAL_LIBFAKETIME) /usr/lib/*/faketime/libfaketime* /usr/li
 POSTGRESQL := /usr/local/bin/postgres /usr/lib/postgresql/*/bin/postgres /usr/pgsql-*/bin/postgres /opt/homebrew/bin/postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help demo matrix test setup lint types pytest format docs benchmark lock clean
+.PHONY: help demo matrix test setup lint types pytest format docs package benchmark lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -85,6 +87,9 @@ format: $(STAMP) ## Format the code, and repair what ruff can
 docs: $(STAMP) ## Write the pages that follow from data
 	@$(BIN)/python -m docs.make_pages
 
+package: $(STAMP) ## Build the package, check it, and try the wheel in clean environments
+	@$(BIN)/python tools/package.py $(PACKAGE_ARGS)
+
 benchmark: $(STAMP) ## Measure the virtual authenticator and the suite
 	@echo "benchmark: measuring the virtual authenticator"
 	@$(BIN)/python -m benchmarks.virtual_authenticator
@@ -99,12 +104,16 @@ benchmark: $(STAMP) ## Measure the virtual authenticator and the suite
 	@echo "benchmark: measuring the reference server's door"
 	@$(BIN)/python -m benchmarks.door
 
-lock: ## Write requirements/development.txt anew (needs uv; LOCK_ARGS=--upgrade for newer versions)
+lock: ## Write requirements/*.txt anew (needs uv; LOCK_ARGS=--upgrade for newer versions)
 	@command -v $(UV) >/dev/null || { echo "lock: needs uv (pip install uv), or name it with make UV=..." >&2; exit 1; }
 	@echo "lock: compiling requirements/development.txt"
 	@$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock" --extra dev $(LOCK_ARGS) \
 	  --output-file requirements/development.txt pyproject.toml requirements/development.in
+	@echo "lock: compiling requirements/package.txt"
+	@$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --custom-compile-command "make lock" $(LOCK_ARGS) \
+	  --output-file requirements/package.txt requirements/package.in
 
 clean: ## Remove .venv, caches and build output
 	@echo "clean: removing $(VENV), caches and build output"

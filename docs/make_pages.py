@@ -1,4 +1,5 @@
-"""Writes the pages that follow from data: the rules with their readings, options, the kill matrix.
+"""Writes what follows from data: the pages of rules with their readings, of options and of the kill
+matrix, and the lists of known defects.
 
     python -m docs.make_pages
 
@@ -7,12 +8,15 @@ A test compares the pages with what this would write, so that they stay true.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_mcp_approval.catalogue import catalogue
+from pytest_mcp_approval.catalogue.defects import DEFECTS
 from pytest_mcp_approval.catalogue.requirements import Catalogue, covered
+from pytest_mcp_approval.config.json_schema import SCHEMA_FILE, settings_schema
 from pytest_mcp_approval.config.options import LAUNCH, OPTIONS, PREFIX, SET, START, Option
 from pytest_mcp_approval.config.registry import built_in
 
@@ -164,6 +168,23 @@ def kill_matrix_page() -> str:
     return "\n".join([*lines, ""])
 
 
+def defects_file(family: str) -> str:
+    """The defects that each rule's scenarios find, for `mcp-approval explain`."""
+    from tests.mutants.registry import load_mutants
+
+    mutants = sorted(load_mutants().values(), key=lambda one: (one.module, one.name))
+    found = {
+        rule.id: [" ".join(one.fault.split()) for one in mutants if one.kills == rule.id]
+        for rule in catalogue(family)
+    }
+    return json.dumps({rule: told for rule, told in found.items() if told}, indent=0) + "\n"
+
+
+def schema_file() -> str:
+    """The JSON Schema of the settings."""
+    return json.dumps(settings_schema(built_in()), indent=1) + "\n"
+
+
 def options_page() -> str:
     """Every option, with its key in the files."""
     lines = [
@@ -245,9 +266,11 @@ def pages() -> dict[Path, str]:
         FOLDER / "kill-matrix.md": kill_matrix_page(),
         FOLDER / "rules.md": rules_index(),
         FOLDER / "options.md": options_page(),
+        ROOT / "pytest_mcp_approval" / "config" / SCHEMA_FILE: schema_file(),
     }
     for family in built_in():
         written[FOLDER / f"rules-{family}.md"] = rules_page(family)
+        written[ROOT / "scenarios" / family / DEFECTS] = defects_file(family)
     return written
 
 

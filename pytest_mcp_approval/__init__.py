@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from .families.base.preflight import NotOffered as NotOffered
     from .families.base.preflight import Preflight as Preflight
     from .families.base.preflight import PreflightError as PreflightError
+    from .families.base.proposal import Proposal as Proposal
+    from .families.base.proposal import ToRun as ToRun
+    from .families.base.proposal import Wanted as Wanted
     from .families.base.scenario import ScenarioView as ScenarioView
     from .families.base.scenario import Warn as Warn
     from .families.base.scenario import check_preconditions as check_preconditions
@@ -74,6 +77,7 @@ _PLACES = {
     "families.base.needs": ["Check"],
     "families.base.outcome": ["ObservedOutcome", "object_in"],
     "families.base.preflight": ["NotOffered", "Preflight", "PreflightError"],
+    "families.base.proposal": ["Proposal", "ToRun", "Wanted"],
     "families.base.scenario": ["ScenarioView", "Warn", "check_preconditions"],
     "families.confirmation_tokens.binding": ["ConfirmationBinding"],
     "families.confirmation_tokens.driver": ["ConfirmationTokens"],

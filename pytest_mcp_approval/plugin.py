@@ -15,6 +15,7 @@ import pytest
 
 from .config.markers import MARKER, MAY_POISON
 from .config.options import OPTIONS, PREFIX, START, SettingsError
+from .config.program import STARTED_BY, STARTED_BY_DESTINATION
 from .fixtures import *  # noqa: F403  # pytest finds fixtures in the namespace of a plugin
 from .session.start import find_start, given_options, take_arguments
 
@@ -27,6 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         dest="mcp_approval",
         help="check the server that mcp-approval.toml, or [tool.mcp-approval], names",
     )
+    group.addoption(STARTED_BY, dest=STARTED_BY_DESTINATION, default=None, help=argparse.SUPPRESS)
     for option in OPTIONS:
         shown = argparse.SUPPRESS if option.hidden else option.help
         keywords: dict[str, Any] = {"dest": option.destination, "help": shown}

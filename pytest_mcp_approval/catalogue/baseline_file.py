@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..support.toml_text import toml_string
 from .requirements import UnknownRequirementError, catalogue, covered
 from .verdicts import Verdict
 
@@ -196,15 +197,4 @@ def _text(value: str) -> str:
     line = " ".join(value.split())
     if len(line) > _LONGEST_COMMENT:
         line = f"{line[: _LONGEST_COMMENT - 1]}…"
-    return f'"{"".join(map(_escaped, line))}"'
-
-
-def _escaped(character: str) -> str:
-    code = ord(character)
-    if character in '"\\':
-        return f"\\{character}"
-    if 0xD800 <= code < 0xE000:  # a lone surrogate, which TOML cannot write
-        return "�"
-    if character.isprintable():
-        return character
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+    return toml_string(line)

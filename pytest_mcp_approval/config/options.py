@@ -89,7 +89,11 @@ def _launch(default: Any, key: str, written: str, help: str, **rule: Any) -> Any
     return _option(default, written, help, key=key, table=LAUNCH, hidden=True, **rule)
 
 
-_CONFIDENTIAL: Mapping[str, Any] = {"secret": True, "each": values.variable}
+_CONFIDENTIAL: Mapping[str, Any] = {
+    "secret": True,
+    "each": values.variable,
+    "each_form": values.TEXT_OR_NUMBER,
+}
 
 
 @dataclass(frozen=True)
@@ -173,6 +177,7 @@ class Settings:
         "launch-timeout=SECONDS",
         "seconds until a server that is started must answer (default: 30)",
         parse=values.seconds,
+        form=values.TEXT_OR_NUMBER,
     )
     environment: Mapping[str, str] = _launch(
         {},
@@ -238,6 +243,7 @@ class Settings:
         "fail the run for each rule (like PATTERN) that was not verified; repeatable",
         optional="*",
         parse=values.patterns,
+        form=values.ALL_OR_PATTERNS,
     )
     strict: bool = _option(False, "strict", "a SHOULD that is not met fails the run")
     timeout: float = _option(
@@ -245,6 +251,7 @@ class Settings:
         "timeout=SECONDS",
         "seconds that the target gets for one answer (default: 10)",
         parse=values.seconds,
+        form=values.TEXT_OR_NUMBER,
     )
 
     # ---- not options

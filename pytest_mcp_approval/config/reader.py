@@ -106,6 +106,10 @@ class Rule:
     """Reads the whole value; raises `ValueError` with "expected ...", or the whole error."""
     each: Callable[[Any], Any] | None = None
     """The same for the members of a list or a table."""
+    form: Mapping[str, Any] | None = None
+    """What `parse` takes, as JSON Schema, if the field's type does not say it."""
+    each_form: Mapping[str, Any] | None = None
+    """The same for `each`."""
     choices: tuple[str, ...] = ()
     names: Mapping[str, Any] | None = None
     """The keys that a table may have, each with its default; None: no default."""

@@ -48,13 +48,15 @@ def must_be_said(name: str, value: Any, *, with_headers: bool) -> bool:
     return with_headers and name in _REACHED and any("://" in str(one) for one in values)
 
 
-def said_again(options: Mapping[str, Any], *, with_headers: bool) -> list[str]:
+def said_again(
+    options: Mapping[str, Any], *, with_headers: bool, prefix: str = PREFIX
+) -> list[str]:
     """The options of a run that the command for a replay repeats."""
     return [
         word
         for name, value in options.items()
         if must_be_said(name, value, with_headers=with_headers)
-        for word in words_of(name, value)
+        for word in words_of(name, value, prefix)
     ]
 
 
@@ -100,8 +102,8 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def words_of(option: str, value: Any) -> list[str]:
+def words_of(option: str, value: Any, prefix: str = PREFIX) -> list[str]:
     """The option as it is written on the command line."""
     if option in _FLAGS:
-        return [f"{PREFIX}{option}"]
-    return [f"{PREFIX}{option}={one}" for one in _listed(value)]
+        return [f"{prefix}{option}"]
+    return [f"{prefix}{option}={one}" for one in _listed(value)]

@@ -64,7 +64,7 @@ def existing(label: str, value: str, directory: Path) -> Path:
 
 
 def read_own(
-    option: str,
+    asked_by: str,
     path: Path,
     name: str,
     wanted: str,
@@ -73,8 +73,8 @@ def read_own(
     make: Callable[[dict[str, Any]], Made],
 ) -> Made:
     """What an earlier run wrote, in JSON; `SettingsError` if the file is none of these, or damaged.
-    It may come from somebody else."""
-    label = f"{PREFIX}{option}: got {name!r}"
+    It may come from somebody else. `asked_by` is the option or word that names it."""
+    label = f"{asked_by}: got {name!r}"
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

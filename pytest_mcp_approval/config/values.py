@@ -9,6 +9,12 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+TEXT_OR_NUMBER = {"type": ["string", "number"]}
+"""As JSON Schema, and so are these two: for what a file may say and the type does not tell."""
+ONE_OR_SEVERAL_CODES = {
+    "anyOf": [TEXT_OR_NUMBER, {"type": "array", "items": TEXT_OR_NUMBER}],
+}
+ALL_OR_PATTERNS = {"type": ["boolean", "string", "array"], "items": {"type": "string"}}
 LONGEST_WAIT = 900.0
 """How many seconds `wait` waits for one rule by default."""
 

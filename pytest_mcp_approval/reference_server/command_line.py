@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..support.nearest import meant
 from . import missing_extra
 from .extensions import FAMILIES, extension_class, options_of
 from .server.serving import ServedApplication, ServingError
@@ -38,12 +39,16 @@ class UsageError(ValueError):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
+        _, unknown, words = message.partition("unrecognized arguments: ")
+        if unknown:
+            name = words.split()[0].partition("=")[0]
+            message = f"got {name!r}{meant(name, self._option_string_actions)}; see --help"
         raise UsageError(message)
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(program: str = PROGRAM) -> argparse.ArgumentParser:
     options = _Parser(
-        prog=PROGRAM,
+        prog=program,
         description="An MCP server whose tools need human approval, to try things out.",
     )
     transport = options.add_mutually_exclusive_group()
@@ -109,17 +114,18 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code: 0 after a clean end, 2 if the server cannot start."""
+def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
+    """The exit code: 0 after a clean end, 2 if the server cannot start. `program` is what the user
+    called it by."""
     try:
-        options = parser().parse_args(arguments)
+        options = parser(program).parse_args(arguments)
         if options.stdio:
             return _serve_stdio(options)
         return _serve_http(options, *_address(options.http or "localhost:8000"))
     except (UsageError, ServingError) as error:
-        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        print(f"{program}: {error}", file=sys.stderr)
     except ModuleNotFoundError as error:
-        print(f"{PROGRAM}: {missing_extra(error)}", file=sys.stderr)
+        print(f"{program}: {missing_extra(error)}", file=sys.stderr)
     return 2
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..catalogue import Verdict
+from ..config.options import PREFIX
 from ..config.report_files import read_own
 from .shown import phrase
 
@@ -77,7 +78,7 @@ class Comparison:
         return " · ".join([*told, f"{self.unchanged} unchanged"])
 
 
-def read_earlier(path: Path, name: str) -> Earlier:
+def read_earlier(path: Path, name: str, asked_by: str = f"{PREFIX}compare") -> Earlier:
     """The JSON report of an earlier run; `SettingsError` if the file is none."""
 
     def earlier(data: dict[str, Any]) -> Earlier:
@@ -86,7 +87,7 @@ def read_earlier(path: Path, name: str) -> Earlier:
         return Earlier(name, str(run["started"]), str(run["target"]), rules)
 
     wanted = "a report that ends in .json of an earlier run"
-    return read_own("compare", path, name, wanted, FORMAT, _READABLE, earlier)
+    return read_own(asked_by, path, name, wanted, FORMAT, _READABLE, earlier)
 
 
 def _judged(rule: Mapping[str, Any]) -> tuple[Verdict, int]:

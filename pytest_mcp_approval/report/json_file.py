@@ -127,6 +127,7 @@ def _scenario(one: ScenarioResult, conversation: Any) -> dict[str, Any]:
         "id": one.scenario,
         "rules": one.rules,
         "verdict": one.verdict,
+        "minor": one.minor,
         "seconds": round(one.seconds, 6),
         **_said(one),
         "command": one.command,

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..catalogue import Verdict
+from ..config.options import PREFIX
 from ..config.report_files import read_own
 from .files import write_whole
 from .findings import answer_of
@@ -130,7 +131,7 @@ def read_finding(path: Path, name: str) -> RecordedFinding:
         )
 
     wanted = "a finding that a run left (.mcp-approval/findings)"
-    return read_own("replay", path, name, wanted, FORMAT, (VERSION,), recorded)
+    return read_own(f"{PREFIX}replay", path, name, wanted, FORMAT, (VERSION,), recorded)
 
 
 def compare_finding(was: ScenarioResult, now: ScenarioResult | None) -> tuple[str, str]:

@@ -108,8 +108,9 @@ def finding_lines(one: GroupedFinding, width: int = WIDTH, *, verbose: bool = Fa
             listed = f"{one.alike[0]} to {one.alike[-1]} ({len(one.alike)} of them)"
         plural = "s" if len(one.alike) > 1 else ""
         lines += _row("alike", f"finding{plural} {listed}: wrong in the same way", width)
-    # On one line, because users copy it.
-    return [*lines, f"{_INDENT}{again[0]:<9} {again[1]}"]
+    # Each on one line, because users copy it.
+    why = f"mcp-approval explain {one.rule.id}"
+    return [*lines, f"{_INDENT}{again[0]:<9} {again[1]}", f"{_INDENT}{'why':<9} {why}"]
 
 
 def _head(one: GroupedFinding) -> str:

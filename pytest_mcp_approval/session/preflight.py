@@ -13,9 +13,15 @@ import contextlib
 from collections.abc import Sequence
 
 from ..catalogue import NotVerified, catalogue
-from ..config.reader import Place, read
+from ..config.reader import Place
 from ..config.registry import FamilyError, registered
-from ..config.settings import NO_BROWSER, PREFIX, Settings, SettingsError
+from ..config.settings import (
+    NO_BROWSER,
+    PREFIX,
+    Settings,
+    SettingsError,
+    check_family_tables,
+)
 from ..families.base.driver import DriverError
 from ..families.base.preflight import NotOffered, Preflight, PreflightError, few
 from ..support.nearest import meant
@@ -43,7 +49,7 @@ def preflight(settings: Settings, wanted: Sequence[str]) -> Preflight:
             _look(target, found, wanted)
     except (WireError, TargetError) as error:
         raise PreflightError(
-            f"cannot speak to the target: {error}", _advice_for(target, error)
+            f"cannot speak to the target: {error}", advice_for(target, error)
         ) from None
     return found
 
@@ -62,15 +68,10 @@ def _check_browser(settings: Settings) -> None:
 
 
 def _check_tables(settings: Settings) -> None:
-    """Check every table that the user wrote, whether its family is looked for or not."""
-    for name, table in settings.family_settings.items():
-        family = registered(name)
-        try:
-            if not family.has("settings"):
-                continue  # without a dataclass, the family reads its table itself
-            read(family.part("settings").TABLE_CLASS, table, Place((name,), settings.sources))
-        except SettingsError as error:
-            raise PreflightError(neutralise(str(error), 600)) from None
+    try:
+        check_family_tables(settings.family_settings, settings.sources)
+    except SettingsError as error:
+        raise PreflightError(neutralise(str(error), 600)) from None
 
 
 def _check_names(target: Target) -> None:
@@ -111,7 +112,8 @@ def _not_listed(place: str, given: str, name: str, listed: Sequence[str]) -> Pre
     )
 
 
-def _advice_for(target: Target, error: WireError | TargetError) -> str:
+def advice_for(target: Target, error: WireError | TargetError) -> str:
+    """What to do if nobody can speak to a target."""
     problem, kind = str(error), target.spec.kind
     reply = error.reply if isinstance(error, WireError) else None
     if reply is not None and reply.advice:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from ..config.files import file_options, settings_folder
-from ..config.options import OF_WHOLE_RUNS, OPTIONS, PREFIX, START, SettingsError
+from ..config.options import OF_WHOLE_RUNS, OPTIONS, PREFIX, SettingsError
+from ..config.program import STARTED_BY_DESTINATION, Program, read_program
 from ..config.replay import options_of_finding, said_again, words_of
 from ..config.report_files import existing
 from ..config.settings import Settings
@@ -44,12 +45,18 @@ _OF_FINDINGS = {option.name for option in OPTIONS} - _NOT_REPEATED - _DRAWN - se
 
 
 def command_of(config: pytest.Config, given: Mapping[str, Any]) -> str:
-    """pytest with our options of this run, except those that narrow it or are secret."""
-    kept = [START] if config.getoption("mcp_approval") else []
+    """The program with our options of this run, except those that narrow it or are secret."""
+    program = program_of(config)
+    kept = [program.start] if program.start and config.getoption("mcp_approval") else []
     for name in (option.name for option in OPTIONS if option.name not in _NOT_REPEATED):
-        if given[name]:
-            kept += words_of(name, _WITHHELD.get(name, given[name]))
-    return shlex.join(["pytest", *kept])
+        if given[name] and name not in program.said:
+            kept += words_of(name, _WITHHELD.get(name, given[name]), program.prefix)
+    return shlex.join([*program.words, *kept])
+
+
+def program_of(config: pytest.Config) -> Program:
+    """How the user started this run."""
+    return read_program(config.getoption(STARTED_BY_DESTINATION))
 
 
 def options_to_keep(given: Mapping[str, Any], secrets: Secrets) -> dict[str, Any]:
@@ -65,8 +72,10 @@ def replay_command(state: RunState, file: str) -> str:
     path = os.path.relpath(settings.findings / file, settings.directory)
     kept = options_to_keep(state.given, state.secrets)
     with_headers = bool(settings.headers or settings.second_user_headers)
-    repeated = said_again(kept, with_headers=with_headers)
-    return shlex.join(["pytest", f"{PREFIX}replay={path}", *repeated])
+    program = program_of(state.config)
+    rest = {name: value for name, value in kept.items() if name not in program.said}
+    repeated = said_again(rest, with_headers=with_headers, prefix=program.prefix)
+    return shlex.join([*program.words, f"{program.prefix}replay={path}", *repeated])
 
 
 def recall_replay(config: pytest.Config) -> tuple[dict[str, Any], RecordedFinding | None]:

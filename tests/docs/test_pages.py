@@ -19,7 +19,7 @@ from virtual_authenticator.faults import FAULTS
 DOCS = Path(__file__).parent.parent.parent / "docs"
 
 
-@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", pages(), ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_a_generated_page_is_up_to_date(path: Path):
     assert path.read_text(encoding="utf-8") == pages()[path], "run: make docs"
 
@@ -43,7 +43,7 @@ def test_the_page_on_families_names_every_part_and_key():
 
 def test_links_between_pages_lead_somewhere():
     root = DOCS.parent
-    others = [root / "README.md", root / "CHANGELOG.md", *root.glob("examples/*/README.md")]
+    others = [*root.glob("*.md"), *root.glob("examples/*/README.md")]
     for page in [*DOCS.glob("*.md"), *others]:
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name}: {link}"

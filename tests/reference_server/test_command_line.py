@@ -135,7 +135,7 @@ WRONG = [
     (["--http", "localhost:99999"], "expected HOST:PORT"),
     (["--http", "a..b:0"], "cannot listen on a..b"),
     (["--http", "localhost:0", "--stdio"], "not allowed with"),
-    (["--frob"], "unrecognized arguments: --frob"),
+    (["--frob"], "got '--frob'; see --help"),
     (["--challenge-ttl", "soon"], "--challenge-ttl"),
     (["--stdio", "--challenge-ttl", "0"], "--challenge-ttl: got 0"),
     (["--stdio", "--enrolment-ttl=-1"], "--enrolment-ttl: got -1"),

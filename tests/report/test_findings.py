@@ -41,7 +41,7 @@ def test_failures_of_one_cause_are_one_finding_told_by_its_simplest_example():
     assert len(one.variants) == 3
     lines = finding_lines(one)
     assert [line.split()[0] for line in lines] == [
-        *("1", "sent", "rule", "expected", "got", "also", "again")
+        *("1", "sent", "rule", "expected", "got", "also", "again", "why")
     ]
     assert lines[5] == "   also      3 more like it: number; string; undefined"
 

@@ -33,10 +33,10 @@ def _report(start: Path, *files: str):
 def test_the_terminal_names_them_above_the_command():
     found = _found(PICTURE, TRACE)
     (one,) = samples.report(found).findings
-    for lines in (check_lines(found, one.rule), finding_lines(one)):
+    for lines, last in ((check_lines(found, one.rule), -1), (finding_lines(one), -2)):
         told = [line.split() for line in lines]
-        assert told[-3:-1] == [["picture", PICTURE], ["trace", TRACE]]
-        assert told[-1][0] == "again"
+        assert told[last - 2 : last] == [["picture", PICTURE], ["trace", TRACE]]
+        assert told[last][0] == "again"
 
 
 def test_they_travel_with_the_result():

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from ...config.reader import Place, Sources, read, setting
+from ...config.values import ONE_OR_SEVERAL_CODES
 from ..base.probes import FORMS, is_probe
 from . import vocabulary as words
 from .outcome import SHAPES, TIMES
@@ -86,7 +87,11 @@ class NamedOperation:
     """An operation that the user named, with parameters that are safe to run it with."""
 
     name: str = setting(filled=True, expected="the operation's name")
-    danger: Danger = setting(parse=Danger.read, expected="0 (safe) to 4 (forbidden)")
+    danger: Danger = setting(
+        parse=Danger.read,
+        expected="0 (safe) to 4 (forbidden)",
+        form={"type": ["integer", "string"], "minimum": 0, "maximum": 4},
+    )
     params: Mapping[str, Any] = setting({})
     other_params: tuple[Mapping[str, Any], ...] = setting(())
     """Changes to the params that make it a different call, just as safe."""
@@ -135,10 +140,18 @@ class ConfirmationTokensTable:
     operations: tuple[NamedOperation, ...] = ()
     fields: Mapping[str, str] = setting(FIELDS, names=FIELDS)
     own_codes: Mapping[str, tuple[str, ...]] = setting(
-        {}, key="codes", names={code: (code,) for code in CODES}, verbatim=True, each=_codes
+        {},
+        key="codes",
+        names={code: (code,) for code in CODES},
+        verbatim=True,
+        each=_codes,
+        each_form=ONE_OR_SEVERAL_CODES,
     )
     tolerance: float | None = setting(
-        None, key=words.TOLERANCE_SETTING.replace("_", "-"), parse=words.read_tolerance
+        None,
+        key=words.TOLERANCE_SETTING.replace("_", "-"),
+        parse=words.read_tolerance,
+        form={"type": "number", "minimum": 0, "maximum": words.MAXIMUM_TOLERANCE},
     )
     """None: not declared; then up to 30 seconds are accepted."""
     ttl: Mapping[str, float] = setting(

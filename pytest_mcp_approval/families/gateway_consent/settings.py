@@ -16,7 +16,7 @@ from ...config.reader import Place, SettingsError, Sources, read, setting
 from ...config.settings import PREFIX
 from ...support.json_reading import with_texts
 from . import vocabulary as words
-from .shape import SIGNS, Description, Sign, Template, Wording, read_signs
+from .shape import SIGN_FORM, SIGNS, Description, Sign, Template, Wording, read_signs
 from .vocabulary import FAMILY, MEMBERS, AuthType, Choice, Kind, Refusal, split_tool_name
 
 PAGE, BROWSER, HOOK, PYTHON = "page", "browser", "hook:", "python:"
@@ -109,7 +109,7 @@ class GatewayConsentTable:
     call: Template = setting(Template)
     describe: Description | None = None
     codes: Mapping[Refusal, tuple[Sign, ...]] = setting(
-        SIGNS, names=SIGNS, verbatim=True, each=read_signs
+        SIGNS, names=SIGNS, verbatim=True, each=read_signs, each_form=SIGN_FORM
     )
     code_at: tuple[str, ...] = setting((), filled=True)
     fields: Mapping[str, str] = setting(

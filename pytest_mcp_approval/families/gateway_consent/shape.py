@@ -126,6 +126,15 @@ class Wording:
         return bool(self.code_at) or self.signs != SIGNS
 
 
+_SIGN_FORM = {
+    "type": ["string", "integer", "object"],
+    "properties": {"code": {"type": ["string", "integer"]}, "message": {"type": "string"}},
+    "additionalProperties": False,
+}
+SIGN_FORM = {"anyOf": [_SIGN_FORM, {"type": "array", "items": _SIGN_FORM}]}
+"""What `read_signs` takes, as JSON Schema."""
+
+
 def read_signs(given: Any) -> tuple[Sign, ...]:
     """For one meaning in the table `codes`: a code, a list of codes, or a code and words."""
     return tuple(map(_sign, given if isinstance(given, list) else [given]))
