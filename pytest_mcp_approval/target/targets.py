@@ -60,6 +60,8 @@ class Target(ABC):
         """What the running scenario last said about what it sent."""
         self.effects_watch = EffectsWatch(self.effects)
         """Shared by all drivers of this target."""
+        self.client_capabilities: Mapping[str, object] = {}
+        """What our client declares, unless a conversation is opened with others; see `declare`."""
         self._transport: Transport | None = None
         self._session: Session | None = None
 
@@ -136,8 +138,10 @@ class Target(ABC):
         client_name: str = "pytest-mcp-approval",
         *,
         headers: Mapping[str, str] | None = None,
+        capabilities: Mapping[str, object] | None = None,
     ) -> Session:
-        """A separate conversation; `headers` are those of another user."""
+        """A separate conversation; `headers` are those of another user, `capabilities` what the
+        client declares (by default `client_capabilities`)."""
         transport, seconds = self.transport, self.settings.timeout
         start = self.start_seconds
         try:
@@ -148,11 +152,21 @@ class Target(ABC):
                 deadline=seconds,
                 start_deadline=start,
                 headers=headers,
+                capabilities=self.client_capabilities if capabilities is None else capabilities,
             )
         except NothingAnsweredError as error:
             more = "timeout" if start is None else "launch-timeout"
             line = f"{error} (if it is only slow: {PREFIX}{more}=SECONDS)"
             raise NothingAnsweredError(line, error.reply) from None
+
+    def declare(self, capabilities: Mapping[str, object]) -> None:
+        """From now on the shared conversation declares these. One that was opened with others is
+        opened anew; where a pipe belongs to it, the server is started anew."""
+        if self.client_capabilities == capabilities:
+            return
+        self.client_capabilities = dict(capabilities)
+        if self._session is not None:
+            self.stop()
 
     @property
     def second_user_headers(self) -> Mapping[str, str]:
