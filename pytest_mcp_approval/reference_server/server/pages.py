@@ -1,8 +1,7 @@
-"""What the gateway's pages share: layout, style, headers, safe text, and who may send a form.
+"""What pages for people share: layout, style, headers, safe text, and who may send a form.
 
-Plain HTML without any script. Whatever comes from an app or a client is escaped, isolated from the
-direction of its neighbours, and every character of it can be seen. Knows no consent and no
-credential.
+Plain HTML without any script. Whatever is not ours is escaped, isolated from the
+direction of its neighbours, and every character of it can be seen. Knows no family.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
-from ..server.visible_text import visible
+from .visible_text import visible
 
 if TYPE_CHECKING:
     from starlette.requests import Request
