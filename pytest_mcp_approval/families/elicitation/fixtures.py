@@ -1,0 +1,34 @@
+"""The fixtures that only the packaged scenarios see."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..base.scenario import check_preconditions
+from .driver import Elicitation
+from .needs import CHECKS
+from .people import BrowserFormPerson
+from .scenario import Questions
+from .settings import BROWSER
+
+if TYPE_CHECKING:
+    from ...browser.pages import ApprovalPage
+
+
+@pytest.fixture
+def questions(
+    approval_elicitation: Elicitation, request: pytest.FixtureRequest
+) -> Iterator[Questions]:
+    """A scenario's view of the target; "not verified" if it lacks what the rules need."""
+    driver = approval_elicitation
+    warn = check_preconditions(request.node, driver.target, CHECKS)
+    with contextlib.ExitStack() as others:
+        view = Questions(driver, warn, others.callback)
+        if driver.table.person.who == BROWSER and view.url_tools():
+            page: ApprovalPage = request.getfixturevalue("approval_page")
+            driver.stand_in = BrowserFormPerson(page.page, driver.target, driver.table.person)
+        yield view
