@@ -50,7 +50,10 @@ def tool_listing(
             "properties": dict(properties or {}),
             "required": list(required),
         },
-        "annotations": {"readOnlyHint": read_only, "destructiveHint": destructive and not read_only},
+        "annotations": {
+            "readOnlyHint": read_only,
+            "destructiveHint": destructive and not read_only,
+        },
     }
 
 

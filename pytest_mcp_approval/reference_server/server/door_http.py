@@ -2,7 +2,7 @@
 
 Reads the whole body of a POST, lets `door.check` look at it, and answers a refusal itself (400, or
 413 if it is too large). Other methods and paths pass unchanged; it reports sessions that a client
-ends by DELETE. Knows no JSON of its own.
+ends by DELETE, and notes whether a client hangs up before its answer. Knows no JSON of its own.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from . import door
+from .conversation import ClientConnection
 
 
 class HttpDoor:
@@ -39,18 +40,27 @@ class HttpDoor:
     async def _let_in(self, scope: Any, receive: Any, send: Any) -> None:
         try:
             body = await _read(Request(scope, receive))
-            door.check(body)
+            body = door.let_in(body)
         except ClientDisconnect:
             return
         except door.DoorRefusal as refusal:
             await _answer(refusal)(scope, receive, send)
             return
         unread: list[dict[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
+        connection = ClientConnection()
 
         async def replay() -> Any:
-            return unread.pop() if unread else await receive()
+            if unread:
+                return unread.pop()
+            message = await receive()
+            connection.noticed(message)
+            return message
 
-        await self.app(scope, replay, send)
+        async def watch(message: Any) -> None:
+            connection.sent(message)
+            await send(message)
+
+        await self.app(connection.put_into(scope), replay, watch)
 
     async def _end_session(self, scope: Any, receive: Any, send: Any) -> None:
         """The end is reported before the answer goes out, so that the client can rely on it."""
