@@ -48,6 +48,7 @@ def _look(driver: Elicitation, tools: list[AskingTool], found: Preflight) -> Non
         if tool.arguments is None:
             shown.append(f"{name} (never called: it has no arguments)")
             found.missing.append(f"arguments for {name} ({PREFIX}tool {name}=JSON)")
+            found.gated.append(tool.name)  # as the user says
             continue
         try:
             asked = driver.ask(tool)
@@ -58,6 +59,7 @@ def _look(driver: Elicitation, tools: list[AskingTool], found: Preflight) -> Non
             shown.append(f"{name} (ASKS NOBODY: {neutralise(asked.describe(), 80)})")
             continue
         asking.append(asked)
+        found.gated.append(tool.name)
         shown.append(f"{name} ({_how(asked)})")
         driver.leave(asked)
     found.say("asks", listed_shortly(shown, 8))
