@@ -1,4 +1,4 @@
-"""The server's side of an open call: it asks the client, tells it something, and waits.
+"""The server's side of a call: what its client can do, asking it, telling it something, waiting.
 
 No thread is kept while a question is open, so that any number may be. Nothing waits for ever: the
 patience is read from the server's clock, which a test may move, and from real time too. Knows the
@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp_types import CLIENT_CAPABILITIES_META_KEY
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from .answers import ErrorAnswer
 from .clock import Clock
@@ -21,6 +24,7 @@ from .held_calls import ClientReply, HeldCall, ReplyKind, ServerMessage
 
 _LOOK_SECONDS = 0.05
 _CONNECTION = "mcp_approval.connection"
+_ANSWERS = ("inputResponses", "requestState")
 
 Context = ServerRequestContext[Any, Any]
 Tell = Callable[[Context, ServerMessage], Awaitable[None]]
@@ -45,6 +49,27 @@ class ClientConnection:
     def put_into(self, scope: dict[str, Any]) -> dict[str, Any]:
         """The scope of a request, with this in it."""
         return {**scope, _CONNECTION: self}
+
+
+def has_handshake(ctx: Context) -> bool:
+    """Whether the client is asked inside an open call, and not by the call's result."""
+    return ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+
+
+def capabilities_of(ctx: Context) -> Any:
+    """What the client declared: at the handshake, or in each request if there is none."""
+    if has_handshake(ctx):
+        declared = ctx.session.client_capabilities
+        # A member that is null stays: it is not the same as an empty object.
+        return declared and declared.model_dump(by_alias=True, exclude_unset=True)
+    meta = (ctx.params or {}).get("_meta")
+    return meta.get(CLIENT_CAPABILITIES_META_KEY) if isinstance(meta, Mapping) else None
+
+
+def without_answers(ctx: Context) -> Context:
+    """The call without what answers an earlier result of it: only who asked reads that."""
+    kept = {name: value for name, value in (ctx.params or {}).items() if name not in _ANSWERS}
+    return replace(ctx, params=kept)
 
 
 def is_cut(ctx: Context) -> bool:

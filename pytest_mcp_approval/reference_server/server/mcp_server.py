@@ -18,12 +18,10 @@ from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     CallToolResult,
     ListToolsResult,
 )
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -53,8 +51,6 @@ Handler = Callable[[Context, Any], Awaitable[dict[str, Any]]]
 logger = logging.getLogger(__name__)
 
 
-_ANSWERS = ("inputResponses", "requestState")
-"""Members of a call that answer an earlier result: the extension that asked reads them."""
 _INPUT_REQUIRED = "input_required"
 
 
@@ -241,26 +237,17 @@ class ReferenceServer:
             self.client_of(ctx),
             meta=(ctx.params or {}).get("_meta"),
             params=params,
-            capabilities=self.capabilities_of(ctx),
+            capabilities=conversation.capabilities_of(ctx),
             protocol=ctx.protocol_version,
-            has_handshake=ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS,
+            has_handshake=conversation.has_handshake(ctx),
         )
-
-    def capabilities_of(self, ctx: Context) -> Any:
-        """What the client declared: at the handshake, or in each request if there is none."""
-        if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
-            declared = ctx.session.client_capabilities
-            # A member that is null stays: it is not the same as an empty object.
-            return declared and declared.model_dump(by_alias=True, exclude_unset=True)
-        meta = (ctx.params or {}).get("_meta")
-        return meta.get(CLIENT_CAPABILITIES_META_KEY) if isinstance(meta, Mapping) else None
 
     def client_of(self, ctx: Context) -> str:
         """What the client calls itself: at the handshake, or in each request if there is none.
 
         A request of the handshake era cannot rename its session.
         """
-        if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+        if conversation.has_handshake(ctx):
             known = ctx.session.client_params
             return "" if known is None else known.client_info.name
         meta = (ctx.params or {}).get("_meta")
@@ -338,9 +325,8 @@ def _name_client(ctx: Context) -> Context:
 
 
 def _without_answers(ctx: Context) -> CallContext:
-    raw = ctx.params or {}
-    seen = {name: value for name, value in raw.items() if name not in _ANSWERS}
-    return CallContext(**{**vars(ctx), "params": seen}, raw=raw)
+    seen = conversation.without_answers(ctx).params
+    return CallContext(**{**vars(ctx), "params": seen}, raw=ctx.params or {})
 
 
 def _security(hosts: Sequence[str], origins: Sequence[str]) -> TransportSecuritySettings:
