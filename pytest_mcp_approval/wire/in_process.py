@@ -100,8 +100,11 @@ class _Call(Underway):
         self._give_up(Outcome.CLOSED, detail)
 
     def close(self) -> None:
-        self._give_up(Outcome.CLOSED, "hung up")
-        self._transport.on_loop(self._leave)
+        with self._lock:
+            has_ended = self.answer.reply is not None
+        if not has_ended:  # else the application gets its grace
+            self._give_up(Outcome.CLOSED, "hung up")
+            self._transport.on_loop(self._leave)
 
     def _give_up(self, outcome: Outcome, detail: str) -> None:
         with self._lock:

@@ -21,12 +21,13 @@ from pytest_mcp_approval.wire.messages import (
     notification_bytes,
     response_bytes,
 )
-from pytest_mcp_approval.wire.patience import NOT_ASKED, Patience, current_patience
+from pytest_mcp_approval.wire.patience import NOT_ASKED, Patience, current_patience, unwatched
 from pytest_mcp_approval.wire.reply import Outcome, Reply
 from pytest_mcp_approval.wire.transport import Transport
 
 LONGEST_SECONDS = 300.0
 """After which a call ends that nobody ended."""
+_KEPT_OF_A_METHOD = 100
 HUNG_UP = "this client hung up"
 
 
@@ -52,7 +53,8 @@ class Speaker(Protocol):
 
 
 class OpenCall:
-    """One call under way; `Session.open_call` makes one. Closing it gives it up."""
+    """One call under way; `Session.open_call` makes one. Closing it gives it up. Several may be
+    open at once; each is for one thread at a time."""
 
     def __init__(
         self,
@@ -76,11 +78,12 @@ class OpenCall:
         """Seconds for which the caller has waited in vain since it became the server's turn."""
         sending = self._allowed(session.deadline)[0]
         if sending is None:
-            self._inbox.ended(Reply(Outcome.NO_ANSWER, detail=NOT_ASKED), b"")
             self._underway = None
+            self._inbox.ended(Reply(Outcome.NO_ANSWER, detail=NOT_ASKED), b"")
             return
         self._inbox.join(board)
         self._underway = session.transport.begin(outgoing, self._inbox, sending, Deadline(longest))
+        self.outgoing = self._underway.outgoing
 
     @property
     def request_id(self) -> RequestId | None:
@@ -165,10 +168,18 @@ class OpenCall:
             request, result=result, error=error, raw=raw, session=session, headers=headers
         )
         speaker = self._session if session is None else session
-        if raw is None and speaker is self._session:
-            self._inbox.answered(request)
-            self._waited = 0.0
-        return speaker.exchange(outgoing, deadline)
+        is_due = self.is_open and request.is_open and not self._expects_nothing
+        if raw is None and speaker is self._session and is_due:
+            self.note_answer(request)
+            return speaker.exchange(outgoing, deadline)
+        # An answer that nobody waits for, or from somebody else, may be refused in any way.
+        with unwatched():
+            return speaker.exchange(outgoing, deadline)
+
+    def note_answer(self, request: ServerRequest) -> None:
+        """It was answered in some other way, such as a race: now it is the server's turn."""
+        self._inbox.answered(request)
+        self._waited = 0.0
 
     def prepare_answer(
         self,
@@ -185,7 +196,8 @@ class OpenCall:
             raise ValueError("an answer is a result, an error or raw bytes")
         body = response_bytes(request.id, result=result, error=error) if raw is None else raw
         speaker = self._session if session is None else session
-        return speaker.prepare_bytes(body, None, "", headers=headers)
+        prepared = speaker.prepare_bytes(body, None, "", headers=headers)
+        return replace(prepared, method=f"answer to {request.method[:_KEPT_OF_A_METHOD]}")
 
     def cancel(self, reason: str | None = None) -> Reply:
         """Say `notifications/cancelled` for this call; nothing is due from the server then."""

@@ -119,6 +119,8 @@ class _Followed(Underway):
 
     def __init__(self, exchange: _Exchange, listener: Listener, life: Deadline) -> None:
         self._exchange = exchange
+        self.outgoing = exchange.outgoing
+        self._lock = threading.Lock()
         self._connection = exchange.connection
         self._listener = listener
         self._life = life
@@ -130,13 +132,16 @@ class _Followed(Underway):
         self._thread.start()
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.cut()
+        with self._lock:
+            if self._connection is not None:
+                self._connection.cut()
         if self._thread is not threading.current_thread():
             self._thread.join(_JOIN_SECONDS)
 
     def _follow(self) -> None:
         self._exchange.run(self._life)
+        with self._lock:
+            self._connection = None  # it may be used again, and is no longer ours to cut
         self._exchange.let_go()
         self._exchange.transport.forget(self)
         reply = self._exchange.answer.reply

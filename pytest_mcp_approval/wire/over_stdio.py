@@ -74,6 +74,7 @@ class _Open(Underway):
     """All share the one pipe: closing it would end the server."""
 
     def __init__(self, transport: "StdioTransport", waiting: _Waiting) -> None:
+        self.outgoing = waiting.outgoing
         self._transport = transport
         self._waiting = waiting
 

@@ -158,7 +158,7 @@ def _session_ended(outgoing: Outgoing, reply: Reply) -> bool:
     return reply.status == 404 and "mcp-session-id" in names
 
 
-_kept: list[Patience] = []
+_kept: list[Patience | None] = []
 
 
 def current_patience() -> Patience | None:
@@ -169,6 +169,17 @@ def allowed_by_patience(outgoing: Outgoing, deadline: Deadline) -> Deadline | No
     """How long to wait, by the patience in force; None if there is no use in asking."""
     patience = current_patience()
     return deadline if patience is None else patience.allow(outgoing, deadline)
+
+
+@contextlib.contextmanager
+def unwatched() -> Iterator[None]:
+    """No patience is asked or told until the end of the block: for what a server may rightly
+    refuse in any way, or leave without an answer."""
+    _kept.append(None)
+    try:
+        yield
+    finally:
+        _kept.remove(None)
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ Knows nothing of what the methods do. Finding out the era, opening and its failu
 `opening`.
 """
 
+import contextlib
 import itertools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from pytest_mcp_approval.wire.messages import (
     request_bytes,
 )
 from pytest_mcp_approval.wire.open_call import LONGEST_SECONDS, OpenCall
+from pytest_mcp_approval.wire.patience import unwatched
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
 from pytest_mcp_approval.wire.session_stream import SessionStream
 from pytest_mcp_approval.wire.transport import Transport
@@ -119,7 +121,9 @@ class Session:
     def exchange(self, outgoing: Outgoing, deadline: float | None = None) -> Reply:
         """Send what was prepared."""
         seconds = self.deadline if deadline is None else deadline
-        return self.transport.exchange(outgoing, Deadline(seconds))
+        # A session that we ended ourselves is refused as the specification says.
+        with unwatched() if self._deleted else contextlib.nullcontext():
+            return self.transport.exchange(outgoing, Deadline(seconds))
 
     def call(
         self,
@@ -192,16 +196,15 @@ class Session:
     def delete(self, *, headers: ExtraHeaders | None = None) -> Reply:
         """End the session at the server, whatever is open in it. Only over HTTP, in the handshake
         era, and if the server gave the session an id."""
-        outgoing = self.prepare_bytes(b"", None, "", headers=headers)
+        if self.session_id is None:
+            raise ValueError("only a session with an id, over HTTP, can be deleted")
         for one in self._open:
             if isinstance(one, OpenCall):
                 one.expect_nothing()
-        reply = None
-        if self.session_id is not None:
-            reply = self.transport.end_session(outgoing, Deadline(self.deadline))
-        if reply is None:
-            raise ValueError("only a session with an id, over HTTP, can be deleted")
-        self._deleted = True
+        outgoing = self.prepare_bytes(b"", None, "", headers=headers)
+        reply = self.transport.end_session(outgoing, Deadline(self.deadline))
+        assert reply is not None, "session ids come over HTTP only"
+        self._deleted = reply.status is not None and reply.status < 300
         return reply
 
     def _keep(self, what: OpenCall | SessionStream) -> None:

@@ -32,7 +32,7 @@ class SessionStream:
     ) -> None:
         self._transport = transport
         self._board = board
-        self._outgoing = replace(usual, http_method="GET")
+        self._outgoing = replace(usual, http_method="GET", method="session stream")
         self._kept = Kept()
         self._changed = threading.Condition()
         self._recording = recording.current()
@@ -49,6 +49,7 @@ class SessionStream:
         self._underway = transport.begin(
             self._outgoing, self, sending, Deadline(longest), is_stream=True
         )
+        self._outgoing = self._underway.outgoing
         head = sending.at_most(_HEAD_SECONDS)
         with self._changed:
             self._changed.wait_for(self._is_settled, head.left())
@@ -106,8 +107,7 @@ class SessionStream:
     def began(self, reply: Reply) -> None:
         with self._changed:
             self._head = reply
-            if reply.status == 200:
-                self._changed.notify_all()
+            self._changed.notify_all()
 
     def ended(self, reply: Reply, received: bytes) -> None:
         with self._changed:
@@ -122,4 +122,7 @@ class SessionStream:
             self._changed.notify_all()
 
     def _is_settled(self) -> bool:
-        return self._end is not None or (self._head is not None and self._head.status == 200)
+        if self._end is not None or self._head is None:
+            return self._end is not None
+        kind = self._head.header("content-type") or ""
+        return self._head.status == 200 and kind.lower().startswith("text/event-stream")

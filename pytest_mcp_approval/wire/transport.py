@@ -30,6 +30,8 @@ _KEPT_OF_A_METHOD = 200
 class Underway(abc.ABC):
     """A request that was sent, and whose end its listener will be told of."""
 
+    outgoing: Outgoing
+    """What was sent, with all its headers."""
     can_hang_up = True
     """Whether `close` takes the connection from the server, which can notice that."""
 
