@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from ...support.recording import note
 from ...support.text import neutralise
 from ...target import Effects, Target
-from ...wire import Era, Outcome, Reply, Session
+from ...wire import Era, Outcome, Reply, Session, to_json
 from ..base.driver import Driver, DriverError, table_of
 from . import handshake, sessionless
 from .claims import pattern_of, reads_like, says_no, words_of
@@ -33,6 +33,8 @@ Given = TypeVar("Given")
 _HONEST_ANSWERS = f"{FAMILY} honest answers"
 _ROUNDS = f"{FAMILY} rounds"
 _FOUND = f"{FAMILY} tools that ask"
+_A_MOMENT = 0.2
+"""Seconds, for what must not come; an honest step after it shows that it would have."""
 MOST_ROUNDS = 8
 """Honest answers to one call; a server that still asks then never ends."""
 
@@ -225,6 +227,14 @@ class Elicitation(Driver):
                 return sessionless.send(sent, headers=headers)
 
         return self._outcome(self._came(sent, act), sent, honest=honest)
+
+    def answer_under(
+        self, question: AskedQuestion, other_id: Any, response: Any
+    ) -> ElicitationOutcome:
+        """Handshake: the same answer under the id of another request; the question stays open, so
+        nothing but a moment is waited for."""
+        raw = to_json({"jsonrpc": "2.0", "id": other_id, "result": response})
+        return self.answer(question, raw=raw, seconds=_A_MOMENT)
 
     def _before(self, question: AskedQuestion, *, watch: bool) -> Effects | None:
         """In an open call, what was seen before it; after its end, what is seen now."""

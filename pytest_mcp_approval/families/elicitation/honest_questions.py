@@ -197,6 +197,10 @@ class HonestQuestions(ScenarioView):
         with self.honest_step():
             return self.driver.finish(asked)
 
+    def to_the_end(self, outcome: ElicitationOutcome) -> ElicitationOutcome:
+        """What comes of a call that was approved so far, and may ask on."""
+        return outcome if outcome.question is None else self.try_to_approve(outcome.question)
+
     def honest(self, tool: AskingTool | None = None, arguments: Any = None) -> ElicitationOutcome:
         return self.approve(self.ask(tool, arguments))
 

@@ -15,7 +15,7 @@ from ...support.text import neutralise
 from ...target import Target
 from ...wire import Outcome
 from ..base.driver import DriverError
-from ..base.scenario import finding_of
+from ..base.scenario import HonestStepRefused, finding_of
 from .claims import says_no
 from .driver import Elicitation
 from .honest_questions import HonestQuestions
@@ -103,15 +103,42 @@ class Questions(HonestQuestions):
         *,
         what: str,
         arguments: Any = None,
+        survives: bool = False,
         only_warn: Mapping[str, str] | None = None,
     ) -> None:
         """None of these runs the call, and an honest yes then does.
 
-        The effects are read once for all: most servers run nothing for any. If one may have run, or
-        the question does not survive the attempts, each is made by itself with a question of its
-        own. `only_warn` has those that may be taken, with the reading that says why.
+        The effects are read once for all: most servers run nothing for any. If one may have run,
+        each is made by itself. `survives`: one question can take all attempts, since none of them
+        is an answer to it; if it does not, each gets its own. `only_warn` has those that may be
+        taken, with the reading that says why.
         """
-        shared = self.ask(tool, arguments) if self.sessionless else None
+        with self.several() as several:
+            with several.one(what):
+                if self._all_at_once(tool, attempts, arguments, what, survives=survives):
+                    return
+            for name, attempt in attempts.items():
+                with several.one(name):
+                    self._expect_not_taken(
+                        self.ask(tool, arguments, watch=False),
+                        attempt,
+                        sent=f"{what}, {name}",
+                        reading=(only_warn or {}).get(name, ""),
+                    )
+            with several.one("afterwards"):
+                self.still_serves(tool, after=what)
+
+    def _all_at_once(
+        self,
+        tool: AskingTool,
+        attempts: Mapping[str, Attempt],
+        arguments: Any,
+        what: str,
+        *,
+        survives: bool,
+    ) -> bool:
+        """Whether all attempts together ran nothing, and an honest yes then ran the call."""
+        shared = self.ask(tool, arguments) if survives and self.sessionless else None
 
         def all_of_them() -> list[ElicitationOutcome]:
             return [
@@ -121,23 +148,18 @@ class Questions(HonestQuestions):
 
         outcomes, runs = self.driver.runs_during(all_of_them)
         self.target.last_sent = what
-        quiet = not (self.driver.effects is not None and runs != 0)
-        quiet = quiet and not any(self._suspicious(one) for one in outcomes)
-        if quiet:
-            approved = self.try_to_approve(shared or self.ask(tool, arguments))
-            if approved.served:
-                self.driver.served()
-                return
-        with self.several() as several:
-            for name, attempt in attempts.items():
-                with several.one(name):
-                    self._expect_not_taken(
-                        self.ask(tool, arguments, watch=False),
-                        attempt,
-                        sent=f"{what}, {name}",
-                        reading=(only_warn or {}).get(name, ""),
-                    )
+        if self.driver.effects is not None and runs != 0:
+            return False
+        if any(self._suspicious(one) for one in outcomes):
+            return False
+        if shared is None:
             self.still_serves(tool, after=what)
+            return True
+        try:
+            self.approve(shared)
+        except (DriverError, HonestStepRefused):
+            return False  # a server may end a question that is tampered with
+        return True
 
     def _suspicious(self, outcome: ElicitationOutcome) -> bool:
         asked = outcome.question
