@@ -6,6 +6,7 @@ It speaks stdio, or HTTP with --http PORT.
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from approval import approved
 from mcp.server.fastmcp import Context, FastMCP
@@ -16,7 +17,7 @@ options = argparse.ArgumentParser(description=__doc__)
 options.add_argument("--http", type=int, metavar="PORT", help="(default: stdio)")
 options.add_argument("--patience", type=float, default=300, metavar="SECONDS")
 given = options.parse_args()
-changes: list[str] = []
+changes: list[dict[str, Any]] = []
 
 
 # What a person reads names everything that is about to happen. `!r` writes control and direction
@@ -26,20 +27,20 @@ async def delete_user(user: str, reason: str, ctx: Context) -> str:
     """Delete a user for ever."""
     question = f"Delete the user {user!r} for ever? The reason: {reason!r}"
     await approved(ctx, question, given.patience)
-    changes.append(f"deleted {user}: {reason}")
-    return changes[-1]
+    changes.append({"tool": "delete_user", "arguments": {"user": user, "reason": reason}})
+    return f"deleted {user}: {reason}"
 
 
 @desk.tool(annotations=ToolAnnotations(destructiveHint=True))
 async def suspend_user(user: str, reason: str, ctx: Context) -> str:
     """Suspend a user."""
     await approved(ctx, f"Suspend the user {user!r}? The reason: {reason!r}", given.patience)
-    changes.append(f"suspended {user}: {reason}")
-    return changes[-1]
+    changes.append({"tool": "suspend_user", "arguments": {"user": user, "reason": reason}})
+    return f"suspended {user}: {reason}"
 
 
 @desk.tool(annotations=ToolAnnotations(readOnlyHint=True))
-def list_changes() -> list[str]:
+def list_changes() -> list[dict[str, Any]]:
     """Everything that was done so far."""
     return changes
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.request_state import AESGCMRequestStateCodec, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
@@ -34,30 +35,33 @@ class Confirmation(BaseModel):
 
 
 class Approvals:
-    """Which approvals were used, and the key of the seal. Replicas share the database."""
+    """Which questions were answered, and the key of the seal. Replicas share the database."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
         with closing(self._open()) as store, store:
-            store.execute("CREATE TABLE IF NOT EXISTS spent (state TEXT PRIMARY KEY)")
+            store.execute("CREATE TABLE IF NOT EXISTS answered (state TEXT PRIMARY KEY)")
             store.execute("CREATE TABLE IF NOT EXISTS key (one INTEGER PRIMARY KEY, value BLOB)")
             made = secrets.token_bytes(32)
             store.execute("INSERT OR IGNORE INTO key VALUES (1, ?)", (made,))
             [(key,)] = store.execute("SELECT value FROM key")
         self.security = RequestStateSecurity(codec=_RememberingCodec([key]))
 
-    def use(self, answer: Confirmation) -> None:
-        """Call this just before the tool acts. Raises if there is no yes, or it has been used."""
-        if answer.confirm is not True:
-            raise ToolError("Nothing was done: it was not confirmed.")
+    def use(self, answer: ElicitationResult[Confirmation]) -> None:
+        """Call this just before the tool acts. Raises unless it is a yes, given for the first time.
+        A question is over with its first answer, whatever that is."""
         state = _brought.get()
-        if state is None:
-            return  # handshake era: the question was asked inside this very call
+        # In the handshake era there is none: the question was asked inside this very call.
+        if state is not None and not self._is_first(state):
+            raise ToolError("Nothing was done: this question has been answered before.")
+        if not isinstance(answer, AcceptedElicitation) or answer.data.confirm is not True:
+            raise ToolError("Nothing was done: it was not confirmed.")
+
+    def _is_first(self, state: str) -> bool:
         with closing(self._open()) as store, store:
             # One statement, so that of two at the same moment one wins.
-            inserted = store.execute("INSERT OR IGNORE INTO spent VALUES (?)", (state,)).rowcount
-        if inserted != 1:
-            raise ToolError("Nothing was done: this approval has been used.")
+            done = store.execute("INSERT OR IGNORE INTO answered VALUES (?)", (state,))
+            return done.rowcount == 1
 
     def _open(self) -> sqlite3.Connection:
         return sqlite3.connect(self._database, timeout=10)

@@ -15,11 +15,13 @@ from typing import Annotated, Any
 from approval import Approvals, Confirmation, give_up_after
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
+from mcp.server.elicitation import ElicitationResult
 from mcp.server.mcpserver import Elicit, MCPServer, Resolve
 from mcp_types import ToolAnnotations
 
 DESTRUCTIVE = ToolAnnotations(destructive_hint=True)
 READ_ONLY = ToolAnnotations(read_only_hint=True)
+Answer = ElicitationResult[Confirmation]
 
 
 # What a person reads names everything that is about to happen. `!r` writes control and direction
@@ -42,28 +44,28 @@ def build(approvals: Approvals, patience: float, **more: Any) -> MCPServer[Any]:
         middleware=[give_up_after(patience)],
         **more,
     )
-    changes: list[str] = []
+    changes: list[dict[str, Any]] = []
 
     @server.tool(annotations=DESTRUCTIVE)
     def delete_user(
-        user: str, reason: str, answer: Annotated[Confirmation, Resolve(ask_to_delete)]
+        user: str, reason: str, answer: Annotated[Answer, Resolve(ask_to_delete)]
     ) -> str:
         """Delete a user for ever."""
         approvals.use(answer)
-        changes.append(f"deleted {user}: {reason}")
-        return changes[-1]
+        changes.append({"tool": "delete_user", "arguments": {"user": user, "reason": reason}})
+        return f"deleted {user}: {reason}"
 
     @server.tool(annotations=DESTRUCTIVE)
     def suspend_user(
-        user: str, reason: str, answer: Annotated[Confirmation, Resolve(ask_to_suspend)]
+        user: str, reason: str, answer: Annotated[Answer, Resolve(ask_to_suspend)]
     ) -> str:
         """Suspend a user."""
         approvals.use(answer)
-        changes.append(f"suspended {user}: {reason}")
-        return changes[-1]
+        changes.append({"tool": "suspend_user", "arguments": {"user": user, "reason": reason}})
+        return f"suspended {user}: {reason}"
 
     @server.tool(annotations=READ_ONLY)
-    def list_changes() -> list[str]:
+    def list_changes() -> list[dict[str, Any]]:
         """Everything that was done so far."""
         return changes
 

@@ -16,12 +16,12 @@ const KEY = 'approval';
 const Confirmation = z.object({ confirm: z.boolean() });
 
 export class Approvals {
-  #spent;
+  #answered;
 
-  /** @param {string} folder what is used up, and the key of the seal; replicas share it */
+  /** @param {string} folder which questions were answered, and the key of the seal; replicas share it */
   constructor(folder) {
-    this.#spent = join(folder, 'spent');
-    mkdirSync(this.#spent, { recursive: true });
+    this.#answered = join(folder, 'answered');
+    mkdirSync(this.#answered, { recursive: true });
     this.codec = createRequestStateCodec({
       key: keptKey(join(folder, 'key')),
       ttlSeconds: 600,
@@ -31,7 +31,7 @@ export class Approvals {
   }
 
   /**
-   * Ask, or act if this very call was approved and the approval is not used yet.
+   * Ask, or act if this very call was approved, for the first time.
    *
    * @param {import('@modelcontextprotocol/server').ServerContext} ctx
    * @param {{tool: string, arguments: object}} call
@@ -50,17 +50,18 @@ export class Approvals {
       });
     }
     if (state.bound !== bound) return refused('it was another call that was approved');
+    // A question is over with its first answer, whatever that is.
+    if (!this.#isFirst(state.id)) return refused('this question has been answered before');
     // Strict: nothing that was not asked for is taken.
     const answer = acceptedContent(ctx.mcpReq.inputResponses, KEY, Confirmation.strict());
     if (answer?.confirm !== true) return refused('it was not confirmed');
-    if (!this.#use(state.id)) return refused('this approval has been used');
     return act();
   }
 
   /** A file of one name can be created only once, also by two processes at the same moment. */
-  #use(id) {
+  #isFirst(id) {
     try {
-      closeSync(openSync(join(this.#spent, id), 'wx'));
+      closeSync(openSync(join(this.#answered, id), 'wx'));
       return true;
     } catch (error) {
       if (error.code === 'EEXIST') return false;

@@ -40,8 +40,8 @@ function build() {
     server.registerTool(tool, { description, inputSchema, annotations: { destructiveHint: true } }, (call, ctx) => {
       const message = `${question} ${shown(call.user)}? The reason: ${shown(call.reason)}`;
       return approvals.once(ctx, { tool, arguments: call }, message, () => {
-        changes.push(`${done} ${call.user}: ${call.reason}`);
-        return text(changes.at(-1));
+        changes.push({ tool, arguments: call });
+        return text(`${done} ${call.user}: ${call.reason}`);
       });
     });
   gated('delete_user', 'Delete a user for ever.', 'Delete for ever the user', 'deleted');

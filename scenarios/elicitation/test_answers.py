@@ -22,6 +22,7 @@ from pytest_mcp_approval.families.elicitation.hostile_answers import (
 from pytest_mcp_approval.families.elicitation.question import HONEST
 from pytest_mcp_approval.families.elicitation.schema_breaks import breaking
 from pytest_mcp_approval.families.elicitation.vocabulary import Action
+from pytest_mcp_approval.wire import Outcome
 
 SPELLED = "a yes in another spelling: the schema is not checked"
 
@@ -276,7 +277,11 @@ def test_malformed_answers_get_a_proper_error(questions):
                     outcome = questions.driver.answer(asked, malformed)
                 sent = f"{tool.name}, the answer is {name}"
                 questions.expect_not_run(outcome, sent=sent)
-                questions.expect_proper(outcome, sent=sent)
+                # A result that is no object is no response of JSON-RPC's. In an open call it may be
+                # passed over, as the official SDKs do: the question then waits for another.
+                waits = outcome.reply.outcome is Outcome.NO_ANSWER and not questions.sessionless
+                if not waits:
+                    questions.expect_proper(outcome, sent=sent)
         with several.one("afterwards"):
             questions.still_serves(tool, after="malformed answers")
 
