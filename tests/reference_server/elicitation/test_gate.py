@@ -101,7 +101,9 @@ def test_without_our_answer_the_same_is_asked_again(desk: Desk, responses: Any):
     assert len(desk.effects) == 0
 
 
-@pytest.mark.parametrize("state", ["", "x", "v1..", "v1.e30.e30", "a.b.c", "é.ü.ö", "x" * 1_000_000])
+@pytest.mark.parametrize(
+    "state", ["", "x", "v1..", "v1.e30.e30", "a.b.c", "é.ü.ö", "x" * 1_000_000]
+)
 def test_answers_to_no_question_of_ours(desk: Desk, state: str):
     assert desk.refusal(desk.answer, state) == "invalid_request_state"
     asked = desk.call(inputResponses={KEY: YES})
