@@ -17,6 +17,9 @@ from pytest_mcp_approval.wire.messages import (
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply, read_response
 from pytest_mcp_approval.wire.sse import EventReader
 
+MOST_REQUESTS = 500
+"""Requests of the server's in one answer: each is answered in a request of our own."""
+
 
 class Answer:
     """Collects one HTTP answer until `reply` is there."""
@@ -36,6 +39,7 @@ class Answer:
         self._events: EventReader | None = None
         self._stray: Reply | None = None
         self._unasked: list[Message] = []
+        self._requests = 0
 
     def is_decided(self) -> bool:
         return self.reply is not None
@@ -111,6 +115,12 @@ class Answer:
         except NotAMessageError as problem:
             self._stray = self._stray or Reply(Outcome.GARBAGE, data, detail=str(problem))
             return
+        if message.kind is MessageKind.REQUEST:
+            self._requests += 1
+            if self._requests > MOST_REQUESTS:
+                detail = f"more than {MOST_REQUESTS} requests of its own in one answer"
+                self._decide(Reply(Outcome.TOO_LARGE, bytes(self.received), detail=detail))
+                return
         if message.kind is not MessageKind.RESPONSE or self._is_stream:
             self._unasked.append(message)
         elif self._request_id is not None:

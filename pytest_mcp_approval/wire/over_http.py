@@ -139,14 +139,17 @@ class _Followed(Underway):
             self._thread.join(_JOIN_SECONDS)
 
     def _follow(self) -> None:
-        self._exchange.run(self._life)
-        with self._lock:
-            self._connection = None  # it may be used again, and is no longer ours to cut
-        self._exchange.let_go()
-        self._exchange.transport.forget(self)
-        reply = self._exchange.answer.reply
-        assert reply is not None
-        self._listener.ended(reply, bytes(self._exchange.answer.received))
+        answer = self._exchange.answer
+        try:
+            self._exchange.run(self._life)
+        finally:
+            answer.cut(Outcome.CLOSED, "not read to its end")
+            with self._lock:
+                self._connection = None  # it may be used again, and is no longer ours to cut
+            self._exchange.let_go()
+            self._exchange.transport.forget(self)
+            assert answer.reply is not None
+            self._listener.ended(answer.reply, bytes(answer.received))
 
 
 class HttpTransport(HttpLikeTransport):

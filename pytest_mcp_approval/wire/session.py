@@ -188,7 +188,8 @@ class Session:
 
         Requests that come there are for the open calls of this session, or refused as ever.
         """
-        usual = self.prepare_bytes(b"", None, "", headers={"Accept": "text/event-stream"})
+        headers = {"Accept": "text/event-stream", "Content-Type": None}
+        usual = self.prepare_bytes(b"", None, "", headers=headers)
         stream = SessionStream(self.transport, usual, self._board, self.deadline, longest)
         self._keep(stream)
         return stream

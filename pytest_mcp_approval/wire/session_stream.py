@@ -5,6 +5,7 @@ may end whenever it likes: neither is a fault, so patience is not asked and not 
 """
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Self
 
@@ -50,9 +51,8 @@ class SessionStream:
             self._outgoing, self, sending, Deadline(longest), is_stream=True
         )
         self._outgoing = self._underway.outgoing
-        head = sending.at_most(_HEAD_SECONDS)
         with self._changed:
-            self._changed.wait_for(self._is_settled, head.left())
+            self._wait_until(self._is_settled, sending.at_most(_HEAD_SECONDS))
 
     @property
     def is_open(self) -> bool:
@@ -67,11 +67,12 @@ class SessionStream:
 
     def notifications(self, deadline: float = 0.0, *, at_least: int = 1) -> list[Message]:
         """Those that came so far; waits up to `deadline` seconds for so many."""
-        limit = Deadline(deadline)
+
+        def is_enough() -> bool:
+            return len(self._kept.messages) >= at_least or not self.is_open
+
         with self._changed:
-            self._changed.wait_for(
-                lambda: len(self._kept.messages) >= at_least or not self.is_open, limit.left()
-            )
+            self._wait_until(is_enough, Deadline(deadline))
             return list(self._kept.messages)
 
     def close(self) -> None:
@@ -120,6 +121,11 @@ class SessionStream:
         with self._changed:
             self._kept.add(message)
             self._changed.notify_all()
+
+    def _wait_until(self, holds: Callable[[], bool], deadline: Deadline) -> None:
+        # Not `wait_for`, whose clock somebody may have frozen.
+        while not holds() and (left := deadline.left()) > 0:
+            self._changed.wait(left)
 
     def _is_settled(self) -> bool:
         if self._end is not None or self._head is None:
