@@ -33,8 +33,6 @@ Given = TypeVar("Given")
 _HONEST_ANSWERS = f"{FAMILY} honest answers"
 _ROUNDS = f"{FAMILY} rounds"
 _FOUND = f"{FAMILY} tools that ask"
-_A_MOMENT = 0.2
-"""Seconds, for what must not come; an honest step after it shows that it would have."""
 MOST_ROUNDS = 8
 """Honest answers to one call; a server that still asks then never ends."""
 
@@ -228,13 +226,20 @@ class Elicitation(Driver):
 
         return self._outcome(self._came(sent, act), sent, honest=honest)
 
+    def send(self, question: AskedQuestion, response: Any, **how: Any) -> Reply | None:
+        """Handshake: the answer alone, without waiting for what comes of it."""
+        try:
+            return handshake.send_response(question, response, **how)
+        finally:
+            self.forget()
+
     def answer_under(
         self, question: AskedQuestion, other_id: Any, response: Any
     ) -> ElicitationOutcome:
-        """Handshake: the same answer under the id of another request; the question stays open, so
-        nothing but a moment is waited for."""
+        """Handshake: the same answer under the id of another request. The question stays open, so
+        nothing is waited for; a look at the effects gives the server its time."""
         raw = to_json({"jsonrpc": "2.0", "id": other_id, "result": response})
-        return self.answer(question, raw=raw, seconds=_A_MOMENT)
+        return self.answer(question, raw=raw, seconds=0)
 
     def _before(self, question: AskedQuestion, *, watch: bool) -> Effects | None:
         """In an open call, what was seen before it; after its end, what is seen now."""

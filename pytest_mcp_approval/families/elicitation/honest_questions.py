@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...catalogue import NotApplicable, NotVerified
+from ...config.settings import PREFIX
 from ...wire import Era, StdioTransport
 from ..base.scenario import CloseLater, HonestStepRefused, ScenarioView, Warn
 from ..base.second_user import headers_of_second_user
@@ -219,6 +220,15 @@ class HonestQuestions(ScenarioView):
                 f"nobody can answer the form of {asked.tool.name}: {error}; if somebody can: "
                 f"{asked.tool.in_table('approve', '{ MEMBER = VALUE }')}"
             ) from None
+
+    def need_effects_or_words(self) -> None:
+        """Without a probe, an answer is compared with that of an honest approval."""
+        if self.driver.effects is None:
+            self.honest()
+
+    @property
+    def real_clock_option(self) -> str:
+        return f"{PREFIX}clock=wait:SECONDS"
 
     # ---- others
 
