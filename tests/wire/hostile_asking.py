@@ -49,6 +49,8 @@ class Asking:
             http(b"no", "405 Method Not Allowed", "text/plain")
         )
         self.answer_status = "202 Accepted"
+        self.heads: list[bytes] = []
+        """Of what was not a GET."""
         self.answers: list[dict[str, object]] = []
         self.answered = threading.Semaphore(0)
 
@@ -56,6 +58,10 @@ class Asking:
         head, _, body = request.partition(b"\r\n\r\n")
         if head.startswith(b"GET"):
             self.on_get(connection)
+            return
+        self.heads.append(head)
+        if b"X-Gone" in head:
+            connection.sendall(http(b"", "404 Not Found"))
             return
         message = json.loads(body) if body else {}
         match message.get("method"):

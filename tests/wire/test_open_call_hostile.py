@@ -261,6 +261,11 @@ def test_an_answer_that_may_be_refused_is_no_trouble(case: str) -> None:
                 other = open_session(session.transport, "2025-11-25", deadline=HANG_SECONDS)
         assert call.answer(asked, result={}, session=other).status == 404
         assert patience.troubles == []
+        if case == "deleted":
+            call.note_answer(asked)
+            assert call.wait(0.3).outcome is Outcome.NO_ANSWER
+            assert session.call("ping", headers={"X-Gone": "yes"}).status == 404
+            assert patience.troubles == []
         if case == "another session":
             assert call.answer(asked, result={}).status == 404
             assert [one.broken_off for one in patience.troubles] == [True]

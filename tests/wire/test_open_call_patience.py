@@ -108,7 +108,8 @@ def test_the_caller_may_say_that_nothing_is_due(session: Session, patience: Pati
 
 
 def test_what_we_gave_up_is_no_trouble(session: Session, patience: Patience) -> None:
-    call, _ = asked(session)
+    call, request = asked(session)
+    call.note_answer(request)
     call.cancel()
     assert call.wait(SHORT).outcome is Outcome.NO_ANSWER
     call.close()

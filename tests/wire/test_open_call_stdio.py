@@ -27,6 +27,18 @@ wait()
         assert told.result["error"]["code"] == -32601
 
 
+def test_a_channel_forgets_calls_that_have_ended() -> None:
+    with over_stdio("answer(read(), {}); read(); wait()") as session:
+        board = session.transport.shared_board
+        assert board is not None
+        with opened(session) as call:
+            assert call.wait(HANG_SECONDS).outcome is Outcome.RESULT
+            assert board.inboxes == []
+        with opened(session):
+            assert len(board.inboxes) == 1
+        assert board.inboxes == []
+
+
 def test_questions_without_end_on_stdio_block_nobody() -> None:
     text = """
 call = read()

@@ -77,6 +77,7 @@ def test_questions_on_the_stream_are_refused_if_no_call_is_open(recorded: Record
         assert refusal["id"] == "early"
         assert isinstance(refusal["error"], dict)
         assert refusal["error"]["code"] == -32601
+        assert b"Accept: application/json, text/event-stream" in asking.heads[-1]
     overheard = [one for one in exchanges(recorded) if one.outcome is None]
     assert [one.detail for one in overheard] == [
         "a response of the server's",
