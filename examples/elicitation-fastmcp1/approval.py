@@ -19,7 +19,7 @@ class Confirmation(BaseModel):
     confirm: bool
 
 
-async def approved(ctx: Context, question: str, patience: float = 300) -> None:
+async def approved(ctx: Context, question: str, patience: float = 60) -> None:
     """Return if a person said yes to this question; else raise, and the tool has not run."""
     client = ctx.session.client_params
     declared = client.capabilities.elicitation if client is not None else None

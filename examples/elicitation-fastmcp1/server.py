@@ -15,7 +15,7 @@ from mcp.types import ToolAnnotations
 desk = FastMCP("user-desk", log_level="ERROR")
 options = argparse.ArgumentParser(description=__doc__)
 options.add_argument("--http", type=int, metavar="PORT", help="(default: stdio)")
-options.add_argument("--patience", type=float, default=300, metavar="SECONDS")
+options.add_argument("--patience", type=float, default=60, metavar="SECONDS")
 given = options.parse_args()
 changes: list[dict[str, Any]] = []
 

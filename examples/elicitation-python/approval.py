@@ -18,6 +18,7 @@ from typing import Any
 import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.request_state import AESGCMRequestStateCodec, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
@@ -47,9 +48,14 @@ class Approvals:
             [(key,)] = store.execute("SELECT value FROM key")
         self.security = RequestStateSecurity(codec=_RememberingCodec([key]))
 
-    def use(self, answer: ElicitationResult[Confirmation]) -> None:
+    def use(self, ctx: Context[Any, Any], answer: ElicitationResult[Confirmation]) -> None:
         """Call this just before the tool acts. Raises unless it is a yes, given for the first time.
         A question is over with its first answer, whatever that is."""
+        # What a client can do is what this very request declares; `elicitation: {}` means forms.
+        client = ctx.client_capabilities
+        declared = client.elicitation if client is not None else None
+        if declared is None or (declared.form is None and declared.url is not None):
+            raise ToolError("Nothing was done: this client cannot ask a person.")
         state = _brought.get()
         # In the handshake era there is none: the question was asked inside this very call.
         if state is not None and not self._is_first(state):

@@ -16,7 +16,7 @@ from approval import Approvals, Confirmation, give_up_after
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.elicitation import ElicitationResult
-from mcp.server.mcpserver import Elicit, MCPServer, Resolve
+from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
 from mcp_types import ToolAnnotations
 
 DESTRUCTIVE = ToolAnnotations(destructive_hint=True)
@@ -48,19 +48,19 @@ def build(approvals: Approvals, patience: float, **more: Any) -> MCPServer[Any]:
 
     @server.tool(annotations=DESTRUCTIVE)
     def delete_user(
-        user: str, reason: str, answer: Annotated[Answer, Resolve(ask_to_delete)]
+        ctx: Context, user: str, reason: str, answer: Annotated[Answer, Resolve(ask_to_delete)]
     ) -> str:
         """Delete a user for ever."""
-        approvals.use(answer)
+        approvals.use(ctx, answer)
         changes.append({"tool": "delete_user", "arguments": {"user": user, "reason": reason}})
         return f"deleted {user}: {reason}"
 
     @server.tool(annotations=DESTRUCTIVE)
     def suspend_user(
-        user: str, reason: str, answer: Annotated[Answer, Resolve(ask_to_suspend)]
+        ctx: Context, user: str, reason: str, answer: Annotated[Answer, Resolve(ask_to_suspend)]
     ) -> str:
         """Suspend a user."""
-        approvals.use(answer)
+        approvals.use(ctx, answer)
         changes.append({"tool": "suspend_user", "arguments": {"user": user, "reason": reason}})
         return f"suspended {user}: {reason}"
 
@@ -88,7 +88,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--http", type=int, metavar="PORT", help="(default: stdio)")
     options.add_argument("--database", type=Path, default=Path("approvals.db"), metavar="PATH")
-    options.add_argument("--patience", type=float, default=300, metavar="SECONDS")
+    options.add_argument("--patience", type=float, default=60, metavar="SECONDS")
     given = options.parse_args()
     approvals = Approvals(given.database)
     if given.http is None:

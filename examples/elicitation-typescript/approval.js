@@ -9,7 +9,13 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { closeSync, existsSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { acceptedContent, createRequestStateCodec, inputRequired, inputResponse } from '@modelcontextprotocol/server';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  acceptedContent,
+  createRequestStateCodec,
+  inputRequired,
+  inputResponse,
+} from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
 const KEY = 'approval';
@@ -42,8 +48,9 @@ export class Approvals {
     const bound = createHash('sha256').update(JSON.stringify(call)).digest('hex');
     const state = ctx.mcpReq.requestState(); // checked by the codec before we get here
     const given = inputResponse(ctx.mcpReq.inputResponses, KEY);
-    // Without a state of ours nobody was asked, whatever the answer says.
-    if (state === undefined || given.kind === 'missing') {
+    // Without a state of ours nobody was asked, whatever the answer says. A client that cannot ask is asked as
+    // well: the SDK then refuses, with the error that says why.
+    if (state === undefined || given.kind === 'missing' || !canAsk(ctx)) {
       return inputRequired({
         inputRequests: { [KEY]: inputRequired.elicit({ message, requestedSchema: Confirmation }) },
         requestState: await this.codec.mint({ id: randomUUID(), bound }, ctx),
@@ -68,6 +75,13 @@ export class Approvals {
       throw error;
     }
   }
+}
+
+/** What a client can do is what this very request declares; `elicitation: {}` means forms. */
+function canAsk(ctx) {
+  if (ctx.mcpReq.envelope === undefined) return true; // handshake era: it was asked inside this very call
+  const declared = ctx.mcpReq.envelope[CLIENT_CAPABILITIES_META_KEY]?.elicitation;
+  return declared !== undefined && (declared.form !== undefined || declared.url === undefined);
 }
 
 /** The key outlives the process, or an approval would end with it. */

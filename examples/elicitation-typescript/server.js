@@ -19,7 +19,7 @@ const { values: given } = parseArgs({
   options: {
     http: { type: 'string' },
     state: { type: 'string', default: 'approvals' },
-    patience: { type: 'string', default: '300' },
+    patience: { type: 'string', default: '60' },
   },
 });
 const approvals = new Approvals(given.state);
