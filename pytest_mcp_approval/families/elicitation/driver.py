@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from ...support.recording import note
 from ...support.text import neutralise
 from ...target import Effects, Target
-from ...wire import Era, Outcome, Reply, Session, to_json
+from ...wire import Era, Outcome, Reply, Session, race, race_replicas, to_json
 from ..base.driver import Driver, DriverError, table_of
 from . import handshake, sessionless
 from .claims import pattern_of, reads_like, says_no, words_of
@@ -225,6 +225,43 @@ class Elicitation(Driver):
                 return sessionless.send(sent, headers=headers)
 
         return self._outcome(self._came(sent, act), sent, honest=honest)
+
+    def retry_params(self, question: AskedQuestion, response: Any) -> dict[str, Any]:
+        """Sessionless: the params of the call that answers."""
+        sent = sessionless.retry_of(question, response, before=None)
+        return sent.client.completed(sent.params())
+
+    def race(self, question: AskedQuestion, response: Any, count: int) -> list[Reply]:
+        """The same answer so many times at the same moment."""
+        if question.client.era is Era.HANDSHAKE:
+            return handshake.answer_together(question, response, count, self.timeout)
+        call = ("tools/call", self.retry_params(question, response))
+        return list(race(question.client.session, [call] * count))
+
+    def race_over(
+        self,
+        clients: list[RelayingClient],
+        question: AskedQuestion,
+        response: Any,
+        count: int,
+    ) -> list[Reply]:
+        """The same at several servers, over HTTP; `ValueError` where that is not possible."""
+        call = ("tools/call", self.retry_params(question, response))
+        calls = [(clients[at % len(clients)].session, call) for at in range(count)]
+        return list(race_replicas(calls))
+
+    def answer_and_leave(self, question: AskedQuestion, response: Any) -> None:
+        """Sessionless: the answer is sent, and nobody waits for what comes of it."""
+        call = question.client.session.open_call(
+            "tools/call", self.retry_params(question, response)
+        )
+        call.expect_nothing()
+        self.opened.append(call)
+
+    def read(self, reply: Reply, question: AskedQuestion) -> ElicitationOutcome:
+        """A reply that came otherwise, as an outcome without effects."""
+        sent = replace(question.sent, before=None)
+        return self._outcome(self._came(sent, lambda: reply), sent, honest=False)
 
     def send(self, question: AskedQuestion, response: Any, **how: Any) -> Reply | None:
         """Handshake: the answer alone, without waiting for what comes of it."""

@@ -24,10 +24,15 @@ def questions(
     approval_elicitation: Elicitation, request: pytest.FixtureRequest
 ) -> Iterator[Questions]:
     """A scenario's view of the target; "not verified" if it lacks what the rules need."""
-    driver = approval_elicitation
-    warn = check_preconditions(request.node, driver.target, CHECKS)
+    driver, item = approval_elicitation, request.node
+    warn = check_preconditions(item, driver.target, CHECKS)
+
+    def note(text: str) -> None:
+        item.user_properties.append(("mcp_approval_note", text))
+        item.add_report_section("call", "mcp-approval", text)
+
     with contextlib.ExitStack() as others:
-        view = Questions(driver, warn, others.callback)
+        view = Questions(driver, warn, others.callback, note)
         if driver.table.person.who == BROWSER and view.url_tools():
             page: ApprovalPage = request.getfixturevalue("approval_page")
             driver.stand_in = BrowserFormPerson(page.page, driver.target, driver.table.person)

@@ -104,11 +104,10 @@ def respond(
         return begin(replace(question.sent), seconds)
     pending: PendingQuestion = question.pending
     was_over = pending.over
-    send_response(question, response, error=error, raw=raw, session=session)
+    said = send_response(question, response, error=error, raw=raw, session=session)
     if was_over:
         # Nothing waits for this any more: the call has been answered before.
-        reply: Reply = pending.call.reply
-        return reply
+        return said or Reply(Outcome.ACCEPTED)
     return go_on(question.sent, pending.call, seconds)
 
 
@@ -133,6 +132,17 @@ def send_response(
     pending: PendingQuestion = question.pending
     answered: Reply | None = pending.call.answer(pending.request, **told)
     return answered
+
+
+def answer_together(
+    question: AskedQuestion, response: Any, count: int, seconds: float
+) -> list[Reply]:
+    """The same answer so many times at the same moment; then how the one call ended."""
+    pending: PendingQuestion = question.pending
+    session = question.client.session
+    answers = [pending.call.prepare_answer(pending.request, result=response) for _ in range(count)]
+    session.transport.exchange_together(answers, Deadline(seconds))
+    return [pending.call.wait(seconds)]
 
 
 def let_go(call: Any) -> None:

@@ -5,7 +5,7 @@ If an honest step fails, nothing else can be judged. Knows no expectations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,10 +39,18 @@ class QuestionKind:
 class HonestQuestions(ScenarioView):
     """A server that asks, and those whom it should serve."""
 
-    def __init__(self, driver: Elicitation, warn: Warn, close_later: CloseLater) -> None:
+    def __init__(
+        self,
+        driver: Elicitation,
+        warn: Warn,
+        close_later: CloseLater,
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`note` tells the report something that was observed."""
         super().__init__(driver.target, warn, close_later)
         self.driver = driver
         self.table = driver.table
+        self.note = note
 
     # ---- the era
 
@@ -220,6 +228,12 @@ class HonestQuestions(ScenarioView):
                 f"nobody can answer the form of {asked.tool.name}: {error}; if somebody can: "
                 f"{asked.tool.in_table('approve', '{ MEMBER = VALUE }')}"
             ) from None
+
+    def need_long_times(self) -> None:
+        """For a check over hours, which nobody waits for."""
+        clock = self.clock
+        if not clock.stops:
+            raise NotVerified(f"needs a clock that can be put ahead by hours, not {clock.kind}")
 
     def need_effects_or_words(self) -> None:
         """Without a probe, an answer is compared with that of an honest approval."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from ..base.hostile_values import pairs_of
@@ -44,7 +45,7 @@ def plain_changes(tool: AskingTool) -> Iterator[OtherCall]:
     yield OtherCall("an argument more", given, {**given, "further": "value"}, alike=True)
     yield OtherCall("no arguments", given, {}, alike=not given)
     names = list(bound)
-    for first, second in zip(names, names[1:], strict=False):
+    for first, second in pairwise(names):
         if isinstance(given[first], str) and isinstance(given[second], str):
             swapped = {**given, first: given[second], second: given[first]}
             if swapped != given:
@@ -63,8 +64,8 @@ def _inside(name: str, value: Any, given: Mapping[str, Any]) -> Iterator[OtherCa
         yield OtherCall(f"{name}.further more", given, {**given, name: more}, alike=True)
     if isinstance(value, list):
         for at, one in enumerate(value):
-            changed = [*value[:at], another(one), *value[at + 1 :]]
-            yield OtherCall(f"another {name}[{at}]", given, {**given, name: changed})
+            entries = [*value[:at], another(one), *value[at + 1 :]]
+            yield OtherCall(f"another {name}[{at}]", given, {**given, name: entries})
         yield OtherCall(f"{name} empty", given, {**given, name: []})
 
 

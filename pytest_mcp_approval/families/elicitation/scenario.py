@@ -36,6 +36,13 @@ class Questions(HonestQuestions):
         self._close_later(other.close)
         return Questions(other, self.warn, self._close_later)
 
+    def replica(self) -> Questions:
+        """Another server over the same state, for the whole scenario."""
+        return self.over(
+            self.target.replica(),
+            "a second server over the same state: name two targets, or {state} in the command",
+        )
+
     # ---- expectations
 
     def expect_question(self, came: AskedQuestion | ElicitationOutcome, *, sent: str) -> None:

@@ -103,7 +103,8 @@ def _changes(state: str) -> Iterator[tuple[str, str]]:
     yield "its end replaced", f"{state[:half]}{'A' * (len(state) - half)}"
     yield from _without_seals(state)
     yield from _of_tokens(state)
-    yield from _rewritten(state)
+    # What anybody can read, written anew with a blank or a member more: no seal, no refusal.
+    yield from rewritings(state, {})
 
 
 def _positions(length: int) -> list[int]:
@@ -149,12 +150,6 @@ def _of_tokens(state: str) -> Iterator[tuple[str, str]]:
         other = _encoded({**header, "alg": algorithm})
         yield f"algorithm {algorithm!r}, no signature", f"{other}.{parts[1]}."
         yield f"algorithm {algorithm!r}, the old signature", f"{other}.{parts[1]}.{parts[2]}"
-
-
-def _rewritten(state: str) -> Iterator[tuple[str, str]]:
-    """Each part that anybody can read, with a blank or a member more: no seal, no refusal."""
-    for name, rewritten in rewritings(state, {}):
-        yield name, rewritten
 
 
 def rewritings(state: str, replaced: Mapping[str, str]) -> Iterator[tuple[str, str]]:
