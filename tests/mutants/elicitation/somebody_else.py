@@ -68,7 +68,7 @@ class OneYesForAll(ElicitationGate):
 
     def decide(self, call: GatedCall) -> Any:
         asked_by = self.__dict__.setdefault("yes", {}).get((call.tool.name, self.bound(call)))
-        if asked_by is not None:
+        if asked_by not in (None, call.caller.user):
             return call.run()
         return super().decide(call)
 
