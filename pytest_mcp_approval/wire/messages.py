@@ -163,10 +163,9 @@ def parse_message(raw: bytes) -> Message:
     return Message(MessageKind.RESPONSE, value, raw)
 
 
-def response_bytes(request_id: Json, *, result: object = None, error: object = None) -> bytes:
-    """A response under whatever id. With an `error` it has no result."""
-    what = {"result": result} if error is None else {"error": error}
-    return to_json({"jsonrpc": "2.0", "id": request_id, **what})
+def response_bytes(request_id: Json, **members: object) -> bytes:
+    """A response under whatever id, with a `result` or an `error`."""
+    return to_json({"jsonrpc": "2.0", "id": request_id, **members})
 
 
 def answer_to(request: Message) -> bytes | None:

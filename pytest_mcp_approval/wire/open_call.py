@@ -9,7 +9,7 @@ us; only otherwise do we wait for the server, and is patience asked and told.
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from pytest_mcp_approval.support import recording
 from pytest_mcp_approval.support.deadline import Deadline, now
@@ -29,6 +29,8 @@ LONGEST_SECONDS = 300.0
 """After which a call ends that nobody ended."""
 _KEPT_OF_A_METHOD = 100
 HUNG_UP = "this client hung up"
+LEFT_OUT: Any = object()
+"""For members that an answer does not have; None is JSON's null."""
 
 
 class Speaker(Protocol):
@@ -82,7 +84,13 @@ class OpenCall:
             self._inbox.ended(Reply(Outcome.NO_ANSWER, detail=NOT_ASKED), b"")
             return
         self._inbox.join(board)
-        self._underway = session.transport.begin(outgoing, self._inbox, sending, Deadline(longest))
+        try:
+            self._underway = session.transport.begin(
+                outgoing, self._inbox, sending, Deadline(longest)
+            )
+        except BaseException:
+            board.remove(self._inbox)
+            raise
         self.outgoing = self._underway.outgoing
 
     @property
@@ -151,8 +159,8 @@ class OpenCall:
         self,
         request: ServerRequest,
         *,
-        result: object = None,
-        error: object = None,
+        result: object = LEFT_OUT,
+        error: object = LEFT_OUT,
         raw: bytes | None = None,
         session: Speaker | None = None,
         deadline: float | None = None,
@@ -185,16 +193,18 @@ class OpenCall:
         self,
         request: ServerRequest,
         *,
-        result: object = None,
-        error: object = None,
+        result: object = LEFT_OUT,
+        error: object = LEFT_OUT,
         raw: bytes | None = None,
         session: Speaker | None = None,
         headers: Mapping[str, str | None] | None = None,
     ) -> Outgoing:
         """What `answer` would send, not sent yet: for races."""
-        if sum(one is not None for one in (result, error, raw)) != 1:
+        members = {"result": result, "error": error}
+        given = {name: value for name, value in members.items() if value is not LEFT_OUT}
+        if len(given) + (raw is not None) != 1:
             raise ValueError("an answer is a result, an error or raw bytes")
-        body = response_bytes(request.id, result=result, error=error) if raw is None else raw
+        body = response_bytes(request.id, **given) if raw is None else raw
         speaker = self._session if session is None else session
         prepared = speaker.prepare_bytes(body, None, "", headers=headers)
         return replace(prepared, method=f"answer to {request.method[:_KEPT_OF_A_METHOD]}")
@@ -253,11 +263,13 @@ class OpenCall:
             return self._reply
         if self._underway is not None:
             ended = self._underway.explain(ended)
-        if self._hung_up and not ended.answered:
+        given_up = self._hung_up and not ended.answered
+        if given_up and self._underway is not None and self._underway.can_hang_up:
             ended = replace(ended, outcome=Outcome.CLOSED, detail=HUNG_UP)
         self._reply = replace(ended, seconds=self._inbox.ended_at - self._started)
-        self._record(self._reply)
-        patience = current_patience()
+        if not (given_up and self._recorded_silence):
+            self._record(self._reply)
+        patience = current_patience() if self._is_of_this_test else None
         if patience is not None and (ended.answered or not self._expects_nothing):
             turn = 0.0
             if not self._inbox.has_open_questions:
@@ -265,8 +277,12 @@ class OpenCall:
             patience.heard(self.outgoing, replace(self._reply, seconds=turn))
         return self._reply
 
+    @property
+    def _is_of_this_test(self) -> bool:
+        """A call that somebody left open is no part of another test's report."""
+        return recording.current() is self._recording
+
     def _record(self, reply: Reply) -> None:
-        # A call that somebody left open must not appear in the report of another test.
-        if recording.current() is self._recording:
+        if self._is_of_this_test:
             transport = self._session.transport
             transport.record(self.outgoing, reply, self._started, self._inbox.received)

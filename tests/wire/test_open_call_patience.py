@@ -114,7 +114,7 @@ def test_what_we_gave_up_is_no_trouble(session: Session, patience: Patience) -> 
     assert call.wait(SHORT).outcome is Outcome.NO_ANSWER
     call.close()
     assert call.reply is not None
-    assert call.reply.outcome is Outcome.CLOSED
+    assert call.reply.detail == "not awaited any longer"
     assert patience.troubles == []
 
 
@@ -141,10 +141,15 @@ def test_after_much_silence_no_call_is_opened(session: Session, patience: Patien
 
 
 def test_a_call_that_was_left_open_is_not_in_the_next_report(
-    session: Session, recorded: Recording
+    session: Session, recorded: Recording, patience: Patience
 ) -> None:
-    call, _ = asked(session)
+    call, request = asked(session)
     following = recording.begin()
-    call.close()
-    assert exchanges(following) == []
+    call.answer(request, error={"code": -1, "message": "no"})
+    patience.begin()
+    while call.is_open:
+        call.wait(HANG_SECONDS, due=False)
+    assert call.wait().outcome is Outcome.CLOSED
+    assert [one.method for one in exchanges(following)] == ["answer to elicitation/create"]
+    assert patience.troubles == []
     recording.resume(recorded)

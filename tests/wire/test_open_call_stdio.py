@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from pytest_mcp_approval.wire import Outcome, open_session
 from pytest_mcp_approval.wire.inbox import MOST_REQUESTS
 from tests.wire.hostile import HANG_SECONDS
@@ -25,6 +27,23 @@ wait()
         told = session.call("tools/list")
         assert told.result["id"] == "after"
         assert told.result["error"]["code"] == -32601
+
+
+def test_a_result_may_be_null() -> None:
+    with over_stdio("call = read(); ask(); answer(call, read()); wait()") as session:
+        with opened(session) as call:
+            call.answer(question(call), result=None)
+            told = call.wait(HANG_SECONDS).result
+        assert told == {"jsonrpc": "2.0", "id": "q", "result": None}
+
+
+def test_an_id_that_is_in_use_is_the_caller_s_mistake() -> None:
+    with over_stdio("read(); wait()") as session, opened(session) as call:
+        board = session.transport.shared_board
+        assert board is not None
+        with pytest.raises(ValueError, match="under one id"):
+            session.open_prepared(call.outgoing)
+        assert len(board.inboxes) == 1
 
 
 def test_a_channel_forgets_calls_that_have_ended() -> None:
