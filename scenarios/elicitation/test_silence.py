@@ -107,16 +107,17 @@ def test_the_server_gives_up(questions):
     questions.need_handshake()
     questions.need_effects()
     clock, patience = questions.clock, questions.table.patience
+    # Timers run on a clock that a tool like libfaketime does not move: no answer is then no fault.
+    follows = clock.kind in ("injected", "file") or not clock.stops
     for tool in questions.asking_tools():
         before = questions.driver.client.effects()
         asked = questions.ask(tool)
         clock.advance(patience + 1)
-        reply = asked.pending.call.wait(questions.driver.timeout, due=True)
+        reply = asked.pending.call.wait(questions.driver.timeout, due=follows)
         sent = f"{tool.name}, asked and not answered for {patience:g} s"
         if not reply.answered:
             asked.pending.call.cancel("nobody is there")
-            if clock.kind not in ("injected", "file") and clock.stops:
-                # Timers run on a clock that such a tool does not move.
+            if not follows:
                 raise NotVerified(
                     f"{sent}: the call stays open, but the server's timers may not follow the "
                     f"clock ({clock.kind}): a shorter time, and {questions.real_clock_option}",

@@ -129,6 +129,8 @@ class RelayingClient:
 
     @cached_property
     def watch(self) -> EffectsWatch:
+        """Where this client is: over stdio that may be another process, with effects of its own."""
+        _ = self.session
         return self.place.effects_watch
 
     def effects(self) -> Effects | None:
