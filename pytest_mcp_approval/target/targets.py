@@ -60,6 +60,8 @@ class Target(ABC):
         """What the running scenario last said about what it sent."""
         self.effects_watch = EffectsWatch(self.effects)
         """Shared by all drivers of this target."""
+        self.gated_tools: frozenset[str] = frozenset()
+        """Tools that are known to ask for approval, by any family; found before the first check."""
         self.client_capabilities: Mapping[str, object] = {}
         """What our client declares, unless a conversation is opened with others; see `declare`."""
         self._transport: Transport | None = None
@@ -85,6 +87,10 @@ class Target(ABC):
         Whether the server accepts the value shows when it is used.
         """
         return None
+
+    def known_tools(self) -> Mapping[str, frozenset[str]]:
+        """The tools of each family, if the suite knows the target."""
+        return {}
 
     def with_environment(self, variables: Mapping[str, str]) -> Target | None:  # noqa: ARG002
         """The same server, started with these additional variables; None if we do not start it."""

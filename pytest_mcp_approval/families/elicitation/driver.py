@@ -22,7 +22,7 @@ from ..base.driver import Driver, DriverError, table_of
 from . import handshake, sessionless
 from .claims import pattern_of, reads_like, says_no, words_of
 from .clients import RelayingClient, era_of
-from .form_answers import CannotAnswerError
+from .form_answers import LEFT_OUT, CannotAnswerError
 from .outcome import ElicitationOutcome
 from .people import PersonForUrl, person_for
 from .question import SAME, AskedQuestion, Sent
@@ -226,6 +226,12 @@ class Elicitation(Driver):
 
         return self._outcome(self._came(sent, act), sent, honest=honest)
 
+    def wait(self, question: AskedQuestion) -> ElicitationOutcome:
+        """Handshake: what comes of a call that was answered and goes on."""
+        sent = question.sent
+        came = self._came(sent, lambda: handshake.go_on(sent, question.pending.call, self.timeout))
+        return self._outcome(came, sent, honest=True)
+
     def retry_params(self, question: AskedQuestion, response: Any) -> dict[str, Any]:
         """Sessionless: the params of the call that answers."""
         sent = sessionless.retry_of(question, response, before=None)
@@ -387,8 +393,11 @@ class Elicitation(Driver):
         return replace(outcome, runs=runs, probed=self.effects is not None)
 
     def leave(self, asked: AskedQuestion) -> None:
-        """The person walks away: a call that waits is cancelled."""
-        if asked.pending is not None:
-            handshake.send_response(asked, asked.response(Action.CANCEL))
-            asked.pending.call.wait(deadline=self.timeout)
+        """The person walks away: a call that waits for them is ended."""
+        pending = asked.pending
+        if pending is not None and not pending.answered:
+            handshake.send_response(asked, asked.response(Action.CANCEL, LEFT_OUT))
+            pending.call.wait(self.timeout)
+        elif pending is not None:
+            handshake.let_go(pending.call)
         self.forget()

@@ -32,6 +32,7 @@ class PendingQuestion:
 
     call: Any
     request: Any
+    answered: bool = False
 
     @property
     def id(self) -> Any:
@@ -130,8 +131,9 @@ def send_response(
     if session is not None:
         told["session"] = session
     pending: PendingQuestion = question.pending
-    answered: Reply | None = pending.call.answer(pending.request, **told)
-    return answered
+    pending.answered = pending.answered or (raw is SAME and session is None)
+    said: Reply | None = pending.call.answer(pending.request, **told)
+    return said
 
 
 def answer_together(

@@ -14,8 +14,9 @@ from ...config.settings import PREFIX
 from ...wire import Era, StdioTransport
 from ..base.scenario import CloseLater, HonestStepRefused, ScenarioView, Warn
 from ..base.second_user import headers_of_second_user
+from ..base.survey import silent_tools
 from .clients import RelayingClient
-from .driver import Elicitation
+from .driver import MOST_ROUNDS, Elicitation
 from .form_answers import Approving, CannotAnswerError
 from .outcome import ElicitationOutcome
 from .question import AskedQuestion
@@ -205,6 +206,23 @@ class HonestQuestions(ScenarioView):
         """Honest answers to the end, whatever comes of it."""
         with self.honest_step():
             return self.driver.finish(asked)
+
+    def rounds(self, tool: AskingTool) -> list[AskedQuestion]:
+        """All questions of one call, answered honestly."""
+        asked: AskedQuestion | None = self.ask(tool)
+        found: list[AskedQuestion] = []
+        with self.honest_step():
+            while asked is not None and len(found) < MOST_ROUNDS:
+                found.append(asked)
+                asked = self.driver.approve(asked).question
+        return found
+
+    def silent_tools(self) -> dict[str, str]:
+        """Tools that look destructive and are not known to ask anybody, each with the reason."""
+        gated = {one.name for one in self.driver.tools()} | self.target.gated_tools
+        for family, names in self.target.known_tools().items():
+            gated |= names if family != FAMILY else frozenset()
+        return dict(silent_tools(self.driver.listing().values(), gated))
 
     def to_the_end(self, outcome: ElicitationOutcome) -> ElicitationOutcome:
         """What comes of a call that was approved so far, and may ask on."""

@@ -10,19 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...catalogue import Finding, Grade
+from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...support.text import neutralise
 from ...target import Target
 from ...wire import Outcome
 from ..base.driver import DriverError
 from ..base.scenario import HonestStepRefused, finding_of
+from ..base.second_user import headers_of_second_user
 from .claims import says_no
 from .driver import Elicitation
 from .honest_questions import HonestQuestions
 from .outcome import ElicitationOutcome
+from .people import FormPerson
 from .question import AskedQuestion
 from .settings import AskingTool
+from .vocabulary import FAMILY
 
+_A_MOMENT = 0.2
+"""Seconds for a call that may rightly go on waiting."""
 Attempt = Callable[[AskedQuestion], ElicitationOutcome]
 """Something that is done with a question, and must not run the call."""
 
@@ -100,6 +105,56 @@ class Questions(HonestQuestions):
         refused = http_refusal and 400 <= (outcome.reply.status or 400) < 500
         if outcome.internal_error or not (answered or refused):
             raise finding_of(outcome, sent=sent, expected="an error that says what is wrong")
+
+    # ---- pages
+
+    def person_at_page(self) -> FormPerson:
+        """The caller's own person, who only looks."""
+        person = self.table.person
+        return self._at_page(person.headers or self.target.settings.headers)
+
+    def somebody_at_page(self, headers: Mapping[str, str]) -> FormPerson:
+        """Somebody else, whom the page knows by these headers, or not at all."""
+        self.need_url_tools()
+        person = self.table.person
+        if not (person.headers or self.target.settings.headers):
+            if self.over_stdio:
+                raise NotApplicable("over stdio there is one person, and the page knows nobody")
+            raise NotVerified(
+                "needs to know how the page knows the person: headers = { NAME = 'VALUE' } in "
+                f"[{FAMILY}.person]"
+            )
+        return self._at_page(headers)
+
+    def _at_page(self, headers: Mapping[str, str]) -> FormPerson:
+        if self.table.person.is_told:
+            raise NotVerified(
+                f"needs a page, and decisions go to a hook (who in [{FAMILY}.person])"
+            )
+        return FormPerson(self.target, self.table.person, headers)
+
+    def second_person_headers(self) -> Mapping[str, str]:
+        self.need_url_tools()
+        own = self.table.person.second_headers
+        return own or headers_of_second_user(self.target, known_to_document=True)
+
+    def accept_without_waiting(self, asked: AskedQuestion) -> ElicitationOutcome:
+        """Accept to open the page. A call that then waits for the page is not waited for."""
+        if asked.pending is not None and not asked.pending.over:
+            return self.driver.answer(asked, self.response(asked), seconds=_A_MOMENT)
+        return self.driver.answer(asked, self.response(asked))
+
+    def finish_page(self, asked: AskedQuestion) -> ElicitationOutcome:
+        """The person finishes, after it was accepted: an open call then ends by itself, and others
+        are answered once more."""
+        with self.honest_step():
+            self.driver.person.approve(asked)
+        waits = asked.pending is not None and not asked.pending.over
+        if waits:
+            return self.driver.wait(asked)
+        if asked.pending is not None:
+            return self.try_to_approve(self.ask(asked.tool))
+        return self.to_the_end(self.driver.answer(asked, self.response(asked), honest=True))
 
     # ---- many attempts
 
