@@ -41,12 +41,13 @@ class Questions(HonestQuestions):
         self._close_later(other.close)
         return Questions(other, self.warn, self._close_later)
 
-    def replica(self) -> Questions:
+    def replica(self, *, minor: bool = False) -> Questions:
         """Another server over the same state, for the whole scenario."""
-        return self.over(
-            self.target.replica(),
-            "a second server over the same state: name two targets, or {state} in the command",
-        )
+        what = "a second server over the same state: name two targets, or {state} in the command"
+        other = self.target.replica()
+        if other is None and minor:
+            raise NotVerified(f"needs {what}", minor=True)
+        return self.over(other, what)
 
     # ---- expectations
 
@@ -147,9 +148,9 @@ class Questions(HonestQuestions):
     def finish_page(self, asked: AskedQuestion) -> ElicitationOutcome:
         """The person finishes, after it was accepted: an open call then ends by itself, and others
         are answered once more."""
+        waits = asked.pending is not None and not asked.pending.over
         with self.honest_step():
             self.driver.person.approve(asked)
-        waits = asked.pending is not None and not asked.pending.over
         if waits:
             return self.driver.wait(asked)
         if asked.pending is not None:
