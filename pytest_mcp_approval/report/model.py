@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..catalogue import Requirement, Verdict
-from ..families.base.survey import SILENT, in_one_sentence
+from ..families.base.survey import ASK_NOBODY, SILENT, named_by_reason
 from ..support.text import number_of
 from .comparison import Comparison, Earlier, compare
 from .findings import GroupedFinding, cascade, group_findings
@@ -100,9 +100,11 @@ class Report:
     @property
     def header(self) -> list[tuple[str, str]]:
         """The lines before the first verdict, with all silent tools."""
-        all_of_them = in_one_sentence(self.facts.silent, len(self.facts.silent))
+        all_of_them = named_by_reason(self.facts.silent, len(self.facts.silent))
         return [
-            (name, all_of_them if name == SILENT and all_of_them else value)
+            (name, all_of_them + ASK_NOBODY + value.partition(ASK_NOBODY)[2])
+            if name == SILENT
+            else (name, value)
             for name, value in self.facts.header
         ]
 

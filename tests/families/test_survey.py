@@ -10,7 +10,7 @@ from pytest_mcp_approval.families.base.survey import (
     ANNOTATED,
     MOST,
     NAMED,
-    in_one_sentence,
+    named_by_reason,
     silent_tools,
     why_destructive,
 )
@@ -93,14 +93,11 @@ def test_a_hostile_listing_is_bounded_and_harmless():
     assert all(name.isprintable() and name.isascii() for name, _ in found[:1]), found[:1]
 
 
-def test_the_sentence_names_some_and_counts_the_rest():
+def test_some_are_named_and_the_rest_is_counted():
     annotated = [(f"wipe_{number}", ANNOTATED) for number in range(9)]
-    assert in_one_sentence([]) == ""
-    assert in_one_sentence([("purge", ANNOTATED)]) == (
-        "purge (annotated destructive): nothing shows that anybody is asked"
-    )
-    sentence = in_one_sentence([*annotated, ("pay", NAMED)], 2)
-    assert sentence == (
+    assert named_by_reason([]) == ""
+    assert named_by_reason([("purge", ANNOTATED)]) == "purge (annotated destructive)"
+    assert named_by_reason([*annotated, ("pay", NAMED)], 2) == (
         "wipe_0, wipe_1 and 7 more (annotated destructive); pay (named like something destructive, "
-        "and without hints): nothing shows that anybody is asked"
+        "and without hints)"
     )

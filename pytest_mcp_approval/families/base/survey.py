@@ -15,6 +15,8 @@ from ...support.text import listed_shortly, neutralise
 
 SILENT = "silent"
 """The name of their line in the header."""
+ASK_NOBODY = ": nothing shows that anybody is asked"
+"""What it says of them."""
 MOST = 100
 """How many are told; a server can list any number."""
 _LONGEST_NAME = 60
@@ -69,11 +71,11 @@ def _acts(name: str) -> bool:
     return any(_ACTS.fullmatch(one) for one in (words[0], words[-1]))
 
 
-def in_one_sentence(silent: Collection[tuple[str, str]], most: int = _SHOWN) -> str:
+def named_by_reason(silent: Collection[tuple[str, str]], most: int = _SHOWN) -> str:
     """Such tools by why they are told, the first of each kind; empty if there are none."""
     parts = []
     for why in (ANNOTATED, NAMED):
         names = [name for name, said in silent if said == why]
         if names:
             parts.append(f"{listed_shortly(names, most)} ({why})")
-    return f"{'; '.join(parts)}: nothing shows that anybody is asked" if parts else ""
+    return "; ".join(parts)
