@@ -6,6 +6,7 @@ import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, requirement
 from pytest_mcp_approval.families.base.hostile_values import SPECIAL_NAMES
+from pytest_mcp_approval.families.elicitation.driver import PASSED_OVER
 from pytest_mcp_approval.families.elicitation.form_answers import (
     LEFT_OUT,
     honest_content,
@@ -274,7 +275,7 @@ def test_malformed_answers_get_a_proper_error(questions):
                 if questions.sessionless:
                     outcome = questions.driver.answer(asked, responses=malformed)
                 else:
-                    outcome = questions.driver.answer(asked, malformed)
+                    outcome = questions.driver.answer(asked, malformed, seconds=PASSED_OVER)
                 sent = f"{tool.name}, the answer is {name}"
                 questions.expect_not_run(outcome, sent=sent)
                 # A result that is no object is no response of JSON-RPC's. In an open call it may be

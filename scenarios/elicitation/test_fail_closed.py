@@ -8,6 +8,7 @@ from pytest_mcp_approval.families.elicitation.consent_arguments import (
     consent_members,
     everywhere,
 )
+from pytest_mcp_approval.families.elicitation.driver import PASSED_OVER
 from pytest_mcp_approval.families.elicitation.question import AskedQuestion
 from pytest_mcp_approval.families.elicitation.vocabulary import Mode, capability
 from pytest_mcp_approval.wire import RawJson, WireError
@@ -225,10 +226,14 @@ def test_an_error_in_place_of_an_answer_is_no_consent(questions):
     questions.need_handshake()
 
     def by_error(error):
-        return lambda asked: questions.driver.answer(asked, error=error, watch=False)
+        return lambda asked: questions.driver.answer(
+            asked, error=error, watch=False, seconds=PASSED_OVER
+        )
 
     def by_result(result):
-        return lambda asked: questions.driver.answer(asked, result, watch=False)
+        return lambda asked: questions.driver.answer(
+            asked, result, watch=False, seconds=PASSED_OVER
+        )
 
     with questions.several() as several:
         for tool in questions.asking_tools():

@@ -33,6 +33,9 @@ Given = TypeVar("Given")
 _HONEST_ANSWERS = f"{FAMILY} honest answers"
 _ROUNDS = f"{FAMILY} rounds"
 _FOUND = f"{FAMILY} tools that ask"
+PASSED_OVER = 0.3
+"""Seconds, for a call whose question got what is no response: many servers pass over it and wait
+for another. What runs later is seen by the honest step that follows."""
 MOST_ROUNDS = 8
 """Honest answers to one call; a server that still asks then never ends."""
 
