@@ -10,6 +10,7 @@ from typing import Any
 
 from approval import approved
 from mcp.server.fastmcp import Context, FastMCP
+from mcp.server.fastmcp.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 desk = FastMCP("user-desk", log_level="ERROR")
@@ -20,6 +21,11 @@ given = options.parse_args()
 changes: list[dict[str, Any]] = []
 
 
+def check_exists(user: str) -> None:
+    if user == "nobody":
+        raise ToolError("There is no such user.")
+
+
 # What a person reads names everything that is about to happen. `!r` writes control and direction
 # characters out, so that a value cannot rewrite the sentence.
 @desk.tool(annotations=ToolAnnotations(destructiveHint=True))
@@ -27,6 +33,7 @@ async def delete_user(user: str, reason: str, ctx: Context) -> str:
     """Delete a user for ever."""
     question = f"Delete the user {user!r} for ever? The reason: {reason!r}"
     await approved(ctx, question, given.patience)
+    check_exists(user)
     changes.append({"tool": "delete_user", "arguments": {"user": user, "reason": reason}})
     return f"deleted {user}: {reason}"
 
@@ -35,6 +42,7 @@ async def delete_user(user: str, reason: str, ctx: Context) -> str:
 async def suspend_user(user: str, reason: str, ctx: Context) -> str:
     """Suspend a user."""
     await approved(ctx, f"Suspend the user {user!r}? The reason: {reason!r}", given.patience)
+    check_exists(user)
     changes.append({"tool": "suspend_user", "arguments": {"user": user, "reason": reason}})
     return f"suspended {user}: {reason}"
 

@@ -17,6 +17,7 @@ from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.elicitation import ElicitationResult
 from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 
 DESTRUCTIVE = ToolAnnotations(destructive_hint=True)
@@ -32,6 +33,11 @@ def ask_to_delete(user: str, reason: str) -> Elicit[Confirmation]:
 
 def ask_to_suspend(user: str, reason: str) -> Elicit[Confirmation]:
     return Elicit(f"Suspend the user {user!r}? The reason: {reason!r}", Confirmation)
+
+
+def check_exists(user: str) -> None:
+    if user == "nobody":
+        raise ToolError("There is no such user.")
 
 
 def build(approvals: Approvals, patience: float, **more: Any) -> MCPServer[Any]:
@@ -52,6 +58,7 @@ def build(approvals: Approvals, patience: float, **more: Any) -> MCPServer[Any]:
     ) -> str:
         """Delete a user for ever."""
         approvals.use(ctx, answer)
+        check_exists(user)
         changes.append({"tool": "delete_user", "arguments": {"user": user, "reason": reason}})
         return f"deleted {user}: {reason}"
 
@@ -61,6 +68,7 @@ def build(approvals: Approvals, patience: float, **more: Any) -> MCPServer[Any]:
     ) -> str:
         """Suspend a user."""
         approvals.use(ctx, answer)
+        check_exists(user)
         changes.append({"tool": "suspend_user", "arguments": {"user": user, "reason": reason}})
         return f"suspended {user}: {reason}"
 

@@ -23,18 +23,31 @@ const Confirmation = z.object({ confirm: z.boolean() });
 
 export class Approvals {
   #answered;
+  #codec;
 
   /** @param {string} folder which questions were answered, and the key of the seal; replicas share it */
   constructor(folder) {
     this.#answered = join(folder, 'answered');
     mkdirSync(this.#answered, { recursive: true });
-    this.codec = createRequestStateCodec({
+    this.#codec = createRequestStateCodec({
       key: keptKey(join(folder, 'key')),
       ttlSeconds: 600,
       // Only the caller who was asked can answer.
       bind: (ctx) => ctx.http?.authInfo?.clientId ?? '',
     });
   }
+
+  /**
+   * For `requestState.verify` of the server. The codec also takes a seal with padding or a blank behind it.
+   *
+   * @param {string} state
+   * @param {import('@modelcontextprotocol/server').ServerContext} ctx
+   */
+  verify = (state, ctx) => {
+    const seal = state.slice(state.lastIndexOf('.') + 1);
+    if (Buffer.from(seal, 'base64url').toString('base64url') !== seal) throw new Error('malformed');
+    return this.#codec.verify(state, ctx);
+  };
 
   /**
    * Ask, or act if this very call was approved, for the first time.
@@ -53,7 +66,7 @@ export class Approvals {
     if (state === undefined || given.kind === 'missing' || !canAsk(ctx)) {
       return inputRequired({
         inputRequests: { [KEY]: inputRequired.elicit({ message, requestedSchema: Confirmation }) },
-        requestState: await this.codec.mint({ id: randomUUID(), bound }, ctx),
+        requestState: await this.#codec.mint({ id: randomUUID(), bound }, ctx),
       });
     }
     if (state.bound !== bound) return refused('it was another call that was approved');

@@ -31,7 +31,7 @@ function build() {
   const server = new McpServer(
     { name: 'user-desk', version: '1.0.0' },
     {
-      requestState: { verify: approvals.codec.verify },
+      requestState: { verify: approvals.verify },
       // Handshake era: how long a question may wait inside its call.
       inputRequired: { roundTimeoutMs: 1000 * Number(given.patience) },
     },
@@ -40,6 +40,7 @@ function build() {
     server.registerTool(tool, { description, inputSchema, annotations: { destructiveHint: true } }, (call, ctx) => {
       const message = `${question} ${shown(call.user)}? The reason: ${shown(call.reason)}`;
       return approvals.once(ctx, { tool, arguments: call }, message, () => {
+        if (call.user === 'nobody') throw new Error('There is no such user.');
         changes.push({ tool, arguments: call });
         return text(`${done} ${call.user}: ${call.reason}`);
       });
