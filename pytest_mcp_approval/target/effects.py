@@ -161,6 +161,11 @@ class EffectsWatch:
     def probe(self) -> EffectsProbe | None:
         return self._find_probe()
 
+    @property
+    def acts(self) -> int:
+        """How often anybody has done something so far: as long as it is the same, nobody has."""
+        return EffectsWatch._acts
+
     def forget(self) -> None:
         """Something was done that nobody watched: everybody must look again."""
         EffectsWatch._acts += 1

@@ -115,18 +115,3 @@ def test_nothing_renews_a_question(questions):
     if alive <= 1:
         raise NotVerified("a question ends at once, so nothing follows")
     questions.honest(tool)
-
-
-@requirement("elicitation/state-lifetime")
-def test_time_that_goes_back_opens_nothing(questions):
-    """A question that is over, or was used, stays so when the clock is put back."""
-    _, dead = _lifetime(questions)
-    tool = questions.tool
-    used = questions.ask(tool)
-    questions.approve(used)
-    if dead is not None:
-        questions.clock.advance(dead)
-    questions.clock.release()
-    outcome = questions.driver.answer(used, questions.response(used))
-    questions.expect_not_run(outcome, sent=f"{tool.name}, used, and then the clock went back")
-    questions.honest(tool)

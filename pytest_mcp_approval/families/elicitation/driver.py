@@ -169,9 +169,12 @@ class Elicitation(Driver):
             came = act()
         finally:
             sent.client.watch.forget()
-        if isinstance(came, AskedQuestion):
-            return came
-        return handshake.question_in(came, sent) or sessionless.question_in(came, sent) or came
+        if isinstance(came, Reply):
+            found = handshake.question_in(came, sent) or sessionless.question_in(came, sent)
+            if found is None:
+                return came
+            came = found
+        return replace(came, sent=replace(came.sent, acts=sent.client.watch.acts))
 
     # ---- answering
 
@@ -288,11 +291,13 @@ class Elicitation(Driver):
         return self.answer(question, raw=raw, seconds=0)
 
     def _before(self, question: AskedQuestion, *, watch: bool) -> Effects | None:
-        """In an open call, what was seen before it; after its end, what is seen now."""
+        """In an open call, what was seen before it: its server may serve nobody else meanwhile.
+        If others did something since, or the call is over, what is seen now."""
         if not watch:
             return None
+        alone = question.sent.acts == question.client.watch.acts
         over = question.by_error or question.pending.over
-        return question.client.effects() if over else question.sent.before
+        return question.sent.before if alone and not over else question.client.effects()
 
     def _outcome(
         self, came: AskedQuestion | Reply, sent: Sent, *, honest: bool

@@ -52,6 +52,8 @@ class Sent:
     """Further members of the params."""
     before: Effects | None = field(default=None, repr=False)
     """What the effects were before it."""
+    acts: int = -1
+    """How often anybody had done something when it had been sent."""
 
     def params(self) -> dict[str, Any]:
         return {"name": self.tool.name, "arguments": self.arguments, **self.more}

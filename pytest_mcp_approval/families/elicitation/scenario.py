@@ -180,14 +180,17 @@ class Questions(HonestQuestions):
             with several.one(what):
                 if self._all_at_once(tool, attempts, arguments, what, survives=survives):
                     return
+            tolerated: dict[str, list[str]] = {}
             for name, attempt in attempts.items():
                 with several.one(name):
-                    self._expect_not_taken(
-                        self.ask(tool, arguments, watch=False),
-                        attempt,
-                        sent=f"{what}, {name}",
-                        reading=(only_warn or {}).get(name, ""),
-                    )
+                    outcome = self._taken(self.ask(tool, arguments, watch=False), attempt)
+                    reading = (only_warn or {}).get(name, "")
+                    if reading and (outcome.executed or outcome.claims):
+                        tolerated.setdefault(reading, []).append(name)
+                        continue
+                    self.expect_not_run(outcome, sent=f"{what}, {name}")
+            for reading, names in tolerated.items():
+                self.warn(f"{what}, and it ran: {', '.join(names)}; {reading}")
             with several.one("afterwards"):
                 self.still_serves(tool, after=what)
 
@@ -230,15 +233,9 @@ class Questions(HonestQuestions):
         later = asked is not None and self.driver.is_later_question(asked)
         return outcome.claims or later or unclear
 
-    def _expect_not_taken(
-        self, asked: AskedQuestion, attempt: Attempt, *, sent: str, reading: str
-    ) -> None:
+    def _taken(self, asked: AskedQuestion, attempt: Attempt) -> ElicitationOutcome:
         outcome, runs = self.driver.runs_during(lambda: attempt(asked))
-        seen = self.driver.with_runs(outcome, runs)
-        if reading and (seen.executed or seen.claims):
-            self.warn(f"{sent}: {seen.describe()}; {reading}")
-            return
-        self.expect_not_run(seen, sent=sent)
+        return self.driver.with_runs(outcome, runs)
 
 
 def shown(value: Any) -> str:
