@@ -250,7 +250,7 @@ def test_another_replica_keeps_the_rules(questions):
             response = asked.response("decline") if name == "with a no" else SAME
             how = {
                 "with other arguments": {"arguments": _others(tool)},
-                "with a state that was changed": {"state": f"{asked.state[:-4]}AAAA"},
+                "with a state that was changed": {"state": f"{asked.state}"[:-4] + "AAAA"},
             }.get(name, {})
             with several.one(name):
                 outcome = questions.driver.answer(asked, response, client=there, **how)
