@@ -237,9 +237,12 @@ class LaunchedTarget(StartedTarget):
         *,
         headers: Mapping[str, str] | None = None,
         capabilities: Mapping[str, object] | None = None,
+        protocol: str = "",
     ) -> Session:
         try:
-            return super().new_session(client_name, headers=headers, capabilities=capabilities)
+            return super().new_session(
+                client_name, headers=headers, capabilities=capabilities, protocol=protocol
+            )
         except WireError as error:
             process = self._process
             if process is None or not process.ended_within(0):

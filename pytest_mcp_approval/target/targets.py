@@ -145,15 +145,16 @@ class Target(ABC):
         *,
         headers: Mapping[str, str] | None = None,
         capabilities: Mapping[str, object] | None = None,
+        protocol: str = "",
     ) -> Session:
         """A separate conversation; `headers` are those of another user, `capabilities` what the
-        client declares (by default `client_capabilities`)."""
+        client declares (by default `client_capabilities`), `protocol` a revision of its own."""
         transport, seconds = self.transport, self.settings.timeout
         start = self.start_seconds
         try:
             return open_session(
                 transport,
-                self.settings.protocol,
+                protocol or self.settings.protocol,
                 client_name=client_name,
                 deadline=seconds,
                 start_deadline=start,

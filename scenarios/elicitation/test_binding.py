@@ -353,7 +353,7 @@ def test_no_state_opens_any_other_tool(questions):
     questions.honest()
 
 
-@requirement("elicitation/state-principal")
+@requirement("elicitation/state-principal", needs=[])
 def test_an_approval_is_for_this_caller(questions):
     """Approved by one caller, retried by another: refused; and the first one's round still works.
     In both directions, and the second caller is served for themselves."""
@@ -395,7 +395,7 @@ def test_only_the_session_that_was_asked_can_answer(questions):
                 _expect_not_answered_by(questions, tool, other, "another session")
 
 
-@requirement("elicitation/state-session", needs=["http", "second-caller"])
+@requirement("elicitation/state-session")
 def test_no_other_user_can_answer(questions):
     """The same by a session of a second user."""
     questions.need_handshake()

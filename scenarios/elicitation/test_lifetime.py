@@ -33,7 +33,7 @@ def _lifetime(questions):
     return found
 
 
-@requirement("elicitation/state-lifetime")
+@requirement("elicitation/state-lifetime", needs=[])
 def test_a_question_can_be_answered_for_a_short_time(questions):
     """Up to 15 minutes; up to a day is a warning."""
     alive, dead = _lifetime(questions)
@@ -52,7 +52,7 @@ def test_a_question_can_be_answered_for_a_short_time(questions):
     questions.note(f"answers are taken for {in_words(alive)}, and not for {in_words(dead)}")
 
 
-@requirement("elicitation/state-lifetime")
+@requirement("elicitation/state-lifetime", needs=[])
 def test_every_question_ends(questions):
     """All tools: answered a moment before the end they run, a moment after it not."""
     alive, dead = _lifetime(questions)
@@ -77,7 +77,7 @@ def _expect(questions, tool, seconds, *, runs):
     )
 
 
-@requirement("elicitation/state-lifetime")
+@requirement("elicitation/state-lifetime", needs=[])
 def test_nothing_renews_a_question(questions):
     """Not a retry without an answer, a refused one, a look at another question, nor a sibling."""
     alive, dead = _lifetime(questions)

@@ -133,7 +133,7 @@ def _expect_not_approved(questions, asked, person, who):
 # ---- accepting is not approving
 
 
-@requirement("elicitation/url-accept-is-not-done")
+@requirement("elicitation/url-accept-is-not-done", needs=[])
 def test_accepting_to_open_a_page_runs_nothing(questions):
     """Accepted before the person has finished there, once and again; when they have, it runs."""
     with questions.several() as several:
@@ -149,7 +149,7 @@ def test_accepting_to_open_a_page_runs_nothing(questions):
                 )
 
 
-@requirement("elicitation/url-accept-is-not-done")
+@requirement("elicitation/url-accept-is-not-done", needs=[])
 def test_looking_at_a_page_approves_nothing(questions):
     """The page is opened, also several times, and no button pressed; then it is accepted."""
     for tool in questions.need_url_tools():
@@ -162,7 +162,7 @@ def test_looking_at_a_page_approves_nothing(questions):
         questions.honest(tool)
 
 
-@requirement("elicitation/url-accept-is-not-done")
+@requirement("elicitation/url-accept-is-not-done", needs=[])
 def test_a_no_on_the_page_is_a_no(questions):
     """Declined on the page, accepted in the client; and the other way round."""
     with questions.several() as several:
@@ -186,7 +186,7 @@ def test_a_no_on_the_page_is_a_no(questions):
 # ---- who is there
 
 
-@requirement("elicitation/url-other-person")
+@requirement("elicitation/url-other-person", needs=[])
 def test_nobody_else_can_approve(questions):
     """Somebody else opens the address and presses the button: nothing runs; the caller's own
     approval then counts."""
@@ -199,7 +199,7 @@ def test_nobody_else_can_approve(questions):
             questions.honest(tool)
 
 
-@requirement("elicitation/url-other-person")
+@requirement("elicitation/url-other-person", needs=[])
 def test_a_page_of_ones_own_approves_nothing_else(questions):
     """The form of somebody else's own page, sent to the address of the caller's; and ids in the
     address changed."""
@@ -242,7 +242,7 @@ def _with_other_ids(own, target):
 # ---- the notice (handshake)
 
 
-@requirement("elicitation/url-complete-notice")
+@requirement("elicitation/url-complete-notice", needs=[])
 def test_only_the_session_that_asked_is_told(questions):
     """The person finishes: the notice comes to the session that asked, with its id, and to no
     other. A server need not send any."""

@@ -101,7 +101,7 @@ def test_an_end_without_an_answer_runs_nothing(questions, ending):
         _expect_only_the_honest(questions, before, tool, f"{tool.name}: asked, and {ending}")
 
 
-@requirement("elicitation/client-silent")
+@requirement("elicitation/client-silent", needs=[])
 def test_the_server_gives_up(questions):
     """After the time that the table states, the call ends and nothing has run."""
     questions.need_handshake()

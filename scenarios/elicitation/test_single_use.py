@@ -22,16 +22,12 @@ def _expect_spent(questions, tool, outcome, sent):
     questions.expect_not_run(outcome, sent=sent)
 
 
-def _approved(questions, asked):
-    """Approved, but the last answer is left to the caller: the question that it answers."""
-    if asked.url:
-        questions.driver.person.approve(asked)
-    for _ in range(8):
-        outcome = questions.driver.answer(asked, questions.response(asked), honest=True)
-        if outcome.question is None:
-            return asked, outcome
-        asked = outcome.question
-    raise NotVerified(f"{asked.tool.name} asks without end")
+def _used(questions, tool):
+    """The last question of a call that was approved and has run."""
+    asked = questions.last_question(tool)
+    outcome = questions.driver.answer(asked, questions.response(asked), honest=True)
+    questions.need_served(outcome, f"{tool.name} was approved and did not run")
+    return asked
 
 
 @requirement("elicitation/single-use")
@@ -40,8 +36,7 @@ def test_an_approval_that_was_used_runs_nothing_more(questions):
     with questions.several() as several:
         for tool in questions.asking_tools():
             with several.one(tool.name):
-                asked, outcome = _approved(questions, questions.ask(tool))
-                questions.need_served(outcome, f"{tool.name} was approved and did not run")
+                asked = _used(questions, tool)
                 for _ in range(TIMES):
                     again = questions.driver.answer(asked, questions.response(asked))
                     _expect_spent(
@@ -55,8 +50,7 @@ def test_an_approval_that_was_used_serves_no_other_session(questions):
     """Another conversation of the same user sends the same answer."""
     other = questions.second_client()
     for tool in questions.asking_tools():
-        asked, outcome = _approved(questions, questions.ask(tool))
-        questions.need_served(outcome, f"{tool.name} was approved and did not run")
+        asked = _used(questions, tool)
         how = {"client": other} if questions.sessionless else {"session": other.session}
         again = questions.driver.answer(asked, questions.response(asked), **how)
         sent = f"{tool.name}, the same approval once more, from another session"
@@ -75,8 +69,11 @@ def test_an_approval_is_used_up_even_if_the_tool_fails(questions):
             minor=True,
         )
     for tool in tools:
-        asked, outcome = _approved(questions, questions.ask(tool, tool.failing_arguments))
-        first = outcome.runs
+        questions.honest(tool)
+        asked = questions.ask(tool, tool.failing_arguments)
+        for _ in range(questions.driver.rounds_of(tool) - 1):
+            asked = questions.driver.approve(asked).question or asked
+        first = questions.driver.approve(asked).runs
         again = questions.driver.answer(asked, questions.response(asked))
         sent = f"{tool.name}, approved, and the tool failed; the same approval once more"
         if again.probed and (first or 0) + (again.runs or 0) > 1:
@@ -115,10 +112,7 @@ def test_of_many_at_once_one_runs(questions, heat):
     """The same answer many times at the same moment."""
     tools = questions.asking_tools()
     tool = tools[heat % len(tools)]
-    questions.honest(tool)
-    asked = questions.ask(tool)
-    if asked.url:
-        questions.driver.person.approve(asked)
+    asked = questions.last_question(tool)
     replies, runs = questions.driver.runs_during(
         partial(questions.driver.race, asked, questions.response(asked), RUNNERS)
     )
@@ -143,7 +137,7 @@ def test_of_many_at_two_replicas_one_runs(questions):
     """The same answer at the same moment, at two servers over one store."""
     questions.need_sessionless()
     tool, other = questions.tool, questions.replica(minor=True)
-    asked = questions.ask(tool)
+    asked = questions.last_question(tool)
     clients = [questions.driver.client, other.driver.client]
     try:
         replies, runs = questions.driver.runs_during(
@@ -159,14 +153,14 @@ def test_of_many_at_two_replicas_one_runs(questions):
 # ---- restarts and replicas
 
 
-@requirement("elicitation/single-use-restart")
+@requirement("elicitation/single-use-restart", needs=[])
 @pytest.mark.parametrize("how", ["restarted", "killed"])
 def test_what_was_used_stays_used(questions, how):
     """After the server was restarted, and after it was killed."""
     questions.need_sessionless()
+    questions.need_restart()
     for tool in questions.asking_tools():
-        asked, outcome = _approved(questions, questions.ask(tool))
-        questions.need_served(outcome, f"{tool.name} was approved and did not run")
+        asked = _used(questions, tool)
         if how == "killed" and not questions.target.kill():
             raise NotApplicable("the server has no process of its own")
         questions.target.restart()
@@ -176,15 +170,16 @@ def test_what_was_used_stays_used(questions, how):
         questions.still_serves(tool, after="a restart")
 
 
-@requirement("elicitation/single-use-restart")
+@requirement("elicitation/single-use-restart", needs=[])
 def test_what_was_used_while_the_server_died_runs_once(questions):
     """The answer is sent, and the server killed at once: after its restart the same answer runs
     nothing that has already run."""
     questions.need_sessionless()
+    questions.need_restart()
     questions.need_effects()
     tool = questions.tool
     for _ in range(TIMES):
-        asked = questions.ask(tool)
+        asked = questions.last_question(tool)
         before = questions.driver.client.effects()
         if before.entries is None and before.count is None:
             raise NotVerified("the effects do not tell how often a tool ran", minor=True)

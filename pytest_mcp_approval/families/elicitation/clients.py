@@ -46,12 +46,15 @@ class RelayingClient:
         headers: Mapping[str, str] | None = None,
         place: Target | None = None,
         name: str = "pytest-mcp-approval",
+        protocol: str = "",
     ) -> None:
-        """`capabilities` is sent exactly; by default both modes are declared."""
+        """`capabilities` is sent exactly; by default both modes are declared. `protocol` is a
+        revision that others do not speak here."""
         self.driver = driver
         self.capabilities = BOTH_MODES if capabilities is None else capabilities
         self.headers = headers
         self.name = name
+        self.protocol = protocol
         self.place = place or driver.target
         self._session: Session | None = None
         self._stream: Any = None
@@ -76,6 +79,13 @@ class RelayingClient:
 
     def _open(self) -> Session:
         place = self.place
+        if self.protocol:
+            return place.new_session(
+                self.name,
+                headers=self.headers,
+                capabilities=self.capabilities,
+                protocol=self.protocol,
+            )
         if era_of(place) is Era.SESSIONLESS:
             if self.headers is None and self.name == "pytest-mcp-approval":
                 return place.session()

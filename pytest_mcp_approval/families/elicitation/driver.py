@@ -396,6 +396,11 @@ class Elicitation(Driver):
         rounds = self.target.remembered.get(_ROUNDS, {}).get(asked.tool.name, {})
         return bool(rounds.get(pattern_of(asked.message, asked.arguments), 0))
 
+    def rounds_of(self, tool: AskingTool) -> int:
+        """How many questions a call of this tool has, as far as was seen."""
+        rounds = self.target.remembered.get(_ROUNDS, {}).get(tool.name, {})
+        return max(rounds.values(), default=0) + 1
+
     def with_runs(self, outcome: ElicitationOutcome, runs: int | None) -> ElicitationOutcome:
         """What was watched from outside: an outcome, and how often something ran meanwhile."""
         return replace(outcome, runs=runs, probed=self.effects is not None)

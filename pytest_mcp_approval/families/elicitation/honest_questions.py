@@ -11,7 +11,13 @@ from typing import Any
 
 from ...catalogue import NotApplicable, NotVerified
 from ...config.settings import PREFIX
-from ...wire import Era, StdioTransport
+from ...wire import (
+    HANDSHAKE_REVISIONS,
+    SESSIONLESS_REVISIONS,
+    Era,
+    StdioTransport,
+    WireError,
+)
 from ..base.scenario import CloseLater, HonestStepRefused, ScenarioView, Warn
 from ..base.second_user import headers_of_second_user
 from ..base.survey import silent_tools
@@ -207,6 +213,19 @@ class HonestQuestions(ScenarioView):
         with self.honest_step():
             return self.driver.finish(asked)
 
+    def last_question(self, tool: AskingTool) -> AskedQuestion:
+        """The question whose answer runs the call: the person has said yes to all before it, and on
+        its page."""
+        self.honest(tool)  # so that the number of questions is known
+        asked = self.ask(tool)
+        for _ in range(self.driver.rounds_of(tool) - 1):
+            with self.honest_step():
+                asked = self.driver.approve(asked).question or asked
+        if asked.mode is Mode.URL:
+            with self.honest_step():
+                self.driver.person.approve(asked)
+        return asked
+
     def rounds(self, tool: AskingTool) -> list[AskedQuestion]:
         """All questions of one call, answered honestly."""
         asked: AskedQuestion | None = self.ask(tool)
@@ -247,6 +266,10 @@ class HonestQuestions(ScenarioView):
                 f"{asked.tool.in_table('approve', '{ MEMBER = VALUE }')}"
             ) from None
 
+    def need_restart(self) -> None:
+        if not self.target.can_restart:
+            raise NotVerified("needs a target that the suite can restart")
+
     def need_long_times(self) -> None:
         """For a check over hours, which nobody waits for."""
         clock = self.clock
@@ -267,6 +290,18 @@ class HonestQuestions(ScenarioView):
     def second_user(self) -> RelayingClient:
         headers = headers_of_second_user(self.target, known_to_document=True)
         return self.driver.new_client(headers=headers, name="pytest-mcp-approval, second user")
+
+    def of_other_era(self, capabilities: Any = None) -> RelayingClient:
+        """A client of the era that this run does not speak, if the server speaks both."""
+        if self.over_stdio:
+            raise NotApplicable("over stdio a server is spoken to in one era")
+        revisions = HANDSHAKE_REVISIONS if self.sessionless else SESSIONLESS_REVISIONS
+        client = self.driver.new_client(capabilities, protocol=revisions[-1])
+        try:
+            _ = client.session
+        except WireError:
+            raise NotApplicable(f"the server does not speak {revisions[-1]}") from None
+        return client
 
     def second_client(self) -> RelayingClient:
         """Another conversation of the same user."""

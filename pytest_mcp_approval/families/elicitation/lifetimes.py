@@ -36,7 +36,11 @@ def serves_after(driver: Elicitation, tool: AskingTool, seconds: float) -> bool:
     if not isinstance(asked, AskedQuestion):
         raise DriverError(f"{tool.name}: expected a question, got {asked.describe()}", asked.reply)
     driver.target.clock.advance(seconds)
-    return driver.approve(asked).executed
+    outcome = driver.approve(asked)
+    # A server may ask anew what came too late; only a later question shows that it was taken.
+    if outcome.question is not None and driver.is_later_question(outcome.question):
+        outcome = driver.finish(outcome.question)
+    return outcome.executed
 
 
 def bracket(driver: Elicitation, tool: AskingTool) -> tuple[float, float | None]:
