@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .families.base.scenario import check_preconditions as check_preconditions
     from .families.confirmation_tokens.binding import ConfirmationBinding as ConfirmationBinding
     from .families.confirmation_tokens.driver import ConfirmationTokens as ConfirmationTokens
+    from .families.elicitation.driver import Elicitation as Elicitation
     from .families.execution_tokens.driver import ExecutionTokens as ExecutionTokens
     from .families.gateway_consent.driver import GatewayConsent as GatewayConsent
     from .families.prepare_confirm.driver import PrepareConfirm as PrepareConfirm
@@ -81,6 +82,7 @@ _PLACES = {
     "families.base.scenario": ["ScenarioView", "Warn", "check_preconditions"],
     "families.confirmation_tokens.binding": ["ConfirmationBinding"],
     "families.confirmation_tokens.driver": ["ConfirmationTokens"],
+    "families.elicitation.driver": ["Elicitation"],
     "families.execution_tokens.driver": ["ExecutionTokens"],
     "families.gateway_consent.driver": ["GatewayConsent"],
     "families.prepare_confirm.driver": ["PrepareConfirm"],

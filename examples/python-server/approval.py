@@ -11,7 +11,11 @@ from mcp.server.context import ServerRequestContext
 from pytest_mcp_approval.reference_server import (
     ApprovalGate,
     ApprovalStore,
+    ElicitationGate,
+    ElicitationStore,
+    ElicitedApproval,
     RelyingParty,
+    SystemClock,
     VerifiedApproval,
 )
 
@@ -30,8 +34,14 @@ def approval_by_passkey(
     return VerifiedApproval(gate, user=user_of)
 
 
+def approval_by_question(database: Path) -> ElicitedApproval:
+    """The gate that asks through the client, with what was answered in an SQLite file."""
+    gate = ElicitationGate(ElicitationStore(f"sqlite:///{database}"), SystemClock())
+    return ElicitedApproval(gate, user=user_of)
+
+
 def user_of(context: ServerRequestContext[Any, Any]) -> str:  # noqa: ARG001
-    """Whose passkeys count for this request.
+    """Whose passkeys and answers count for this request.
 
     This server listens on the loopback interface and serves the one person at the machine. With
     authentication it would be `get_access_token().subject`, and never something that the client

@@ -1,4 +1,7 @@
-"""A small bank whose payments need a passkey: python server.py --http localhost:8080"""
+"""A small bank whose payments need a passkey, and whose letters a yes. It is started by
+
+python server.py --http localhost:8080
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from approval import approval_by_passkey
+from approval import approval_by_passkey, approval_by_question
 from mcp.server.mcpserver import MCPServer
 
 import tools
@@ -26,7 +29,7 @@ def build(database: Path, origins: Sequence[str], server_id: str | None = None) 
         extensions=[approval],
         middleware=[approval.middleware],
     )
-    tools.register(server, approval, tools.Bank())
+    tools.register(server, approval, approval_by_question(database), tools.Bank())
     return server
 
 

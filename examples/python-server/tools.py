@@ -1,4 +1,5 @@
-"""What the server does: a small bank. Three of its tools need a person's approval, two do not.
+"""What the server does: a small bank. Three of its tools need a person's passkey, two a person's
+yes to a question, and three nothing.
 
 Ordinary functions with type hints. What a person reads before they approve is made from the
 arguments as the client sent them: they may be of any type, so `describe` must cope with that.
@@ -14,7 +15,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from pytest_mcp_approval.reference_server import VerifiedApproval
+from pytest_mcp_approval.reference_server import ElicitedApproval, VerifiedApproval
 
 Account = Annotated[str, Field(min_length=1, description="The number of an account")]
 Cents = Annotated[int, Field(ge=1, description="An amount of money, in cents")]
@@ -40,7 +41,9 @@ class Bank:
             return list(self._journal)
 
 
-def register(server: MCPServer[Any], approval: VerifiedApproval, bank: Bank) -> None:
+def register(
+    server: MCPServer[Any], approval: VerifiedApproval, question: ElicitedApproval, bank: Bank
+) -> None:
     """Add the tools to the server."""
 
     @server.tool(annotations=READ_ONLY)
@@ -85,6 +88,24 @@ def register(server: MCPServer[Any], approval: VerifiedApproval, bank: Bank) -> 
     def close_account(account: Account) -> dict[str, Any]:
         """Close an account for ever. Any enrolled credential will do."""
         return bank.write(what="closed", account=account)
+
+    @question.tool(
+        server,
+        describe=lambda arguments: f"Order a new card for the account {arguments.get('account')}.",
+        annotations=DESTRUCTIVE,
+    )
+    def order_card(account: Account, address: str) -> dict[str, Any]:
+        """Send a new card to an address. Needs a yes, whom the client asks."""
+        return bank.write(what="card", account=account, address=address)
+
+    @question.tool(
+        server,
+        describe=lambda arguments: f"Change where letters for {arguments.get('account')} go.",
+        annotations=DESTRUCTIVE,
+    )
+    def change_address(account: Account, address: str) -> dict[str, Any]:
+        """Send letters to another address from now on. Needs a yes, whom the client asks."""
+        return bank.write(what="address", account=account, address=address)
 
 
 def describe_payment(arguments: Mapping[str, Any]) -> str:

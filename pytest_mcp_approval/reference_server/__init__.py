@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .assembly import build as build
     from .assembly import default_extensions as default_extensions
+    from .elicitation.gate import ElicitationGate as ElicitationGate
+    from .elicitation.high_level import ElicitedApproval as ElicitedApproval
+    from .elicitation.store import ElicitationStore as ElicitationStore
     from .sep2672.gate import ApprovalGate as ApprovalGate
     from .sep2672.high_level import VerifiedApproval as VerifiedApproval
-    from .sep2672.high_level import http_app as http_app
-    from .sep2672.high_level import run_stdio as run_stdio
     from .sep2672.records import ApprovedCall as ApprovedCall
     from .sep2672.records import GatedTool as GatedTool
     from .sep2672.refusals import ApprovalRefusal as ApprovalRefusal
@@ -31,18 +32,24 @@ if TYPE_CHECKING:
     from .server.clock import FileClock as FileClock
     from .server.clock import SettableClock as SettableClock
     from .server.clock import SystemClock as SystemClock
+    from .server.high_level_doors import http_app as http_app
+    from .server.high_level_doors import run_stdio as run_stdio
     from .server.mcp_server import ReferenceServer as ReferenceServer
 
 _HOMES = {
     "assembly": ("build", "default_extensions"),
+    "elicitation.gate": ("ElicitationGate",),
+    "elicitation.high_level": ("ElicitedApproval",),
+    "elicitation.store": ("ElicitationStore",),
     "sep2672.gate": ("ApprovalGate",),
-    "sep2672.high_level": ("VerifiedApproval", "http_app", "run_stdio"),
+    "sep2672.high_level": ("VerifiedApproval",),
     "sep2672.records": ("ApprovedCall", "GatedTool"),
     "sep2672.refusals": ("ApprovalRefusal",),
     "sep2672.relying_party": ("RelyingParty", "VerificationError"),
     "sep2672.store": ("ApprovalStore",),
     "server.answers": ("InvalidParamsError",),
     "server.clock": ("Clock", "FileClock", "SettableClock", "SystemClock"),
+    "server.high_level_doors": ("http_app", "run_stdio"),
     "server.mcp_server": ("ReferenceServer",),
 }
 

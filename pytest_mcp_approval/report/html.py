@@ -121,7 +121,7 @@ def _legend(report: Report) -> list[str]:
 
 
 def _facts(report: Report) -> list[str]:
-    rows = list(dict.fromkeys(report.facts.header))  # families may say the same
+    rows = list(dict.fromkeys(report.header))  # families may say the same
     if report.facts.select:
         rows.append(("only", ", ".join(report.facts.select)))
     marked = {"missing": ' class="missing"'}

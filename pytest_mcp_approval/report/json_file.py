@@ -62,6 +62,7 @@ def report_json(report: Report) -> dict[str, Any]:
             "strict": facts.strict,
             "select": facts.select,
             "header": [{"name": name, "value": value} for name, value in facts.header],
+            "silentTools": [{"name": name, "why": why} for name, why in facts.silent],
             "command": facts.command,
         },
         "summary": {

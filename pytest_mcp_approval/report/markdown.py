@@ -154,6 +154,6 @@ def _told(rules: Iterable[JudgedRule]) -> str:
 def _header(report: Report) -> list[str]:
     if not report.facts.header:
         return []
-    rows = [f"| {_plain(name)} | {_cell(value)} |" for name, value in report.facts.header]
+    rows = [f"| {_plain(name)} | {_cell(value)} |" for name, value in report.header]
     lead = ["<details><summary>What was checked</summary>", "", "| | |", "|---|---|"]
     return [*lead, *rows, "", "</details>", ""]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..catalogue import Requirement, Verdict
+from ..families.base.survey import ASK_NOBODY, SILENT, named_by_reason
 from ..support.text import number_of
 from .comparison import Comparison, Earlier, compare
 from .findings import GroupedFinding, cascade, group_findings
@@ -30,6 +31,9 @@ class RunFacts:
     target: str
     header: tuple[tuple[str, str], ...] = ()
     """The lines that were printed before the first verdict."""
+    silent: tuple[tuple[str, str], ...] = ()
+    """Tools that look destructive and of which nothing shows that they ask, and why they look it;
+    the header has the first of them."""
     started: datetime.datetime = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     seconds: float = 0.0
     """From the first scenario to the last, on a real clock."""
@@ -92,6 +96,17 @@ class Report:
             if name == "target" and named:
                 return named["name"]
         return self.facts.target
+
+    @property
+    def header(self) -> list[tuple[str, str]]:
+        """The lines before the first verdict, with all silent tools."""
+        all_of_them = named_by_reason(self.facts.silent, len(self.facts.silent))
+        return [
+            (name, all_of_them + ASK_NOBODY + value.partition(ASK_NOBODY)[2])
+            if name == SILENT
+            else (name, value)
+            for name, value in self.facts.header
+        ]
 
     @property
     def sentence(self) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
-from ..catalogue import NotVerified, catalogue
+from ..catalogue import NotVerified, catalogue, families
 from ..config.reader import Place
 from ..config.registry import FamilyError, registered
 from ..config.settings import (
@@ -24,6 +24,7 @@ from ..config.settings import (
 )
 from ..families.base.driver import DriverError
 from ..families.base.preflight import NotOffered, Preflight, PreflightError, few
+from ..families.base.survey import ASK_NOBODY, SILENT, named_by_reason, silent_tools
 from ..support.nearest import meant
 from ..support.text import neutralise
 from ..target import EffectsError, Target, TargetError, examine, open_target
@@ -144,6 +145,7 @@ def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
         found.say("target", f"{neutralise(target.spec.text, 90)}  (no server)")
     _look_for_families(target, found, wanted)
     if target.speaks_mcp:
+        _survey(target, found, wanted)
         _examine_effects(target, found)
     _approve(target, found)
     _say_settings(target.settings, found)
@@ -215,6 +217,17 @@ def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) 
         )
     if absent:
         found.say("families", f"{', '.join(found.offered)}  (not here: {', '.join(absent)})")
+
+
+def _survey(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
+    """List tools that look destructive and that no family found gated. Calls none of them."""
+    with contextlib.suppress(ListingError):  # said elsewhere
+        found.silent = silent_tools(target.session().list_tools(), found.gated)
+    if found.silent:
+        # A tool may be gated in a way that was not looked for.
+        others = set(families()) - set(wanted)
+        only = f" (looked for: {', '.join(wanted)})" if others else ""
+        found.say(SILENT, f"{named_by_reason(found.silent)}{ASK_NOBODY}{only}")
 
 
 def _approve(target: Target, found: Preflight) -> None:

@@ -134,6 +134,10 @@ class RunRecord:
         if word == "changed" and session.exitstatus in _NOTHING_RAN:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
+    @property
+    def _silent(self) -> list[tuple[str, str]]:
+        return self.state.found.silent if self.state.found is not None else []
+
     @cached_property
     def report(self) -> Report:
         """The run as every reporter sees it; call it when all results are there."""
@@ -141,6 +145,7 @@ class RunRecord:
         facts = RunFacts(
             target=hide(self.settings.targets[0]),
             header=tuple(self.state.header),
+            silent=tuple((hide(name), why) for name, why in self._silent),
             started=self.started,
             seconds=now() - self._began,
             strict=self.settings.strict,

@@ -36,6 +36,8 @@ def opened_target(config: pytest.Config) -> Iterator[Target]:
     if found is not None and found.effects_doubt:
         settings = replace(settings, effects_doubt=found.effects_doubt)
     target = open_target(settings.targets[0], settings)
+    if found is not None:
+        target.gated_tools = frozenset(found.gated)
     if found is not None and found.clock_stuck:
         # If time does not move, checks that need it are not made.
         target.clock.close()

@@ -161,23 +161,34 @@ class EffectsWatch:
     def probe(self) -> EffectsProbe | None:
         return self._find_probe()
 
+    @property
+    def acts(self) -> int:
+        """How often anybody has done something so far: as long as it is the same, nobody has."""
+        return EffectsWatch._acts
+
     def forget(self) -> None:
         """Something was done that nobody watched: everybody must look again."""
         EffectsWatch._acts += 1
 
     def during(self, act: Callable[[], Given]) -> tuple[Given, tuple[Effects, Effects] | None]:
         """What `act` returns, and the effects before and after it, if there is a probe."""
-        probe = self.probe
-        if probe is None:
-            return act(), None
-        before = self._last if self._seen_after == EffectsWatch._acts else None
+        before = self.look()
         if before is None:
-            before = probe.look()
+            return act(), None
         try:
             given = act()
         finally:
-            EffectsWatch._acts += 1
-        acts = EffectsWatch._acts
-        after = probe.look()
-        self._last, self._seen_after = after, acts
-        return given, (before, after)
+            self.forget()
+        after = self.look()
+        return given, (before, after) if after is not None else None
+
+    def look(self) -> Effects | None:
+        """What the probe shows, if there is one. For what does not begin and end in one call: after
+        it, `forget`, and look again."""
+        probe = self.probe
+        if probe is None:
+            return None
+        if self._last is None or self._seen_after != EffectsWatch._acts:
+            acts = EffectsWatch._acts
+            self._last, self._seen_after = probe.look(), acts
+        return self._last

@@ -81,6 +81,23 @@ class _OfReference(Target):
     def twin(self) -> Target | None:
         return self._another()
 
+    def known_tools(self) -> Mapping[str, frozenset[str]]:
+        """By a server that is built for this alone: the other may be in another process."""
+        server = build(
+            extensions=default_extensions(),
+            settings=self._extension_settings,
+            backing=Backing(None),
+            clock=SystemClock(),
+            user_header=USER_HEADER,
+        )
+        try:
+            return {
+                one.family: frozenset(str(entry["name"]) for entry in one.listings())
+                for one in server.extensions
+            }
+        finally:
+            server.stop()
+
     def variant(self, family: str, setting: str, value: Any) -> Target | None:
         own = {**self._extension_settings.get(family, {}), setting: value}
         return self._another(extension_settings={**self._extension_settings, family: own})

@@ -236,9 +236,13 @@ class LaunchedTarget(StartedTarget):
         client_name: str = "pytest-mcp-approval",
         *,
         headers: Mapping[str, str] | None = None,
+        capabilities: Mapping[str, object] | None = None,
+        protocol: str = "",
     ) -> Session:
         try:
-            return super().new_session(client_name, headers=headers)
+            return super().new_session(
+                client_name, headers=headers, capabilities=capabilities, protocol=protocol
+            )
         except WireError as error:
             process = self._process
             if process is None or not process.ended_within(0):

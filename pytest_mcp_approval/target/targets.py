@@ -60,6 +60,10 @@ class Target(ABC):
         """What the running scenario last said about what it sent."""
         self.effects_watch = EffectsWatch(self.effects)
         """Shared by all drivers of this target."""
+        self.gated_tools: frozenset[str] = frozenset()
+        """Tools that are known to ask for approval, by any family; found before the first check."""
+        self.client_capabilities: Mapping[str, object] = {}
+        """What our client declares, unless a conversation is opened with others; see `declare`."""
         self._transport: Transport | None = None
         self._session: Session | None = None
 
@@ -83,6 +87,10 @@ class Target(ABC):
         Whether the server accepts the value shows when it is used.
         """
         return None
+
+    def known_tools(self) -> Mapping[str, frozenset[str]]:
+        """The tools of each family, if the suite knows the target."""
+        return {}
 
     def with_environment(self, variables: Mapping[str, str]) -> Target | None:  # noqa: ARG002
         """The same server, started with these additional variables; None if we do not start it."""
@@ -136,23 +144,36 @@ class Target(ABC):
         client_name: str = "pytest-mcp-approval",
         *,
         headers: Mapping[str, str] | None = None,
+        capabilities: Mapping[str, object] | None = None,
+        protocol: str = "",
     ) -> Session:
-        """A separate conversation; `headers` are those of another user."""
+        """A separate conversation; `headers` are those of another user, `capabilities` what the
+        client declares (by default `client_capabilities`), `protocol` a revision of its own."""
         transport, seconds = self.transport, self.settings.timeout
         start = self.start_seconds
         try:
             return open_session(
                 transport,
-                self.settings.protocol,
+                protocol or self.settings.protocol,
                 client_name=client_name,
                 deadline=seconds,
                 start_deadline=start,
                 headers=headers,
+                capabilities=self.client_capabilities if capabilities is None else capabilities,
             )
         except NothingAnsweredError as error:
             more = "timeout" if start is None else "launch-timeout"
             line = f"{error} (if it is only slow: {PREFIX}{more}=SECONDS)"
             raise NothingAnsweredError(line, error.reply) from None
+
+    def declare(self, capabilities: Mapping[str, object]) -> None:
+        """From now on the shared conversation declares these. One that was opened with others is
+        opened anew; where a pipe belongs to it, the server is started anew."""
+        if self.client_capabilities == capabilities:
+            return
+        self.client_capabilities = dict(capabilities)
+        if self._session is not None:
+            self.stop()
 
     @property
     def second_user_headers(self) -> Mapping[str, str]:

@@ -19,11 +19,15 @@ from .errors import RevisionError as RevisionError
 from .errors import UnreachableError as UnreachableError
 from .errors import WireError as WireError
 from .in_process import InProcessTransport as InProcessTransport
+from .inbox import ServerRequest as ServerRequest
+from .messages import Message as Message
 from .messages import Outgoing as Outgoing
 from .messages import RawJson as RawJson
 from .messages import notification_bytes as notification_bytes
 from .messages import request_bytes as request_bytes
+from .messages import response_bytes as response_bytes
 from .messages import to_json as to_json
+from .open_call import OpenCall as OpenCall
 from .opening import open_session as open_session
 from .over_http import HttpTransport as HttpTransport
 from .over_stdio import StdioTransport as StdioTransport
@@ -36,4 +40,5 @@ from .reply import ErrorObject as ErrorObject
 from .reply import Outcome as Outcome
 from .reply import Reply as Reply
 from .session import Session as Session
+from .session_stream import SessionStream as SessionStream
 from .transport import Transport as Transport

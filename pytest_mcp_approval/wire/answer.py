@@ -17,21 +17,29 @@ from pytest_mcp_approval.wire.messages import (
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply, read_response
 from pytest_mcp_approval.wire.sse import EventReader
 
+MOST_REQUESTS = 500
+"""Requests of the server's in one answer: each is answered in a request of our own."""
+
 
 class Answer:
     """Collects one HTTP answer until `reply` is there."""
 
-    def __init__(self, request_id: RequestId | None, limit: int) -> None:
+    def __init__(
+        self, request_id: RequestId | None, limit: int, *, is_stream: bool = False
+    ) -> None:
+        """`is_stream`: an event stream is what was asked for, and all that comes on it counts."""
         self.reply: Reply | None = None
         self.received = bytearray()
         """The body, as far as it came."""
         self._request_id = request_id
         self._limit = limit
+        self._is_stream = is_stream
         self._status: int | None = None
         self._headers: Headers = ()
         self._events: EventReader | None = None
         self._stray: Reply | None = None
-        self._server_requests: list[Message] = []
+        self._unasked: list[Message] = []
+        self._requests = 0
 
     def is_decided(self) -> bool:
         return self.reply is not None
@@ -40,7 +48,7 @@ class Answer:
         self._status, self._headers = status, headers
         kind = next((value for name, value in headers if name.lower() == "content-type"), "")
         if kind.strip().lower().startswith("text/event-stream"):
-            if self._request_id is None:
+            if self._request_id is None and not self._is_stream:
                 self._decide(Reply(Outcome.ACCEPTED))
             self._events = EventReader()
         if declared_length is not None and declared_length > self._limit:
@@ -63,7 +71,8 @@ class Answer:
         if self.reply is not None:
             return
         if self._events is not None:
-            ended = Reply(Outcome.CLOSED, detail="the event stream ended without an answer")
+            without = "" if self._is_stream else " without an answer"
+            ended = Reply(Outcome.CLOSED, detail=f"the event stream ended{without}")
             self._decide(self._stray or ended)
         elif not self.received:
             taken = self._request_id is None and self._status in range(200, 300)
@@ -79,10 +88,21 @@ class Answer:
             raw = bytes(self.received)
             self._decide(self._stray or Reply(outcome, raw, detail=detail))
 
-    def take_server_requests(self) -> list[Message]:
-        """Requests of the server's that came in the stream and wait for an answer."""
-        taken, self._server_requests = self._server_requests, []
+    def take_unasked(self) -> list[Message]:
+        """What came in the stream and is no answer: the server's requests, and notifications."""
+        taken, self._unasked = self._unasked, []
         return taken
+
+    @property
+    def head(self) -> Reply | None:
+        """The status and headers, as soon as they are there."""
+        if self._status is None:
+            return None
+        return Reply(Outcome.ACCEPTED, status=self._status, headers=self._headers)
+
+    @property
+    def is_event_stream(self) -> bool:
+        return self._events is not None
 
     def _decide(self, reply: Reply) -> None:
         self.reply = replace(reply, status=self._status, headers=self._headers)
@@ -96,8 +116,14 @@ class Answer:
             self._stray = self._stray or Reply(Outcome.GARBAGE, data, detail=str(problem))
             return
         if message.kind is MessageKind.REQUEST:
-            self._server_requests.append(message)
-        elif message.kind is MessageKind.RESPONSE and self._request_id is not None:
+            self._requests += 1
+            if self._requests > MOST_REQUESTS:
+                detail = f"more than {MOST_REQUESTS} requests of its own in one answer"
+                self._decide(Reply(Outcome.TOO_LARGE, bytes(self.received), detail=detail))
+                return
+        if message.kind is not MessageKind.RESPONSE or self._is_stream:
+            self._unasked.append(message)
+        elif self._request_id is not None:
             reply = read_response(message, self._request_id)
             if reply.message is not None:
                 self._decide(reply)

@@ -8,16 +8,16 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.support.deadline import Deadline, now
 from pytest_mcp_approval.support.text import neutralise
 from pytest_mcp_approval.wire.answer import Answer
 from pytest_mcp_approval.wire.errors import ApplicationFailedError
+from pytest_mcp_approval.wire.inbox import Listener
 from pytest_mcp_approval.wire.messages import Message, Outgoing
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
-from pytest_mcp_approval.wire.transport import HttpLikeTransport
+from pytest_mcp_approval.wire.transport import HttpLikeTransport, Underway
 
 AsgiMessage = MutableMapping[str, Any]
 AsgiApplication = Callable[
@@ -54,14 +54,22 @@ class _Gate:
             await asyncio.wait_for(self._open.wait(), 0.1)
 
 
-class _Call:
-    """One ASGI http call. Lives on the loop; only `wait` is for the caller's thread."""
+class _Call(Underway):
+    """One ASGI http call. Lives on the loop; only `wait` and `close` are for callers' threads."""
 
     def __init__(
-        self, transport: "InProcessTransport", outgoing: Outgoing, gate: _Gate | None = None
+        self,
+        transport: "InProcessTransport",
+        outgoing: Outgoing,
+        gate: _Gate | None = None,
+        listener: Listener | None = None,
+        *,
+        is_stream: bool = False,
     ) -> None:
         self.outgoing = transport._with_headers(outgoing)
-        self.answer = Answer(outgoing.request_id, transport.limit)
+        self.answer = Answer(outgoing.request_id, transport.limit, is_stream=is_stream)
+        self._listener = listener
+        self._told = False
         self.started = now()
         self._gate = gate
         self._transport = transport
@@ -75,6 +83,41 @@ class _Call:
         self._task = asyncio.get_running_loop().create_task(self._run())
         self._transport.tasks.add(self._task)
         self._task.add_done_callback(self._transport.tasks.discard)
+
+    def live_for(self, life: Deadline) -> None:
+        """Begin, and end after that time at the latest."""
+        self.begin()
+
+        def expire() -> None:
+            self._give_up(Outcome.NO_ANSWER, f"nothing within {life.in_words}")
+            self._leave()
+
+        timer = asyncio.get_running_loop().call_later(life.left(), expire)
+        self._task.add_done_callback(lambda _: timer.cancel())
+
+    def refuse(self, detail: str) -> None:
+        """There is no loop to live on."""
+        self._give_up(Outcome.CLOSED, detail)
+
+    def close(self) -> None:
+        with self._lock:
+            has_ended = self.answer.reply is not None
+        if not has_ended:  # else the application gets its grace
+            self._give_up(Outcome.CLOSED, "hung up")
+            self._transport.on_loop(self._leave)
+
+    def _give_up(self, outcome: Outcome, detail: str) -> None:
+        with self._lock:
+            self.answer.cut(outcome, detail)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell the listener of the end, once."""
+        with self._lock:
+            reply, told = self.answer.reply, self._told
+            self._told = True
+        if self._listener is not None and not told and reply is not None:
+            self._listener.ended(reply, bytes(self.answer.received))
 
     def wait(self, deadline: Deadline) -> None:
         """Until there is a reply, from the application or from the clock."""
@@ -106,6 +149,7 @@ class _Call:
         with self._lock:
             self.answer.cut(outcome, detail)
         self._settled.set()
+        self._tell()
 
     async def _receive(self) -> AsgiMessage:
         if self._body:
@@ -121,18 +165,22 @@ class _Call:
 
     async def _send(self, message: AsgiMessage) -> None:
         with self._lock:
-            if message["type"] == "http.response.start":
+            begins = message["type"] == "http.response.start"
+            if begins:
                 self.answer.begin(message["status"], _read_headers(message.get("headers", ())))
             elif message["type"] == "http.response.body":
                 self.answer.feed(bytes(message.get("body", b"")))
                 if not message.get("more_body", False):
                     self.answer.end()
-            asked = self.answer.take_server_requests()
+            unasked = self.answer.take_unasked()
             settled = self.answer.reply is not None
-        for request in asked:
-            self._transport.answer_server(request, self.outgoing)
+        if begins and self._listener is not None and self.answer.head is not None:
+            self._listener.began(self.answer.head)
+        for one in unasked:
+            self._transport.answer_server(one, self.outgoing, self._listener)
         if settled and not self._settled.is_set():
             self._settled.set()
+            self._tell()
             self._later(self._leave)  # an event stream may go on for ever after the answer
         if message.get("more_body", False):
             # An application that sends without end must not keep the loop from everything else.
@@ -227,6 +275,20 @@ class InProcessTransport(HttpLikeTransport):
             call.answer.cut(Outcome.CLOSED, "not started, or stopped")
         return [self._finish(call.outgoing, call.answer, call.started) for call in calls]
 
+    def begin(
+        self,
+        outgoing: Outgoing,
+        listener: Listener,
+        deadline: Deadline,  # noqa: ARG002  # the loop takes it at once
+        life: Deadline,
+        *,
+        is_stream: bool = False,
+    ) -> Underway:
+        call = _Call(self, outgoing, listener=listener, is_stream=is_stream)
+        if not self.on_loop(lambda: call.live_for(life)):
+            call.refuse("not started, or stopped")
+        return call
+
     def close(self) -> None:
         thread, self._thread = self._thread, None
         if thread is None:
@@ -246,11 +308,14 @@ class InProcessTransport(HttpLikeTransport):
             return False
         return True
 
-    def answer_server(self, request: Message, meanwhile: Outgoing) -> None:
-        """Answer the application's own request in a call of its own, from the loop."""
-        body = self._answer_to(request)
+    def answer_server(
+        self, message: Message, meanwhile: Outgoing, listener: Listener | None
+    ) -> None:
+        """Answer the application's own request in a call of its own, from the loop, unless the
+        listener does."""
+        body = None if self._offer(message, listener) else self._answer_to(message)
         if body is not None:
-            _Call(self, replace(meanwhile, body=body, request_id=None, method="")).begin()
+            _Call(self, self._answering(meanwhile, body)).begin()
 
     # What follows runs in the loop's thread.
 

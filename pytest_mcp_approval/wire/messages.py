@@ -119,6 +119,10 @@ class Message:
     def method(self) -> str:
         return str(self.value.get("method", ""))
 
+    @property
+    def params(self) -> Json:
+        return self.value.get("params")
+
     def answers(self, request_id: RequestId) -> bool:
         """Whether this is the response to `request_id`. 1, "1", 1.0 and true are four different
         ids."""
@@ -159,6 +163,11 @@ def parse_message(raw: bytes) -> Message:
     return Message(MessageKind.RESPONSE, value, raw)
 
 
+def response_bytes(request_id: Json, **members: object) -> bytes:
+    """A response under whatever id, with a `result` or an `error`."""
+    return to_json({"jsonrpc": "2.0", "id": request_id, **members})
+
+
 def answer_to(request: Message) -> bytes | None:
     """What a client without any capability says to a server's own request: pong, or "not here".
 
@@ -168,6 +177,6 @@ def answer_to(request: Message) -> bytes | None:
     if type(request.id) not in (int, float, str):
         return None
     if request.method == "ping":
-        return to_json({"jsonrpc": "2.0", "id": request.id, "result": {}})
+        return response_bytes(request.id, result={})
     refusal = {"code": METHOD_NOT_FOUND, "message": "This client declared no capability for that"}
-    return to_json({"jsonrpc": "2.0", "id": request.id, "error": refusal})
+    return response_bytes(request.id, error=refusal)

@@ -6,7 +6,7 @@ exception.
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.support.text import neutralise
@@ -66,6 +66,7 @@ def open_session(
         Deadline(max(deadline, start_deadline or 0.0)),
         deadline * _PROBE_SHARE,
         headers,
+        transport.shared_ids or itertools.count(1),
     )
     transport.start(opener.deadline)
     terms = opener.find_out() if protocol == AUTO else opener.agree_on(protocol)
@@ -87,8 +88,8 @@ class _Opener:
     capabilities: dict[str, object]
     deadline: Deadline
     probe_seconds: float
-    headers: ExtraHeaders | None = None
-    ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+    headers: ExtraHeaders | None
+    ids: "itertools.count[int]"
 
     def agree_on(self, revision: str) -> Terms:
         if eras.era_of(revision) is eras.Era.HANDSHAKE:

@@ -7,7 +7,7 @@ Proxies of the environment are not used: what is tested is the server itself.
 import contextlib
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pytest_mcp_approval.support.connection import (
     ConnectFailedError,
@@ -22,9 +22,10 @@ from pytest_mcp_approval.support.http1 import (
     compose_request,
 )
 from pytest_mcp_approval.wire.answer import Answer
+from pytest_mcp_approval.wire.inbox import Listener
 from pytest_mcp_approval.wire.messages import Outgoing
 from pytest_mcp_approval.wire.reply import Outcome, Reply
-from pytest_mcp_approval.wire.transport import HttpLikeTransport
+from pytest_mcp_approval.wire.transport import HttpLikeTransport, Underway
 
 _IDLE_SECONDS = 2.0
 """Connections that rested longer are not used again: common servers hang up after 5 s, and a
@@ -34,6 +35,7 @@ _SETTLE_SECONDS = 0.02
 """Between the bodies and their last bytes: a server needs a moment to accept N connections and read
 them."""
 _SERVER_REQUEST_SECONDS = 2.0
+_JOIN_SECONDS = 5.0
 _DRAINED_PIECES = 8
 """Reads that are spent on the rest of an event stream before its connection is given up."""
 
@@ -53,13 +55,17 @@ class _Exchange:
     outgoing: Outgoing
     connection: Connection | None = None
     payload: bytes = b""
+    listener: Listener | None = None
+    is_stream: bool = False
     started: float = field(default_factory=now)
     reader: ResponseReader = field(init=False)
     answer: Answer = field(init=False)
 
     def __post_init__(self) -> None:
         self.reader = ResponseReader(self.outgoing.http_method)
-        self.answer = Answer(self.outgoing.request_id, self.transport.limit)
+        self.answer = Answer(
+            self.outgoing.request_id, self.transport.limit, is_stream=self.is_stream
+        )
 
     def take(self, data: bytes) -> None:
         """Bytes came, or none: the peer closed."""
@@ -78,6 +84,8 @@ class _Exchange:
             return
         if self.reader.status is not None and not began:
             self.answer.begin(self.reader.status, self.reader.headers, self.reader.declared_length)
+            if self.listener is not None and self.answer.head is not None:
+                self.listener.began(self.answer.head)
         self.answer.feed(body)
         if self.reader.done:
             self.answer.end()
@@ -96,11 +104,52 @@ class _Exchange:
 
     def conclude(self) -> Reply:
         """Let go of the connection, record, and give the reply."""
+        self.let_go()
+        return self.transport._finish(self.outgoing, self.answer, self.started)
+
+    def let_go(self) -> None:
         if self.connection is not None:
             done_with = self.answer.reply is not None and self.answer.reply.answered
             self.transport.put_back(self.connection, self.reader, mid_stream=done_with)
             self.connection = None
-        return self.transport._finish(self.outgoing, self.answer, self.started)
+
+
+class _Followed(Underway):
+    """An exchange whose answer is read in a thread of its own."""
+
+    def __init__(self, exchange: _Exchange, listener: Listener, life: Deadline) -> None:
+        self._exchange = exchange
+        self.outgoing = exchange.outgoing
+        self._lock = threading.Lock()
+        self._connection = exchange.connection
+        self._listener = listener
+        self._life = life
+        self._thread = threading.Thread(
+            target=self._follow, name="mcp-approval open call", daemon=True
+        )
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.cut()
+        if self._thread is not threading.current_thread():
+            self._thread.join(_JOIN_SECONDS)
+
+    def _follow(self) -> None:
+        answer = self._exchange.answer
+        try:
+            self._exchange.run(self._life)
+        finally:
+            answer.cut(Outcome.CLOSED, "not read to its end")
+            with self._lock:
+                self._connection = None  # it may be used again, and is no longer ours to cut
+            self._exchange.let_go()
+            self._exchange.transport.forget(self)
+            assert answer.reply is not None
+            self._listener.ended(answer.reply, bytes(answer.received))
 
 
 class HttpTransport(HttpLikeTransport):
@@ -110,6 +159,7 @@ class HttpTransport(HttpLikeTransport):
         super().__init__(url, headers)
         self._context = tls_context() if self.address.secure else None
         self._resting: list[_Resting] = []
+        self._followed: set[_Followed] = set()
         self._lock = threading.Lock()
         self._closed = False
 
@@ -122,19 +172,30 @@ class HttpTransport(HttpLikeTransport):
 
     def _exchange(self, outgoing: Outgoing, deadline: Deadline) -> Reply:
         exchange = self._prepare(outgoing)
-        try:
-            self._send(exchange, deadline)
-        except ConnectFailedError as problem:
-            exchange.answer.cut(Outcome.UNREACHABLE, str(problem))
-        except TimeoutError:
-            exchange.answer.cut(
-                Outcome.NO_ANSWER, f"the request was not taken within {deadline.in_words}"
-            )
-        except OSError:
-            # Closed while we were sending. It may have answered first, which reading will show.
-            pass
+        self._try_to_send(exchange, deadline)
         exchange.run(deadline)
         return exchange.conclude()
+
+    def begin(
+        self,
+        outgoing: Outgoing,
+        listener: Listener,
+        deadline: Deadline,
+        life: Deadline,
+        *,
+        is_stream: bool = False,
+    ) -> Underway:
+        exchange = self._prepare(outgoing, listener, is_stream=is_stream)
+        self._try_to_send(exchange, deadline, anew=True)
+        followed = _Followed(exchange, listener, life)
+        with self._lock:
+            self._followed.add(followed)
+        followed.start()
+        return followed
+
+    def forget(self, followed: _Followed) -> None:
+        with self._lock:
+            self._followed.discard(followed)
 
     def _exchange_together(self, outgoing: Sequence[Outgoing], deadline: Deadline) -> list[Reply]:
         return last_byte_race([(self, one) for one in outgoing], deadline)
@@ -143,6 +204,9 @@ class HttpTransport(HttpLikeTransport):
         with self._lock:
             self._closed = True
             resting, self._resting = self._resting, []
+            followed = list(self._followed)
+        for exchange in followed:
+            exchange.close()
         for one in resting:
             one.connection.close()
 
@@ -152,10 +216,11 @@ class HttpTransport(HttpLikeTransport):
     def answer_server(self, exchange: _Exchange, deadline: Deadline) -> None:
         """Answer the server's own requests in the stream, or it would wait for us as we do for
         it."""
-        for request in exchange.answer.take_server_requests():
-            body = self._answer_to(request)
+        for message in exchange.answer.take_unasked():
+            settled = self._offer(message, exchange.listener)
+            body = None if settled else self._answer_to(message)
             if body is not None:
-                reply = replace(exchange.outgoing, body=body, request_id=None, method="")
+                reply = self._answering(exchange.outgoing, body)
                 self._exchange(reply, deadline.at_most(_SERVER_REQUEST_SECONDS))
 
     def put_back(self, connection: Connection, reader: ResponseReader, *, mid_stream: bool) -> None:
@@ -177,15 +242,31 @@ class HttpTransport(HttpLikeTransport):
         for one in surplus:
             one.connection.close()
 
-    def _prepare(self, outgoing: Outgoing) -> _Exchange:
+    def _prepare(
+        self, outgoing: Outgoing, listener: Listener | None = None, *, is_stream: bool = False
+    ) -> _Exchange:
         outgoing = self._with_headers(outgoing)
         payload = compose_request(
             outgoing.http_method, self.address.target, outgoing.headers, outgoing.body
         )
-        return _Exchange(self, outgoing, payload=payload)
+        return _Exchange(self, outgoing, payload=payload, listener=listener, is_stream=is_stream)
 
-    def _send(self, exchange: _Exchange, deadline: Deadline) -> None:
-        connection = exchange.connection = self._take_resting()
+    def _try_to_send(self, exchange: _Exchange, deadline: Deadline, *, anew: bool = False) -> None:
+        try:
+            self._send(exchange, deadline, anew=anew)
+        except ConnectFailedError as problem:
+            exchange.answer.cut(Outcome.UNREACHABLE, str(problem))
+        except TimeoutError:
+            exchange.answer.cut(
+                Outcome.NO_ANSWER, f"the request was not taken within {deadline.in_words}"
+            )
+        except OSError:
+            # Closed while we were sending. It may have answered first, which reading will show.
+            pass
+
+    def _send(self, exchange: _Exchange, deadline: Deadline, *, anew: bool) -> None:
+        """`anew`: on a new connection in any case."""
+        connection = exchange.connection = None if anew else self._take_resting()
         if connection is not None:
             try:
                 taken = connection.send(exchange.payload, deadline)

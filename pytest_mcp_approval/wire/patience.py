@@ -23,6 +23,8 @@ _LESS_SECONDS = 1.0
 _SHORTEST_SECONDS = 0.05
 _HURRY = 0.25
 """Of the timeout: a caller that waits for less than that does not expect an answer."""
+_LONG = 0.8
+"""Of the timeout: whoever took longer was silent, whatever came in the end."""
 _SILENCES = 3
 """Unanswered requests of one kind, in as many checks, before the wait for it is cut."""
 _BROKEN_OFF = (Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.UNREACHABLE, Outcome.TOO_LARGE)
@@ -77,11 +79,14 @@ class Patience:
         self._curtailed = False
         self._in_a_hurry = False
 
-    def allow(self, outgoing: Outgoing, deadline: Deadline) -> Deadline | None:
-        """How long to wait; None if there is no use in asking."""
+    def allow(
+        self, outgoing: Outgoing, deadline: Deadline, *, waited: float = 0.0
+    ) -> Deadline | None:
+        """How long to wait; None if there is no use in asking. `waited`: the seconds for which the
+        caller has waited for the same before, in vain."""
         self._curtailed = False
         left = deadline.left()
-        self._in_a_hurry = left < _HURRY * self.timeout
+        self._in_a_hurry = waited + left < _HURRY * self.timeout
         seconds = left
         if self._silent_seconds:
             spare = self.timeout + _GRACE_SECONDS - self._silent_seconds
@@ -89,10 +94,15 @@ class Patience:
         if self._silences and self._silences.get(kind_of(outgoing), 0) >= _SILENCES:
             seconds = min(seconds, _LESS_SECONDS)
         # Nearly all of it counts as all of it: the caller's deadline is already running.
-        if seconds > 0.9 * left:
+        if seconds >= 0.9 * left:
             return deadline
         self._curtailed = True
         return Deadline(seconds) if seconds > _SHORTEST_SECONDS else None
+
+    def waited(self, seconds: float) -> None:
+        """In an open call nothing came for so long; what becomes of the call is not known yet."""
+        if not self._in_a_hurry and seconds > _LONG * self.timeout:
+            self._silent_seconds += seconds
 
     def heard(self, outgoing: Outgoing, reply: Reply) -> None:
         """An exchange has ended."""
@@ -112,7 +122,7 @@ class Patience:
                 self.samples[kind] = outgoing.body
             return
         # Something that was not an answer may have come while we waited for one.
-        silent = reply.outcome is Outcome.NO_ANSWER or reply.seconds > 0.8 * self.timeout
+        silent = reply.outcome is Outcome.NO_ANSWER or reply.seconds > _LONG * self.timeout
         if silent and not self._in_a_hurry:
             self._silent_seconds += reply.seconds
             if not self._curtailed:
@@ -148,7 +158,7 @@ def _session_ended(outgoing: Outgoing, reply: Reply) -> bool:
     return reply.status == 404 and "mcp-session-id" in names
 
 
-_kept: list[Patience] = []
+_kept: list[Patience | None] = []
 
 
 def current_patience() -> Patience | None:
@@ -159,6 +169,17 @@ def allowed_by_patience(outgoing: Outgoing, deadline: Deadline) -> Deadline | No
     """How long to wait, by the patience in force; None if there is no use in asking."""
     patience = current_patience()
     return deadline if patience is None else patience.allow(outgoing, deadline)
+
+
+@contextlib.contextmanager
+def unwatched() -> Iterator[None]:
+    """No patience is asked or told until the end of the block: for what a server may rightly
+    refuse in any way, or leave without an answer."""
+    _kept.append(None)
+    try:
+        yield
+    finally:
+        _kept.remove(None)
 
 
 @contextlib.contextmanager

@@ -4,8 +4,9 @@ Knows nothing of what the methods do. Finding out the era, opening and its failu
 `opening`.
 """
 
+import contextlib
 import itertools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from pytest_mcp_approval.support.deadline import Deadline
 from pytest_mcp_approval.wire import eras
 from pytest_mcp_approval.wire.eras import Era
 from pytest_mcp_approval.wire.errors import ListingError
+from pytest_mcp_approval.wire.inbox import Switchboard
 from pytest_mcp_approval.wire.messages import (
     Json,
     Outgoing,
@@ -20,7 +22,10 @@ from pytest_mcp_approval.wire.messages import (
     notification_bytes,
     request_bytes,
 )
+from pytest_mcp_approval.wire.open_call import LONGEST_SECONDS, OpenCall
+from pytest_mcp_approval.wire.patience import unwatched
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
+from pytest_mcp_approval.wire.session_stream import SessionStream
 from pytest_mcp_approval.wire.transport import Transport
 
 DEFAULT_DEADLINE = 10.0
@@ -67,6 +72,9 @@ class Session:
         self.deadline = deadline
         self._ids = itertools.count(1) if ids is None else ids
         self._closed = False
+        self._deleted = False
+        self._board = transport.shared_board or Switchboard()
+        self._open: list[OpenCall | SessionStream] = []
         self._own_headers = dict(headers or {})
         self._envelope: dict[str, object] = {
             eras.PROTOCOL_VERSION_KEY: terms.revision,
@@ -113,7 +121,9 @@ class Session:
     def exchange(self, outgoing: Outgoing, deadline: float | None = None) -> Reply:
         """Send what was prepared."""
         seconds = self.deadline if deadline is None else deadline
-        return self.transport.exchange(outgoing, Deadline(seconds))
+        # A session that we ended ourselves is refused as the specification says.
+        with unwatched() if self._deleted else contextlib.nullcontext():
+            return self.transport.exchange(outgoing, Deadline(seconds))
 
     def call(
         self,
@@ -140,6 +150,67 @@ class Session:
         return self.exchange(
             self.prepare_bytes(body, request_id, method, subject=subject, headers=headers), deadline
         )
+
+    def open_call(
+        self,
+        method: str,
+        params: object = None,
+        *,
+        takes: Collection[str] | None = None,
+        headers: ExtraHeaders | None = None,
+        longest: float = LONGEST_SECONDS,
+    ) -> OpenCall:
+        """A call that is under way when this returns, so that requests of the server's can be
+        answered in it.
+
+        `takes`: the methods of requests that are for the caller; others are refused as ever. None
+        means every one but ping. However long nobody looks, the call ends after `longest` seconds.
+        """
+        return self.open_prepared(
+            self.prepare(method, params, headers=headers), takes=takes, longest=longest
+        )
+
+    def open_prepared(
+        self,
+        outgoing: Outgoing,
+        *,
+        takes: Collection[str] | None = None,
+        longest: float = LONGEST_SECONDS,
+    ) -> OpenCall:
+        """`open_call` with what was prepared: exact bytes, too."""
+        call = OpenCall(self, outgoing, self._board, takes=takes, longest=longest)
+        self._keep(call)
+        return call
+
+    def listen(self, *, longest: float = LONGEST_SECONDS) -> SessionStream:
+        """The session's own stream, from now on: a GET over HTTP, which many servers refuse (the
+        stream's `reply` says so); on stdio there is no other, and it only keeps notifications.
+
+        Requests that come there are for the open calls of this session, or refused as ever.
+        """
+        headers = {"Accept": "text/event-stream", "Content-Type": None}
+        usual = self.prepare_bytes(b"", None, "", headers=headers)
+        stream = SessionStream(self.transport, usual, self._board, self.deadline, longest)
+        self._keep(stream)
+        return stream
+
+    def delete(self, *, headers: ExtraHeaders | None = None) -> Reply:
+        """End the session at the server, whatever is open in it. Only over HTTP, in the handshake
+        era, and if the server gave the session an id."""
+        if self.session_id is None:
+            raise ValueError("only a session with an id, over HTTP, can be deleted")
+        for one in self._open:
+            if isinstance(one, OpenCall):
+                one.expect_nothing()
+        outgoing = self.prepare_bytes(b"", None, "", headers=headers)
+        reply = self.transport.end_session(outgoing, Deadline(self.deadline))
+        assert reply is not None, "session ids come over HTTP only"
+        self._deleted = reply.status is not None and reply.status < 300
+        return reply
+
+    def _keep(self, what: OpenCall | SessionStream) -> None:
+        self._open = [one for one in self._open if one.is_open]
+        self._open.append(what)
 
     def notify(self, method: str, params: object = None) -> Reply:
         return self.send(notification_bytes(method, params), None, method)
@@ -168,11 +239,14 @@ class Session:
         )
 
     def close(self) -> None:
-        """Say goodbye, where the transport has a way to. A second time does nothing."""
+        """Give up what is open, and say goodbye, where the transport has a way to. A second time
+        does nothing."""
         if self._closed:
             return
         self._closed = True
-        if self.session_id is not None:
+        for one in self._open:
+            one.close()
+        if self.session_id is not None and not self._deleted:
             goodbye = self.prepare_bytes(b"", None, "")
             self.transport.end_session(goodbye, Deadline(_GOODBYE_SECONDS))
 

@@ -4,6 +4,7 @@ Knows nothing of MCP: a transport carries the bytes it is given and tells what c
 """
 
 import abc
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Self
@@ -18,11 +19,30 @@ from pytest_mcp_approval.support.exchanges import (
 )
 from pytest_mcp_approval.wire.answer import Answer
 from pytest_mcp_approval.wire.errors import address_of
-from pytest_mcp_approval.wire.messages import Message, Outgoing, answer_to
+from pytest_mcp_approval.wire.inbox import Listener, Switchboard
+from pytest_mcp_approval.wire.messages import Message, MessageKind, Outgoing, answer_to
 from pytest_mcp_approval.wire.patience import NOT_ASKED, allowed_by_patience, current_patience
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply, show_json
 
 _KEPT_OF_A_METHOD = 200
+
+
+class Underway(abc.ABC):
+    """A request that was sent, and whose end its listener will be told of."""
+
+    outgoing: Outgoing
+    """What was sent, with all its headers."""
+    can_hang_up = True
+    """Whether `close` takes the connection from the server, which can notice that."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Wait for nothing more. The listener is told, unless it was. A second time does
+        nothing."""
+
+    def explain(self, reply: Reply) -> Reply:
+        """An end with what more can be found out about it; may take a moment."""
+        return reply
 
 
 class Transport(abc.ABC):
@@ -32,6 +52,10 @@ class Transport(abc.ABC):
     limit = 8 * 1024 * 1024
     """Bytes of one answer that are read before it counts as too large."""
     _hidden_headers = SECRET_HEADERS
+    shared_board: Switchboard | None = None
+    """Who gets the server's requests, where all sessions share one channel."""
+    shared_ids: "itertools.count[int] | None" = None
+    """Ids for all sessions, where they share one channel."""
 
     @property
     @abc.abstractmethod
@@ -64,12 +88,30 @@ class Transport(abc.ABC):
         """What `exchange_together` promises."""
 
     @abc.abstractmethod
+    def begin(
+        self,
+        outgoing: Outgoing,
+        listener: Listener,
+        deadline: Deadline,
+        life: Deadline,
+        *,
+        is_stream: bool = False,
+    ) -> Underway:
+        """Send within `deadline` and return; the listener is told what comes of it, at the end of
+        `life` at the latest. Recording the exchange and asking for patience are the caller's part,
+        since they belong to the caller's thread.
+
+        With `is_stream` all that comes is for the listener, until the stream ends.
+        """
+
+    @abc.abstractmethod
     def close(self) -> None:
         """Leave nothing behind. A second time does nothing."""
 
-    def end_session(self, outgoing: Outgoing, deadline: Deadline) -> None:
-        """Tell the server that a session is over, where the transport has a way to say so."""
+    def end_session(self, outgoing: Outgoing, deadline: Deadline) -> Reply | None:
+        """Tell the server that a session is over; None if the transport has no way to say so."""
         del outgoing, deadline
+        return None
 
     def restart(self, deadline: Deadline) -> bool:
         """Begin anew with a fresh server, if this transport owns it; says whether it did."""
@@ -91,6 +133,20 @@ class Transport(abc.ABC):
     ) -> Reply:
         """Stamp the time, record the exchange, hand the reply on."""
         reply = replace(reply, seconds=now() - started)
+        self.record(outgoing, reply, started, received)
+        patience = current_patience()
+        if patience is not None and outgoing.http_method != "DELETE":
+            patience.heard(outgoing, reply)
+        return reply
+
+    def record(
+        self,
+        outgoing: Outgoing,
+        reply: Reply,
+        started: float,
+        received: bytes | bytearray | None = None,
+    ) -> None:
+        """Keep an exchange that has ended for the report."""
         recording.add(
             Exchange(
                 method=outgoing.method,
@@ -105,10 +161,6 @@ class Transport(abc.ABC):
                 seconds=reply.seconds,
             )
         )
-        patience = current_patience()
-        if patience is not None and outgoing.http_method != "DELETE":
-            patience.heard(outgoing, reply)
-        return reply
 
     def _not_asked(self, outgoing: Outgoing) -> Reply:
         return self._conclude(outgoing, Reply(Outcome.NO_ANSWER, detail=NOT_ASKED), now())
@@ -120,10 +172,21 @@ class Transport(abc.ABC):
         what = "a request from the server"
         if answer is None:
             what += f", under the id {show_json(request.id, 40)}, which cannot be answered"
-        self._overheard(request, request.raw, what, answer or b"")
+        self.overheard(request, request.raw, what, answer or b"")
         return answer
 
-    def _overheard(
+    def _offer(self, message: Message, listener: Listener | None) -> bool:
+        """Whether this is settled: the listener takes it, or no answer is due."""
+        taken = listener is not None and listener.offer(message)
+        if message.kind is MessageKind.REQUEST:
+            if taken:
+                self.overheard(message, message.raw, "a request from the server")
+            return taken
+        if listener is not None:
+            self.overheard(message, message.raw, f"a {message.kind.value} of the server's")
+        return True
+
+    def overheard(
         self, message: Message | None, raw: bytes, detail: str, answer: bytes = b""
     ) -> None:
         """Record what the server said unasked, and what it was told."""
@@ -140,8 +203,16 @@ class HttpLikeTransport(Transport):
         self._own_headers: Headers = tuple((headers or {}).items())
         self._hidden_headers = SECRET_HEADERS.union(name.lower() for name, _ in self._own_headers)
 
-    def end_session(self, outgoing: Outgoing, deadline: Deadline) -> None:
-        self._exchange(replace(outgoing, http_method="DELETE", body=b"", request_id=None), deadline)
+    def end_session(self, outgoing: Outgoing, deadline: Deadline) -> Reply | None:
+        return self._exchange(
+            replace(outgoing, http_method="DELETE", body=b"", request_id=None), deadline
+        )
+
+    @staticmethod
+    def _answering(meanwhile: Outgoing, body: bytes) -> Outgoing:
+        """Our answer to a request of the server's that came in the answer to `meanwhile`."""
+        headers = tuple(pair for pair in meanwhile.headers if pair[0].lower() != "accept")
+        return Outgoing(body, None, headers=headers)
 
     def _finish(self, outgoing: Outgoing, answer: Answer, started: float) -> Reply:
         assert answer.reply is not None

@@ -1,7 +1,8 @@
-"""The packages of examples/node-server: installed once for a lock file, and kept for later runs.
+"""The packages of an example in JavaScript: installed once for a lock file, and kept for later
+runs.
 
-They are put into `.cache/node-server/<hash of the lock file>` of the checkout. Workers that want
-them at the same time wait for the one that installs.
+They are put into `.cache/<example>/<hash of the lock file>` of the checkout. Workers that want them
+at the same time wait for the one that installs.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from tests.examples.installing import installed_once
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 EXAMPLE = CHECKOUT / "examples" / "node-server"
-CACHE = CHECKOUT / ".cache" / "node-server"
+CACHE = CHECKOUT / ".cache"
 INSTALL_SECONDS = 90
 OLDEST_NODE = 20
 
 
-def node_modules() -> Path:
+def node_modules(example: Path = EXAMPLE) -> Path:
     """The folder with the example's packages; skips the test where Node is missing."""
     _require_node()
-    files = [EXAMPLE / name for name in ("package.json", "package-lock.json", ".npmrc")]
+    files = [example / name for name in ("package.json", "package-lock.json", ".npmrc")]
     content = b"\0".join(file.read_bytes() for file in files)
-    folder = CACHE / hashlib.sha256(content).hexdigest()[:16]
+    folder = CACHE / example.name / hashlib.sha256(content).hexdigest()[:16]
     installed_once(folder, lambda: _install(folder, files), INSTALL_SECONDS)
     return folder / "node_modules"
 

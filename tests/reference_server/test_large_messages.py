@@ -98,11 +98,11 @@ def test_large_messages_take_turns_and_do_not_wait_for_ever(port, held_check, mo
 
 def test_over_stdio_a_large_message_is_checked_beside_the_loop(monkeypatch):
     threads = []
-    monkeypatch.setattr(door, "check", lambda _: threads.append(threading.get_ident()))
+    monkeypatch.setattr(door, "let_in", lambda _: threads.append(threading.get_ident()))
 
     async def both():
-        await door_thread.check(b"{}")
-        await door_thread.check(LARGE)
+        await door_thread.let_in(b"{}")
+        await door_thread.let_in(LARGE)
 
     anyio.run(both)
     assert threads[0] == threading.get_ident() != threads[1]

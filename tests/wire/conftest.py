@@ -16,14 +16,16 @@ from pytest_mcp_approval.wire import (
     Transport,
     open_session,
 )
+from tests.wire import asking_server
 from tests.wire.sample_server import build
 
 SAMPLE_SERVER = str(Path(__file__).with_name("sample_server.py"))
+ASKING_SERVER = str(Path(__file__).with_name("asking_server.py"))
 TRANSPORTS = ("stdio", "http", "http-json", "in-process")
 
 
-def serve(mode: str) -> Iterator[str]:
-    process = subprocess.Popen([sys.executable, SAMPLE_SERVER, mode], stdout=subprocess.PIPE)
+def serve(mode: str, server: str = SAMPLE_SERVER) -> Iterator[str]:
+    process = subprocess.Popen([sys.executable, server, mode], stdout=subprocess.PIPE)
     try:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
@@ -41,6 +43,12 @@ def sample_url() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def sample_json_url() -> Iterator[str]:
     yield from serve("http-json")
+
+
+@pytest.fixture(scope="session")
+def asking_url() -> Iterator[str]:
+    """A server whose tools ask the person, in the handshake era."""
+    yield from serve("http", ASKING_SERVER)
 
 
 @pytest.fixture
@@ -83,4 +91,31 @@ def session(request: pytest.FixtureRequest, shared_transport: str) -> Iterator[S
         make_transport(shared_transport, request) as made,
         open_session(made, request.param, deadline=20) as opened,
     ):
+        yield opened
+
+
+CAN_BE_ASKED = {"elicitation": {"form": {}, "url": {}}}
+
+
+@pytest.fixture(scope="session", params=["stdio", "http", "in-process"])
+def asking_transport(request: pytest.FixtureRequest) -> Iterator[Transport]:
+    """A way to a server whose tools ask, of each kind. Shared: starting takes long."""
+    made: Transport
+    match request.param:
+        case "stdio":
+            made = StdioTransport([sys.executable, ASKING_SERVER, "stdio"])
+        case "http":
+            made = HttpTransport(request.getfixturevalue("asking_url"))
+        case _:
+            made = InProcessTransport(asking_server.build().streamable_http_app())
+    with made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def asking(asking_transport: Transport) -> Iterator[Session]:
+    """A conversation in which the client said that it can be asked."""
+    with open_session(
+        asking_transport, "2025-11-25", capabilities=CAN_BE_ASKED, deadline=30
+    ) as opened:
         yield opened

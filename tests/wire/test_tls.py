@@ -15,9 +15,11 @@ from pytest_mcp_approval.wire import (
     Outcome,
     Outgoing,
     Reply,
+    Session,
     request_bytes,
 )
-from tests.wire.hostile import HANG_SECONDS, Behaviour, HostileServer, http, says
+from pytest_mcp_approval.wire.session import Terms
+from tests.wire.hostile import AT_ONCE, HANG_SECONDS, Behaviour, HostileServer, http, says
 
 OK = b'{"jsonrpc":"2.0","id":7,"result":{"ok":true}}'
 
@@ -87,6 +89,26 @@ def test_https_is_spoken(certificate: str, monkeypatch: pytest.MonkeyPatch) -> N
         together = [Outgoing(request_bytes(7, "tools/list"), 7)] * 3
         replies = transport.exchange_together(together, Deadline(HANG_SECONDS))
         assert [reply.result for reply in replies] == [{"ok": True}] * 3
+
+
+def test_an_open_call_over_tls_is_hung_up(
+    certificate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its thread waits in a read, which must wake up."""
+    monkeypatch.setenv("SSL_CERT_FILE", certificate)
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    question = b'data: {"jsonrpc":"2.0","id":1,"method":"elicitation/create"}\n\n'
+    with (
+        HostileTlsServer(says(head, question), certificate) as server,
+        HttpTransport(server.url) as transport,
+    ):
+        session = Session(transport, Terms("2025-11-25"), client_info={}, client_capabilities={})
+        call = session.open_call("tools/call", {"name": "x"})
+        assert call.next_request(HANG_SECONDS) is not None
+        assert call.hang_up()
+        assert call.reply is not None
+        assert call.reply.detail == "this client hung up"
+        assert call.reply.seconds < AT_ONCE
 
 
 def test_a_certificate_of_strangers_is_not_trusted(certificate: str) -> None:

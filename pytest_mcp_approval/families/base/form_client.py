@@ -112,17 +112,25 @@ class FetchedPage:
 class FormClient:
     """Keeps cookies as long as it lives. Fetches from loopback and from `hosts`."""
 
-    def __init__(self, hosts: Collection[str] = (), timeout: float = 10.0) -> None:
+    def __init__(
+        self,
+        hosts: Collection[str] = (),
+        timeout: float = 10.0,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """`headers` are the person's own, a login say: they go to the first page's server only."""
         self._hosts = frozenset(host.lower() for host in hosts)
         self._timeout = timeout
+        self._headers = dict(headers or {})
+        self._home = ""
         self._cookies: dict[tuple[str, str], tuple[str, str]] = {}
         """Value and path by host and name; ports share them, as in browsers."""
         self.visited: list[FetchedPage] = []
 
     def copy(self) -> FormClient:
         """Another client with the same cookies, which can then be removed from one of the two."""
-        other = FormClient(self._hosts, self._timeout)
-        other._cookies = dict(self._cookies)
+        other = FormClient(self._hosts, self._timeout, self._headers)
+        other._cookies, other._home = dict(self._cookies), self._home
         return other
 
     def get(self, url: str, *, follow: bool = True) -> FetchedPage:
@@ -171,10 +179,14 @@ class FormClient:
         self, method: str, url: str, data: str | None, headers: Mapping[str, str]
     ) -> FetchedPage:
         parts = check_address(url, self._hosts)
-        sent = {"Accept": "text/html, application/json", "Connection": "close", **headers}
-        cookies = self._cookies_for(parts)
-        if cookies:
-            sent["Cookie"] = cookies
+        sent = {"Accept": "text/html, application/json", "Connection": "close"}
+        self._home = self._home or parts.netloc
+        if parts.netloc == self._home:
+            sent |= self._headers
+        sent |= headers
+        cookies = [sent.pop("Cookie", ""), self._cookies_for(parts)]
+        if any(cookies):
+            sent["Cookie"] = "; ".join(filter(None, cookies))
         if data is not None:
             sent.setdefault("Content-Type", "application/x-www-form-urlencoded")
         try:
@@ -226,8 +238,8 @@ def check_address(url: str, hosts: Collection[str]) -> SplitResult:
         raise FormClientError(f"got {neutralise(url, 80)}, expected a URL") from None
     if parts.scheme not in ("http", "https") or not host:
         raise FormClientError(
-            f"got {neutralise(url, 80)}, which is no page: say who decides, "
-            "person = 'hook:<command or URL>' in [gateway_consent]"
+            f"got {neutralise(url, 80)}, which is no page: say who decides instead, "
+            "hook:<command or URL> (person in the family's table)"
         )
     if host not in hosts and not is_loopback(host):
         raise FormClientError(

@@ -6,7 +6,7 @@ Knows no specification: the family knows what a person is asked, and what they m
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,9 @@ def hosts_of(target: Target) -> list[str]:
     return [own.lower()] if own else []
 
 
-def form_client_for(target: Target) -> FormClient:
-    """A new form client, with no cookies yet."""
-    return FormClient(hosts_of(target), target.settings.timeout)
+def form_client_for(target: Target, headers: Mapping[str, str] | None = None) -> FormClient:
+    """A new form client, with no cookies yet; `headers` are those of the person."""
+    return FormClient(hosts_of(target), target.settings.timeout, headers)
 
 
 def told_function(function: Callable[[dict[str, Any]], Any]) -> Told:

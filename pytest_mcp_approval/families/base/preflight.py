@@ -83,6 +83,10 @@ class Preflight:
     """Why the effects probe cannot be trusted."""
     with_page: bool = False
     """Whether a family that the server has is also checked on a page."""
+    gated: list[str] = field(default_factory=list)
+    """The tools that are known to ask for approval, by any family."""
+    silent: list[tuple[str, str]] = field(default_factory=list)
+    """Tools that look destructive and are not among those, and why they look it."""
 
     def say(self, name: str, value: str) -> None:
         self.lines.append((name, value))

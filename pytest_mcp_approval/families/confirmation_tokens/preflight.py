@@ -38,6 +38,8 @@ def look(target: Target, found: Preflight) -> None:
             f"Where does your server put it? Say so in [{FAMILY}] fields, codes and answer "
             "(docs/confirmation-tokens.md).",
         ) from None
+    found.gated += [table.tool, *table.other_adapter.values()]
+    found.gated += [one.name for one in table.operations if one.gated]
     shown = [f"{neutralise(one.name, 30)} ({one.danger.word})" for one in usual]
     found.say("confirmed", listed_shortly(shown, 6))
     if issued.expiry is not None:

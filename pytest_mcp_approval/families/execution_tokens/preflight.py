@@ -29,6 +29,7 @@ def look(target: Target, found: Preflight) -> None:
         driver = ExecutionTokens(target)
     if isinstance(driver.verifier, McpVerifier):
         _find_tool(driver, driver.verifier)
+        found.gated.append(driver.table.tool)
     try:
         _look(driver, found)
     finally:

@@ -40,6 +40,9 @@ def look(target: Target, found: Preflight) -> None:
         _try(driver, tools, found, asked_for=named)
     finally:
         driver.close()
+    # A gateway asks before any tool of an app, whether the user named it or not.
+    found.gated += [driver.table.call.tool, *(tool.name for tool in tools)]
+    found.gated += [name for name in listed if ":" in name]
 
 
 def _try(

@@ -29,6 +29,7 @@ def look(target: Target, found: Preflight) -> None:
             f"this server has no two-step tools: it lists no {PREPARE}x with a {CONFIRM}x",
             f"If they have other names, say so: [{FAMILY}.pairs.x] prepare = ..., confirm = ...",
         )
+    found.gated += [name for pair in pairs for name in (pair.prepare, pair.confirm)]
     _say_pairs(pairs, found)
     runnable = [pair for pair in pairs if pair.arguments is not None]
     if not runnable:

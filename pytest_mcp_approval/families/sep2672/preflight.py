@@ -27,6 +27,7 @@ def look(target: Target, found: Preflight) -> None:
             f"extensions.{words.CAPABILITY_KEY} and lists no gated tool",
             f"A gated tool carries _meta[{words.META_KEY!r}] (SEP-2672 section 4.2).",
         )
+    found.gated += [tool.name for tool in gated]
     runnable = _say_gated(gated, found)
     passkey = _honest_enrolment(approval, found)
     if passkey is not None and runnable:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...families.gateway_consent import vocabulary as words
 from ...families.gateway_consent.vocabulary import Choice
+from ..server import pages
 from ..server.secret_text import same
-from . import pages
 from .consent import ConsentError, ConsentQuestion, Decisions
 from .descriptors import App, AppTool
 from .log import logger

@@ -17,15 +17,15 @@ from ...families.gateway_consent import vocabulary as words
 from ...families.gateway_consent.vocabulary import tool_name
 from ..server.answers import tool_listing, tool_result
 from ..server.extension import Caller, Extension, ExtensionParts
+from ..server.listener import Listener
+from ..server.pages import style_routes
 from ..server.settings import ExtensionSettingError
 from .consent import ConsentQuestion, Decisions
 from .consent_page import ConsentPages
 from .demonstration import PLACE
 from .descriptors import App, AppTool
 from .gate import Gateway
-from .listener import Listener
 from .log import logger
-from .pages import style_routes
 from .settings import Storage, read_settings
 from .suite_settings import SUITE_SETTINGS
 from .vault import Vault, VaultError

@@ -21,12 +21,12 @@ from ...families.gateway_consent.vocabulary import UNKNOWN_CLIENT, Kind, tool_na
 from ..server.answers import InvalidParamsError, object_arguments
 from ..server.effects import RecordedEffects
 from ..server.extension import Caller
+from ..server.pages import MOST_SHOWN
 from . import execution, refusals
 from .consent import ConsentQuestion, Decisions
 from .descriptors import App, AppTool
 from .http_client import SendingError
 from .log import logger
-from .pages import MOST_SHOWN
 
 if TYPE_CHECKING:
     from .authorisation import Authoriser, Sending

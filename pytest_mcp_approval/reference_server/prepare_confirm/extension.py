@@ -170,6 +170,7 @@ _OTHERS = [
         "Open closed projects again. Needs no confirmation.",
         {"project_ids": _IDS},
         ("project_ids",),
+        destructive=False,
     ),
     tool_listing(
         "create_projects",
@@ -177,6 +178,7 @@ _OTHERS = [
         "Put projects in place, new or changed, for a trial.",
         {"projects": {"type": "array", "items": {"type": "object"}, "minItems": 1}},
         ("projects",),
+        destructive=False,
     ),
     tool_listing(
         "create_user",
@@ -184,6 +186,7 @@ _OTHERS = [
         "Put a user in place, new or changed, for a trial.",
         {"username": _TEXT, "name": _TEXT, "email": _TEXT, "is_sso": {"type": "boolean"}},
         ("username", "name", "email"),
+        destructive=False,
     ),
     tool_listing("list_projects", "List projects", "All projects.", {}, read_only=True),
     tool_listing(

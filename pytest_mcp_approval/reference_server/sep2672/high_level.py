@@ -13,7 +13,7 @@ eras, and asks the gate before a gated tool runs: with the arguments as they wer
 schema fills in or converts any. `http_app` and `run_stdio` put the strict door in front of the SDK,
 which leaves some malformed messages unanswered.
 
-Knows the SDK's public hooks (and, for stdio, the server within its server); no rule of the SEP.
+Knows the SDK's public hooks; no rule of the SEP.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ from mcp.server.mcpserver import MCPServer
 
 from ...families.sep2672 import vocabulary as words
 from ..server.answers import ErrorAnswer
-from ..server.door_http import HttpDoor
-from ..server.host_names import names_checked
 from ..server.mcp_server import AnyParams, mcp_error
 from .gate import ApprovalGate
 from .records import Describe, GatedTool
@@ -138,29 +136,3 @@ async def _in_thread(work: Callable[[], Result]) -> Result:
         return await anyio.to_thread.run_sync(work)
     except ErrorAnswer as refusal:
         raise mcp_error(refusal) from refusal
-
-
-def http_app(
-    server: MCPServer[Any],
-    *,
-    path: str = "/mcp",
-    allowed_hosts: Sequence[str] = (),
-    allowed_origins: Sequence[str] = (),
-    **options: Any,
-) -> HttpDoor:
-    """An ASGI application; further `options` are those of `MCPServer.streamable_http_app`.
-
-    Requests are served only under a loopback name, the `host` that it listens on or one of
-    `allowed_hosts`, and from a page only of a loopback origin or one of `allowed_origins`, unless
-    `transport_security` says otherwise.
-    """
-    hosts = [options["host"], *allowed_hosts] if "host" in options else allowed_hosts
-    options.setdefault("transport_security", names_checked(hosts, allowed_origins))
-    return HttpDoor(server.streamable_http_app(streamable_http_path=path, **options), path)
-
-
-def run_stdio(server: MCPServer[Any]) -> None:
-    """Serve standard input and output until input ends or SIGTERM comes."""
-    from ..server.stdio import run
-
-    run(server._lowlevel_server)  # the SDK has no other way to use other files

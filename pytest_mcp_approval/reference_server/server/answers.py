@@ -38,7 +38,9 @@ def tool_listing(
     required: Iterable[str] = (),
     *,
     read_only: bool = False,
+    destructive: bool = True,
 ) -> dict[str, Any]:
+    """An entry of tools/list. What changes things counts as destructive, unless it only adds."""
     return {
         "name": name,
         "title": title,
@@ -48,7 +50,10 @@ def tool_listing(
             "properties": dict(properties or {}),
             "required": list(required),
         },
-        "annotations": {"readOnlyHint": read_only, "destructiveHint": not read_only},
+        "annotations": {
+            "readOnlyHint": read_only,
+            "destructiveHint": destructive and not read_only,
+        },
     }
 
 

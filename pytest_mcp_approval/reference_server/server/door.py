@@ -127,19 +127,65 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def _claimed_id(body: bytes) -> Any:
-    """The id of a refused message, read again without being strict."""
+def _claimed_members(body: bytes) -> tuple[tuple[str, Any], ...]:
+    """The members of a refused message, read again without being strict."""
     try:
-        # Objects as tuples of their members, so that a repeated id is seen.
+        # Objects as tuples of their members, so that a repeated one is seen.
         members = json.loads(
             body.decode(),
             object_pairs_hook=tuple,
             parse_int=lambda text: int(text) if len(text) <= _MAXIMUM_DIGITS else None,
         )
     except (ValueError, RecursionError):
-        return None
-    ids = [value for name, value in members if name == "id"] if type(members) is tuple else []
+        return ()
+    return members if type(members) is tuple else ()
+
+
+def _claimed_id(body: bytes) -> Any:
+    ids = [value for name, value in _claimed_members(body) if name == "id"]
     return ids[0] if len(ids) == 1 else None  # of two, nobody knows which one the sender expects
+
+
+def _claims_to_answer(body: bytes) -> bool:
+    names = {name for name, _ in _claimed_members(body)}
+    return "method" not in names and bool(names & {"result", "error"})
+
+
+def let_in(body: bytes) -> bytes:
+    """The message as the SDK gets it, if it may come in; else `DoorRefusal`.
+
+    An answer that cannot be read counts as an error of the client's: there is nobody to refuse it
+    to, and the question that it is about would stay open.
+    """
+    try:
+        message = check(body)
+    except DoorRefusal as refusal:
+        if refusal.id is None or not _claims_to_answer(body):
+            raise
+        return json.dumps(_no_answer(refusal.id)).encode("ascii")
+    return body if is_readable(message) else json.dumps(_no_answer(message["id"])).encode("ascii")
+
+
+def is_readable(message: dict[str, Any]) -> bool:
+    """Whether the SDK does not drop it: an answer must be a result that is an object, or an
+    error."""
+    if "method" in message:
+        return True
+    result, error = message.get("result"), message.get("error")
+    if "error" not in message:
+        return isinstance(result, dict)
+    return (
+        "result" not in message
+        and isinstance(error, dict)
+        and isinstance(error.get("code"), int)
+        and isinstance(error.get("message"), str)
+    )
+
+
+def _no_answer(id: Any) -> dict[str, Any]:
+    """What an answer that says nothing readable counts as."""
+    error = {"code": INVALID_REQUEST, "message": "the answer was neither a result nor an error"}
+    return {"jsonrpc": "2.0", "id": id, "error": error}
 
 
 def _check_envelope(message: Any) -> None:

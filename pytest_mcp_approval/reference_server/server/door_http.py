@@ -2,8 +2,8 @@
 
 Reads the whole body of a POST, lets the door look at it, and answers a refusal itself: 400, 413 if
 it is too large, 503 if there are too many large ones at once. A body that does not arrive in time
-gets 408. Other methods and paths pass unchanged; it reports sessions that a client ends by DELETE.
-Knows no JSON of its own.
+gets 408. Other methods and paths pass unchanged; it reports sessions that a client ends by DELETE,
+and notes whether a client hangs up before its answer. Knows no JSON of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from . import door, door_thread
+from .conversation import ClientConnection
 
 READ_SECONDS = 20.0
 """For a whole body, however its bytes are spread."""
@@ -45,7 +46,7 @@ class HttpDoor:
         try:
             with anyio.fail_after(READ_SECONDS):
                 body = await _read(Request(scope, receive))
-            await door_thread.check(body)
+            body = await door_thread.let_in(body)
         except ClientDisconnect:
             return
         except TimeoutError:
@@ -56,11 +57,20 @@ class HttpDoor:
             await _answer_for(refusal)(scope, receive, send)
             return
         unread: list[dict[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
+        connection = ClientConnection()
 
         async def replay() -> Any:
-            return unread.pop() if unread else await receive()
+            if unread:
+                return unread.pop()
+            message = await receive()
+            connection.noticed(message)
+            return message
 
-        await self.app(scope, replay, send)
+        async def watch(message: Any) -> None:
+            connection.sent(message)
+            await send(message)
+
+        await self.app(connection.put_into(scope), replay, watch)
 
     async def _end_session(self, scope: Any, receive: Any, send: Any) -> None:
         """The end is reported before the answer goes out, so that the client can rely on it."""

@@ -6,8 +6,6 @@ Knows no transport and no JSON.
 
 from __future__ import annotations
 
-from typing import Any
-
 import anyio
 from anyio.lowlevel import RunVar
 
@@ -28,17 +26,17 @@ class BusyRefusal(door.DoorRefusal):
         )
 
 
-async def check(body: bytes) -> Any:
-    """As `door.check`, from within an event loop."""
+async def let_in(body: bytes) -> bytes:
+    """As `door.let_in`, from within an event loop."""
     if len(body) <= LARGE_BYTES:
-        return door.check(body)
+        return door.let_in(body)
     waiting = anyio.move_on_after(WAIT_SECONDS)
     with waiting:
         await _turn().acquire()
     if waiting.cancelled_caught:
         raise BusyRefusal
     try:
-        return await anyio.to_thread.run_sync(door.check, body)
+        return await anyio.to_thread.run_sync(door.let_in, body)
     finally:
         _turn().release()
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from .answers import ErrorAnswer
 from .clock import Clock
 from .effects import RecordedEffects
+from .held_calls import HeldCall
 
 if TYPE_CHECKING:
     from mcp.server.transport_security import TransportSecuritySettings
@@ -49,6 +50,8 @@ class Backing:
 
 USER_HEADER = "X-Reference-User"
 """Names the user where the suite starts the server; over stdio there is only one."""
+DEFAULT_USER = "demonstration user"
+"""Who calls if nobody is named."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,15 @@ class Caller:
     client: str = ""
     meta: Any = None
     """The `_meta` of the request, as it came."""
+    params: Any = None
+    """All params of the request, as they came."""
+    capabilities: Any = None
+    """What the client declared, as it came: in this request, or at the handshake of its session."""
+    protocol: str = ""
+    """The revision of MCP that is spoken."""
+    has_handshake: bool = False
+    """Whether that is one with a handshake: then a client is asked inside an open call, and else by
+    the result of a call that is made once more with the answer."""
 
 
 Method = Callable[[Caller, str, Any], dict[str, Any]]
@@ -124,8 +136,9 @@ class Extension(ABC):
         """The entries of its tools in tools/list."""
 
     @abstractmethod
-    def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any]:
-        """Run one of its tools: the result of tools/call. May be called by several threads."""
+    def call(self, name: str, arguments: Any, caller: Caller) -> dict[str, Any] | HeldCall:
+        """Run one of its tools: the result of tools/call, or what must come first. May be called by
+        several threads."""
 
     def refuse(self, refusal: ErrorAnswer) -> dict[str, Any]:
         """What becomes of a refusal: an error, never a result."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,23 +18,27 @@ from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecurityMiddleware
 from mcp.shared.exceptions import MCPError
-from mcp_types import CLIENT_INFO_META_KEY, CallToolResult, ListToolsResult
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp_types import (
+    CLIENT_INFO_META_KEY,
+    CallToolResult,
+    ListToolsResult,
+)
 from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...support.version import own_version
+from . import conversation
 from .answers import INVALID_PARAMS, ErrorAnswer, InvalidParamsError, tool_listing, tool_result
 from .door_http import HttpDoor
 from .effects import RecordedEffects
-from .extension import Backing, Caller, Extension, Method
+from .extension import DEFAULT_USER, Backing, Caller, Extension, Method
+from .held_calls import ClientReply, HeldCall, ServerMessage
 from .host_names import names_checked
 from .one_answer import OneAnswerEach
 
 INTERNAL_ERROR = -32603
-DEFAULT_USER = "demonstration user"
 SESSION_HEADER = "mcp-session-id"
 STDIO_SESSION = "stdio"
 EFFECTS_TOOL = tool_listing(
@@ -47,6 +51,19 @@ EFFECTS_TOOL = tool_listing(
 Context = ServerRequestContext[Any, Any]
 Handler = Callable[[Context, Any], Awaitable[dict[str, Any]]]
 logger = logging.getLogger(__name__)
+
+
+_INPUT_REQUIRED = "input_required"
+
+
+@dataclass(kw_only=True)
+class CallContext(ServerRequestContext[Any, Any]):
+    """A call with what the SDK does not get to see: it would refuse some of it by itself."""
+
+    raw: Mapping[str, Any]
+    """The params as they came."""
+    asks: dict[str, Any] | None = None
+    """The result, if it asks for something, as the extension wrote it."""
 
 
 class AnyParams(BaseModel):
@@ -119,7 +136,12 @@ class ReferenceServer:
         if params is not None and not isinstance(params.get("_meta", {}), Mapping):
             # A _meta that is not an object counts as empty: the extension refuses it, not the SDK.
             ctx = replace(ctx, params={k: v for k, v in params.items() if k != "_meta"})
-        result = await call_next(_name_client(ctx))
+        ctx = _name_client(ctx)
+        if ctx.method == "tools/call":
+            ctx = _without_answers(ctx)
+        result = await call_next(ctx)
+        if isinstance(ctx, CallContext) and ctx.asks is not None and isinstance(result, dict):
+            return {**result, **ctx.asks}
         if ctx.method in ("initialize", "server/discover") and isinstance(result, dict):
             return {**result, "capabilities": self.declare(result.get("capabilities", {}))}
         return result
@@ -143,7 +165,7 @@ class ReferenceServer:
     def listings(self) -> list[dict[str, Any]]:
         return [entry for one in self.extensions for entry in one.listings()] + [EFFECTS_TOOL]
 
-    async def on_call_tool(self, ctx: Context, params: AnyParams) -> CallToolResult:  # noqa: ARG002
+    async def on_call_tool(self, ctx: Context, params: AnyParams) -> Any:  # noqa: ARG002
         call = ctx.params or {}
         name, arguments = call.get("name", ""), call.get("arguments", {})
         if name == EFFECTS_TOOL["name"]:
@@ -151,18 +173,29 @@ class ReferenceServer:
         for extension in self.extensions:
             if any(entry["name"] == name for entry in extension.listings()):
                 work = partial(extension.call, name, arguments, self.caller_of(ctx))
-                return CallToolResult.model_validate(await self.answer(extension, work))
+                return self.call_result(ctx, await self.answer(extension, work, ctx))
         raise MCPError(INVALID_PARAMS, f"tool: got {ascii(name)[:80]}, unknown here")
+
+    def call_result(self, ctx: Context, result: dict[str, Any]) -> Any:
+        if isinstance(ctx, CallContext) and result.get("resultType") == _INPUT_REQUIRED:
+            # The SDK gets a plain one to look at: what is asked is the extension's affair.
+            ctx.asks = result
+            return {"resultType": _INPUT_REQUIRED, "requestState": ""}
+        return CallToolResult.model_validate(result)
 
     # ---- answers
 
     async def answer(
-        self, extension: Extension, work: Callable[[], dict[str, Any]]
+        self, extension: Extension, work: Callable[[], Any], ctx: Context | None = None
     ) -> dict[str, Any]:
-        """Do the work in a thread (stores wait, calls race) and write its refusal, if any."""
+        """Do the work in a thread (stores wait, calls race) and write its refusal, if any. A call
+        that is held is waited for, which needs the context."""
         try:
             try:
-                return await anyio.to_thread.run_sync(work)
+                done: dict[str, Any] = await anyio.to_thread.run_sync(work)
+                if ctx is not None:
+                    done = await conversation.settled(done, ctx, partial(self.reply_to, extension))
+                return done
             except InvalidParamsError:
                 raise
             except ErrorAnswer as refusal:
@@ -175,6 +208,13 @@ class ReferenceServer:
             # Unexpected, so the client gets no details.
             logger.exception("a request failed")
             raise MCPError(INTERNAL_ERROR, "Internal error") from error
+
+    async def reply_to(self, extension: Extension, held: HeldCall, ctx: Context) -> ClientReply:
+        """Ask the client inside its call, and wait."""
+        return await conversation.reply_to(held, ctx, extension.clock, self.tell)
+
+    async def tell(self, ctx: Context, message: ServerMessage) -> None:
+        await conversation.tell(ctx, message)
 
     # ---- who calls
 
@@ -192,15 +232,24 @@ class ReferenceServer:
         session = STDIO_SESSION
         if isinstance(ctx.request, Request):
             session = ctx.request.headers.get(SESSION_HEADER, "")
-        meta = (ctx.params or {}).get("_meta")
-        return Caller(self.user_of(ctx), session, self.client_of(ctx), meta)
+        params = ctx.raw if isinstance(ctx, CallContext) else ctx.params
+        return Caller(
+            self.user_of(ctx),
+            session,
+            self.client_of(ctx),
+            meta=(ctx.params or {}).get("_meta"),
+            params=params,
+            capabilities=conversation.capabilities_of(ctx),
+            protocol=ctx.protocol_version,
+            has_handshake=conversation.has_handshake(ctx),
+        )
 
     def client_of(self, ctx: Context) -> str:
         """What the client calls itself: at the handshake, or in each request if there is none.
 
         A request of the handshake era cannot rename its session.
         """
-        if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+        if conversation.has_handshake(ctx):
             known = ctx.session.client_params
             return "" if known is None else known.client_info.name
         meta = (ctx.params or {}).get("_meta")
@@ -278,3 +327,8 @@ def _name_client(ctx: Context) -> Context:
         return ctx
     named = {**meta, CLIENT_INFO_META_KEY: _named(meta[CLIENT_INFO_META_KEY])}
     return replace(ctx, params={**(params or {}), "_meta": named})
+
+
+def _without_answers(ctx: Context) -> CallContext:
+    seen = conversation.without_answers(ctx).params
+    return CallContext(**{**vars(ctx), "params": seen}, raw=ctx.params or {})

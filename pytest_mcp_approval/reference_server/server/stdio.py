@@ -61,16 +61,20 @@ class Output:
         self._descriptor = descriptor
         self._lock = threading.Lock()
         self._owed: set[str] = set()
+        self._asked: set[str] = set()
         self._all_answered = asyncio.Event()
 
     def owe(self, message: dict[str, Any]) -> None:
-        """Note a request: its answer must come out."""
-        if "id" in message and "method" in message:
+        """Note what came in: the answer to a request must come out."""
+        if "method" not in message:
+            self._asked.discard(json.dumps(message["id"]))
+        elif "id" in message:
             self._owed.add(json.dumps(message["id"]))
 
     async def all_answered(self, seconds: float) -> None:
-        """Wait for the answers that are owed, but not for ever."""
-        while self._owed:
+        """Wait for the answers that are owed, but not for ever, nor for those calls whose questions
+        nobody can answer any more."""
+        while len(self._owed) > len(self._asked):
             self._all_answered.clear()
             with anyio.move_on_after(seconds) as scope:
                 await self._all_answered.wait()
@@ -81,7 +85,10 @@ class Output:
         data = text.encode("utf-8")
         await anyio.to_thread.run_sync(self._write, data)
         message = json.loads(text)
-        if "method" not in message:
+        if "method" in message:
+            if "id" in message:
+                self._asked.add(json.dumps(message["id"]))
+        else:
             self._owed.discard(json.dumps(message.get("id")))
             self._all_answered.set()
 
@@ -121,11 +128,12 @@ class StdioDoor:
             try:
                 if line is None:
                     raise door.TooLargeRefusal
-                self.output.owe(await door_thread.check(line.removesuffix(b"\n")))
+                message = await door_thread.let_in(line.removesuffix(b"\n"))
+                self.output.owe(json.loads(message))
             except door.DoorRefusal as refusal:
                 await self.output.write(refusal.to_bytes().decode("ascii") + "\n")
             else:
-                yield line.decode("utf-8")
+                yield message.decode("utf-8") + "\n"
         # The SDK drops what it is still working on when input ends: let it finish first.
         await self.output.all_answered(_LAST_ANSWERS)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
 from pytest_mcp_approval.families.gateway_consent.vocabulary import Choice
-from pytest_mcp_approval.reference_server.gateway_consent import pages
 from pytest_mcp_approval.reference_server.gateway_consent.consent import ConsentQuestion
 from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
+from pytest_mcp_approval.reference_server.server import pages
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant
 

@@ -14,7 +14,6 @@ from starlette.responses import Response
 from pytest_mcp_approval.families.gateway_consent.vocabulary import (
     Choice,
 )
-from pytest_mcp_approval.reference_server.gateway_consent import pages
 from pytest_mcp_approval.reference_server.gateway_consent.authorisation.dialogs import (
     Dialogs,
 )
@@ -32,6 +31,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app.oaut
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App, AppTool
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
+from pytest_mcp_approval.reference_server.server import pages
 from tests.mutants.gateway_consent.pages import _Raw, _Rewrites
 from tests.mutants.gateway_consent.parts import in_extension
 from tests.mutants.registry import mutant

@@ -15,9 +15,9 @@ from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisio
 from pytest_mcp_approval.reference_server.gateway_consent.consent_page import ConsentPages
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration import DESCRIPTORS
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import read_apps
-from pytest_mcp_approval.reference_server.gateway_consent.listener import Listener
-from pytest_mcp_approval.reference_server.gateway_consent.pages import style_routes
 from pytest_mcp_approval.reference_server.gateway_consent.vault import MemoryVault, VaultError
+from pytest_mcp_approval.reference_server.server.listener import Listener
+from pytest_mcp_approval.reference_server.server.pages import style_routes
 from pytest_mcp_approval.reference_server.server.visible_text import visible
 from tests.reference_server.gateway_consent.person import choose, request
 

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 from ....families.gateway_consent import vocabulary as words
 from ....families.gateway_consent.vocabulary import AuthType
+from ...server import pages
 from ...server.secret_text import same
-from .. import pages
 from ..descriptors import App
 from ..http_client import SendingError
 from ..log import logger

@@ -19,10 +19,10 @@ from starlette.routing import Route
 from ....families.gateway_consent.vocabulary import AuthType
 from ...server.clock import Clock, SystemClock
 from ...server.effects import RecordedEffects
+from ...server.listener import Listener
+from ...server.pages import FormError, message, read_form, style_routes
 from ..demonstration import CLIENT_ID, PLACE, demonstration_apps
 from ..descriptors import App
-from ..listener import Listener
-from ..pages import FormError, message, read_form, style_routes
 from . import pages
 from .locks import AppTokenLock, CookieLock, KeyLock, Lock
 from .oauth import AuthorisationServer, NotAskedError, OAuthError, Redirect, RegisteredClient

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
-from ..pages import hidden, page, shown
+from ...server.pages import hidden, page, shown
 
 
 def question_page(

@@ -21,10 +21,10 @@ from pytest_mcp_approval.reference_server.gateway_consent.authorisation.credenti
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration import demonstration_apps
 from pytest_mcp_approval.reference_server.gateway_consent.demonstration_app import DemonstrationApp
 from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
-from pytest_mcp_approval.reference_server.gateway_consent.listener import Listener
-from pytest_mcp_approval.reference_server.gateway_consent.pages import style_routes
 from pytest_mcp_approval.reference_server.gateway_consent.vault import MemoryVault
 from pytest_mcp_approval.reference_server.server.clock import SettableClock
+from pytest_mcp_approval.reference_server.server.listener import Listener
+from pytest_mcp_approval.reference_server.server.pages import style_routes
 from tests.reference_server.gateway_consent.visitor import Page, Visitor, typed
 
 START = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)

@@ -1,21 +1,21 @@
-"""What the gateway's pages share: layout, style, headers, safe text, and who may send a form.
+"""What pages for people share: layout, style, headers, safe text, and who may send a form.
 
-Plain HTML without any script. Whatever comes from an app or a client is escaped, isolated from the
-direction of its neighbours, and every character of it can be seen. Knows no consent and no
-credential.
+Plain HTML without any script. Whatever is not ours is escaped, isolated from the
+direction of its neighbours, and every character of it can be seen. Knows no family.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
-from ..server.visible_text import visible
+from .visible_text import visible
 
 if TYPE_CHECKING:
+    from mcp.server.transport_security import TransportSecuritySettings
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import Route
@@ -151,3 +151,20 @@ def from_own_page(headers: Mapping[str, str]) -> bool:
     if site is not None and site != "same-origin":
         return False
     return origin is None or origin == f"http://{headers.get('host')}"
+
+
+def guarded(routes: list[Route], security: TransportSecuritySettings) -> list[Route]:
+    """The same pages, for the hosts and origins that `security` allows."""
+    from mcp.server.transport_security import TransportSecurityMiddleware
+    from starlette.routing import Route
+
+    def behind(show: Callable[[Request], Awaitable[Response]]) -> Any:
+        async def answer(request: Request) -> Response:
+            refusal = await TransportSecurityMiddleware(security).validate_request(request)
+            return refusal or await show(request)
+
+        return answer
+
+    return [
+        Route(one.path, behind(one.endpoint), methods=list(one.methods or ())) for one in routes
+    ]

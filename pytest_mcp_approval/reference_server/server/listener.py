@@ -1,8 +1,8 @@
-"""The gateway's own pages on loopback: a small HTTP server, started when a page is first needed.
+"""Pages on loopback beside MCP: a small HTTP server, started when a page is first needed.
 
-It does not depend on MCP's transport, so that a gateway on standard input has pages too. Only
+It does not depend on MCP's transport, so that a server on standard input has pages too. Only
 requests under a loopback name are served (another site cannot point its own name here), and
-requests are not logged, since their addresses are secret. Knows no consent and no app.
+requests are not logged, since their addresses are secret. Knows no family.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..server.serving import ServedApplication, ServingError
+from .serving import ServedApplication, ServingError
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -68,7 +68,7 @@ class Listener:
                 timeout_graceful_shutdown=1,
             )
         except ServingError:
-            raise ListenerError("the gateway's pages: cannot listen on 127.0.0.1") from None
+            raise ListenerError("pages: cannot listen on 127.0.0.1") from None
 
     def application(self) -> Any:
         from starlette.applications import Starlette

@@ -1,0 +1,283 @@
+"""Url mode: the page on which a person approves, and who that person is."""
+
+import contextlib
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pytest_mcp_approval.catalogue import Finding, NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.base.driver import DriverError
+from pytest_mcp_approval.families.elicitation.page_checks import (
+    data_in_url,
+    protected_texts,
+    wrong_with_url,
+)
+from pytest_mcp_approval.families.elicitation.question import AskedQuestion
+from pytest_mcp_approval.families.elicitation.question_checks import wrong_with_params
+from pytest_mcp_approval.families.elicitation.vocabulary import COMPLETE, ELICITATION_ID, Action
+
+
+@requirement("elicitation/url-shape")
+def test_a_page_has_a_whole_address(questions):
+    """Mode url, an absolute URL, a message; in the handshake era an id; https outside loopback."""
+    with questions.several() as several:
+        for tool in questions.need_url_tools():
+            asked = questions.ask(tool)
+            questions.driver.leave(asked)
+            problems = [*wrong_with_params(asked.params)]
+            wrong, advice = wrong_with_url(asked.params.get("url"))
+            problems += wrong
+            if not questions.sessionless and not asked.elicitation_id:
+                problems.append(f"no {ELICITATION_ID}")
+            for one in advice:
+                questions.warn(f"{tool.name}: {one}")
+            with several.one(tool.name):
+                questions.expect(
+                    not problems,
+                    sent=f"{tool.name}: its question",
+                    expected="mode url, an absolute URL and a message",
+                    got="; ".join(problems),
+                )
+    questions.honest(questions.need_url_tools()[0])
+
+
+@requirement("elicitation/url-shape")
+def test_an_error_that_names_pages_lists_them(questions):
+    """Handshake: -32042 says which pages come first, each with its id, URL and message."""
+    questions.need_handshake()
+    seen = 0
+    for tool in questions.tools():
+        came = questions.driver.ask(tool)
+        if isinstance(came, AskedQuestion):
+            questions.driver.leave(came)
+            if not came.by_error:
+                continue
+            seen += 1
+            listed = came.reply.error.data["elicitations"]
+            problems = [
+                problem
+                for one in listed
+                for problem in (
+                    *wrong_with_params(one),
+                    *wrong_with_url(one.get("url"))[0],
+                    *(() if one.get("mode") == "url" else ("its mode is not url",)),
+                    *(() if one.get(ELICITATION_ID) else (f"no {ELICITATION_ID}",)),
+                )
+            ]
+        elif came.urls_come_first:
+            seen += 1
+            problems = ["no list of elicitations in its data"]
+        else:
+            continue
+        questions.expect(
+            not problems,
+            sent=tool.name,
+            expected="-32042 with the pages that come first",
+            got="; ".join(problems),
+        )
+    if not seen:
+        raise NotApplicable("no call is answered with -32042")
+
+
+@requirement("elicitation/url-no-secrets")
+def test_the_address_carries_nobodys_data(questions):
+    """No user or password in it, no credential, nothing of the person's, no argument."""
+    with questions.several() as several:
+        for tool in questions.need_url_tools():
+            asked = questions.ask(tool)
+            questions.driver.leave(asked)
+            secrets = [*questions.target.settings.headers.values()]
+            certain, likely = data_in_url(asked.url, secrets, tool.arguments)
+            for one in likely:
+                questions.warn(f"{tool.name}: the URL has {one}")
+            with several.one(tool.name):
+                questions.expect(
+                    not certain,
+                    sent=f"{tool.name}: its URL",
+                    expected="no credential and nobody's data in it",
+                    got="; ".join(certain),
+                )
+    questions.honest(questions.need_url_tools()[0])
+
+
+@requirement("elicitation/url-no-secrets")
+def test_the_address_alone_opens_nothing(questions):
+    """Opened with an empty cookie jar it shows nothing protected, and approves nothing."""
+    nobody = questions.somebody_at_page({})
+    with questions.several() as several:
+        for tool in questions.need_url_tools():
+            asked = questions.ask(tool)
+            _, page = nobody.open(asked.url)
+            told = protected_texts(page.body, tool.arguments)
+            with several.one(tool.name):
+                questions.expect(
+                    not told,
+                    sent=f"{tool.name}: its page, opened by nobody",
+                    expected="nothing that is protected",
+                    got=f"{page.describe()}, which shows {', '.join(told)}",
+                )
+            with several.one(f"{tool.name}, approved"):
+                _expect_not_approved(questions, asked, nobody, "nobody who is known")
+            questions.honest(tool)
+
+
+def _expect_not_approved(questions, asked, person, who):
+    """They do what they can on the page; then the caller accepts, and nothing runs."""
+    try:
+        came = person.try_to_approve(asked.url)
+    except DriverError as error:
+        came = str(error)
+    outcome = questions.accept_without_waiting(asked)
+    sent = f"{asked.tool.name}: approved on its page by {who} ({came}), then accepted"
+    questions.expect_not_run(outcome, sent=sent)
+
+
+# ---- accepting is not approving
+
+
+@requirement("elicitation/url-accept-is-not-done", needs=[])
+def test_accepting_to_open_a_page_runs_nothing(questions):
+    """Accepted before the person has finished there, once and again; when they have, it runs."""
+    with questions.several() as several:
+        for tool in questions.need_url_tools():
+            with several.one(tool.name):
+                asked = questions.ask(tool)
+                sent = f"{tool.name}: accepted, and nobody has finished on its page"
+                for _ in range(2):
+                    outcome = questions.accept_without_waiting(asked)
+                    questions.expect_not_run(outcome, sent=sent)
+                questions.expect_ran_once(
+                    questions.finish_page(asked), sent=f"{tool.name}: finished on its page"
+                )
+
+
+@requirement("elicitation/url-accept-is-not-done", needs=[])
+def test_looking_at_a_page_approves_nothing(questions):
+    """The page is opened, also several times, and no button pressed; then it is accepted."""
+    for tool in questions.need_url_tools():
+        asked = questions.ask(tool)
+        for _ in range(2):
+            questions.person_at_page().open(asked.url)
+        outcome = questions.accept_without_waiting(asked)
+        questions.expect_not_run(outcome, sent=f"{tool.name}: its page opened, then accepted")
+        questions.driver.leave(asked)
+        questions.honest(tool)
+
+
+@requirement("elicitation/url-accept-is-not-done", needs=[])
+def test_a_no_on_the_page_is_a_no(questions):
+    """Declined on the page, accepted in the client; and the other way round."""
+    with questions.several() as several:
+        for tool in questions.need_url_tools():
+            asked = questions.ask(tool)
+            with questions.honest_step():
+                questions.driver.person.decline(asked)
+            with several.one(f"{tool.name}, declined on its page"):
+                outcome = questions.driver.answer(asked, questions.response(asked))
+                sent = f"{tool.name}: declined on its page, then accepted"
+                questions.expect_not_run(outcome, sent=sent)
+            asked = questions.ask(tool)
+            with questions.honest_step():
+                questions.driver.person.approve(asked)
+            with several.one(f"{tool.name}, declined in the client"):
+                sent = f"{tool.name}: approved on its page, then declined"
+                questions.expect_not_run(asked.answer(Action.DECLINE), sent=sent)
+            questions.honest(tool)
+
+
+# ---- who is there
+
+
+@requirement("elicitation/url-other-person", needs=[])
+def test_nobody_else_can_approve(questions):
+    """Somebody else opens the address and presses the button: nothing runs; the caller's own
+    approval then counts."""
+    other = questions.somebody_at_page(questions.second_person_headers())
+    with questions.several() as several:
+        for tool in questions.need_url_tools():
+            asked = questions.ask(tool)
+            with several.one(tool.name):
+                _expect_not_approved(questions, asked, other, "somebody else")
+            questions.honest(tool)
+
+
+@requirement("elicitation/url-other-person", needs=[])
+def test_a_page_of_ones_own_approves_nothing_else(questions):
+    """The form of somebody else's own page, sent to the address of the caller's; and ids in the
+    address changed."""
+    other = questions.somebody_at_page(questions.second_person_headers())
+    client = questions.second_user()
+    tried = 0
+    for tool in questions.need_url_tools():
+        asked, theirs = questions.ask(tool), questions.ask(tool, client=client)
+        browser, page = other.open(theirs.url)
+        button = questions.table.person.approve_button
+        form = next((one for one in page.forms() if one.button(button)), None)
+        if form is None:
+            questions.driver.leave(asked)
+            continue
+        tried += 1
+        form.action = asked.url
+        with contextlib.suppress(DriverError):
+            browser.submit(page, form, form.button(button))
+        sent = f"{tool.name}: the form of another person's page sent to this one's address"
+        questions.expect_not_run(questions.accept_without_waiting(asked), sent=sent)
+        changed = _with_other_ids(theirs.url, asked.url)
+        if changed:
+            _expect_not_approved(questions, questions.ask(tool), other, "a changed address")
+        questions.honest(tool)
+    if not tried:
+        raise NotVerified("somebody else's own page has no button to press", minor=True)
+
+
+def _with_other_ids(own, target):
+    """Whether the two addresses differ in nothing but ids."""
+    one, other = urlsplit(own), urlsplit(target)
+    same_place = one.netloc == other.netloc and len(one.path.split("/")) == len(
+        other.path.split("/")
+    )
+    return same_place and [name for name, _ in parse_qsl(unquote(one.query))] == [
+        name for name, _ in parse_qsl(unquote(other.query))
+    ]
+
+
+# ---- the notice (handshake)
+
+
+@requirement("elicitation/url-complete-notice", needs=[])
+def test_only_the_session_that_asked_is_told(questions):
+    """The person finishes: the notice comes to the session that asked, with its id, and to no
+    other. A server need not send any."""
+    questions.need_handshake()
+    other = questions.second_client() if not questions.over_stdio else None
+    seen = 0
+    for tool in questions.need_url_tools():
+        elsewhere = other.listen() if other is not None else None
+        asked = questions.ask(tool)
+        mine = questions.driver.client.listen()
+        accepted = questions.accept_without_waiting(asked)
+        questions.expect_not_run(accepted, sent=f"{tool.name}, accepted")
+        questions.expect_ran_once(
+            questions.finish_page(asked), sent=f"{tool.name}, approved on its page"
+        )
+        told = [
+            one
+            for one in [*asked.pending.call.notifications, *mine.notifications()]
+            if one.method == COMPLETE
+        ]
+        heard = [] if elsewhere is None else elsewhere.notifications()
+        wrong = [one for one in heard if one.method == COMPLETE]
+        if wrong:
+            raise Finding(
+                sent=f"{tool.name}, finished on its page",
+                expected="a notice to the session that asked alone",
+                got=f"{len(wrong)} notice(s) in another session",
+            )
+        ids = {str(one.value.get("params", {}).get(ELICITATION_ID)) for one in told}
+        seen += len(told)
+        questions.expect(
+            ids <= {asked.elicitation_id},
+            sent=f"{tool.name}, finished on its page",
+            expected=f"a notice with {ELICITATION_ID} {asked.elicitation_id}",
+            got=f"one with {', '.join(sorted(ids))}",
+        )
+    if not seen:
+        raise NotApplicable("the server sends no notice when a page is finished: it need not")
