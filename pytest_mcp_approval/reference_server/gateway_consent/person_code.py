@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..server.clock import Clock
+from ..server.pages import FormError
 from ..server.secret_text import same
 from ..server.settings import ExtensionSettingError
-from .pages import FormError
 
 VARIABLE = "GATEWAY_PERSON_CODE"
 MEMBER = "code"
