@@ -74,8 +74,8 @@ def test_a_decision_is_in_the_systems_key_store(consents):
     missing = [str(choice) for choice, new in came.items() if not new]
     if not any(came.values()) and not one_for_all and _has_entries(json.loads(names)):
         raise NotVerified(
-            f"no decision brought an entry of its own: {shown(names, 120)}; whether one of these holds "
-            "them cannot be seen"
+            f"no decision brought an entry of its own: {shown(names, 120)}; whether one of these "
+            "holds them cannot be seen"
         )
     kept.expect(
         one_for_all or not missing,
