@@ -1,6 +1,8 @@
 """What the gateway keeps in the operating system's key store, by the names of its entries."""
 
-from pytest_mcp_approval.catalogue import requirement
+import json
+
+from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.gateway_consent.outcome import shown
 from pytest_mcp_approval.families.gateway_consent.scanning import find
 from pytest_mcp_approval.families.gateway_consent.vocabulary import KEY_STORE_SERVICE, Choice
@@ -70,6 +72,11 @@ def test_a_decision_is_in_the_systems_key_store(consents):
     sent = f"{tool.name}, decided on for three clients, and remembered"
     one_for_all = not any(others) and (first or "consent" in names)
     missing = [str(choice) for choice, new in came.items() if not new]
+    if not any(came.values()) and not one_for_all and _has_entries(json.loads(names)):
+        raise NotVerified(
+            f"no decision brought an entry of its own: {shown(names, 120)}; whether one of these "
+            "holds them cannot be seen"
+        )
     kept.expect(
         one_for_all or not missing,
         sent=sent,
@@ -79,6 +86,13 @@ def test_a_decision_is_in_the_systems_key_store(consents):
     place = f"consent-<callerName>-{tool.app}"
     if one_for_all or tool.app not in names or KEY_STORE_SERVICE not in names:
         kept.warn(f"{sent}: entries {shown(names, 120)}; the document has {place}")
+
+
+def _has_entries(value):
+    """Whether it names anything at all."""
+    if isinstance(value, dict):
+        return any(map(_has_entries, value.values()))
+    return any(map(_has_entries, value)) if isinstance(value, list) else bool(value)
 
 
 def _decided_and_followed(consents, client, tool, choice):

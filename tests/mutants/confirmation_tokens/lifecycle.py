@@ -22,6 +22,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.store import TokenStore
 from tests.mutants.confirmation_tokens.parts import broken
+from tests.mutants.meeting import Meeting
 
 # ---- section 5.2
 
@@ -30,11 +31,13 @@ from tests.mutants.confirmation_tokens.parts import broken
 class MarksTheTokenTooLate(ConfirmationGate):
     """Looks whether the token is used, and marks it a little later."""
 
+    meeting = Meeting()
+
     def consume(self, record: TokenRecord) -> None:
         kept = self.store.get(record.id)
         if kept is None or kept.state is TokenState.USED:
             raise self.already_used(record)
-        time.sleep(0.02)
+        self.meeting.wait()
         self.store.use(record.id)
 
 
@@ -55,8 +58,10 @@ class ServesNobodyInACrowd(ConfirmationGate):
 class TellsLatecomersSomethingElse(ConfirmationGate):
     """Says TOKEN_INVALID to the losers of a race."""
 
+    meeting = Meeting()
+
     def consume(self, record: TokenRecord) -> None:
-        time.sleep(0.02)  # so that all have passed the checks
+        self.meeting.wait()  # so that two have passed the checks
         if not self.mint.use(record):
             raise TokenRefusal(words.TokenCode.INVALID, "not valid")
 

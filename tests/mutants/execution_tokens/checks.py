@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import time
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +23,7 @@ from pytest_mcp_approval.reference_server.execution_tokens.store import NonceSto
 from pytest_mcp_approval.reference_server.execution_tokens.tokens import Token, TokenError
 from pytest_mcp_approval.reference_server.server.extension import ExtensionParts
 from tests.mutants.execution_tokens.parts import Lenient, in_extension
+from tests.mutants.meeting import Meeting
 from tests.mutants.registry import mutant
 
 EXPIRY = "execution_tokens/expiry"
@@ -162,10 +162,12 @@ class KeepsNoncesInMemory(ExecutionExtension):
 class LooksThenLogs(NonceStore):
     """Looks into its log first, and writes into it a moment later."""
 
+    meeting = Meeting()
+
     def spend(self, nonce: str, expires_at: datetime.datetime, now: datetime.datetime) -> bool:
         if self._nonces.get(nonce.lower()) is not None:
             return False
-        time.sleep(0.02)
+        self.meeting.wait()
         super().spend(nonce, expires_at, now)
         return True
 

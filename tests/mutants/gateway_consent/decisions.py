@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from pytest_mcp_approval.families.gateway_consent import vocabulary as words
@@ -17,6 +16,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
 from pytest_mcp_approval.reference_server.gateway_consent.vault import MemoryVault
 from tests.mutants.gateway_consent.parts import in_extension
+from tests.mutants.meeting import Meeting
 from tests.mutants.registry import mutant
 
 ALL = "gateway_consent/authorize-all"
@@ -217,10 +217,12 @@ class RemembersNothing(Decisions):
 class UsesUpInTwoSteps(Decisions):
     """Looks whether a decision is there, and takes it away a little later."""
 
+    meeting = Meeting()
+
     def use_up(self, caller: str, app_id: str, tool: str) -> bool | None:
         subject = (caller, app_id, tool)
         once: Once | None = self._once.get(subject)
-        time.sleep(0.05)
+        self.meeting.wait()
         self._once.pop(subject, None)
         return None if once is None or self.too_old(once) else once.granted
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,6 +20,7 @@ from pytest_mcp_approval.reference_server.prepare_confirm.settings import (
 )
 from pytest_mcp_approval.reference_server.server.extension import Caller
 from pytest_mcp_approval.reference_server.server.memory import MemoryTable
+from tests.mutants.meeting import Meeting
 from tests.mutants.prepare_confirm.parts import Renews, in_extension
 from tests.mutants.registry import mutant
 
@@ -231,10 +231,12 @@ class CallsUsedExpired(PreparationGate):
 class LooksThenMarks(Renews):
     """Looks whether a token is used, and marks it a little later."""
 
+    meeting = Meeting()
+
     def spend(self, payload: Payload) -> None:
         if self.store.is_spent(payload.nonce):
             raise ConfirmationRefusal(TwoStepReason.USED, "the token has already been used")
-        time.sleep(0.02)
+        self.meeting.wait()
         self.store.spend(payload.nonce, instant(payload.expires_at))
 
 

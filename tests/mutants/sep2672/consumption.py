@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import ClassVar
 
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason, base64url_decode
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import ApprovalAttempt
 from pytest_mcp_approval.reference_server.sep2672.refusals import ApprovalRefusal
+from tests.mutants.meeting import Meeting
 from tests.mutants.memory import set_counter
 from tests.mutants.registry import mutant
 
@@ -72,12 +72,14 @@ class GivesUpAfterSomeForgeries(ApprovalGate):
 class ChecksThenSets(ApprovalGate):
     """Looks whether the challenge is used, and marks it a little later."""
 
+    meeting = Meeting()
+
     def step_13_consume(self, attempt: ApprovalAttempt) -> None:
         challenge_id = self.challenge_of(attempt).challenge_id
         record = self.store.challenge(challenge_id)
         if record is None or record.consumed_at is not None:
             raise ApprovalRefusal(Reason.CHALLENGE_CONSUMED, "challenge: got a used one")
-        time.sleep(0.02)
+        self.meeting.wait()
         self.store.consume_challenge(challenge_id, self.clock.now())
 
 
@@ -85,8 +87,10 @@ class ChecksThenSets(ApprovalGate):
 class TellsLosersSomethingElse(ApprovalGate):
     """Says challenge_expired to whoever comes second in a race."""
 
+    meeting = Meeting()
+
     def step_13_consume(self, attempt: ApprovalAttempt) -> None:
-        time.sleep(0.02)  # so that all have passed step 5
+        self.meeting.wait()  # so that two have passed step 5
         try:
             super().step_13_consume(attempt)
         except ApprovalRefusal as refusal:

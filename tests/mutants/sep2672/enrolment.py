@@ -6,7 +6,6 @@ import base64
 import datetime
 import hashlib
 import secrets
-import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -28,6 +27,7 @@ from pytest_mcp_approval.reference_server.sep2672.relying_party import (
 )
 from pytest_mcp_approval.reference_server.sep2672.store import ApprovalStore
 from pytest_mcp_approval.reference_server.server.answers import InvalidParamsError
+from tests.mutants.meeting import Meeting
 from tests.mutants.registry import mutant
 
 # ---- section 4.4.2: the user handle
@@ -454,23 +454,15 @@ class RacesForTheId(ApprovalGate):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.meeting = threading.Barrier(2)
+        self.meeting = Meeting()
 
     def keep_credential(self, credential: CredentialRecord) -> None:
         taken = self.store.credential(credential.credential_id) is not None
-        meet(self.meeting)
+        self.meeting.wait()
         if taken:
             super().keep_credential(credential)
         self.store.remove_credential(credential.credential_id)
         self.store.add_credential(credential)
-
-
-def meet(barrier: threading.Barrier) -> None:
-    """The moment between a look and an act: long enough for another thread to be there too."""
-    with suppress(threading.BrokenBarrierError):
-        barrier.wait(0.05)
-    if barrier.broken:
-        barrier.reset()
 
 
 # ---- section 4.4.2: challenges that are not pending
@@ -530,11 +522,11 @@ class RacesForTheRegistration(ApprovalStore):
 
     def __init__(self, url: str | None = None) -> None:
         super().__init__(url)
-        self.meeting = threading.Barrier(2)
+        self.meeting = Meeting()
 
     def consume_enrolment(self, challenge: bytes, now: datetime.datetime) -> bool:
         record = self._enrolments.get(challenge)
         unused = record is not None and record.consumed_at is None
-        meet(self.meeting)
+        self.meeting.wait()
         super().consume_enrolment(challenge, now)
         return unused
