@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.long_first import long_first
 from tests.warm_python import start_servers_warm
 
 pytest_plugins = ["pytester"]
@@ -55,6 +56,13 @@ def pytest_collection() -> Generator[None, Any, Any]:
         gc.freeze()
         gc.set_threshold(10_000)
         gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1:
+        items[:] = long_first(items, [item.nodeid for item in items], workers)
 
 
 @pytest.hookimpl(wrapper=True)
