@@ -1,13 +1,12 @@
 """SEP-2672 section 8.2.3: an approval serves exactly once, wherever and whenever it is replayed."""
 
-import concurrent.futures
 import contextlib
-import threading
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
 from pytest_mcp_approval.families.base.outcome import is_result
+from pytest_mcp_approval.families.base.replicas import all_at_once
 from pytest_mcp_approval.families.sep2672.driver import Approval
-from pytest_mcp_approval.wire import HttpTransport, StdioTransport, race_replicas
+from pytest_mcp_approval.wire import StdioTransport
 
 # A synced passkey shows no counter, so that a counter cannot hide a challenge that serves twice.
 SHAPE = "icloud-keychain"
@@ -114,7 +113,7 @@ def test_replicas_raced_give_one_run(ceremony):
         ]
         # Each replica may show its own runs, or both may show those of all.
         (replies, theirs), ours = ceremony.approval.runs_during(
-            lambda: other.runs_during(lambda: _all_at_once(calls))
+            lambda: other.runs_during(lambda: all_at_once(calls))
         )
         results = sum(is_result(reply) for reply in replies)
         ceremony.expect(
@@ -123,20 +122,6 @@ def test_replicas_raced_give_one_run(ceremony):
             expected="one result, the tool run once",
             got=f"{results} results, {ours} runs by the one replica and {theirs} by the other",
         )
-
-
-def _all_at_once(calls):
-    if all(isinstance(session.transport, HttpTransport) for session, _ in calls):
-        return race_replicas(calls)
-    start = threading.Barrier(len(calls), timeout=10)
-
-    def send(session, call):
-        start.wait()
-        return session.call(*call)
-
-    with concurrent.futures.ThreadPoolExecutor(len(calls)) as threads:
-        sent = [threads.submit(send, *one) for one in calls]
-        return [one.result() for one in sent]
 
 
 @requirement("sep2672/8.2.3-exactly-once", needs=["restart"])

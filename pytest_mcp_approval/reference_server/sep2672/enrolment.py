@@ -15,7 +15,7 @@ from ...families.sep2672.vocabulary import Reason, base64url_decode, base64url_e
 from ..server.answers import InvalidParamsError
 from ..server.clock import Clock, iso_8601, whole_milliseconds
 from .enrolment_policy import EnrolmentControl, EnrolmentPolicy
-from .limits import SWEEP_EVERY, ApprovalLimits
+from .limits import SWEEP_AFTER, SWEEP_EVERY, ApprovalLimits
 from .records import CredentialRecord, EnrolmentRecord
 from .refusals import ApprovalRefusal
 from .relying_party import Registration, RelyingParty, VerificationError, parse_client_data
@@ -31,6 +31,7 @@ class Enrolment(EnrolmentControl):
     enrolment_ttl: datetime.timedelta
     limits: ApprovalLimits
     _issued: Iterator[int]
+    _swept_at: datetime.datetime | None = None
 
     # ---- section 4.4.1: approval/enroll/begin
 
@@ -51,8 +52,10 @@ class Enrolment(EnrolmentControl):
         return {"options": self.creation_options(record)}
 
     def tidy(self, user: str, now: datetime.datetime) -> None:
-        """Forget what is too old, and now and then what is too much."""
-        self.store.forget_expired(now - self.limits.retention)
+        """Forget what is too old, now and then by the server's clock, and what is too much."""
+        if self._swept_at is None or abs(now - self._swept_at) >= SWEEP_AFTER:
+            self._swept_at = now
+            self.store.forget_expired(now - self.limits.retention)
         if next(self._issued) % SWEEP_EVERY == 0:
             self.store.keep_challenges(user, self.limits.challenges)
             self.store.keep_enrolments(user, self.limits.registrations)

@@ -24,5 +24,7 @@ class ApprovalLimits:
     """How long an expired challenge is remembered, so that a replay gets the right reason."""
 
 
+SWEEP_AFTER = datetime.timedelta(seconds=30)
+"""Between two looks for what is too old: each costs a statement or two."""
 SWEEP_EVERY = 32
 """Challenges between two looks at how many a user has: so many more there may be."""
