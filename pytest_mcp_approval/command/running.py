@@ -99,7 +99,9 @@ def _own_plugins(workers: str | None) -> Iterator[str]:
     names = [_PLUGIN, *_plugins_of_families()]
     if workers is not None:
         if find_spec("xdist") is None:
-            raise UsageError("-n needs pytest-xdist: pip install pytest-xdist")
+            raise UsageError(
+                "-n needs pytest-xdist: pip install pytest-xdist (uvx --with pytest-xdist)"
+            )
         names.append("xdist.plugin")
     for name in names:
         yield from ("-p", name)
