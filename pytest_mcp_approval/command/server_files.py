@@ -47,7 +47,7 @@ class NamedServer:
 
 
 def read_server(path: Path, wanted: str | None = None) -> NamedServer:
-    """The server of that name, or the only one; `WrongWordsError` says what is wrong with the file."""
+    """The server of that name, or the only one; `WrongWordsError` says what is wrong."""
     servers = _servers(path)
     if wanted is None and len(servers) > 1:
         names = ", ".join(_shown(name) for name in servers)
