@@ -15,6 +15,7 @@ import pytest
 from _pytest.outcomes import Skipped  # what pytest.skip raises; it has no public name
 
 from ..config.markers import MAY_POISON
+from ..support.recording import note
 
 
 class Verdict(StrEnum):
@@ -43,8 +44,20 @@ class Grade(IntEnum):
 class Finding(AssertionError):  # noqa: N818  # a finding is not an error of ours
     """The target breaks the rule."""
 
-    def __init__(self, *, sent: str, expected: str, got: str, grade: Grade = Grade.BROKEN) -> None:
+    def __init__(
+        self,
+        *,
+        sent: str,
+        expected: str,
+        got: str,
+        grade: Grade = Grade.BROKEN,
+        noted: bool = False,
+    ) -> None:
+        """`noted`: it sums up what was found before, so that nothing new is marked in the record
+        of the conversation."""
         super().__init__(f"sent {sent}; expected {expected}; got {got}")
+        if not noted:
+            note("finding", "found")
         self.sent = sent
         self.expected = expected
         self.got = got

@@ -11,7 +11,7 @@ from ..config.files import settings_folder
 from ..config.options import FILE, OPTIONS, PREFIX, SET, TABLE
 from ..config.program import command_program
 from ..support.text import neutralise
-from .parsing import Parser, UsageError
+from .parsing import Parser, WrongWordsError
 from .running import REPORT, Run, run_suite
 from .server_files import read_server
 
@@ -84,7 +84,7 @@ def run(words: Sequence[str]) -> int:
         options = everything
         named += ["--server", given.server] if given.server else []
     elif "replay" not in options and settings_folder(Path.cwd(), Path.cwd()) is None:
-        raise UsageError(
+        raise WrongWordsError(
             f"name a server: a URL, stdio:<command line> or a JSON file with mcpServers. There is "
             f"no {FILE} here (and no [tool.{TABLE}]); mcp-approval init SERVER writes one"
         )
@@ -98,10 +98,10 @@ def server_options(
     """The options with those that name the server: by its address, or by a file that has it."""
     if any(_is_file(one) for one in named):
         if len(named) > 1:
-            raise UsageError(f"got {len(named)} servers, expected one JSON file, or addresses")
+            raise WrongWordsError(f"got {len(named)} servers, expected one JSON file, or addresses")
         return _added(read_server(Path(named[0]), server).options, options)
     if server is not None:
-        raise UsageError(f"--server: got {server!r} without a JSON file that has it")
+        raise WrongWordsError(f"--server: got {server!r} without a JSON file that has it")
     return {**options, "target": [_address(one) for one in named]}
 
 
@@ -142,8 +142,8 @@ def _address(word: str) -> str:
     shown = neutralise(word, 100)
     host = word.partition("/")[0].partition(":")[0]
     if "." in host or host == "localhost":
-        raise UsageError(f"got {shown!r}, did you mean 'http://{shown}'?")
-    raise UsageError(
+        raise WrongWordsError(f"got {shown!r}, did you mean 'http://{shown}'?")
+    raise WrongWordsError(
         f"got {shown!r}, expected a URL (http://...), stdio:<command line>, or a JSON file with "
         "mcpServers that is there"
     )

@@ -10,7 +10,7 @@ from ..config.program import command_program
 from ..config.registry import built_in
 from ..support.nearest import expected
 from .console import say
-from .parsing import Parser, UsageError
+from .parsing import Parser, WrongWordsError
 from .running import REPORT, Run, run_suite
 
 PROGRAM = "mcp-approval demo"
@@ -31,10 +31,10 @@ def run(words: Sequence[str]) -> int:
     given = parser.read(words)
     for name in given.family or ():
         if name not in built_in():
-            raise UsageError(f"--family: got {name!r}, {expected(name, built_in())}")
+            raise WrongWordsError(f"--family: got {name!r}, {expected(name, built_in())}")
     missing = [name for name in _MODULES if find_spec(name) is None]
     if missing:
-        raise UsageError(
+        raise WrongWordsError(
             f"the reference server needs {', '.join(missing)}: "
             "pip install 'pytest-mcp-approval[reference]'"
         )

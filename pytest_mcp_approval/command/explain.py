@@ -13,7 +13,7 @@ from ..config.registry import built_in, families
 from ..support.nearest import nearest
 from ..support.text import neutralise, number_of
 from .console import columns, say, say_all, wrapped
-from .parsing import Parser, UsageError
+from .parsing import Parser, WrongWordsError
 
 PROGRAM = "mcp-approval explain"
 _DESCRIPTION = """\
@@ -67,7 +67,7 @@ def find_rules(word: str) -> list[Requirement]:
     names = {name: rule.id for rule in every for name in (rule.id, rule.name)}
     guess = nearest(word, names)
     meant = f"did you mean {names[guess]!r}?" if guess else f"all rules: {PROGRAM} FAMILY"
-    raise UsageError(f"no rule is called {neutralise(word, 100)!r}; {meant}")
+    raise WrongWordsError(f"no rule is called {neutralise(word, 100)!r}; {meant}")
 
 
 def explain_lines(rule: Requirement, *, whole: bool = False) -> list[str]:

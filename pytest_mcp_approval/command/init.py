@@ -16,7 +16,7 @@ from .asking import ask_all, confirmed
 from .check import server_options
 from .console import complain, is_terminal, say, say_row
 from .looking import NothingSeenError, Seen, look_at
-from .parsing import Parser, UsageError
+from .parsing import Parser, WrongWordsError
 from .settings_text import Answers, missing_in, settings_text
 
 PROGRAM = "mcp-approval init"
@@ -38,7 +38,7 @@ _STDOUT = Path("-")
 def run(words: Sequence[str]) -> int:
     given = _parser().read(words)
     if given.output != _STDOUT and not given.output.parent.is_dir():
-        raise UsageError(f"--output: there is no folder {str(given.output.parent)!r}")
+        raise WrongWordsError(f"--output: there is no folder {str(given.output.parent)!r}")
     asks = is_terminal() and not given.no_input and given.output != _STDOUT
     if not _may_write(given.output, given.force, asks):
         return 1
@@ -99,7 +99,7 @@ def _may_write(path: Path, force: bool, asks: bool) -> bool:
         return True
     if asks:
         return confirmed(f"{path} is there already. Replace it?")
-    raise UsageError(f"{path} is there already: --force replaces it, --output names another")
+    raise WrongWordsError(f"{path} is there already: --force replaces it, --output names another")
 
 
 def _drawn(options: Mapping[str, Any], name: str, sign: str) -> dict[str, str]:

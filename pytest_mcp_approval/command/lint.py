@@ -18,7 +18,7 @@ from ..support.nearest import expected, meant
 from ..support.text import neutralise
 from ..target import check_launch, parse_target
 from .console import complain, say
-from .parsing import Parser, UsageError
+from .parsing import Parser, WrongWordsError
 
 PROGRAM = "mcp-approval lint"
 SHARED = "pyproject.toml"
@@ -42,7 +42,7 @@ def run(words: Sequence[str]) -> int:
     wrong = 0
     for path in files:
         if not path.is_file():
-            raise UsageError(f"there is no file {str(path)!r}")
+            raise WrongWordsError(f"there is no file {str(path)!r}")
         problems = list(problems_of(path))
         wrong += len(problems)
         for problem in problems:

@@ -13,7 +13,7 @@ from ..support.nearest import nearest
 from ..support.text import neutralise
 from ..support.version import own_version
 from .console import be_readable, complain, say
-from .parsing import USAGE, UsageError
+from .parsing import USAGE, WrongWordsError
 
 PROGRAM = "mcp-approval"
 WORDS = {
@@ -42,10 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             say(f"{PROGRAM} {own_version() or '(not installed)'}")
             return 0
         if word not in WORDS:
-            raise UsageError(_unknown(word))
+            raise WrongWordsError(_unknown(word))
         program = f"{PROGRAM} {word}"
         return int(import_module(f".{word}", __package__).run(rest))
-    except (UsageError, SettingsError) as error:
+    except (WrongWordsError, SettingsError) as error:
         complain(f"{program}: {error}")
         return USAGE
     except KeyboardInterrupt:

@@ -15,7 +15,7 @@ USAGE = 4
 """The exit code for words that make no sense: pytest's own."""
 
 
-class UsageError(Exception):
+class WrongWordsError(Exception):
     """One line: what is wrong, and what to do."""
 
 
@@ -25,7 +25,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises `UsageError` where argparse would print its usage and exit."""
+    """Raises `WrongWordsError` where argparse would print its usage and exit."""
 
     def __init__(self, program: str, description: str, **more: object) -> None:
         super().__init__(
@@ -37,13 +37,13 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
+        raise WrongWordsError(message)
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """The options; words may stand before, between and after them."""
         found, unknown = self.parse_known_intermixed_args(list(words))
         if unknown:
-            raise UsageError(self._about(unknown[0]))
+            raise WrongWordsError(self._about(unknown[0]))
         return found
 
     def _about(self, word: str) -> str:

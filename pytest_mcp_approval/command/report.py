@@ -15,7 +15,7 @@ from ..report.terminal import colour_of, comparison_lines, header_lines, summary
 from ..support.nearest import expected
 from ..support.text import neutralise
 from .console import columns, complain, say
-from .parsing import Parser, UsageError
+from .parsing import Parser, WrongWordsError
 
 PROGRAM = "mcp-approval report"
 _WORDS = ("merge", "compare")
@@ -38,7 +38,7 @@ def run(words: Sequence[str]) -> int:
         say(f"       {PROGRAM} compare OLD.json NEW.json      what got better and worse")
         return 0
     if word not in _WORDS:
-        raise UsageError(f"got {neutralise(word, 100)!r}, {expected(word, _WORDS)}")
+        raise WrongWordsError(f"got {neutralise(word, 100)!r}, {expected(word, _WORDS)}")
     return _merge(rest) if word == "merge" else _compare(rest)
 
 
@@ -61,9 +61,11 @@ def _merge(words: Sequence[str]) -> int:
     given = parser.read(words)
     for path in given.report:
         if path.suffix.lower() not in FORMATS:
-            raise UsageError(f"-o: got {str(path)!r}, expected an ending of {', '.join(FORMATS)}")
+            raise WrongWordsError(
+                f"-o: got {str(path)!r}, expected an ending of {', '.join(FORMATS)}"
+            )
         if not path.parent.is_dir():
-            raise UsageError(f"-o: there is no folder {str(path.parent)!r}")
+            raise WrongWordsError(f"-o: there is no folder {str(path.parent)!r}")
     merged = merge([read_report(path, str(path)) for path in given.reports])
     for line in header_lines(merged.facts.header):
         say(line)

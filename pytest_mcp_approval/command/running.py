@@ -19,7 +19,7 @@ from ..config.options import OPTIONS, PREFIX, START
 from ..config.program import STARTED_BY, Program
 from ..config.reader import SettingsError
 from ..config.registry import GROUP
-from .parsing import UsageError
+from .parsing import WrongWordsError
 
 KEPT = Path(".mcp-approval")
 """Where a run leaves what nobody named a place for; git ignores it."""
@@ -99,7 +99,9 @@ def _own_plugins(workers: str | None) -> Iterator[str]:
     names = [_PLUGIN, *_plugins_of_families()]
     if workers is not None:
         if find_spec("xdist") is None:
-            raise UsageError("-n needs pytest-xdist: pip install pytest-xdist")
+            raise WrongWordsError(
+                "-n needs pytest-xdist: pip install pytest-xdist (uvx --with pytest-xdist)"
+            )
         names.append("xdist.plugin")
     for name in names:
         yield from ("-p", name)

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..support.nearest import expected
 from ..support.text import neutralise
-from .parsing import UsageError
+from .parsing import WrongWordsError
 
 _TABLES = ("mcpServers", "servers", "mcp.servers")
 _VARIABLE = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<usual>[^}]*))?\}")
@@ -47,14 +47,16 @@ class NamedServer:
 
 
 def read_server(path: Path, wanted: str | None = None) -> NamedServer:
-    """The server of that name, or the only one; `UsageError` says what is wrong with the file."""
+    """The server of that name, or the only one; `WrongWordsError` says what is wrong."""
     servers = _servers(path)
     if wanted is None and len(servers) > 1:
         names = ", ".join(_shown(name) for name in servers)
-        raise UsageError(f"{path.name} has {len(servers)} servers: say --server NAME, of {names}")
+        raise WrongWordsError(
+            f"{path.name} has {len(servers)} servers: say --server NAME, of {names}"
+        )
     name = next(iter(servers)) if wanted is None else wanted
     if name not in servers:
-        raise UsageError(
+        raise WrongWordsError(
             f"--server: got {_shown(name)!r}, {expected(name, map(_shown, servers))} ({path.name})"
         )
     place = f"{path.name} {_shown(name)}"
@@ -64,12 +66,12 @@ def read_server(path: Path, wanted: str | None = None) -> NamedServer:
 def _servers(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _LARGEST:
-            raise UsageError(f"{path.name}: too large for a file of servers")
+            raise WrongWordsError(f"{path.name}: too large for a file of servers")
         data = json.loads(_without_comments(path.read_text(encoding="utf-8-sig")))
     except OSError as error:
-        raise UsageError(f"{path.name}: cannot be read: {error.strerror}") from None
+        raise WrongWordsError(f"{path.name}: cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path.name}: no JSON: {neutralise(str(error), 200)}") from None
+        raise WrongWordsError(f"{path.name}: no JSON: {neutralise(str(error), 200)}") from None
     if isinstance(data, dict):
         nested = data.get("mcp")
         data = data | {"mcp.servers": nested.get("servers") if isinstance(nested, dict) else None}
@@ -77,7 +79,7 @@ def _servers(path: Path) -> dict[str, Any]:
             found = data.get(table)
             if isinstance(found, dict) and found:
                 return found
-    raise UsageError(
+    raise WrongWordsError(
         f"{path.name}: got no servers, expected "
         '{"mcpServers": {"NAME": {"command": ..., "args": [...]} or {"url": ...}}}'
     )
@@ -90,23 +92,23 @@ def _without_comments(text: str) -> str:
 
 def _server(name: str, given: Any, place: str) -> NamedServer:
     if not isinstance(given, dict):
-        raise UsageError(f"{place}: got {type(given).__name__}, expected an object")
+        raise WrongWordsError(f"{place}: got {type(given).__name__}, expected an object")
     kind, url, command = given.get("type"), given.get("url"), given.get("command")
     if kind == "sse":
-        raise UsageError(
+        raise WrongWordsError(
             f"{place}: got type 'sse', the transport that Streamable HTTP has replaced: expected "
             "a server that speaks Streamable HTTP or stdio"
         )
     if isinstance(url, str) and url and not command:
         if kind is not None and kind not in _SPOKEN:
-            raise UsageError(f"{place}: got type {_shown(kind)!r} with a url, expected 'http'")
+            raise WrongWordsError(f"{place}: got type {_shown(kind)!r} with a url, expected 'http'")
         headers = _texts(given.get("headers"), f"{place} headers")
         return NamedServer(name, _filled(url, f"{place} url"), headers, {})
     if not isinstance(command, str) or not command.strip():
-        raise UsageError(f"{place}: got neither a command nor a url, expected one of them")
+        raise WrongWordsError(f"{place}: got neither a command nor a url, expected one of them")
     words = given.get("args", [])
     if not isinstance(words, list) or not all(isinstance(one, (str, int, float)) for one in words):
-        raise UsageError(f"{place} args: expected a list of texts")
+        raise WrongWordsError(f"{place} args: expected a list of texts")
     line = [_filled(str(one), f"{place} args") for one in (command, *words)]
     directory = given.get("cwd")
     return NamedServer(
@@ -122,11 +124,11 @@ def _texts(given: Any, place: str) -> dict[str, str]:
     if given is None:
         return {}
     if not isinstance(given, dict):
-        raise UsageError(f"{place}: expected an object of texts")
+        raise WrongWordsError(f"{place}: expected an object of texts")
     found = {}
     for name, value in given.items():
         if not isinstance(value, (str, int, float)) or isinstance(value, bool):
-            raise UsageError(f"{place}.{_shown(name)}: expected a text")
+            raise WrongWordsError(f"{place}.{_shown(name)}: expected a text")
         found[str(name)] = _filled(str(value), f"{place}.{_shown(name)}")
     return found
 
@@ -137,12 +139,12 @@ def _filled(text: str, place: str) -> str:
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match["name"], match["usual"])
         if found is None:
-            raise UsageError(f"{place}: there is no environment variable {match['name']!r}")
+            raise WrongWordsError(f"{place}: there is no environment variable {match['name']!r}")
         return found
 
     for other in _OTHER.finditer(text):
         if not _VARIABLE.fullmatch(other[0]):
-            raise UsageError(
+            raise WrongWordsError(
                 f"{place}: got {_shown(other[0])}, which only your editor can fill in: expected "
                 "${NAME} of the environment"
             )

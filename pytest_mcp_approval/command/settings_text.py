@@ -77,7 +77,9 @@ def _family(seen: Seen) -> list[str]:
             '# family = ["..."]',
         ]
     return [
-        *_comment("What the server implements, by what it lists. It is an error if it does not."),
+        *_comment(
+            "What the server implements, by what it lists. A run fails if it lacks one of them."
+        ),
         f"family = {toml_value(names)}",
     ]
 
@@ -105,7 +107,10 @@ def _effects(seen: Seen, given: Answers) -> list[str]:
         maybe = f" Perhaps one of these: {shown}."
     example = f"tool:{likely[0]}" if likely else "http://localhost:3000/changes"
     return [
-        *_comment(f"{_MISSING}: {about} Without it, the server's answers are believed.{maybe}"),
+        *_comment(
+            f"{_MISSING}: {about[:1].lower()}{about[1:]} Without it, the server's answers are "
+            f"believed.{maybe}"
+        ),
         f"# effects = {toml_string(neutralise(example, 80))}",
     ]
 

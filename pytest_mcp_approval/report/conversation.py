@@ -23,6 +23,7 @@ KEPT_IN_ALL = 128 * 1024
 KEPT_OF_A_PASS = 32 * 1024
 """Bytes of one scenario's messages, if it passed."""
 _KEPT_OF_A_DETAIL = 500
+_FINDING = "finding"
 _LOOKED = "looked"
 """What the effects probe notes when it was read."""
 
@@ -46,9 +47,11 @@ def conversation_text(
         for at, what in happenings
     ]
     _say_what_ran(steps)
-    told: dict[str, Any] = {"steps": steps}
+    told: dict[str, Any] = {"steps": _marked(steps, passed=passed)}
     if recording.left_out:
-        told["leftOut"] = {"after": recording.gap, "steps": recording.left_out}
+        first = steps[: recording.gap]
+        gap = sum(step["kind"] != _FINDING for step in first)
+        told["leftOut"] = {"after": gap, "steps": recording.left_out}
     return json.dumps(told, separators=(",", ":"), default=lambda one: secrets.hide(str(one)))
 
 
@@ -133,6 +136,28 @@ def _say_what_ran(steps: Iterable[dict[str, Any]]) -> None:
         seen = now.get("count", now.get("digest"))
         step["asked"] = f"effects so far: {seen}" if before is None else _ran_between(before, now)
         before = now
+
+
+def _marked(steps: Sequence[dict[str, Any]], *, passed: bool) -> list[dict[str, Any]]:
+    """The steps without the notes of findings: what was not as expected is marked instead."""
+    kept: list[dict[str, Any]] = []
+    for step in steps:
+        if step["kind"] != _FINDING:
+            kept.append(step)
+        elif not passed:
+            place = _last_answer(kept)
+            if place is not None:
+                kept[place]["offending"] = True
+    return kept
+
+
+def _last_answer(steps: Sequence[dict[str, Any]]) -> int | None:
+    """The last exchange that was not just a look at the effects."""
+    place = len(steps) - 1
+    while place >= 0 and steps[place]["kind"] not in ("exchange", "overheard"):
+        by_tool = steps[place]["kind"] == "effects" and "tool" in steps[place]["details"]
+        place -= 2 if by_tool else 1
+    return place if place >= 0 else None
 
 
 def _ran_between(before: dict[str, Any], now: dict[str, Any]) -> str:

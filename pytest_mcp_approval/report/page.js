@@ -74,9 +74,15 @@ function command(text, label) {
   return make("div", { class: "command" }, make("code", {}, visible(text)), button);
 }
 
-async function fillRule(rule) {
+// What is being filled in: until it is there, nobody knows where on the page things will be.
+const filling = new Map();
+function fillRule(rule) {
   const place = $(".scenarios", rule);
-  if (!place || place.dataset.filled) return;
+  if (place && !filling.has(rule)) filling.set(rule, fillScenarios(place));
+  return filling.get(rule);
+}
+
+async function fillScenarios(place) {
   place.dataset.filled = "yes";
   const index = await block("index");
   const mine = index.rules[place.dataset.rule].map((number) => [number, index.scenarios[number]]);
@@ -87,13 +93,18 @@ async function fillRule(rule) {
     for (; count < Math.min(upTo, mine.length); count += 1) list.append(scenario(...mine[count]));
     button.hidden = count >= mine.length;
     button.textContent = `Show ${mine.length - count} more`;
+    markSought(list);
   };
   button.addEventListener("click", () => show(mine.length));
+  place.addEventListener("show-all", () => show(mine.length));
   const title = mine.length === 1 ? "One scenario looked at this rule" : `${mine.length} scenarios looked at this rule`;
   place.append(make("h4", {}, title), list, button);
-  show(FIRST);
+  show(soughtIn(place).size ? mine.length : FIRST);
   const first = $(".scenario", list);
-  if (first && (mine.length === 1 || mine[0][1].verdict !== "passed")) first.open = true;
+  if (first && (mine.length === 1 || mine[0][1].verdict !== "passed")) {
+    first.open = true;
+    await fillScenario(first, mine[0][1]);
+  }
 }
 
 function scenario(number, data) {
@@ -102,7 +113,7 @@ function scenario(number, data) {
     make("span", { class: "mark", "aria-hidden": "true" }, GLYPHS[data.verdict]),
     make("span", { class: "name" }, visible(data.name), make("span", { class: "unseen" }, ` (${data.verdict})`)),
     make("span", { class: "took" }, `${Math.round(data.seconds * 1000)} ms`));
-  const details = make("details", { class: `scenario ${slug}`, id: `scenario-${number}` }, title);
+  const details = make("details", { class: `scenario ${slug}`, id: `scenario-${number}`, "data-number": String(number) }, title);
   details.addEventListener("toggle", () => { if (details.open) fillScenario(details, data); }, { once: false });
   return details;
 }
@@ -181,6 +192,7 @@ function stepRow(step, number, lanes, family) {
     note.style.gridColumn = `${lanes.indexOf("server") + 1}`;
     rails.append(note);
   }
+  if (step.offending) rails.append(make("div", { class: "verdict-note" }, "not what was expected: this is the finding"));
   const gutter = make("span", { class: "n" }, String(number), make("span", { class: "at" }, make("br"), `${(step.at * 1000).toFixed(0)} ms`));
   const details = make("details", {}, make("summary", {}, gutter, rails));
   details.addEventListener("toggle", () => {
@@ -189,7 +201,7 @@ function stepRow(step, number, lanes, family) {
       details.append(detail(step, says, number));
     }
   });
-  return make("li", { class: "step" }, details);
+  return make("li", { class: step.offending ? "step offending" : "step" }, details);
 }
 
 function detail(step, says, number) {
@@ -265,33 +277,73 @@ function hexDump(packed) {
 // ---- filters
 
 const rules = $$(".rule");
+// Names of checks are packed: they are unpacked when somebody looks for something.
+const names = new Map();
+let sought = [];
+
+async function loadNames() {
+  const index = await block("index");
+  for (const rule of rules) {
+    const numbers = index.rules[$(".scenarios", rule).dataset.rule];
+    names.set(rule, numbers.map((number) => [number, readable(index.scenarios[number].name)]));
+  }
+  applyFilters();
+}
+
+// As in the id, and with blanks, so that words are found either way.
+function readable(name) {
+  return `${name} ${name.replaceAll("_", " ")}`.toLowerCase();
+}
+
+// The checks of a rule that have all these words in their names; none if nothing is looked for.
+function soughtIn(place) {
+  const known = sought.length ? names.get(place.closest(".rule")) ?? [] : [];
+  return new Set(known.filter(([, name]) => sought.every((word) => name.includes(word))).map(([number]) => number));
+}
+
+function markSought(list) {
+  const found = soughtIn(list);
+  for (const one of $$(".scenario", list)) one.classList.toggle("sought", found.has(Number(one.dataset.number)));
+}
+
 const cells = new Map($$(".cell").map((cell) => [cell.getAttribute("href").slice(1), cell]));
 
 function applyFilters() {
   const chosen = new Set($$(".chips input:checked").map((input) => input.value));
   const level = $("#level").value;
-  const sought = $("#sought").value.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  sought = $("#sought").value.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  if (sought.length && !names.size) loadNames();
   let shown = 0;
+  let checks = 0;
   for (const rule of rules) {
     const data = rule.dataset;
+    const named = soughtIn($(".scenarios", rule));
     const fits = (!chosen.size || chosen.has(data.verdict)) && (!level || data.level === level)
-      && sought.every((word) => data.text.includes(word));
+      && (named.size > 0 || sought.every((word) => data.text.includes(word)));
+    checks += fits ? named.size : 0;
+    const list = $(".scenarios > div", rule);
+    if (list && named.size) $(".scenarios", rule).dispatchEvent(new Event("show-all"));
+    if (list) markSought(list);
     rule.hidden = !fits;
     cells.get(rule.id)?.classList.toggle("dim", !fits);
     shown += fits ? 1 : 0;
   }
   for (const family of $$(".family")) family.hidden = !$(".rule:not([hidden])", family);
-  $("#shown").textContent = shown === rules.length ? `All ${shown} rules shown` : `${shown} of ${rules.length} rules shown`;
+  const told = shown === rules.length ? `All ${shown} rules shown` : `${shown} of ${rules.length} rules shown`;
+  $("#shown").textContent = checks ? `${told}; ${checks} ${checks === 1 ? "check is" : "checks are"} named so` : told;
 }
 
-function openNamed() {
+async function openNamed() {
   const rule = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (rule?.matches(".rule")) {
-    if (rule.hidden) { $("#filters").reset(); applyFilters(); }
-    rule.open = true;
-    rule.scrollIntoView();
-    $("summary", rule).focus({ preventScroll: true });
-  }
+  if (!rule?.matches(".rule")) return;
+  if (rule.hidden) { $("#filters").reset(); applyFilters(); }
+  rule.open = true;
+  fillRule(rule);
+  $("summary", rule).focus({ preventScroll: true });
+  rule.scrollIntoView({ behavior: "instant" });
+  // Rules above it may still grow.
+  await Promise.allSettled([...filling.values()]);
+  rule.scrollIntoView({ behavior: "instant" });
 }
 
 for (const rule of rules) {
@@ -309,5 +361,4 @@ addEventListener("beforeprint", () => {
   for (const rule of rules) if (!["passed", "not applicable"].includes(rule.dataset.verdict)) rule.open = true;
 });
 applyFilters();
-openNamed();
-document.documentElement.dataset.ready = "yes";
+openNamed().finally(() => { document.documentElement.dataset.ready = "yes"; });

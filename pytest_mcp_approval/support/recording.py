@@ -30,7 +30,8 @@ class Note(NamedTuple):
     """An event that is not an exchange."""
 
     lane: str
-    """Who did it: "authenticator", "clock" or "effects"."""
+    """Who did it: "authenticator", "clock" or "effects"; "finding" says that what came before it
+    was not what was expected."""
     what: str
     details: dict[str, Any]
 

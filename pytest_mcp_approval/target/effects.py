@@ -59,10 +59,13 @@ class Effects:
 class EffectsProbe:
     """Reads the effects in the way that the user named."""
 
-    def __init__(self, description: str, read: Callable[[], tuple[Any, int | None]]) -> None:
-        """`read` returns the value and `Effects.parts`."""
+    def __init__(
+        self, description: str, read: Callable[[], tuple[Any, int | None]], tool: str | None = None
+    ) -> None:
+        """`read` returns the value and `Effects.parts`. `tool`: by a call in the conversation."""
         self.description = description
         self._read = read
+        self._tool = tool
 
     def look(self) -> Effects:
         value, parts = self._read()
@@ -74,7 +77,7 @@ class EffectsProbe:
         count = value if type(value) is int else None
         if entries is not None:
             count = len(entries)
-        note("effects", "looked", count=count, digest=digest[:8])
+        note("effects", "looked", count=count, digest=digest[:8], tool=self._tool)
         return Effects(count, digest, entries, parts)
 
     @classmethod
@@ -113,7 +116,7 @@ class EffectsProbe:
             # A single item is the whole answer; otherwise each item is an entry.
             return items[0] if len(items) == 1 else items, len(items)
 
-        return cls(f"tool {name}", read)
+        return cls(f"tool {name}", read, name)
 
 
 def _item(item: Any) -> Any:

@@ -125,7 +125,10 @@ def test_what_is_missing_is_told_in_one_line(command_apart: Command):
     absent = "sys.modules.update(dict.fromkeys(['xdist', 'mcp', 'playwright', 'webauthn']))"
     workers = command_apart("check", "reference", "-n", "2", lines=absent)
     assert workers.code == 4
-    assert workers.err == ("mcp-approval check: -n needs pytest-xdist: pip install pytest-xdist\n")
+    assert workers.err == (
+        "mcp-approval check: -n needs pytest-xdist: pip install pytest-xdist "
+        "(uvx --with pytest-xdist)\n"
+    )
     demo = command_apart("demo", lines=absent)
     assert demo.code == 4
     assert "pip install 'pytest-mcp-approval[reference]'" in demo.err

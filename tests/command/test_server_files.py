@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_mcp_approval.command.parsing import UsageError
+from pytest_mcp_approval.command.parsing import WrongWordsError
 from pytest_mcp_approval.command.server_files import read_server
 from pytest_mcp_approval.target import parse_target
 
@@ -70,9 +70,9 @@ def test_the_forms_that_hosts_have(tmp_path: Path, form: str):
         servers = {"servers": servers}
     path = written(tmp_path, f"// of an editor\n{json.dumps({form: servers})}")
     assert read_server(path, "b").target == "http://localhost/mcp"
-    with pytest.raises(UsageError, match="has 2 servers: say --server NAME, of a, b"):
+    with pytest.raises(WrongWordsError, match="has 2 servers: say --server NAME, of a, b"):
         read_server(path)
-    with pytest.raises(UsageError, match="got 'c'"):
+    with pytest.raises(WrongWordsError, match="got 'c'"):
         read_server(path, "c")
 
 
@@ -93,7 +93,7 @@ WRONG = {
 
 @pytest.mark.parametrize("text", WRONG)
 def test_what_is_wrong_is_told_in_one_line(tmp_path: Path, text: str):
-    with pytest.raises(UsageError) as error:
+    with pytest.raises(WrongWordsError) as error:
         read_server(written(tmp_path, text))
     assert WRONG[text] in str(error.value)
     assert "\n" not in str(error.value)
@@ -101,7 +101,7 @@ def test_what_is_wrong_is_told_in_one_line(tmp_path: Path, text: str):
 
 def test_a_hostile_name_is_made_safe(tmp_path: Path):
     path = written(tmp_path, {"mcpServers": {"\x1b[31m\nx": {}, "b": {}}})
-    with pytest.raises(UsageError) as error:
+    with pytest.raises(WrongWordsError) as error:
         read_server(path)
     assert "\x1b" not in str(error.value)
     assert "\n" not in str(error.value)

@@ -216,3 +216,92 @@ def test_what_is_wrong_is_open_on_paper(page_of):
         "all => all.map(o => o.dataset.verdict)"
     )
     assert set(closed) == {"passed", "not applicable"}
+
+
+def offending(page):
+    """The labels of the arrows in steps that are marked, one list for each step."""
+    steps = page.locator(".step.offending")
+    return [step.locator(".arrow").all_text_contents() for step in steps.all()]
+
+
+def test_only_what_was_not_expected_is_red(page_of):
+    """A refusal that was expected looks like any other answer."""
+    refused = exchange("{}", "{}", asked="tools/call replayed", answered="refused", refused=True)
+    told = steps(refused, {**exchange("{}", "{}", asked="tools/call changed"), "offending": True})
+    page = page_of(samples.report(samples.finding(conversation=told)))
+    page.locator(".flow").first.wait_for()
+    (marked,) = offending(page)
+    assert marked[0].startswith("client to server: tools/call changed")
+    assert (
+        page.locator(".verdict-note").inner_text() == "not what was expected: this is the finding"
+    )
+    red = page.locator(".step.offending .arrow").first.evaluate(COLOUR)
+    others = page.locator(".step:not(.offending) .arrow").evaluate_all(f"all => all.map({COLOUR})")
+    assert red not in others
+    assert red == page.locator(".pill").first.evaluate("one => getComputedStyle(one).color")
+
+
+COLOUR = "one => getComputedStyle(one).borderBottomColor"
+
+
+def many():
+    """A long page: conversations, and twenty findings above the rule that a link names."""
+    told = samples.real_conversation()
+    found = [
+        samples.finding(rule=one.id, name=f"test_{number}", conversation=told)
+        for number, one in enumerate(samples.RULES[:20])
+    ]
+    fine = [
+        samples.result(one.id, name=f"test_fine_{number}", conversation=told)
+        for number, one in enumerate(samples.RULES[20:])
+    ]
+    return samples.report(*found, *fine)
+
+
+@pytest.mark.parametrize("place", [1, 12, 19, 30, -1])
+def test_a_link_lands_on_its_rule(page_of, opened, place):
+    name = samples.RULES[place].id
+    page = page_of(many())
+    page.goto("about:blank")
+    address = opened.requests[0]
+    page.goto(f"{address}#{name}")
+    page.wait_for_selector("html[data-ready]", state="attached")
+    assert rule(page, name).evaluate("one => one.open")
+    rule(page, name).locator(".scenario").first.wait_for()
+    box = rule(page, name).bounding_box()
+    assert box is not None
+    at_the_end = page.evaluate("innerHeight + scrollY >= document.documentElement.scrollHeight - 2")
+    assert -1 <= box["y"] <= 60 or at_the_end, box
+
+
+def test_a_check_is_found_by_its_name(page_of):
+    results = [
+        *(samples.result(COUNTER, name=f"test_fine[{number}]") for number in range(40)),
+        samples.result(COUNTER, name="test_the_needle_in_it[upper-case]"),
+        samples.result(samples.HASH, name="test_hash"),
+    ]
+    page = page_of(samples.report(*results))
+    search = page.get_by_label("Search the rules")
+    search.fill("Needle upper")
+    page.get_by_text("1 of 2 rules shown; 1 check is named so").wait_for()
+    assert page.locator(".rule:visible").evaluate_all("all => all.map(o => o.id)") == [COUNTER]
+    rule(page, COUNTER).locator("> summary").click()
+    found = rule(page, COUNTER).locator(".scenario.sought")
+    found.wait_for()
+    assert "test_the_needle_in_it" in found.inner_text()
+    search.fill("")
+    page.get_by_text("All 2 rules shown").wait_for()
+    assert rule(page, COUNTER).locator(".scenario.sought").count() == 0
+
+
+def test_the_first_sheet_has_the_verdict_the_findings_and_every_rule(page_of):
+    """A4 with margins of 12 mm has 703 by 1032 of a browser's pixels."""
+    page = page_of(many())
+    page.set_viewport_size({"width": 703, "height": 1032})
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    rest = page.locator(".on-a-new-sheet")
+    assert rest.evaluate("one => getComputedStyle(one).breakBefore") == "page"
+    last = page.locator(".matrix").last.bounding_box()
+    assert last is not None
+    assert last["y"] + last["height"] <= 1032

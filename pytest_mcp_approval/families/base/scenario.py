@@ -74,6 +74,7 @@ class Several:
             expected=worst.expected,
             got=f"{worst.got}; also {'; '.join(listed)}",
             grade=worst.grade,
+            noted=True,
         )
 
 
