@@ -78,6 +78,11 @@ class HonestQuestions(ScenarioView):
             raise NotApplicable(HANDSHAKE_ONLY)
 
     @property
+    def knows_no_pages(self) -> bool:
+        """Whether the revision has no url mode."""
+        return self.driver.client.session.revision < "2025-11-25"
+
+    @property
     def over_stdio(self) -> bool:
         return isinstance(self.target.transport, StdioTransport)
 
