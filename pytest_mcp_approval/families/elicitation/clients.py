@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .driver import Elicitation
     from .outcome import ElicitationOutcome
     from .question import AskedQuestion
-    from .settings import AskingTool
+    from .settings import ElicitingTool
 
 BOTH_MODES = capability(Mode.FORM, Mode.URL)
 _LISTENS = "elicitation listens"
@@ -149,7 +149,7 @@ class RelayingClient:
     # ---- calls
 
     def ask(
-        self, tool: AskingTool | str, arguments: Any = None, **changes: Any
+        self, tool: ElicitingTool | str, arguments: Any = None, **changes: Any
     ) -> AskedQuestion | ElicitationOutcome:
         return self.driver.ask(tool, arguments, client=self, **changes)
 

@@ -26,7 +26,7 @@ from .form_answers import LEFT_OUT, CannotAnswerError
 from .outcome import ElicitationOutcome
 from .people import PersonForUrl, person_for
 from .question import SAME, AskedQuestion, Sent
-from .settings import AskingTool, ElicitationTable, read_table, tools_of_table
+from .settings import ElicitationTable, ElicitingTool, read_table, tools_of_table
 from .vocabulary import FAMILY, Action, Mode
 
 Given = TypeVar("Given")
@@ -67,22 +67,22 @@ class Elicitation(Driver):
 
     # ---- what there is
 
-    def tools(self) -> list[AskingTool]:
+    def tools(self) -> list[ElicitingTool]:
         """The tools that ask: those of the table, and named ones that were seen to ask."""
         safe = {**self.target.known_arguments, **self.target.settings.tools}
         named = tools_of_table(self.table, list(self.listing()), safe)
         return [*named, *self._found([one.name for one in named])]
 
-    def _found(self, named: list[str]) -> list[AskingTool]:
+    def _found(self, named: list[str]) -> list[ElicitingTool]:
         """Tools that the user named as safe to run, outside the table, and that ask."""
-        remembered: list[AskingTool] | None = self.target.remembered.get(_FOUND)
+        remembered: list[ElicitingTool] | None = self.target.remembered.get(_FOUND)
         if remembered is None:
             remembered = []
             listed = self.listing()
             for name, arguments in self.target.settings.tools.items():
                 if name in named or name not in listed:
                     continue
-                tool = AskingTool(name, arguments, found=True)
+                tool = ElicitingTool(name, arguments, found=True)
                 asked = self.ask(tool)
                 if isinstance(asked, AskedQuestion):
                     self.leave(asked)
@@ -90,9 +90,9 @@ class Elicitation(Driver):
             self.target.remembered[_FOUND] = remembered
         return remembered
 
-    def tool(self, name: str) -> AskingTool:
+    def tool(self, name: str) -> ElicitingTool:
         known = next((one for one in self.tools() if one.name == name), None)
-        return known or AskingTool(name, {})
+        return known or ElicitingTool(name, {})
 
     # ---- clients
 
@@ -135,7 +135,7 @@ class Elicitation(Driver):
 
     def ask(
         self,
-        tool: AskingTool | str,
+        tool: ElicitingTool | str,
         arguments: Any = None,
         *,
         client: RelayingClient | None = None,
@@ -186,7 +186,7 @@ class Elicitation(Driver):
         honest: bool = False,
         watch: bool = True,
         client: RelayingClient | None = None,
-        tool: AskingTool | None = None,
+        tool: ElicitingTool | None = None,
         arguments: Any = SAME,
         state: Any = SAME,
         responses: Any = SAME,
@@ -396,7 +396,7 @@ class Elicitation(Driver):
         rounds = self.target.remembered.get(_ROUNDS, {}).get(asked.tool.name, {})
         return bool(rounds.get(pattern_of(asked.message, asked.arguments), 0))
 
-    def rounds_of(self, tool: AskingTool) -> int:
+    def rounds_of(self, tool: ElicitingTool) -> int:
         """How many questions a call of this tool has, as far as was seen."""
         rounds = self.target.remembered.get(_ROUNDS, {}).get(tool.name, {})
         return max(rounds.values(), default=0) + 1

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ...support.text import neutralise
 from ...wire import Reply
 from .form_answers import LEFT_OUT, Approving, approving_member, honest_content
-from .settings import AskingTool
+from .settings import ElicitingTool
 from .vocabulary import (
     ACTION,
     CONTENT,
@@ -46,7 +46,7 @@ class Sent:
     """What a question came from: a call of a tool by a client."""
 
     client: RelayingClient = field(repr=False)
-    tool: AskingTool
+    tool: ElicitingTool
     arguments: Any
     more: Mapping[str, Any] = field(default_factory=dict)
     """Further members of the params."""
@@ -88,7 +88,7 @@ class AskedQuestion:
         return self.sent.client
 
     @property
-    def tool(self) -> AskingTool:
+    def tool(self) -> ElicitingTool:
         return self.sent.tool
 
     @property

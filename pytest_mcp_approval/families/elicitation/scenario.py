@@ -23,7 +23,7 @@ from .honest_questions import HonestQuestions
 from .outcome import ElicitationOutcome
 from .people import FormPerson
 from .question import AskedQuestion
-from .settings import AskingTool
+from .settings import ElicitingTool
 from .vocabulary import FAMILY
 
 _A_MOMENT = 0.2
@@ -161,7 +161,7 @@ class Questions(HonestQuestions):
 
     def expect_none_runs(
         self,
-        tool: AskingTool,
+        tool: ElicitingTool,
         attempts: Mapping[str, Attempt],
         *,
         what: str,
@@ -196,7 +196,7 @@ class Questions(HonestQuestions):
 
     def _all_at_once(
         self,
-        tool: AskingTool,
+        tool: ElicitingTool,
         attempts: Mapping[str, Attempt],
         arguments: Any,
         what: str,
