@@ -2,7 +2,7 @@
 
 from pytest_mcp_approval.catalogue import Finding, Grade, NotVerified, requirement
 from pytest_mcp_approval.families.elicitation.claims import reads_like
-from pytest_mcp_approval.families.elicitation.question import AskedQuestion
+from pytest_mcp_approval.families.elicitation.outcome import AskedQuestion
 
 TIMES = 3
 

@@ -9,7 +9,7 @@ from pytest_mcp_approval.families.elicitation.consent_arguments import (
     everywhere,
 )
 from pytest_mcp_approval.families.elicitation.driver import PASSED_OVER
-from pytest_mcp_approval.families.elicitation.question import AskedQuestion
+from pytest_mcp_approval.families.elicitation.outcome import AskedQuestion
 from pytest_mcp_approval.families.elicitation.vocabulary import Mode, capability
 from pytest_mcp_approval.wire import RawJson, WireError
 

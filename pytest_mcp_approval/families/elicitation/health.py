@@ -13,7 +13,7 @@ from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError
 from .driver import Elicitation
-from .question import AskedQuestion
+from .outcome import AskedQuestion
 from .settings import NO_TOOL, ElicitingTool
 
 _LONGEST = 300

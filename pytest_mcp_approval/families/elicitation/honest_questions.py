@@ -24,8 +24,7 @@ from ..base.survey import silent_tools
 from .clients import RelayingClient
 from .driver import MOST_ROUNDS, Elicitation
 from .form_answers import Approving, CannotAnswerError
-from .outcome import ElicitationOutcome
-from .question import AskedQuestion
+from .outcome import AskedQuestion, ElicitationOutcome
 from .settings import NO_TOOL, TABLE, ElicitingTool
 from .vocabulary import FAMILY, Mode
 
@@ -223,7 +222,7 @@ class HonestQuestions(ScenarioView):
         its page."""
         self.honest(tool)  # so that the number of questions is known
         asked = self.ask(tool)
-        for _ in range(self.driver.rounds_of(tool) - 1):
+        for _ in range(self.driver.seen.rounds_of(tool) - 1):
             with self.honest_step():
                 asked = self.driver.approve(asked).question or asked
         if asked.mode is Mode.URL:

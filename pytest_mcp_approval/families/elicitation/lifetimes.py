@@ -11,7 +11,7 @@ import contextlib
 from ...clock import ClockError
 from ..base.driver import DriverError
 from .driver import Elicitation
-from .question import AskedQuestion
+from .outcome import AskedQuestion
 from .settings import ElicitingTool
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
@@ -38,7 +38,7 @@ def serves_after(driver: Elicitation, tool: ElicitingTool, seconds: float) -> bo
     driver.target.clock.advance(seconds)
     outcome = driver.approve(asked)
     # A server may ask anew what came too late; only a later question shows that it was taken.
-    if outcome.question is not None and driver.is_later_question(outcome.question):
+    if outcome.question is not None and driver.seen.is_later_question(outcome.question):
         outcome = driver.finish(outcome.question)
     return outcome.executed
 

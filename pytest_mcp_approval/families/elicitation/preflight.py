@@ -18,8 +18,7 @@ from ..base.preflight import NotOffered, Preflight, check_named, in_one_line
 from .driver import Elicitation
 from .form_answers import CannotAnswerError
 from .lifetimes import observed_lifetime
-from .outcome import ElicitationOutcome
-from .question import AskedQuestion
+from .outcome import AskedQuestion, ElicitationOutcome
 from .settings import ElicitingTool, missing_tools
 from .vocabulary import FAMILY, Mode
 
