@@ -20,7 +20,7 @@ from pytest_mcp_approval.families.elicitation.hostile_answers import (
     other_ids,
     other_keys,
 )
-from pytest_mcp_approval.families.elicitation.question import HONEST
+from pytest_mcp_approval.families.elicitation.outcome import HONEST
 from pytest_mcp_approval.families.elicitation.schema_breaks import breaking
 from pytest_mcp_approval.families.elicitation.vocabulary import Action
 from pytest_mcp_approval.wire import Outcome

@@ -2,7 +2,7 @@
 
 from pytest_mcp_approval.catalogue import Finding, Grade, NotVerified, requirement
 from pytest_mcp_approval.families.elicitation.claims import reads_like
-from pytest_mcp_approval.families.elicitation.question import AskedQuestion
+from pytest_mcp_approval.families.elicitation.outcome import AskedQuestion
 
 TIMES = 3
 
@@ -16,6 +16,10 @@ def test_a_first_call_asks_and_runs_nothing(questions):
                 for time in range(TIMES):
                     before = questions.driver.client.effects()
                     asked = questions.driver.ask(tool)
+                    if questions.knows_no_pages and not isinstance(asked, AskedQuestion):
+                        # It may ask on a page, which clients of this revision cannot show.
+                        questions.expect_not_run(asked, sent=tool.name)
+                        break
                     sent = f"{tool.name}, for the {('first', 'second', 'third')[time]} time"
                     questions.expect_question(asked, sent=sent)
                     _expect_nothing_ran_meanwhile(questions, asked, before, sent)

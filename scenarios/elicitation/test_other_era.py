@@ -3,7 +3,7 @@
 from functools import partial
 
 from pytest_mcp_approval.catalogue import requirement
-from pytest_mcp_approval.families.elicitation.question import AskedQuestion
+from pytest_mcp_approval.families.elicitation.outcome import AskedQuestion
 
 
 @requirement("elicitation/asks-first")

@@ -5,12 +5,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pytest_mcp_approval.catalogue import Finding, NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.base.driver import DriverError
+from pytest_mcp_approval.families.elicitation.outcome import AskedQuestion
 from pytest_mcp_approval.families.elicitation.page_checks import (
     data_in_url,
     protected_texts,
     wrong_with_url,
 )
-from pytest_mcp_approval.families.elicitation.question import AskedQuestion
 from pytest_mcp_approval.families.elicitation.question_checks import wrong_with_params
 from pytest_mcp_approval.families.elicitation.vocabulary import COMPLETE, ELICITATION_ID, Action
 

@@ -2,7 +2,7 @@
 
 from pytest_mcp_approval.catalogue import Finding, NotApplicable, requirement
 from pytest_mcp_approval.families.elicitation.other_arguments import plain_changes
-from pytest_mcp_approval.families.elicitation.question import AskedQuestion
+from pytest_mcp_approval.families.elicitation.outcome import AskedQuestion
 from pytest_mcp_approval.families.elicitation.question_checks import (
     credentials_asked,
     cut_without_saying,

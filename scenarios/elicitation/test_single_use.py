@@ -8,7 +8,7 @@ import pytest
 from pytest_mcp_approval.catalogue import Finding, Grade, NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.base.driver import DriverError
 from pytest_mcp_approval.families.base.scenario import finding_of
-from pytest_mcp_approval.families.elicitation.question import SAME, AskedQuestion
+from pytest_mcp_approval.families.elicitation.outcome import SAME, AskedQuestion
 
 TIMES, RUNNERS, HEATS = 3, 8, 3
 
@@ -71,7 +71,7 @@ def test_an_approval_is_used_up_even_if_the_tool_fails(questions):
     for tool in tools:
         questions.honest(tool)
         asked = questions.ask(tool, tool.failing_arguments)
-        for _ in range(questions.driver.rounds_of(tool) - 1):
+        for _ in range(questions.driver.seen.rounds_of(tool) - 1):
             asked = questions.driver.approve(asked).question or asked
         first = questions.driver.approve(asked).runs
         again = questions.driver.answer(asked, questions.response(asked))

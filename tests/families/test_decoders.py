@@ -80,6 +80,18 @@ def confirm_twice(target: Target) -> None:
     driver.submit(pair, {"name": pair.confirm, "arguments": {}})
 
 
+def ask_decline_and_approve(target: Target) -> None:
+    from pytest_mcp_approval.families.elicitation.driver import Elicitation
+
+    driver = Elicitation(target)
+    asked = driver.ask("erase_account")
+    asked.decline()
+    again = driver.ask("erase_account")
+    again.accept()
+    driver.without_capability().ask("erase_account")
+    driver.close()
+
+
 CONVERSATIONS: dict[str, tuple[Act, list[tuple[str, str, bool]]]] = {
     "sep2672": (
         approve_twice,
@@ -200,6 +212,21 @@ CONVERSATIONS: dict[str, tuple[Act, list[tuple[str, str, bool]]]] = {
             ),
         ],
     ),
+    "elicitation": (
+        ask_decline_and_approve,
+        [
+            ("tools/list", r"\d+ tools", False),
+            ("tools/call erase_account", r"asks a person \(form\): Erase the account.*", False),
+            ("tools/call erase_account, answering approval: decline", "tool error: .*", True),
+            ("tools/call erase_account", r"asks a person \(form\): Erase the account.*", False),
+            (
+                r"tools/call erase_account, answering approval: accept \(confirm = True\)",
+                "result: .*",
+                False,
+            ),
+            ("tools/call erase_account", "error -32021 .*", True),
+        ],
+    ),
 }
 OF_THE_SUITE = ("server/discover", "initialize", "notifications/", "tools/call list_effects")
 
@@ -256,6 +283,17 @@ def test_a_persons_decision_is_told():
     assert said == [
         "the person decides: Authorize Tool, and the decision is remembered",
         "the person decides: Deny, and the decision is remembered",
+    ]
+
+
+def test_a_question_inside_a_call_is_told():
+    steps = recorded("elicitation", ask_decline_and_approve, "2025-11-25")
+    said = [(one["asked"], one.get("answered", "")) for one in steps if one["kind"] == "exchange"]
+    _, answered = next(one for one in said if one[0] == "tools/call erase_account")
+    assert answered.startswith("asks a person (form): Erase the account")
+    assert [one for one, _ in said if "elicitation/create" in one] == [
+        "answer to elicitation/create: decline",
+        "answer to elicitation/create: accept (confirm = True)",
     ]
 
 

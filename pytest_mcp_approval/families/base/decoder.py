@@ -52,6 +52,10 @@ class DecodedMessage:
     error: Mapping[str, Any] | None = None
     session_caller: str = ""
     """Who opened the session, if there is one."""
+    answered_with: Any = None
+    """For an answer of ours to a request of the server's: its result, or its error."""
+    asked_meanwhile: tuple[Mapping[str, Any], ...] = ()
+    """Requests of the server's that came on the way to the answer."""
 
     @property
     def tool(self) -> str:
@@ -165,10 +169,13 @@ def _decoder_of(family: str) -> Decoder | None:
 def _read(exchange: Exchange, hide: Callable[[bytes], bytes], caller: str) -> DecodedMessage:
     sent = next(_messages(hide(exchange.sent.head)), {}) if exchange.sent.complete else {}
     answer: Mapping[str, Any] = {}
+    asked = []
     if exchange.received.complete:
         for one in _messages(hide(exchange.received.head)):
             if "result" in one or "error" in one:
                 answer = one
+            elif "id" in one and "method" in one:
+                asked.append(one)
     error = answer.get("error")
     return DecodedMessage(
         exchange.method,
@@ -176,6 +183,8 @@ def _read(exchange: Exchange, hide: Callable[[bytes], bytes], caller: str) -> De
         answer.get("result"),
         error if isinstance(error, Mapping) else None,
         caller,
+        sent.get("result", sent.get("error")) if "method" not in sent else None,
+        tuple(asked),
     )
 
 

@@ -7,23 +7,33 @@ process of its own. Knows no answers and no verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ...target import Effects, EffectsWatch, Target
 from ...wire import Era, Session, StdioTransport
 from ..base.driver import DriverError
+from .settings import ElicitingTool
 from .vocabulary import CLIENT_CAPABILITIES, Mode, capability, declared_modes
-
-if TYPE_CHECKING:
-    from .driver import Elicitation
-    from .outcome import ElicitationOutcome
-    from .question import AskedQuestion
-    from .settings import AskingTool
 
 BOTH_MODES = capability(Mode.FORM, Mode.URL)
 _LISTENS = "elicitation listens"
+
+
+class QuestionDriver(Protocol):
+    """The part of the driver that a client needs."""
+
+    target: Target
+    opened: list[Any]
+
+    def another_process(self) -> Target: ...
+
+    @property
+    def ask(self) -> Callable[..., Any]: ...
+
+    @property
+    def answer(self) -> Callable[..., Any]: ...
 
 
 def era_of(target: Target) -> Era:
@@ -40,7 +50,7 @@ class RelayingClient:
 
     def __init__(
         self,
-        driver: Elicitation,
+        driver: QuestionDriver,
         capabilities: Any = None,
         *,
         headers: Mapping[str, str] | None = None,
@@ -148,9 +158,8 @@ class RelayingClient:
 
     # ---- calls
 
-    def ask(
-        self, tool: AskingTool | str, arguments: Any = None, **changes: Any
-    ) -> AskedQuestion | ElicitationOutcome:
+    def ask(self, tool: ElicitingTool | str, arguments: Any = None, **changes: Any) -> Any:
+        """A question, or what came instead: see the driver."""
         return self.driver.ask(tool, arguments, client=self, **changes)
 
     call = ask

@@ -20,18 +20,15 @@ from ...target import Effects, Target
 from ...wire import Era, Outcome, Reply, Session, race, race_replicas, to_json
 from ..base.driver import Driver, DriverError, table_of
 from . import handshake, sessionless
-from .claims import pattern_of, reads_like, says_no, words_of
 from .clients import RelayingClient, era_of
 from .form_answers import LEFT_OUT, CannotAnswerError
-from .outcome import ElicitationOutcome
+from .outcome import SAME, AskedQuestion, ElicitationOutcome, Sent
 from .people import PersonForUrl, person_for
-from .question import SAME, AskedQuestion, Sent
-from .settings import AskingTool, ElicitationTable, read_table, tools_of_table
+from .seen_answers import SeenAnswers
+from .settings import ElicitationTable, ElicitingTool, read_table, tools_of_table
 from .vocabulary import FAMILY, Action, Mode
 
 Given = TypeVar("Given")
-_HONEST_ANSWERS = f"{FAMILY} honest answers"
-_ROUNDS = f"{FAMILY} rounds"
 _FOUND = f"{FAMILY} tools that ask"
 PASSED_OVER = 0.3
 """Seconds, for a call whose question got what is no response: many servers pass over it and wait
@@ -50,6 +47,7 @@ class Elicitation(Driver):
     def __init__(self, target: Target) -> None:
         super().__init__(target)
         self.table: ElicitationTable = read_table(table_of(target, FAMILY), target.settings.sources)
+        self.seen = SeenAnswers(target)
         self.opened: list[Any] = []
         """Calls of the handshake era that may still be open."""
         self._clients: list[RelayingClient] = []
@@ -67,22 +65,22 @@ class Elicitation(Driver):
 
     # ---- what there is
 
-    def tools(self) -> list[AskingTool]:
+    def tools(self) -> list[ElicitingTool]:
         """The tools that ask: those of the table, and named ones that were seen to ask."""
         safe = {**self.target.known_arguments, **self.target.settings.tools}
         named = tools_of_table(self.table, list(self.listing()), safe)
         return [*named, *self._found([one.name for one in named])]
 
-    def _found(self, named: list[str]) -> list[AskingTool]:
+    def _found(self, named: list[str]) -> list[ElicitingTool]:
         """Tools that the user named as safe to run, outside the table, and that ask."""
-        remembered: list[AskingTool] | None = self.target.remembered.get(_FOUND)
+        remembered: list[ElicitingTool] | None = self.target.remembered.get(_FOUND)
         if remembered is None:
             remembered = []
             listed = self.listing()
             for name, arguments in self.target.settings.tools.items():
                 if name in named or name not in listed:
                     continue
-                tool = AskingTool(name, arguments, found=True)
+                tool = ElicitingTool(name, arguments, found=True)
                 asked = self.ask(tool)
                 if isinstance(asked, AskedQuestion):
                     self.leave(asked)
@@ -90,9 +88,9 @@ class Elicitation(Driver):
             self.target.remembered[_FOUND] = remembered
         return remembered
 
-    def tool(self, name: str) -> AskingTool:
+    def tool(self, name: str) -> ElicitingTool:
         known = next((one for one in self.tools() if one.name == name), None)
-        return known or AskingTool(name, {})
+        return known or ElicitingTool(name, {})
 
     # ---- clients
 
@@ -135,7 +133,7 @@ class Elicitation(Driver):
 
     def ask(
         self,
-        tool: AskingTool | str,
+        tool: ElicitingTool | str,
         arguments: Any = None,
         *,
         client: RelayingClient | None = None,
@@ -186,7 +184,7 @@ class Elicitation(Driver):
         honest: bool = False,
         watch: bool = True,
         client: RelayingClient | None = None,
-        tool: AskingTool | None = None,
+        tool: ElicitingTool | None = None,
         arguments: Any = SAME,
         state: Any = SAME,
         responses: Any = SAME,
@@ -322,8 +320,8 @@ class Elicitation(Driver):
             probed=probed,
         )
         if honest and outcome.served:
-            self._keep_honest(outcome)
-        return replace(outcome, claims=self.claims_success(outcome))
+            self.seen.keep_honest(outcome)
+        return replace(outcome, claims=self.seen.claims_success(outcome))
 
     def _runs_of(self, sent: Sent) -> int | None:
         """How often a tool ran since the call was made; None if that cannot be told."""
@@ -331,22 +329,6 @@ class Elicitation(Driver):
             return None
         after = sent.client.effects()
         return after.runs_since(sent.before) if after is not None else None
-
-    # ---- what answers claim
-
-    def _keep_honest(self, outcome: ElicitationOutcome) -> None:
-        kept = self.target.remembered.setdefault(_HONEST_ANSWERS, {})
-        kept[outcome.tool] = pattern_of(words_of(outcome.reply.result), outcome.arguments)
-
-    def claims_success(self, outcome: ElicitationOutcome) -> bool:
-        """Whether an ordinary result reads as if the tool had run."""
-        if not outcome.plain:
-            return False
-        words = words_of(outcome.reply.result)
-        honest = self.target.remembered.get(_HONEST_ANSWERS, {}).get(outcome.tool)
-        if honest is not None:
-            return reads_like(pattern_of(words, outcome.arguments), honest)
-        return not says_no(words, about=outcome.tool)
 
     # ---- honest people
 
@@ -375,7 +357,7 @@ class Elicitation(Driver):
     def finish(self, asked: AskedQuestion) -> ElicitationOutcome:
         """Honest answers until the call ends."""
         for number in range(MOST_ROUNDS):
-            self._note_round(number, asked)
+            self.seen.note_round(number, asked)
             outcome = self.approve(asked)
             if outcome.question is None:
                 return outcome
@@ -385,21 +367,6 @@ class Elicitation(Driver):
             f"answers it asks again: {neutralise(asked.message, 80)}",
             outcome.reply,
         )
-
-    def _note_round(self, number: int, asked: AskedQuestion) -> None:
-        rounds = self.target.remembered.setdefault(_ROUNDS, {}).setdefault(asked.tool.name, {})
-        rounds.setdefault(pattern_of(asked.message, asked.arguments), number)
-
-    def is_later_question(self, asked: AskedQuestion) -> bool:
-        """Whether honest people are asked this only after another question of the same call: the
-        server took the answer to that one."""
-        rounds = self.target.remembered.get(_ROUNDS, {}).get(asked.tool.name, {})
-        return bool(rounds.get(pattern_of(asked.message, asked.arguments), 0))
-
-    def rounds_of(self, tool: AskingTool) -> int:
-        """How many questions a call of this tool has, as far as was seen."""
-        rounds = self.target.remembered.get(_ROUNDS, {}).get(tool.name, {})
-        return max(rounds.values(), default=0) + 1
 
     def with_runs(self, outcome: ElicitationOutcome, runs: int | None) -> ElicitationOutcome:
         """What was watched from outside: an outcome, and how often something ran meanwhile."""

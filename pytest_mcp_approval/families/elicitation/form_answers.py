@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...support.text import neutralise
-from .settings import AskingTool
+from .settings import ElicitingTool
 
 
 def _words(text: str) -> frozenset[str]:
@@ -89,7 +89,7 @@ def choices_of(member: Mapping[str, Any]) -> list[tuple[Any, str]]:
     ]
 
 
-def approving_member(schema: Any, tool: AskingTool) -> Approving | None:
+def approving_member(schema: Any, tool: ElicitingTool) -> Approving | None:
     """The member that says yes; None if accepting alone does."""
     members = members_of(schema)
     if tool.approves or tool.approve:
@@ -108,7 +108,7 @@ def approving_member(schema: Any, tool: AskingTool) -> Approving | None:
 
 
 def _as_the_table_says(
-    members: Mapping[str, Mapping[str, Any]], tool: AskingTool
+    members: Mapping[str, Mapping[str, Any]], tool: ElicitingTool
 ) -> Approving | None:
     given = tool.approve or {}
     name = tool.approves
@@ -148,7 +148,7 @@ def _means(text: str, words: frozenset[str]) -> bool:
 # ---- a whole answer
 
 
-def honest_content(schema: Any, tool: AskingTool) -> dict[str, Any]:
+def honest_content(schema: Any, tool: ElicitingTool) -> dict[str, Any]:
     """What a person who says yes enters: nothing that the form does not ask for."""
     if tool.approve is not None:
         return dict(tool.approve)
@@ -253,7 +253,7 @@ class NotYes:
     """Whether it is a yes in another spelling, which many libraries turn into the right one."""
 
 
-def without_yes(schema: Any, tool: AskingTool) -> Iterator[NotYes]:
+def without_yes(schema: Any, tool: ElicitingTool) -> Iterator[NotYes]:
     """Contents that do not approve. Empty if accepting alone does."""
     approving = approving_member(schema, tool)
     if approving is None:

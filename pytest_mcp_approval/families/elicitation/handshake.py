@@ -16,7 +16,7 @@ from ...support.deadline import Deadline
 from ...wire import Outcome, RawJson, Reply, Session, StdioTransport
 from ..base.outcome import data_of
 from .form_answers import LEFT_OUT
-from .question import SAME, AskedQuestion, Sent
+from .outcome import SAME, AskedQuestion, Sent
 from .vocabulary import CREATE, ELICITATIONS, URL_ELICITATION_REQUIRED
 
 _MOST_REQUESTS = 50

@@ -13,8 +13,8 @@ from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError
 from .driver import Elicitation
-from .question import AskedQuestion
-from .settings import NO_TOOL, AskingTool
+from .outcome import AskedQuestion
+from .settings import NO_TOOL, ElicitingTool
 
 _LONGEST = 300
 
@@ -39,14 +39,14 @@ def glance(target: Target) -> str:
         return neutralise(f"{tool.name}: expected a question, got {asked.describe()}", _LONGEST)
 
 
-def _tool(driver: Elicitation) -> AskingTool:
+def _tool(driver: Elicitation) -> ElicitingTool:
     tool = next((one for one in driver.tools() if one.arguments is not None), None)
     if tool is None:
         raise NotVerified(NO_TOOL)
     return tool
 
 
-def _approve(driver: Elicitation, tool: AskingTool) -> str:
+def _approve(driver: Elicitation, tool: ElicitingTool) -> str:
     asked = driver.ask(tool)
     if not isinstance(asked, AskedQuestion):
         return f"{tool.name}: expected a question, got {asked.describe()}"

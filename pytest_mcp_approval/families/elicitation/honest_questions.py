@@ -24,9 +24,8 @@ from ..base.survey import silent_tools
 from .clients import RelayingClient
 from .driver import MOST_ROUNDS, Elicitation
 from .form_answers import Approving, CannotAnswerError
-from .outcome import ElicitationOutcome
-from .question import AskedQuestion
-from .settings import NO_TOOL, TABLE, AskingTool
+from .outcome import AskedQuestion, ElicitationOutcome
+from .settings import NO_TOOL, TABLE, ElicitingTool
 from .vocabulary import FAMILY, Mode
 
 _KINDS = f"{FAMILY} kinds of questions"
@@ -78,19 +77,24 @@ class HonestQuestions(ScenarioView):
             raise NotApplicable(HANDSHAKE_ONLY)
 
     @property
+    def knows_no_pages(self) -> bool:
+        """Whether the revision has no url mode."""
+        return self.driver.client.session.revision < "2025-11-25"
+
+    @property
     def over_stdio(self) -> bool:
         return isinstance(self.target.transport, StdioTransport)
 
     # ---- tools
 
-    def tools(self) -> list[AskingTool]:
+    def tools(self) -> list[ElicitingTool]:
         """The tools that may be run here."""
         found = [one for one in self.driver.tools() if one.arguments is not None]
         if not found:
             raise NotVerified(NO_TOOL)
         return found
 
-    def kind(self, tool: AskingTool) -> QuestionKind | None:
+    def kind(self, tool: ElicitingTool) -> QuestionKind | None:
         """How this tool asks; None if it asks nobody. Asked once, and remembered."""
         kinds: dict[str, QuestionKind | None] = self.target.remembered.setdefault(_KINDS, {})
         if tool.name not in kinds:
@@ -101,7 +105,7 @@ class HonestQuestions(ScenarioView):
                 kinds[tool.name] = QuestionKind(asked.mode, asked.approving, asked.schema)
         return kinds[tool.name]
 
-    def asking_tools(self, mode: Mode | None = None) -> list[AskingTool]:
+    def asking_tools(self, mode: Mode | None = None) -> list[ElicitingTool]:
         """Those that do ask, in this mode or in any. If none does, nothing can be judged."""
         kinds = [(tool, self.kind(tool)) for tool in self.tools()]
         asking = [(tool, kind) for tool, kind in kinds if kind is not None]
@@ -111,27 +115,27 @@ class HonestQuestions(ScenarioView):
             )
         return [tool for tool, kind in asking if mode is None or kind.mode is mode]
 
-    def form_tools(self) -> list[AskingTool]:
+    def form_tools(self) -> list[ElicitingTool]:
         """Those that ask by a form; a server need not have any."""
         found = self.asking_tools(Mode.FORM)
         if not found:
             raise NotApplicable("no tool that may be run asks by a form")
         return found
 
-    def url_tools(self) -> list[AskingTool]:
+    def url_tools(self) -> list[ElicitingTool]:
         """Those that ask on a page; an empty list if there are none."""
         try:
             return self.asking_tools(Mode.URL)
         except NotVerified:
             return []
 
-    def need_url_tools(self) -> list[AskingTool]:
+    def need_url_tools(self) -> list[ElicitingTool]:
         found = self.url_tools()
         if not found:
             raise NotApplicable("no tool that may be run asks on a page (url mode)")
         return found
 
-    def deciding_tools(self) -> list[tuple[AskingTool, Approving]]:
+    def deciding_tools(self) -> list[tuple[ElicitingTool, Approving]]:
         """Those with a form in which a member approves."""
         kinds = [(tool, self.kind(tool)) for tool in self.form_tools()]
         found = [(tool, kind.approving) for tool, kind in kinds if kind and kind.approving]
@@ -143,18 +147,18 @@ class HonestQuestions(ScenarioView):
         return found
 
     @property
-    def tool(self) -> AskingTool:
+    def tool(self) -> ElicitingTool:
         """The one that most scenarios use: by a form with a member that approves, if there is
         one."""
         tools = self.asking_tools()
 
-        def order(tool: AskingTool) -> tuple[bool, bool]:
+        def order(tool: ElicitingTool) -> tuple[bool, bool]:
             kind = self.kind(tool)
             return kind is None or kind.mode is not Mode.FORM, not (kind and kind.approving)
 
         return min(tools, key=order)
 
-    def twins(self) -> tuple[AskingTool, AskingTool]:
+    def twins(self) -> tuple[ElicitingTool, ElicitingTool]:
         """Two tools that take the same arguments."""
         forms = self.asking_tools()
         for one in forms:
@@ -169,14 +173,14 @@ class HonestQuestions(ScenarioView):
             minor=True,
         )
 
-    def _takes(self, tool: AskingTool, arguments: Mapping[str, Any]) -> bool:
+    def _takes(self, tool: ElicitingTool, arguments: Mapping[str, Any]) -> bool:
         return set(tool.arguments or {}) == set(arguments)
 
-    def annotations(self, tool: AskingTool) -> Mapping[str, Any]:
+    def annotations(self, tool: ElicitingTool) -> Mapping[str, Any]:
         found = self.driver.listing().get(tool.name, {}).get("annotations")
         return found if isinstance(found, Mapping) else {}
 
-    def properties(self, tool: AskingTool) -> Mapping[str, Any]:
+    def properties(self, tool: ElicitingTool) -> Mapping[str, Any]:
         """The arguments that a tool offers, by its listed schema."""
         schema = self.driver.listing().get(tool.name, {}).get("inputSchema")
         found = schema.get("properties") if isinstance(schema, Mapping) else None
@@ -185,7 +189,7 @@ class HonestQuestions(ScenarioView):
     # ---- honest steps: if one fails, nothing else can be judged
 
     def ask(
-        self, tool: AskingTool | None = None, arguments: Any = None, **how: Any
+        self, tool: ElicitingTool | None = None, arguments: Any = None, **how: Any
     ) -> AskedQuestion:
         """An honest question."""
         tool = tool or self.tool
@@ -213,12 +217,12 @@ class HonestQuestions(ScenarioView):
         with self.honest_step():
             return self.driver.finish(asked)
 
-    def last_question(self, tool: AskingTool) -> AskedQuestion:
+    def last_question(self, tool: ElicitingTool) -> AskedQuestion:
         """The question whose answer runs the call: the person has said yes to all before it, and on
         its page."""
         self.honest(tool)  # so that the number of questions is known
         asked = self.ask(tool)
-        for _ in range(self.driver.rounds_of(tool) - 1):
+        for _ in range(self.driver.seen.rounds_of(tool) - 1):
             with self.honest_step():
                 asked = self.driver.approve(asked).question or asked
         if asked.mode is Mode.URL:
@@ -226,7 +230,7 @@ class HonestQuestions(ScenarioView):
                 self.driver.person.approve(asked)
         return asked
 
-    def rounds(self, tool: AskingTool) -> list[AskedQuestion]:
+    def rounds(self, tool: ElicitingTool) -> list[AskedQuestion]:
         """All questions of one call, answered honestly."""
         asked: AskedQuestion | None = self.ask(tool)
         found: list[AskedQuestion] = []
@@ -247,10 +251,12 @@ class HonestQuestions(ScenarioView):
         """What comes of a call that was approved so far, and may ask on."""
         return outcome if outcome.question is None else self.try_to_approve(outcome.question)
 
-    def honest(self, tool: AskingTool | None = None, arguments: Any = None) -> ElicitationOutcome:
+    def honest(
+        self, tool: ElicitingTool | None = None, arguments: Any = None
+    ) -> ElicitationOutcome:
         return self.approve(self.ask(tool, arguments))
 
-    def still_serves(self, tool: AskingTool | None = None, *, after: str) -> None:
+    def still_serves(self, tool: ElicitingTool | None = None, *, after: str) -> None:
         """After all that, an honest person is served as before: promised by every rule."""
         tool = tool or self.tool
         with self.promised(sent=f"{tool.name}, honestly, after {after}", expected="it runs"):

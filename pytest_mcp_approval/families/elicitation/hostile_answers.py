@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...wire import RawJson
 from .form_answers import LEFT_OUT
-from .question import HONEST
+from .outcome import HONEST
 
 if TYPE_CHECKING:
     from .honest_questions import QuestionKind

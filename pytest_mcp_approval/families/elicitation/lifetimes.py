@@ -11,8 +11,8 @@ import contextlib
 from ...clock import ClockError
 from ..base.driver import DriverError
 from .driver import Elicitation
-from .question import AskedQuestion
-from .settings import AskingTool
+from .outcome import AskedQuestion
+from .settings import ElicitingTool
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 SHORT = 15 * MINUTE
@@ -30,7 +30,7 @@ def in_words(seconds: float) -> str:
     return f"{seconds:g} seconds"
 
 
-def serves_after(driver: Elicitation, tool: AskingTool, seconds: float) -> bool:
+def serves_after(driver: Elicitation, tool: ElicitingTool, seconds: float) -> bool:
     """Whether an honest answer, so many seconds after the question, runs the call."""
     asked = driver.ask(tool)
     if not isinstance(asked, AskedQuestion):
@@ -38,12 +38,12 @@ def serves_after(driver: Elicitation, tool: AskingTool, seconds: float) -> bool:
     driver.target.clock.advance(seconds)
     outcome = driver.approve(asked)
     # A server may ask anew what came too late; only a later question shows that it was taken.
-    if outcome.question is not None and driver.is_later_question(outcome.question):
+    if outcome.question is not None and driver.seen.is_later_question(outcome.question):
         outcome = driver.finish(outcome.question)
     return outcome.executed
 
 
-def bracket(driver: Elicitation, tool: AskingTool) -> tuple[float, float | None]:
+def bracket(driver: Elicitation, tool: ElicitingTool) -> tuple[float, float | None]:
     """A time at which an answer is still taken, and a later one at which it is not (None: it is
     always taken)."""
     alive = 0.0
@@ -55,7 +55,7 @@ def bracket(driver: Elicitation, tool: AskingTool) -> tuple[float, float | None]
 
 
 def to_the_second(
-    driver: Elicitation, tool: AskingTool, alive: float, dead: float
+    driver: Elicitation, tool: ElicitingTool, alive: float, dead: float
 ) -> tuple[float, float]:
     """The same, a second apart."""
     while dead - alive > 1:
@@ -67,7 +67,7 @@ def to_the_second(
     return alive, dead
 
 
-def observed_lifetime(driver: Elicitation, tool: AskingTool) -> str:
+def observed_lifetime(driver: Elicitation, tool: ElicitingTool) -> str:
     """For the header of a run: roughly how long a question can be answered."""
     clock = driver.target.clock
     if not clock.movable or not clock.stops:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..base.hostile_values import pairs_of
-from .settings import AskingTool
+from .settings import ElicitingTool
 
 _UNANSWERED = ("another half of a pair", "a number beyond all doubles")
 """No JSON for some parsers: their servers give no answer at all, which is another matter."""
@@ -30,7 +30,7 @@ class OtherCall:
     second as it stands."""
 
 
-def plain_changes(tool: AskingTool) -> Iterator[OtherCall]:
+def plain_changes(tool: ElicitingTool) -> Iterator[OtherCall]:
     """What any server must tell apart."""
     given = dict(tool.arguments or {})
     bound = {name: value for name, value in given.items() if name not in tool.exempt}
@@ -85,7 +85,7 @@ def another(value: Any) -> Any:
     return {**value, "more": "value"} if isinstance(value, Mapping) else "another"
 
 
-def near_changes(tool: AskingTool) -> Iterator[OtherCall]:
+def near_changes(tool: ElicitingTool) -> Iterator[OtherCall]:
     """What careless code takes for the same: spellings, types, look-alikes, lengths, depths."""
     given = dict(tool.arguments or {})
     for name, value in given.items():

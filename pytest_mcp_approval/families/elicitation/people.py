@@ -21,7 +21,7 @@ from .settings import BROWSER, HOOK, PYTHON, PersonAtPage
 from .vocabulary import FAMILY
 
 if TYPE_CHECKING:
-    from .question import AskedQuestion
+    from .outcome import AskedQuestion
 
 
 class PersonForUrl(Protocol):

@@ -18,9 +18,8 @@ from ..base.preflight import NotOffered, Preflight, check_named, in_one_line
 from .driver import Elicitation
 from .form_answers import CannotAnswerError
 from .lifetimes import observed_lifetime
-from .outcome import ElicitationOutcome
-from .question import AskedQuestion
-from .settings import AskingTool, missing_tools
+from .outcome import AskedQuestion, ElicitationOutcome
+from .settings import ElicitingTool, missing_tools
 from .vocabulary import FAMILY, Mode
 
 
@@ -40,7 +39,7 @@ def look(target: Target, found: Preflight) -> None:
         _look(driver, tools, found)
 
 
-def _look(driver: Elicitation, tools: list[AskingTool], found: Preflight) -> None:
+def _look(driver: Elicitation, tools: list[ElicitingTool], found: Preflight) -> None:
     asking: list[AskedQuestion] = []
     shown: list[str] = []
     for tool in tools:
@@ -82,7 +81,7 @@ def _how(asked: AskedQuestion) -> str:
     return f"form: {approving.in_words() if approving else 'accept alone approves'}"
 
 
-def _answer(driver: Elicitation, tool: AskingTool, found: Preflight) -> None:
+def _answer(driver: Elicitation, tool: ElicitingTool, found: Preflight) -> None:
     """Whether an answer arrives: a server without sessions asks and can never be answered."""
     try:
         asked = driver.ask(tool)

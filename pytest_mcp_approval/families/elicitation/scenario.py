@@ -20,10 +20,9 @@ from ..base.second_user import headers_of_second_user
 from .claims import says_no
 from .driver import Elicitation
 from .honest_questions import HonestQuestions
-from .outcome import ElicitationOutcome
+from .outcome import AskedQuestion, ElicitationOutcome
 from .people import FormPerson
-from .question import AskedQuestion
-from .settings import AskingTool
+from .settings import ElicitingTool
 from .vocabulary import FAMILY
 
 _A_MOMENT = 0.2
@@ -85,7 +84,7 @@ class Questions(HonestQuestions):
 
     def _followed(self, outcome: ElicitationOutcome) -> ElicitationOutcome:
         asked = outcome.question
-        if asked is None or not self.driver.is_later_question(asked):
+        if asked is None or not self.driver.seen.is_later_question(asked):
             return outcome
         try:
             return self.driver.finish(asked)
@@ -161,7 +160,7 @@ class Questions(HonestQuestions):
 
     def expect_none_runs(
         self,
-        tool: AskingTool,
+        tool: ElicitingTool,
         attempts: Mapping[str, Attempt],
         *,
         what: str,
@@ -196,7 +195,7 @@ class Questions(HonestQuestions):
 
     def _all_at_once(
         self,
-        tool: AskingTool,
+        tool: ElicitingTool,
         attempts: Mapping[str, Attempt],
         arguments: Any,
         what: str,
@@ -230,7 +229,7 @@ class Questions(HonestQuestions):
     def _suspicious(self, outcome: ElicitationOutcome) -> bool:
         asked = outcome.question
         unclear = self.driver.effects is None and outcome.plain
-        later = asked is not None and self.driver.is_later_question(asked)
+        later = asked is not None and self.driver.seen.is_later_question(asked)
         return outcome.claims or later or unclear
 
     def _taken(self, asked: AskedQuestion, attempt: Attempt) -> ElicitationOutcome:

@@ -12,8 +12,7 @@ from typing import Any
 
 from ...wire import Reply
 from .form_answers import LEFT_OUT, CannotAnswerError
-from .outcome import asks
-from .question import SAME, AskedQuestion, Sent
+from .outcome import SAME, AskedQuestion, Sent, asks
 from .vocabulary import (
     CREATE,
     INPUT_REQUESTS,

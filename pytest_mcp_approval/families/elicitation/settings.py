@@ -23,7 +23,7 @@ NO_TOOL = (
 
 
 @dataclass(frozen=True)
-class AskingTool:
+class ElicitingTool:
     """A tool that asks a person before it runs, and what is safe to do with it."""
 
     name: str = setting("", internal=True)
@@ -80,7 +80,7 @@ class PersonAtPage:
 class ElicitationTable:
     """The whole table."""
 
-    tools: Mapping[str, AskingTool] = setting({})
+    tools: Mapping[str, ElicitingTool] = setting({})
     instead: str = ""
     """The family by which clients without the capability are asked instead."""
     person: PersonAtPage = setting(PersonAtPage)
@@ -89,7 +89,7 @@ class ElicitationTable:
     patience_setting: str = ""
     """The setting of the server that says so, if the suite can start it with another."""
 
-    def named_tools(self) -> dict[str, AskingTool]:
+    def named_tools(self) -> dict[str, ElicitingTool]:
         return {name: replace(one, name=name) for name, one in self.tools.items()}
 
 
@@ -103,7 +103,7 @@ def read_table(given: Mapping[str, Any], sources: Sources | None = None) -> Elic
 
 def tools_of_table(
     table: ElicitationTable, listed: Sequence[str], safe_arguments: Mapping[str, Any]
-) -> list[AskingTool]:
+) -> list[ElicitingTool]:
     """The tools of the table that exist; `safe_arguments` come from --mcp-approval-tool."""
     return [
         replace(one, arguments=safe_arguments.get(name)) if one.arguments is None else one

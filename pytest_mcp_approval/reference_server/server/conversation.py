@@ -22,7 +22,7 @@ from .answers import ErrorAnswer
 from .clock import Clock
 from .held_calls import ClientReply, HeldCall, ReplyKind, ServerMessage
 
-_LOOK_SECONDS = 0.05
+_LOOK_SECONDS = 0.02
 _CONNECTION = "mcp_approval.connection"
 _ANSWERS = ("inputResponses", "requestState")
 

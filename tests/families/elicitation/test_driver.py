@@ -11,8 +11,7 @@ import pytest
 from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.elicitation.driver import Elicitation
 from pytest_mcp_approval.families.elicitation.form_answers import LEFT_OUT
-from pytest_mcp_approval.families.elicitation.outcome import ElicitationOutcome
-from pytest_mcp_approval.families.elicitation.question import AskedQuestion
+from pytest_mcp_approval.families.elicitation.outcome import AskedQuestion, ElicitationOutcome
 from pytest_mcp_approval.families.elicitation.vocabulary import Mode, capability
 from pytest_mcp_approval.target import open_target
 
@@ -176,7 +175,7 @@ def test_a_refusal_in_plain_words_is_no_success(sessionless):
     """Compared with what an honest approval was told."""
     driver = sessionless
     served = driver.finish(asked_by(driver))
-    assert driver.claims_success(served)
+    assert driver.seen.claims_success(served)
     declined = asked_by(driver).decline()
     assert not declined.claims
     assert not replace(declined, honest=False).succeeded

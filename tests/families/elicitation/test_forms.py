@@ -13,9 +13,9 @@ from pytest_mcp_approval.families.elicitation.form_answers import (
     without_yes,
 )
 from pytest_mcp_approval.families.elicitation.schema_breaks import breaking
-from pytest_mcp_approval.families.elicitation.settings import AskingTool
+from pytest_mcp_approval.families.elicitation.settings import ElicitingTool
 
-TOOL = AskingTool("delete_user", {})
+TOOL = ElicitingTool("delete_user", {})
 BOX = {"type": "boolean"}
 WORD = {"type": "string"}
 
@@ -39,10 +39,10 @@ TITLED = {
         (form(keep=BOX, approve=BOX), TOOL, ("approve", True, False)),
         (form(decision=CHOICE), TOOL, ("decision", "approve", "reject")),
         (form(what=TITLED), TOOL, ("what", "a", "b")),
-        (form(one=BOX, two=BOX), AskingTool("t", {}, approves="two"), ("two", True, False)),
+        (form(one=BOX, two=BOX), ElicitingTool("t", {}, approves="two"), ("two", True, False)),
         (
             form(word=WORD),
-            AskingTool("t", {}, approve={"word": "DELETE"}),
+            ElicitingTool("t", {}, approve={"word": "DELETE"}),
             ("word", "DELETE", None),
         ),
         (form(size={"type": "string", "enum": ["s", "m"]}), TOOL, None),
@@ -81,7 +81,7 @@ def test_an_honest_person_enters_no_more_than_is_asked_for():
         "size": "m",
         "tags": ["x"],
     }
-    assert honest_content(form(needed, **members), AskingTool("t", {}, approve={"a": 1})) == {
+    assert honest_content(form(needed, **members), ElicitingTool("t", {}, approve={"a": 1})) == {
         "a": 1
     }
 

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_mcp_approval.config.reader import SettingsError
 from pytest_mcp_approval.families.elicitation.settings import (
-    AskingTool,
+    ElicitingTool,
     missing_tools,
     read_table,
     tools_of_table,
@@ -39,7 +39,7 @@ def test_a_whole_table_is_read():
     assert delete.name == "delete_user"
     assert delete.exempt == ("note",)
     assert delete.failing_arguments == {"id": "broken"}
-    assert refund == AskingTool("refund")
+    assert refund == ElicitingTool("refund")
     assert (table.person.approve_button, table.person.decline_button) == ("OK", "Decline")
 
 

@@ -29,7 +29,7 @@ from pytest_mcp_approval.families.elicitation.question_checks import (
     wrong_with_result,
     wrong_with_schema,
 )
-from pytest_mcp_approval.families.elicitation.settings import AskingTool
+from pytest_mcp_approval.families.elicitation.settings import ElicitingTool
 from pytest_mcp_approval.families.elicitation.state_changes import (
     changed_states,
     rewritings,
@@ -89,7 +89,7 @@ def test_other_spellings_of_the_same_bytes_are_known():
 # ---- arguments
 
 
-TOOL = AskingTool(
+TOOL = ElicitingTool(
     "wire",
     {"to": {"iban": "X1", "name": "Ada"}, "amount": 10, "tags": ["a", "b"], "note": "n"},
     exempt=("note",),

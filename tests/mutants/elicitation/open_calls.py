@@ -135,12 +135,12 @@ class OnePendingQuestion(_Overhears):
 
 @mutant(kills=PENDING, because="no answer|nothing within|not served|waits", protocol=HANDSHAKE)
 class ServesOneAtATime(ReferenceServer):
-    """Serves no other call while a question is open."""
+    """Serves no other tool while a question is open."""
 
-    async def on_call_tool(self, ctx: Context, params: Any) -> Any:
+    async def answer(self, *work: Any) -> dict[str, Any]:
         lock: anyio.Lock = self.__dict__.setdefault("_lock", anyio.Lock())
         async with lock:
-            return await super().on_call_tool(ctx, params)
+            return await super().answer(*work)
 
 
 @mutant(kills=PENDING, because="no answer|nothing within|not run|error", protocol=HANDSHAKE)
