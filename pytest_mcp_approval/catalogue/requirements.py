@@ -54,6 +54,8 @@ class Requirement:
     """What a scenario does and sees."""
     needs: tuple[str, ...] = setting(())
     fault: str = setting(parse=_text)
+    fix: str = setting("", parse=_text)
+    """How most servers get it right, in a sentence; "" if the rule says it all."""
     family: str = setting("", internal=True)
     document: str = setting("", internal=True)
 

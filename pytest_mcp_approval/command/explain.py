@@ -85,6 +85,8 @@ def explain_lines(rule: Requirement, *, whole: bool = False) -> list[str]:
     lines += _listed("checks", scenario_texts(rule), "check", whole)
     defects = (_first_capital(rule.fault), *known_defects(rule.family).get(rule.id, ()))
     lines += _listed("broken by", defects, "known defect", whole)
+    if rule.fix:
+        lines += _row("fix", rule.fix)
     for text in readings_of(rule, family):
         lines += _row("reading", text)
     lines += _row("again", f"mcp-approval check SERVER --select {rule.id}")
