@@ -524,6 +524,12 @@ the scenarios of "strings" ask them all."""
 VERIFIER_SHORTFALLS = (
     Shortfall("cross-language", "is not installed", without_bash_or_node),
     Shortfall("expiry", "", lambda *_: find_library() is None),
+    *(
+        Shortfall(
+            rule, "only verifies", lambda *_: True, verdict=Verdict.NOT_APPLICABLE, passes=False
+        )
+        for rule in ("arbiter-scope", "arbiter-expiry")
+    ),
 )
 
 
