@@ -8,26 +8,29 @@ about the run.
 
 from __future__ import annotations
 
-import contextlib
 import gc
-from collections.abc import Iterator
 
 _SELDOM = 10_000
 """New objects between two searches; Python's own value is 700."""
 
 
-@contextlib.contextmanager
-def seldom_searched() -> Iterator[None]:
-    """In here the collector searches less often, and not through what is there already. Afterwards
-    all is as it was. Does nothing if somebody has chosen otherwise."""
-    before = gc.get_threshold()
-    if not gc.isenabled() or gc.get_freeze_count() or not 0 < before[0] < _SELDOM:
-        yield
-        return
-    gc.freeze()
-    gc.set_threshold(_SELDOM, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
+class SeldomSearches:
+    """From `begin` to `end` the collector searches less often, and not through what was there
+    already. It does nothing if somebody has chosen otherwise."""
+
+    def __init__(self) -> None:
+        self._before: tuple[int, int, int] | None = None
+
+    def begin(self) -> None:
+        usual = gc.get_threshold()
+        if gc.isenabled() and not gc.get_freeze_count() and 0 < usual[0] < _SELDOM:
+            self._before = usual
+            gc.freeze()
+            gc.set_threshold(_SELDOM, *usual[1:])
+
+    def end(self) -> None:
+        """All is as it was. A second time does nothing."""
+        if self._before is not None:
+            gc.set_threshold(*self._before)
+            gc.unfreeze()
+            self._before = None

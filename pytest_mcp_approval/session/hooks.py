@@ -26,7 +26,7 @@ from .baseline import KnownFailures
 from .collection import collect_scenarios
 from .ending import Ending
 from .failure_text import FailureText, tell_failure
-from .garbage import seldom_searched
+from .garbage import SeldomSearches
 from .judging import blank_result, downgrade_should, judge, tell_pytest
 from .phase import NOTES, Phase, Step, recorded
 from .progress import Progress
@@ -71,6 +71,9 @@ class RunHooks:
         self.by_cause = FailuresByCause(state.config)
         state.config.pluginmanager.register(self.by_cause, "mcp-approval-failures-by-cause")
         self.ending = Ending()
+        self.searches = SeldomSearches()
+        # After pytest's own search at the very end, whose clean-up is registered later than this.
+        state.config.add_cleanup(self.searches.end)
         self.steps: tuple[Step, ...] = (
             judge,
             self.health.reconsider,
@@ -196,8 +199,8 @@ class RunHooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        with seldom_searched():
-            done = yield
+        self.searches.begin()
+        done = yield
         if not self.state.is_worker and not session.config.option.collectonly:
             for rule, line in self.known.stale_entries():
                 tell_failure(session, "baseline", rule, line)

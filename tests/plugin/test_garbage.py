@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_mcp_approval.session.garbage import seldom_searched
+from pytest_mcp_approval.session.garbage import SeldomSearches
+from tests.plugin.conftest import Suite
 
 
 @pytest.fixture(autouse=True)
@@ -22,23 +23,44 @@ def _as_in_a_new_process() -> Iterator[None]:
 
 
 def test_less_often_and_not_through_what_is_there() -> None:
-    with seldom_searched():
-        assert gc.get_threshold() == (10_000, 10, 10)
-        assert gc.get_freeze_count() > 1000
-    assert gc.get_threshold() == (700, 10, 10)
-    assert gc.get_freeze_count() == 0
+    searches = SeldomSearches()
+    searches.begin()
+    assert gc.get_threshold() == (10_000, 10, 10)
+    assert gc.get_freeze_count() > 1000
+    for _ in range(2):
+        searches.end()
+        assert gc.get_threshold() == (700, 10, 10)
+        assert gc.get_freeze_count() == 0
 
 
 @pytest.mark.parametrize("threshold", [0, 50_000])
 def test_whoever_has_chosen_otherwise_is_not_overruled(threshold: int) -> None:
     gc.set_threshold(threshold)
-    with seldom_searched():
-        assert gc.get_threshold()[0] == threshold
-        assert gc.get_freeze_count() == 0
+    searches = SeldomSearches()
+    searches.begin()
+    assert gc.get_threshold()[0] == threshold
+    assert gc.get_freeze_count() == 0
+    searches.end()
+    assert gc.get_threshold()[0] == threshold
 
 
 def test_what_somebody_else_froze_stays_frozen() -> None:
     gc.freeze()
-    with seldom_searched():
-        assert gc.get_threshold()[0] == 700
+    searches = SeldomSearches()
+    searches.begin()
+    assert gc.get_threshold()[0] == 700
+    searches.end()
     assert gc.get_freeze_count() > 1000
+
+
+def test_a_run_ends_as_it_began(suite: Suite) -> None:
+    seen: list[int] = []
+
+    class Watching:
+        def pytest_runtest_call(self) -> None:
+            seen.append(gc.get_threshold()[0])
+
+    scenario = "mcp-approval/sep2672/test_4_2_annotation.py::test_required_is_the_literal_verified"
+    suite.run(scenario, "--mcp-approval-findings=none", plugins=[Watching()])
+    assert set(seen) == {10_000}
+    assert (gc.get_threshold()[0], gc.get_freeze_count()) == (700, 0)
