@@ -16,7 +16,7 @@ from ...wire import Era, Outcome, WireError
 from ..base.driver import DriverError
 from ..base.preflight import NotOffered, Preflight, check_named, in_one_line
 from .driver import Elicitation
-from .form_answers import CannotAnswerError
+from .form_answers import CannotAnswerError, honest_content
 from .lifetimes import observed_lifetime
 from .outcome import AskedQuestion, ElicitationOutcome
 from .settings import ElicitingTool, missing_tools
@@ -74,7 +74,7 @@ def _how(asked: AskedQuestion) -> str:
     if asked.mode is Mode.URL:
         return "url"
     try:
-        asked.honest_content()
+        honest_content(asked.schema, asked.tool)
     except CannotAnswerError as error:
         return f"form that NOBODY CAN ANSWER: {error}"
     approving = asked.approving
