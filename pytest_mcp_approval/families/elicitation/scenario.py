@@ -129,7 +129,7 @@ class Questions(HonestQuestions):
     def _at_page(self, headers: Mapping[str, str]) -> FormPerson:
         if self.table.person.is_told:
             raise NotVerified(
-                f"needs a page, and decisions go to a hook (who in [{FAMILY}.person])"
+                f"needs a page, and decisions go to a hook (who in [{FAMILY}.person])", minor=True
             )
         return FormPerson(self.target, self.table.person, headers)
 
