@@ -8,8 +8,8 @@ from pytest_mcp_approval.families.elicitation.outcome import AskedQuestion
 
 @requirement("elicitation/asks-first")
 def test_clients_of_the_other_era_are_asked_too(questions):
-    """Asked; a no runs nothing, and an honest yes runs the call once. A server that cannot ask them,
-    such as one without sessions in the handshake era, may refuse them."""
+    """Asked; a no runs nothing, and an honest yes runs the call once. A server that cannot ask
+    them, such as one without sessions in the handshake era, may refuse them."""
     client = questions.of_other_era()
     refused = 0
     with questions.several() as several:
