@@ -22,6 +22,11 @@ from .outcome import AskedQuestion, ElicitationOutcome
 from .settings import ElicitingTool, missing_tools
 from .vocabulary import FAMILY, Mode
 
+_WHO = (
+    "a client can invent an accept, and no server can tell; what is checked is that it counts for "
+    "one question, caller and call"
+)
+
 
 def look(target: Target, found: Preflight) -> None:
     """Call each tool once, say what it asks, and answer one of them."""
@@ -62,6 +67,8 @@ def _look(driver: Elicitation, tools: list[ElicitingTool], found: Preflight) -> 
         shown.append(f"{name} ({_how(asked)})")
         driver.leave(asked)
     found.say("asks", listed_shortly(shown, 8))
+    if any(asked.mode is Mode.FORM for asked in asking):
+        found.say("who", _WHO)
     if asking:
         _answer(driver, asking[0].tool, found)
 
