@@ -137,6 +137,7 @@ def test_a_client_that_declares_a_mode_is_served_in_it(questions):
         "an empty elicitation": (Mode.FORM, {"elicitation": {}}),
         "url alone": (Mode.URL, capability(Mode.URL)),
     }
+    questions.honest()
     with questions.several() as several:
         for name, (mode, capabilities) in declared.items():
             for tool in questions.asking_tools(mode)[:1]:

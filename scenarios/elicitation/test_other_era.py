@@ -2,19 +2,25 @@
 
 from functools import partial
 
-from pytest_mcp_approval.catalogue import requirement
+from pytest_mcp_approval.catalogue import NotApplicable, requirement
 from pytest_mcp_approval.families.elicitation.outcome import AskedQuestion
 
 
 @requirement("elicitation/asks-first")
 def test_clients_of_the_other_era_are_asked_too(questions):
-    """Asked; a no runs nothing, and an honest yes runs the call once."""
+    """Asked; a no runs nothing, and an honest yes runs the call once. A server that cannot ask
+    them, such as one without sessions in the handshake era, may refuse them."""
     client = questions.of_other_era()
+    refused = 0
     with questions.several() as several:
         for tool in questions.asking_tools():
             with several.one(tool.name):
                 sent = f"{tool.name} by a client of {client.session.revision}"
                 asked = client.ask(tool)
+                if not isinstance(asked, AskedQuestion):
+                    questions.expect_not_run(asked, sent=sent)
+                    refused += 1
+                    continue
                 questions.expect_question(asked, sent=sent)
                 outcome, runs = questions.driver.runs_during(partial(asked.decline, watch=False))
                 questions.expect_not_run(
@@ -29,6 +35,8 @@ def test_clients_of_the_other_era_are_asked_too(questions):
                     questions.driver.with_runs(outcome, runs), sent=f"{sent}, approved"
                 )
     questions.honest()
+    if refused == len(questions.asking_tools()):
+        raise NotApplicable(f"clients of {client.session.revision} are refused, and not asked")
 
 
 @requirement("elicitation/no-capability")

@@ -68,6 +68,15 @@ def test_in_process(judge: Judge, part: str):
     assert_all_pass(judge(IN_PROCESS, select=PARTS[part]), PARTS[part])
 
 
+def test_the_gate_that_asks(judge: Judge):
+    """In front of two other tools, in process."""
+    rules = ("asks-first", "accept-without-yes", "no-capability", "state-arguments", "single-use")
+    select = tuple(f"elicitation/{rule}" for rule in rules)
+    judged = judge(IN_PROCESS, select=select)
+    assert_all_pass(judged, select)
+    assert judged.rules("passed") >= set(select), judged.text
+
+
 def test_the_files_target_is_launched(judge: Judge):
     """As mcp-approval.toml says: over HTTP, with a serverId that the suite knows."""
     select = ("4.6-hash*", "4.6-server-id-unique", "4.8-06*")

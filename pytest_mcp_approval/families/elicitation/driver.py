@@ -21,7 +21,7 @@ from ...wire import Era, Outcome, Reply, Session, race, race_replicas, to_json
 from ..base.driver import Driver, DriverError, table_of
 from . import handshake, sessionless
 from .clients import RelayingClient, era_of
-from .form_answers import LEFT_OUT, CannotAnswerError
+from .form_answers import LEFT_OUT
 from .outcome import SAME, AskedQuestion, ElicitationOutcome, Sent
 from .people import PersonForUrl, person_for
 from .seen_answers import SeenAnswers
@@ -345,13 +345,7 @@ class Elicitation(Driver):
         if question.mode is Mode.URL:
             note("page", f"the person opens the page of {question.tool.name} and approves")
             self.person.approve(question)
-        try:
-            response = question.response(Action.ACCEPT)
-        except CannotAnswerError as error:
-            raise DriverError(
-                f"nobody can answer the form of {neutralise(question.tool.name, 60)}: {error}; "
-                f"if somebody can: {question.tool.in_table('approve', '{ MEMBER = VALUE }')}"
-            ) from None
+        response = question.response(Action.ACCEPT)
         return self.answer(question, response, honest=True)
 
     def finish(self, asked: AskedQuestion) -> ElicitationOutcome:

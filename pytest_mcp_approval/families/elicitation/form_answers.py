@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...support.text import neutralise
+from ..base.driver import DriverError
 from .settings import ElicitingTool
 
 
@@ -40,7 +41,7 @@ _TEXTS = {
 }
 
 
-class CannotAnswerError(ValueError):
+class CannotAnswerError(DriverError):
     """Nobody can fill in this form; one line says why."""
 
 

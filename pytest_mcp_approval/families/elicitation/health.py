@@ -14,7 +14,8 @@ from ...target import Target
 from ..base.driver import DriverError
 from .driver import Elicitation
 from .outcome import AskedQuestion
-from .settings import NO_TOOL, ElicitingTool
+from .settings import BROWSER, NO_TOOL, ElicitingTool
+from .vocabulary import Mode
 
 _LONGEST = 300
 
@@ -50,6 +51,8 @@ def _approve(driver: Elicitation, tool: ElicitingTool) -> str:
     asked = driver.ask(tool)
     if not isinstance(asked, AskedQuestion):
         return f"{tool.name}: expected a question, got {asked.describe()}"
+    if asked.mode is Mode.URL and driver.table.person.who == BROWSER:
+        raise NotVerified("needs a browser, which is opened for the checks alone")
     try:
         outcome = driver.finish(asked)
     except DriverError as error:

@@ -5,7 +5,8 @@ If an honest step fails, nothing else can be judged. Knows no expectations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ from ..base.second_user import headers_of_second_user
 from ..base.survey import silent_tools
 from .clients import RelayingClient
 from .driver import MOST_ROUNDS, Elicitation
-from .form_answers import Approving, CannotAnswerError
+from .form_answers import Approving
 from .outcome import AskedQuestion, ElicitationOutcome
 from .settings import NO_TOOL, TABLE, ElicitingTool
 from .vocabulary import FAMILY, Mode
@@ -235,9 +236,9 @@ class HonestQuestions(ScenarioView):
         asked: AskedQuestion | None = self.ask(tool)
         found: list[AskedQuestion] = []
         with self.honest_step():
-            while asked is not None and len(found) < MOST_ROUNDS:
+            while asked is not None and all(asked.params != one.params for one in found):
                 found.append(asked)
-                asked = self.driver.approve(asked).question
+                asked = self.driver.approve(asked).question if len(found) < MOST_ROUNDS else None
         return found
 
     def silent_tools(self) -> dict[str, str]:
@@ -264,13 +265,18 @@ class HonestQuestions(ScenarioView):
 
     def response(self, asked: AskedQuestion) -> dict[str, Any]:
         """An honest yes to the form."""
-        try:
+        with self.honest_step():
             return asked.response()
-        except CannotAnswerError as error:
-            raise NotVerified(
-                f"nobody can answer the form of {asked.tool.name}: {error}; if somebody can: "
-                f"{asked.tool.in_table('approve', '{ MEMBER = VALUE }')}"
-            ) from None
+
+    @contextlib.contextmanager
+    def promised(self, *, sent: str, expected: str) -> Iterator[None]:
+        """As for all families, if honest people were ever served here: otherwise nothing follows
+        from one who is not."""
+        if not self.target.last_served:
+            yield
+            return
+        with super().promised(sent=sent, expected=expected):
+            yield
 
     def need_restart(self) -> None:
         if not self.target.can_restart:

@@ -21,7 +21,13 @@ from ...wire import Outcome, Reply
 from ..base.outcome import ObservedOutcome, data_of, errs, is_result
 from .claims import words_of
 from .clients import RelayingClient
-from .form_answers import LEFT_OUT, Approving, approving_member, honest_content
+from .form_answers import (
+    LEFT_OUT,
+    Approving,
+    CannotAnswerError,
+    approving_member,
+    honest_content,
+)
 from .settings import ElicitingTool
 from .vocabulary import (
     ACTION,
@@ -157,7 +163,14 @@ class AskedQuestion:
         return answer
 
     def honest_content(self) -> dict[str, Any]:
-        return honest_content(self.schema, self.tool)
+        """What a person who says yes enters; `CannotAnswerError` if nobody can."""
+        try:
+            return honest_content(self.schema, self.tool)
+        except CannotAnswerError as error:
+            raise CannotAnswerError(
+                f"nobody can answer the form of {neutralise(self.tool.name, 60)}: {error}; if "
+                f"somebody can: {self.tool.in_table('approve', '{ MEMBER = VALUE }')}"
+            ) from None
 
     def accept(self, content: Any = HONEST, **changes: Any) -> ElicitationOutcome:
         """Accept; by default with what a person who says yes enters. For `changes` see

@@ -16,11 +16,16 @@ from ...wire import Era, Outcome, WireError
 from ..base.driver import DriverError
 from ..base.preflight import NotOffered, Preflight, check_named, in_one_line
 from .driver import Elicitation
-from .form_answers import CannotAnswerError
+from .form_answers import CannotAnswerError, honest_content
 from .lifetimes import observed_lifetime
 from .outcome import AskedQuestion, ElicitationOutcome
 from .settings import ElicitingTool, missing_tools
 from .vocabulary import FAMILY, Mode
+
+_WHO = (
+    "a client can invent an accept, and no server can tell; what is checked is that it counts for "
+    "one question, caller and call"
+)
 
 
 def look(target: Target, found: Preflight) -> None:
@@ -62,6 +67,8 @@ def _look(driver: Elicitation, tools: list[ElicitingTool], found: Preflight) -> 
         shown.append(f"{name} ({_how(asked)})")
         driver.leave(asked)
     found.say("asks", listed_shortly(shown, 8))
+    if any(asked.mode is Mode.FORM for asked in asking):
+        found.say("who", _WHO)
     if asking:
         _answer(driver, asking[0].tool, found)
 
@@ -74,7 +81,7 @@ def _how(asked: AskedQuestion) -> str:
     if asked.mode is Mode.URL:
         return "url"
     try:
-        asked.honest_content()
+        honest_content(asked.schema, asked.tool)
     except CannotAnswerError as error:
         return f"form that NOBODY CAN ANSWER: {error}"
     approving = asked.approving

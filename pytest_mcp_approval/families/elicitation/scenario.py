@@ -18,7 +18,7 @@ from ..base.driver import DriverError
 from ..base.scenario import HonestStepRefused, finding_of
 from ..base.second_user import headers_of_second_user
 from .claims import says_no
-from .driver import Elicitation
+from .driver import PASSED_OVER, Elicitation
 from .honest_questions import HonestQuestions
 from .outcome import AskedQuestion, ElicitationOutcome
 from .people import FormPerson
@@ -129,7 +129,7 @@ class Questions(HonestQuestions):
     def _at_page(self, headers: Mapping[str, str]) -> FormPerson:
         if self.table.person.is_told:
             raise NotVerified(
-                f"needs a page, and decisions go to a hook (who in [{FAMILY}.person])"
+                f"needs a page, and decisions go to a hook (who in [{FAMILY}.person])", minor=True
             )
         return FormPerson(self.target, self.table.person, headers)
 
@@ -175,6 +175,8 @@ class Questions(HonestQuestions):
         is an answer to it; if it does not, each gets its own. `only_warn` has those that may be
         taken, with the reading that says why.
         """
+        if not self.target.last_served:
+            self.honest(tool, arguments)
         with self.several() as several:
             with several.one(what):
                 if self._all_at_once(tool, attempts, arguments, what, survives=survives):
@@ -206,10 +208,11 @@ class Questions(HonestQuestions):
         shared = self.ask(tool, arguments) if survives and self.sessionless else None
 
         def all_of_them() -> list[ElicitationOutcome]:
-            return [
-                attempt(shared or self.ask(tool, arguments, watch=False))
-                for attempt in attempts.values()
-            ]
+            outcomes: list[ElicitationOutcome] = []
+            for attempt in attempts.values():
+                outcomes.append(attempt(shared or self.ask(tool, arguments, watch=False)))
+                self._need_an_end(outcomes, what)
+            return outcomes
 
         outcomes, runs = self.driver.runs_during(all_of_them)
         self.target.last_sent = what
@@ -225,6 +228,17 @@ class Questions(HonestQuestions):
         except (DriverError, HonestStepRefused):
             return False  # a server may end a question that is tampered with
         return True
+
+    def _need_an_end(self, outcomes: list[ElicitationOutcome], what: str) -> None:
+        """Where calls do not end after an answer, the others would cost a deadline each. What many
+        servers pass over is waited for only a moment."""
+        open_ones = [
+            one
+            for one in outcomes
+            if one.reply.outcome is Outcome.NO_ANSWER and one.reply.seconds > 2 * PASSED_OVER
+        ]
+        if sum(not one.asks_again for one in open_ones) > 1:
+            raise NotVerified(f"{what}: twice the call did not end, so nothing follows")
 
     def _suspicious(self, outcome: ElicitationOutcome) -> bool:
         asked = outcome.question
