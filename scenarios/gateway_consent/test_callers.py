@@ -26,24 +26,13 @@ MALFORMED = (-32600, -32602)
 """Invalid request, invalid params: how JSON-RPC refuses what MCP does not allow."""
 
 
-def _undecided(consents, client):
-    """A tool without a decision for this client, whose name others may have used."""
-    for tool in consents.tools() or [consents.tool]:
-        if client.call(tool).needs_consent:
-            return tool
-    raise NotVerified(
-        f"every tool that may be run was decided on for {shown(client.name)} before: reset what "
-        "the gateway keeps"
-    )
-
-
 @requirement("gateway_consent/caller-identity")
 def test_who_says_nothing_is_the_unknown_client(consents):
     """Clients without a name are one caller, and it has a name: Unknown Client. What is decided
     here is for one call, so that nothing stays behind under a name that others have too, unless
     each client is a process: one that asks for one call keeps the answer to itself."""
     unknown = consents.named(UNKNOWN_CLIENT)
-    tool = _undecided(consents, unknown)
+    tool = consents.undecided(unknown)
     taken = []
     with consents.several() as several:
         for what, client_info in NAMELESS.items():

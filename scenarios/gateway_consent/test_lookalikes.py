@@ -74,7 +74,7 @@ NOTHING = ("undefined", "None", "nil", "NaN", "")
 def test_a_word_for_nothing_is_a_name(consents):
     """A client that is called null is not one without a name, nor one that is called undefined.
     These names are the same in every run: the decision is for one call."""
-    tool, null = consents.tool, consents.named("null")
+    tool, null = consents.undecided(consents.named(UNKNOWN_CLIENT)), consents.named("null")
     answer = null.call(tool)
     if answer.denied and not answer.executed:
         consents.not_applicable("a client that is called null is refused")

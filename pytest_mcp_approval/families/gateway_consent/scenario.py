@@ -59,6 +59,16 @@ class Consents(ScenarioView):
             raise NotVerified(f"needs a tool of a {kind} app: {name_one}")
         raise NotApplicable(f"no tool of a {kind} app is named; if the gateway has one: {name_one}")
 
+    def undecided(self, client: Client) -> SafeTool:
+        """A tool without a decision for this client, whose name others may have used."""
+        for tool in self.tools() or [self.tool]:
+            if client.call(tool).needs_consent:
+                return tool
+        raise NotVerified(
+            f"every tool that may be run was decided on for {shown(client.name)} before: reset "
+            "what the gateway keeps"
+        )
+
     def second_tool(self, tool: SafeTool) -> SafeTool:
         """Another tool of the same app."""
         return self._beside(tool, f"a second tool of {tool.app}", same_app=True)
