@@ -51,7 +51,7 @@ def test_an_error_that_names_pages_lists_them(questions):
             if not came.by_error:
                 continue
             seen += 1
-            listed = came.reply.error.data["elicitations"]
+            listed = came.pages_listed
             problems = [
                 problem
                 for one in listed

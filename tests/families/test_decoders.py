@@ -84,9 +84,9 @@ def ask_decline_and_approve(target: Target) -> None:
     from pytest_mcp_approval.families.elicitation.driver import Elicitation
 
     driver = Elicitation(target)
-    asked = driver.ask("erase_account")
+    asked = driver.call("erase_account")
     asked.decline()
-    again = driver.ask("erase_account")
+    again = driver.call("erase_account")
     again.accept()
     driver.without_capability().ask("erase_account")
     driver.close()

@@ -33,6 +33,7 @@ from .vocabulary import (
     ACTION,
     CONTENT,
     ELICITATION_ID,
+    ELICITATIONS,
     INPUT_REQUIRED,
     MESSAGE,
     MISSING_CAPABILITY,
@@ -139,6 +140,12 @@ class AskedQuestion:
     def declared(self) -> bool:
         """Whether the client declared that it can ask in this way."""
         return self.mode in self.client.modes
+
+    @property
+    def pages_listed(self) -> list[Any]:
+        """All pages that an error says come first."""
+        listed = data_of(self.reply).get(ELICITATIONS) if self.reply is not None else None
+        return listed if isinstance(listed, list) else []
 
     @property
     def nothing_ran(self) -> bool:

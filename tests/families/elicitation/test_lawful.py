@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
@@ -16,7 +18,7 @@ archive_user = { arguments = { id = "test-1" } }
 """
 
 
-def judge(pytester: pytest.Pytester, *options: str) -> list[dict[str, object]]:
+def judge(pytester: pytest.Pytester, *options: str) -> list[dict[str, Any]]:
     pytester.makefile(".toml", **{"mcp-approval": SETTINGS})
     collected = Verdicts()
     pytester.inline_run(
