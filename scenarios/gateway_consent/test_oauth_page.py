@@ -23,7 +23,7 @@ def _is_at(url, end_point):
 
 def _at_the_app(consents, rendered_page, client):
     """A tool that was consented to, and the browser at its app's question."""
-    oauth = consents.oauth().oauth
+    oauth = consents.driver.facts(client).oauth
     for tool in consents.tools():
         if not tool.own_authorisation:
             continue

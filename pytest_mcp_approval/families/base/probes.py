@@ -13,7 +13,7 @@ from ...support.fetch import FetchError
 from ...support.json_reading import read_json
 from ...support.text import neutralise
 from ...target import Target
-from ...wire import Outcome, StdioTransport
+from ...wire import Outcome, Session, StdioTransport
 from ...wire.beside import fetch_beside
 from .driver import DriverError
 from .outcome import texts_in
@@ -90,8 +90,16 @@ def _parsed(written: str) -> Any:
         return written
 
 
-def call_tool(target: Target, name: str, arguments: dict[str, Any] | None = None) -> Any:
-    reply = target.session().call("tools/call", {"name": name, "arguments": arguments or {}})
+def call_tool(
+    target: Target,
+    name: str,
+    arguments: dict[str, Any] | None = None,
+    *,
+    session: Session | None = None,
+) -> Any:
+    """What a tool answers; in the target's own conversation, or in another."""
+    call = (session or target.session()).call
+    reply = call("tools/call", {"name": name, "arguments": arguments or {}})
     result = reply.result
     if reply.outcome is not Outcome.RESULT or not isinstance(result, dict) or result.get("isError"):
         raise DriverError(f"tool:{name}: {reply.describe()}", reply)

@@ -25,7 +25,7 @@ from ...wire import Reply, StdioTransport, race
 from ..base.driver import Driver, DriverError, table_of
 from ..base.form_client import FormClientError
 from ..base.people import form_client_for
-from ..base.probes import read_probe
+from ..base.probes import call_tool, read_probe
 from .binding import binding_of
 from .callers import AS_NAMED, ClientConnection, place_of_client
 from .outcome import GatewayOutcome
@@ -163,9 +163,18 @@ class GatewayConsent(Driver):
         found = self.target.remembered[key]
         return found if isinstance(found, dict) else {}
 
-    def facts(self) -> GatewayConsentTable:
-        """The table with its placeholders filled, for the gateway as it runs now."""
-        return read_table(filled(self._given, self.status()), self.target.settings.sources)
+    def facts(self, client: Client | None = None) -> GatewayConsentTable:
+        """The table with its placeholders filled, for the gateway as it runs now: for this client,
+        whose process may have addresses of its own."""
+        told = self.status() if client is None else self._status_for(client)
+        return read_table(filled(self._given, told), self.target.settings.sources)
+
+    def _status_for(self, client: Client) -> dict[str, Any]:
+        connection = client.connection
+        if connection.target is self.target or not self.table.status:
+            return self.status()
+        found = call_tool(connection.target, self.table.status, session=connection.session)
+        return found if isinstance(found, dict) else {}
 
     def export(self) -> Any:
         """The stored consents, as the gateway exports them."""
