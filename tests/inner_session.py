@@ -15,6 +15,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ class InnerSession:
                 session=self.session, config=self.config, items=items
             )
             items = order(items)
-            for item, following in zip(items, [*items[1:], None], strict=True):
+            for item, following in zip_longest(items, items[1:]):
                 if skip(item):
                     self.session._setupstate.teardown_exact(following)
                     continue

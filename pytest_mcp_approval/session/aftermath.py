@@ -68,16 +68,14 @@ class Aftermath:
 
     # ---- before a check
 
-    def begin(self, item: pytest.Item, target: Target, approved: Sequence[str] = ()) -> None:
-        """Call while nobody else uses the target. Tries an approval before a family's first check,
-        unless the preflight did (`approved`) on a target that is reset: it is now as it was then.
-        """
+    def begin(self, item: pytest.Item, target: Target) -> None:
+        """Call while nobody else uses the target. Tries an approval before a family's first
+        check."""
         target.last_sent = ""
         family = family_of(item)
         if family is not None and family not in self._known:
             health = registered(family).part("health")
-            seen = target.can_reset and family in approved
-            well = seen or self._ask(health.honest_approval, target) == ""
+            well = self._ask(health.honest_approval, target) == ""
             self._known[family] = health if well else None
         shared = self._shared_note(target)
         if not self._culprit and shared is not None:

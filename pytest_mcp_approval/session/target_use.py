@@ -66,8 +66,7 @@ def exclusive_use(item: pytest.Item, target: Target) -> Iterator[None]:
     """For one test: a fresh target if possible, and nobody else uses it meanwhile."""
     state = state_of(item.config)
     with _lock(item.config, target), _watched(state, item, target):
-        approved = state.found.approved if state.found is not None else ()
-        state.aftermath.begin(item, target, approved)
+        state.aftermath.begin(item, target)
         if target.can_reset or target.settings.reset:
             target.reset()
         try:
