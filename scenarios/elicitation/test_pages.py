@@ -190,9 +190,10 @@ def test_a_no_on_the_page_is_a_no(questions):
 def test_nobody_else_can_approve(questions):
     """Somebody else opens the address and presses the button: nothing runs; the caller's own
     approval then counts."""
+    tools = questions.need_url_tools()
     other = questions.somebody_at_page(questions.second_person_headers())
     with questions.several() as several:
-        for tool in questions.need_url_tools():
+        for tool in tools:
             asked = questions.ask(tool)
             with several.one(tool.name):
                 _expect_not_approved(questions, asked, other, "somebody else")
@@ -203,10 +204,11 @@ def test_nobody_else_can_approve(questions):
 def test_a_page_of_ones_own_approves_nothing_else(questions):
     """The form of somebody else's own page, sent to the address of the caller's; and ids in the
     address changed."""
+    tools = questions.need_url_tools()
     other = questions.somebody_at_page(questions.second_person_headers())
     client = questions.second_user()
     tried = 0
-    for tool in questions.need_url_tools():
+    for tool in tools:
         asked, theirs = questions.ask(tool), questions.ask(tool, client=client)
         browser, page = other.open(theirs.url)
         button = questions.table.person.approve_button
