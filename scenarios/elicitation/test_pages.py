@@ -51,7 +51,8 @@ def test_an_error_that_names_pages_lists_them(questions):
             if not came.by_error:
                 continue
             seen += 1
-            listed = came.reply.error.data["elicitations"]
+            error = came.reply.error if came.reply else None
+            listed = error.data["elicitations"] if error else []
             problems = [
                 problem
                 for one in listed

@@ -114,7 +114,7 @@ def test_a_question_names_every_value(questions):
 def test_calls_that_differ_are_asked_about_differently(questions):
     """In any one member that is bound, in the tool, or in what stands at the end of a long text."""
     with questions.several() as several:
-        seen = {}
+        seen: dict[str | None, str] = {}
         for tool in questions.asking_tools():
             for change in plain_changes(tool):
                 if change.alike:

@@ -17,7 +17,7 @@ class ContentError(ValueError):
 
 
 @dataclass(frozen=True)
-class Form:
+class QuestionForm:
     """A flat object of at most one member."""
 
     member: str = ""
@@ -70,16 +70,16 @@ class Form:
         return not self.member or content[self.member] == self.yes
 
 
-def box(title: str, member: str = "confirm") -> Form:
+def box(title: str, member: str = "confirm") -> QuestionForm:
     """A boolean."""
     told = "Tick it only if you want exactly this to happen."
-    return Form(member, {"type": "boolean", "title": title, "description": told}, yes=True)
+    return QuestionForm(member, {"type": "boolean", "title": title, "description": told}, yes=True)
 
 
-def choice(title: str, yes: str, no: str, member: str = "decision") -> Form:
+def choice(title: str, yes: str, no: str, member: str = "decision") -> QuestionForm:
     """One of two words."""
-    return Form(member, {"type": "string", "title": title, "enum": [yes, no]}, yes=yes)
+    return QuestionForm(member, {"type": "string", "title": title, "enum": [yes, no]}, yes=yes)
 
 
-ACCEPT_ALONE = Form()
+ACCEPT_ALONE = QuestionForm()
 """Without members: to accept it is to approve."""

@@ -105,6 +105,7 @@ def test_a_form_that_nobody_can_fill_in_is_told(member, why):
 def test_no_content_without_a_yes_says_yes():
     for schema in (form(confirm=BOX), form(decision=CHOICE), form(["note"], sure=BOX, note=WORD)):
         approving = approving_member(schema, TOOL)
+        assert approving is not None
         tried = list(without_yes(schema, TOOL))
         assert len({one.name for one in tried}) == len(tried) > 20
         for one in tried:

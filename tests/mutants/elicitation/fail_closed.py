@@ -9,7 +9,7 @@ from typing import Any
 from pytest_mcp_approval.families.elicitation.vocabulary import Mode, declared_modes
 from pytest_mcp_approval.reference_server.elicitation.extension import ElicitationExtension
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.server.answers import tool_result
 from pytest_mcp_approval.reference_server.server.extension import Caller
 from pytest_mcp_approval.reference_server.server.held_calls import (
@@ -180,7 +180,7 @@ class RemembersCapabilities(ElicitationGate):
 class _RunsUnanswered(ElicitationGate):
     kinds: frozenset[ReplyKind]
 
-    def unanswered(self, call: GatedCall, question: OpenQuestion, reply: ClientReply) -> Any:
+    def unanswered(self, call: GatedCall, question: ElicitationQuestion, reply: ClientReply) -> Any:
         if reply.kind in self.kinds and self.means_yes(reply):
             return self.run_once(call, question)
         return super().unanswered(call, question, reply)
@@ -224,7 +224,9 @@ class KnowsThreeErrors(_RunsUnanswered):
 class AnEmptyResultIsConsent(ElicitationGate):
     """A result without members says that there was nothing to object to."""
 
-    def answered_inside(self, call: GatedCall, question: OpenQuestion, reply: ClientReply) -> Any:
+    def answered_inside(
+        self, call: GatedCall, question: ElicitationQuestion, reply: ClientReply
+    ) -> Any:
         if reply.kind is ReplyKind.ANSWERED and not reply.result:
             return self.run_once(call, question)
         return super().answered_inside(call, question, reply)
@@ -275,7 +277,9 @@ class AnswersLate(ElicitationExtension):
     """Gives up in time, and still takes the answer when it comes: the next call runs at once."""
 
     class _Gate(ElicitationGate):
-        def unanswered(self, call: GatedCall, question: OpenQuestion, reply: ClientReply) -> Any:
+        def unanswered(
+            self, call: GatedCall, question: ElicitationQuestion, reply: ClientReply
+        ) -> Any:
             if reply.kind in (ReplyKind.SILENT, ReplyKind.GONE):
                 self.__dict__.setdefault("open", set()).add(self.bound(call))
             return super().unanswered(call, question, reply)

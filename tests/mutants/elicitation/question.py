@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.reference_server.elicitation import binding
-from pytest_mcp_approval.reference_server.elicitation.forms import Form
+from pytest_mcp_approval.reference_server.elicitation.forms import QuestionForm
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from tests.mutants.elicitation.parts import HANDSHAKE, in_extension
 from tests.mutants.registry import mutant
 
@@ -27,7 +27,7 @@ LINKS = "elicitation/form-no-links"
 class _Rewrites(ElicitationGate):
     """Writes the params of a question otherwise."""
 
-    def params(self, call: GatedCall, question: OpenQuestion) -> dict[str, Any]:
+    def params(self, call: GatedCall, question: ElicitationQuestion) -> dict[str, Any]:
         return self.rewritten(super().params(call, question))
 
     def rewritten(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class WritesItsModeLarge(_Rewrites):
 class _Result(ElicitationGate):
     """Writes the result that asks otherwise."""
 
-    def input_required(self, call: GatedCall, question: OpenQuestion) -> dict[str, Any]:
+    def input_required(self, call: GatedCall, question: ElicitationQuestion) -> dict[str, Any]:
         return self.rewritten(super().input_required(call, question))
 
     def rewritten(self, result: dict[str, Any]) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class AsksWithoutParams(_Result):
 # ---- the form
 
 
-class _Schema(Form):
+class _Schema(QuestionForm):
     """A form whose schema is written otherwise."""
 
     def to_schema(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.elicitation.sealing import SealedState
 from pytest_mcp_approval.reference_server.server.held_calls import HeldCall
 from tests.mutants.elicitation.parts import HANDSHAKE, RAN, in_extension
@@ -55,7 +55,7 @@ class RemembersOneCall(ElicitationGate):
         self.__dict__["call"] = call
         return super().ask_inside(call)
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         if call.caller.has_handshake:
             call = self.__dict__["call"]
         return super().run_once(call, question)
@@ -72,7 +72,7 @@ class OneYesForAll(ElicitationGate):
             return call.run()
         return super().decide(call)
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         result = super().run_once(call, question)
         self.__dict__.setdefault("yes", {})[call.tool.name, self.bound(call)] = call.caller.user
         return result

@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_mcp_approval.reference_server.elicitation import binding
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.elicitation.sealing import SealedState, Sealer, SealError
 from tests.mutants.elicitation.parts import RAN, in_extension
 from tests.mutants.registry import mutant
@@ -279,7 +279,7 @@ class BurnsOnAnothersTry(ElicitationGate):
 
     def check_user(self, call: GatedCall, state: SealedState) -> None:
         if state.user != self.principal(call):
-            self.close(OpenQuestion(state.id, state.expires_at))
+            self.close(ElicitationQuestion(state.id, state.expires_at))
         super().check_user(call, state)
 
 

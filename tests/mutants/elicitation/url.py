@@ -10,8 +10,8 @@ from pytest_mcp_approval.reference_server.elicitation.extension import Elicitati
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
 from pytest_mcp_approval.reference_server.elicitation.pages import ApprovalPages
 from pytest_mcp_approval.reference_server.elicitation.records import (
+    ElicitationQuestion,
     GatedCall,
-    OpenQuestion,
     PageDecision,
     PageQuestion,
 )
@@ -36,7 +36,7 @@ OTHER = "elicitation/url-other-person"
 class _Address(ElicitationGate):
     """Writes the address of a page otherwise."""
 
-    def address(self, question: OpenQuestion) -> str:
+    def address(self, question: ElicitationQuestion) -> str:
         return self.rewritten(super().address(question))
 
     def rewritten(self, url: str) -> str:
@@ -62,7 +62,7 @@ class AnAddressWithoutAScheme(_Address):
 
 
 class _Params(ElicitationGate):
-    def params(self, call: GatedCall, question: OpenQuestion) -> dict[str, Any]:
+    def params(self, call: GatedCall, question: ElicitationQuestion) -> dict[str, Any]:
         params = super().params(call, question)
         return self.rewritten(params) if call.tool.form is None else params
 
@@ -115,7 +115,7 @@ class AnErrorWithoutAList(ElicitationExtension):
 class NamesThePersonInTheAddress(ElicitationGate):
     """Writes the user into the address of their page."""
 
-    def params(self, call: GatedCall, question: OpenQuestion) -> dict[str, Any]:
+    def params(self, call: GatedCall, question: ElicitationQuestion) -> dict[str, Any]:
         params = super().params(call, question)
         if "url" in params:
             params["url"] += f"?user={quote(call.caller.user)}&email=person@example.org"
@@ -160,7 +160,7 @@ class OpeningApproves(ApprovalPages):
 
 
 class _AcceptIsDone(ElicitationGate):
-    def page_agreed(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def page_agreed(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         return self.run_once(call, question)
 
 
@@ -181,7 +181,7 @@ class AcceptIsDoneInside(_AcceptIsDone):
 class TheSecondAcceptIsDone(ElicitationGate):
     """When the client accepts once more, the person must have finished."""
 
-    def wait_for_page(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def wait_for_page(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         seen = self.__dict__.setdefault("seen", set())
         if question.id in seen:
             return self.run_once(call, question)
@@ -194,7 +194,7 @@ class TheSecondAcceptIsDone(ElicitationGate):
 class WaitsAndThenRuns(ElicitationGate):
     """Waits for the page, and runs when the wait is over, however it ended."""
 
-    def page_left(self, call: GatedCall, question: OpenQuestion, reply: ClientReply) -> Any:
+    def page_left(self, call: GatedCall, question: ElicitationQuestion, reply: ClientReply) -> Any:
         if reply.kind is ReplyKind.READY:
             return super().page_left(call, question, reply)
         return self.run_once(call, question)
@@ -205,7 +205,7 @@ class WaitsAndThenRuns(ElicitationGate):
 class ADeclineOnThePageIsAnAnswer(ElicitationGate):
     """Looks whether the person has finished on the page, and not what they decided."""
 
-    def page_agreed(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def page_agreed(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         page = self.store.page(question.id)
         if page is not None and page.decision is not PageDecision.NONE:
             return self.run_once(call, question)
@@ -217,7 +217,7 @@ class ADeclineOnThePageIsAnAnswer(ElicitationGate):
 class APageServesForEver(ElicitationGate):
     """A page that was approved lets every later call of its user run."""
 
-    def page_agreed(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def page_agreed(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         pages = self.store._pages.find({"user": call.caller.user})
         if any(page.decision is PageDecision.APPROVED for page in pages):
             self.close(question)
