@@ -17,7 +17,7 @@ ASKS_FIRST = "elicitation/asks-first"
 RUNS_ONCE = "elicitation/accept-runs-once"
 
 
-@mutant(kills=ASKS_FIRST, because=RAN)
+@mutant(kills=ASKS_FIRST, because="times before anybody answered")
 @in_extension
 class RunsThenAsks(ElicitationGate):
     """Does it, and asks afterwards."""
@@ -27,7 +27,7 @@ class RunsThenAsks(ElicitationGate):
         return super().ask(call)
 
 
-@mutant(kills=ASKS_FIRST, because=RAN, protocol=HANDSHAKE)
+@mutant(kills=ASKS_FIRST, because="times before anybody answered", protocol=HANDSHAKE)
 @in_extension
 class RunsThenAsksInside(ElicitationGate):
     """Does it when the question goes out inside the call."""
@@ -93,7 +93,7 @@ class RunsTwiceInside(ElicitationGate):
         return call.run() if call.caller.has_handshake else result
 
 
-@mutant(kills=RUNS_ONCE, because="arguments|executed")
+@mutant(kills=RUNS_ONCE, because=r"run with .*notify")
 class RunsWithDefaults(ElicitationExtension):
     """Fills in what a tool's optional arguments are by default, after the person was asked."""
 
@@ -101,7 +101,7 @@ class RunsWithDefaults(ElicitationExtension):
         return super().execute(tool, {"keep_backup": False, "tags": [], **arguments, "notify": 1})
 
 
-@mutant(kills=RUNS_ONCE, because="arguments|executed", protocol=HANDSHAKE)
+@mutant(kills=RUNS_ONCE, because=r"run with \[", protocol=HANDSHAKE)
 class RunsWithoutTheLastArgument(ElicitationExtension):
     """Hands on to the back end only those arguments that it has always had: one."""
 

@@ -47,7 +47,7 @@ class ANewQuestionForgets(ElicitationStore):
             self._spent.remove_all()
 
 
-@mutant(kills="elicitation/decline", because=RAN, warned=True)
+@mutant(kills="elicitation/decline", because="runs the call: .* after decline", warned=True)
 @in_extension
 class ADeclineEndsNothing(ElicitationGate):
     """A question that was declined can still be accepted."""
@@ -58,7 +58,7 @@ class ADeclineEndsNothing(ElicitationGate):
         return super().answered(call, question, response)
 
 
-@mutant(kills="elicitation/cancel", because=RAN, warned=True)
+@mutant(kills="elicitation/cancel", because="runs the call: .* after cancel", warned=True)
 @in_extension
 class ACancelEndsNothing(ElicitationGate):
     """A question that was closed can still be accepted."""

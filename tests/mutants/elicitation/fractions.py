@@ -14,7 +14,7 @@ from tests.mutants.registry import mutant
 LIFETIME = "elicitation/state-lifetime"
 
 
-@mutant(kills=LIFETIME, because=RAN)
+@mutant(kills=LIFETIME, because="it runs .* after the question")
 @in_extension
 class LivesADayAndASecond(ElicitationGate):
     """A state serves for a little more than a day."""
@@ -35,7 +35,7 @@ class ComparesTimesOfDay(ElicitationGate):
         super().check_unexpired(call, state)
 
 
-@mutant(kills=LIFETIME, because=RAN)
+@mutant(kills=LIFETIME, because="it runs .* after the question")
 @in_extension
 class ReadsTheClockOnce(ElicitationGate):
     """Reads the clock when it first needs it, and never again."""

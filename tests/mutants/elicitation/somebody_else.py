@@ -22,7 +22,7 @@ class BindsWhoCameFirst(ElicitationGate):
         return found
 
 
-@mutant(kills="elicitation/state-principal", because="not run|error|refused|other")
+@mutant(kills="elicitation/state-principal", because="request_state_used")
 @in_extension
 class OneQuestionForATool(ElicitationGate):
     """Keeps one open question for each tool: another user's question ends the first one's."""
@@ -45,7 +45,9 @@ class OneQuestionForATool(ElicitationGate):
 
 
 @mutant(
-    kills="elicitation/pending-not-shared", because=f"{RAN}|not run|arguments", protocol=HANDSHAKE
+    kills="elicitation/pending-not-shared",
+    because="run with .*test-2",
+    protocol=HANDSHAKE,
 )
 @in_extension
 class RemembersOneCall(ElicitationGate):

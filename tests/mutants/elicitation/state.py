@@ -149,7 +149,7 @@ class TrimsTheState(Sealer):
         return super().open(text.strip(" \t\r\n="))
 
 
-@mutant(kills=INTEGRITY, because=RAN, warned=True)
+@mutant(kills=INTEGRITY, because="the same bytes in another spelling", warned=True)
 @in_extension
 class DecodesLoosely(Sealer):
     """Decodes base64 as the library does: spare bits and padding may be anything."""
@@ -283,7 +283,7 @@ class BurnsOnAnothersTry(ElicitationGate):
         super().check_user(call, state)
 
 
-@mutant(kills=LIFETIME, because=RAN)
+@mutant(kills=LIFETIME, because="it runs .* after the question")
 @in_extension
 class StatesNeverEnd(ElicitationGate):
     """A state has no end."""
@@ -292,7 +292,7 @@ class StatesNeverEnd(ElicitationGate):
         """Nothing."""
 
 
-@mutant(kills=LIFETIME, because=RAN)
+@mutant(kills=LIFETIME, because="it runs .* after the question")
 @in_extension
 class LivesForAWeek(ElicitationGate):
     """A state serves for a week."""

@@ -11,7 +11,7 @@ from tests.mutants.elicitation.parts import HANDSHAKE, RAN, in_extension
 from tests.mutants.registry import mutant
 
 
-@mutant(kills="elicitation/single-use", because=r"run 2 times|tool run")
+@mutant(kills="elicitation/single-use", because="2 runs")
 @in_extension
 class TriesAgainByItself(ElicitationGate):
     """Runs a tool that failed once more, on the same approval."""

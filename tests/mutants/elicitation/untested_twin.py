@@ -107,7 +107,7 @@ class AnErrorOnAPageIsConsent(ElicitationGate):
         return super().unanswered(call, question, reply)
 
 
-@mutant(kills="elicitation/state-lifetime", because=RAN)
+@mutant(kills="elicitation/state-lifetime", because="it ran")
 @in_extension
 class SomeLiveForEver(ElicitationGate):
     """The states of one tool have an end, and those of the others have none."""

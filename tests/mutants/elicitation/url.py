@@ -43,7 +43,7 @@ class _Address(ElicitationGate):
         raise NotImplementedError
 
 
-@mutant(kills=SHAPE, because="url|/approve")
+@mutant(kills=SHAPE, because="is no absolute URL")
 @in_extension
 class ARelativeAddress(_Address):
     """Gives the path of a page, and not where it is."""
@@ -52,7 +52,7 @@ class ARelativeAddress(_Address):
         return urlsplit(url).path
 
 
-@mutant(kills=SHAPE, because="url|localhost", protocol=HANDSHAKE)
+@mutant(kills=SHAPE, because="is no absolute URL", protocol=HANDSHAKE)
 @in_extension
 class AnAddressWithoutAScheme(_Address):
     """Gives the address of a page as people write it: without a scheme."""
@@ -79,7 +79,7 @@ class NoIdOfItsOwn(_Params):
         return {name: value for name, value in params.items() if name != "elicitationId"}
 
 
-@mutant(kills=SHAPE, because="message|empty|''")
+@mutant(kills=SHAPE, because="message is ''")
 @in_extension
 class APageWithoutAMessage(_Params):
     """Sends an address, and does not say what it is for."""
@@ -122,7 +122,7 @@ class NamesThePersonInTheAddress(ElicitationGate):
         return params
 
 
-@mutant(kills=SECRETS, because="token|credential|query", protocol=HANDSHAKE)
+@mutant(kills=SECRETS, because="a member access_token", protocol=HANDSHAKE)
 @in_extension
 class ATokenInTheAddress(_Address):
     """Writes a token into the address that opens it without a login."""
@@ -131,7 +131,7 @@ class ATokenInTheAddress(_Address):
         return f"{url}?access_token=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmVk"
 
 
-@mutant(kills=SECRETS, because="cookie|opened|shows|Replace")
+@mutant(kills=SECRETS, because="HTTP 200, which shows")
 @in_extension
 class ShowsThePageToAnybody(ApprovalPages):
     """Shows the page, with what it is about, to whoever opens its address."""
@@ -144,7 +144,7 @@ class ShowsThePageToAnybody(ApprovalPages):
         return person
 
 
-@mutant(kills=SECRETS, because=f"{RAN}|approve|cookie")
+@mutant(kills=SECRETS, because=RAN)
 @in_extension
 class OpeningApproves(ApprovalPages):
     """To open the page is to approve, whoever does so."""

@@ -58,7 +58,7 @@ class CapabilitiesOfTheRequest(ElicitationGate):
         return super().modes_of(call) | declared_modes(declared)
 
 
-@mutant(kills="elicitation/no-capability", because="elicitation/create|asks|question")
+@mutant(kills="elicitation/no-capability", because=r"a question \((form|url)\)")
 @in_extension
 class AnyCapabilityCounts(ElicitationGate):
     """Takes any capability that a client declares for the one to be asked."""
