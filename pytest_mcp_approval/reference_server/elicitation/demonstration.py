@@ -25,6 +25,9 @@ ACCOUNTS = ("test-1", "test-2", BROKEN_ACCOUNT)
 _TEXT = {"type": "string", "minLength": 1}
 _ACCOUNT = {"account": _TEXT, "reason": {"type": "string"}, "keep_backup": {"type": "boolean"}}
 
+_REMARK = {"remark": {"type": "string", "title": "A remark, if you like", "maxLength": 200}}
+"""What people may write beside their decision; nothing depends on it."""
+
 Arguments = Mapping[str, Any]
 
 
@@ -126,7 +129,7 @@ TOOLS = (
         "Wire money",
         "Wire money to somebody. A person is asked first.",
         lambda given: f"Wire {shown(given['amount'])} to {shown(given['to'])}.",
-        choice("Wire this money", "approve", "reject"),
+        choice("Wire this money", "approve", "reject", texts=_REMARK),
         check_transfer,
         {
             "to": {

@@ -165,7 +165,7 @@ class TakesWhatIsTruthyInside(_Truthy):
     """The same in an open call."""
 
 
-@mutant(kills=WITHOUT_YES, because=RAN)
+@mutant(kills=WITHOUT_YES, because="a yes in another spelling", warned=True)
 @in_extension
 class TakesOneForTrue(QuestionForm):
     """Compares with ==, by which 1 and 1.0 are true."""
@@ -251,7 +251,10 @@ class LooksDeeper(QuestionForm):
 @mutant(kills=SCHEMA, because=RAN)
 @in_extension
 class TakesExtraMembers(QuestionForm):
-    """Takes members that nobody asked for, as long as the one that approves is there."""
+    """Forbids all other members in its schema, and takes them all the same."""
+
+    def to_schema(self) -> dict[str, Any]:
+        return {**super().to_schema(), "additionalProperties": False}
 
     def check_members(self, content: Mapping[str, Any]) -> None:
         known = {self.member: content[self.member]} if self.member in content else {}
@@ -270,7 +273,7 @@ class NeverChecksTheSchema(QuestionForm):
         return not self.member or content.get(self.member) in (self.yes, str(self.yes).lower())
 
 
-@mutant(kills=SCHEMA, because=RAN)
+@mutant(kills=WITHOUT_YES, because="a yes in another spelling", warned=True)
 @in_extension
 class FoldsTheChoice(QuestionForm):
     """Compares the chosen word whatever its case and blanks."""

@@ -72,7 +72,7 @@ class BindsTruthAsNumbers(_BindsOtherwise):
         }
 
 
-@mutant(kills=WITHOUT_YES, because=RAN, protocol=HANDSHAKE)
+@mutant(kills=WITHOUT_YES, because="a yes in another spelling", protocol=HANDSHAKE, warned=True)
 @in_extension
 class ReadsTruthFromText(QuestionForm):
     """Reads a truth from text, as forms of the web send it."""

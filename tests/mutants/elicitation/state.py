@@ -140,7 +140,7 @@ class UnsignedIsAVersion(Sealer):
             super().check_signature(payload, signature)
 
 
-@mutant(kills=INTEGRITY, because=RAN)
+@mutant(kills=INTEGRITY, because="the same bytes in another spelling", warned=True)
 @in_extension
 class TrimsTheState(Sealer):
     """Strips blanks and padding from a state before it looks at it."""

@@ -93,7 +93,7 @@ class _UrlFirst(ErrorAnswer):
         return {"code": -32042, "message": "a page must be visited first", "data": {}}
 
 
-@mutant(kills=SHAPE, because="-32042|elicitations", protocol=HANDSHAKE)
+@mutant(kills=SHAPE, because="no list of elicitations", protocol=HANDSHAKE)
 class AnErrorWithoutAList(ElicitationExtension):
     """Says that a page comes first, every other time, and does not say which."""
 
@@ -189,7 +189,7 @@ class TheSecondAcceptIsDone(ElicitationGate):
         return super().wait_for_page(call, question)
 
 
-@mutant(kills=NOT_DONE, because=RAN, protocol=HANDSHAKE)
+@mutant(kills=NOT_DONE, because="the tool ran", protocol=HANDSHAKE)
 @in_extension
 class WaitsAndThenRuns(ElicitationGate):
     """Waits for the page, and runs when the wait is over, however it ended."""
