@@ -14,7 +14,7 @@ from pytest_mcp_approval.support.deadline import Deadline, now
 from pytest_mcp_approval.support.text import neutralise
 from pytest_mcp_approval.wire.answer import Answer
 from pytest_mcp_approval.wire.errors import ApplicationFailedError
-from pytest_mcp_approval.wire.inbox import Listener
+from pytest_mcp_approval.wire.inbox import RequestListener
 from pytest_mcp_approval.wire.messages import Message, Outgoing
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply
 from pytest_mcp_approval.wire.transport import HttpLikeTransport, Underway
@@ -62,7 +62,7 @@ class _Call(Underway):
         transport: "InProcessTransport",
         outgoing: Outgoing,
         gate: _Gate | None = None,
-        listener: Listener | None = None,
+        listener: RequestListener | None = None,
         *,
         is_stream: bool = False,
     ) -> None:
@@ -278,7 +278,7 @@ class InProcessTransport(HttpLikeTransport):
     def begin(
         self,
         outgoing: Outgoing,
-        listener: Listener,
+        listener: RequestListener,
         deadline: Deadline,  # noqa: ARG002  # the loop takes it at once
         life: Deadline,
         *,
@@ -309,7 +309,7 @@ class InProcessTransport(HttpLikeTransport):
         return True
 
     def answer_server(
-        self, message: Message, meanwhile: Outgoing, listener: Listener | None
+        self, message: Message, meanwhile: Outgoing, listener: RequestListener | None
     ) -> None:
         """Answer the application's own request in a call of its own, from the loop, unless the
         listener does."""

@@ -69,7 +69,7 @@ class ServerRequest:
         return f"<ServerRequest {self.method[:60]!r} on {self.came_on}>"
 
 
-class Listener(Protocol):
+class RequestListener(Protocol):
     """What a transport tells, from whichever thread, about a request that is under way."""
 
     def offer(self, message: Message) -> bool:

@@ -22,7 +22,7 @@ from pytest_mcp_approval.support.http1 import (
     compose_request,
 )
 from pytest_mcp_approval.wire.answer import Answer
-from pytest_mcp_approval.wire.inbox import Listener
+from pytest_mcp_approval.wire.inbox import RequestListener
 from pytest_mcp_approval.wire.messages import Outgoing
 from pytest_mcp_approval.wire.reply import Outcome, Reply
 from pytest_mcp_approval.wire.transport import HttpLikeTransport, Underway
@@ -55,7 +55,7 @@ class _Exchange:
     outgoing: Outgoing
     connection: Connection | None = None
     payload: bytes = b""
-    listener: Listener | None = None
+    listener: RequestListener | None = None
     is_stream: bool = False
     started: float = field(default_factory=now)
     reader: ResponseReader = field(init=False)
@@ -117,7 +117,7 @@ class _Exchange:
 class _Followed(Underway):
     """An exchange whose answer is read in a thread of its own."""
 
-    def __init__(self, exchange: _Exchange, listener: Listener, life: Deadline) -> None:
+    def __init__(self, exchange: _Exchange, listener: RequestListener, life: Deadline) -> None:
         self._exchange = exchange
         self.outgoing = exchange.outgoing
         self._lock = threading.Lock()
@@ -179,7 +179,7 @@ class HttpTransport(HttpLikeTransport):
     def begin(
         self,
         outgoing: Outgoing,
-        listener: Listener,
+        listener: RequestListener,
         deadline: Deadline,
         life: Deadline,
         *,
@@ -243,7 +243,11 @@ class HttpTransport(HttpLikeTransport):
             one.connection.close()
 
     def _prepare(
-        self, outgoing: Outgoing, listener: Listener | None = None, *, is_stream: bool = False
+        self,
+        outgoing: Outgoing,
+        listener: RequestListener | None = None,
+        *,
+        is_stream: bool = False,
     ) -> _Exchange:
         outgoing = self._with_headers(outgoing)
         payload = compose_request(

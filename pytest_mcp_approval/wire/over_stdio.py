@@ -17,7 +17,7 @@ from pytest_mcp_approval.support.command import CommandError
 from pytest_mcp_approval.support.deadline import Deadline, now
 from pytest_mcp_approval.support.text import neutralise
 from pytest_mcp_approval.wire.errors import BadAddressError, CommandFailedError
-from pytest_mcp_approval.wire.inbox import Listener, Switchboard
+from pytest_mcp_approval.wire.inbox import RequestListener, Switchboard
 from pytest_mcp_approval.wire.messages import (
     Message,
     MessageKind,
@@ -41,7 +41,7 @@ class _Waiting:
 
     __slots__ = ("_done", "_listener", "outgoing", "reply", "started", "stray")
 
-    def __init__(self, outgoing: Outgoing, listener: Listener | None = None) -> None:
+    def __init__(self, outgoing: Outgoing, listener: RequestListener | None = None) -> None:
         self.outgoing = outgoing
         self._listener = listener
         self.started = now()
@@ -186,7 +186,7 @@ class StdioTransport(Transport):
     def begin(
         self,
         outgoing: Outgoing,
-        listener: Listener,
+        listener: RequestListener,
         deadline: Deadline,
         life: Deadline,  # noqa: ARG002  # nothing of ours has to be ended
         *,

@@ -19,7 +19,7 @@ from pytest_mcp_approval.support.exchanges import (
 )
 from pytest_mcp_approval.wire.answer import Answer
 from pytest_mcp_approval.wire.errors import address_of
-from pytest_mcp_approval.wire.inbox import Listener, Switchboard
+from pytest_mcp_approval.wire.inbox import RequestListener, Switchboard
 from pytest_mcp_approval.wire.messages import Message, MessageKind, Outgoing, answer_to
 from pytest_mcp_approval.wire.patience import NOT_ASKED, allowed_by_patience, current_patience
 from pytest_mcp_approval.wire.reply import Headers, Outcome, Reply, show_json
@@ -91,7 +91,7 @@ class Transport(abc.ABC):
     def begin(
         self,
         outgoing: Outgoing,
-        listener: Listener,
+        listener: RequestListener,
         deadline: Deadline,
         life: Deadline,
         *,
@@ -175,7 +175,7 @@ class Transport(abc.ABC):
         self.overheard(request, request.raw, what, answer or b"")
         return answer
 
-    def _offer(self, message: Message, listener: Listener | None) -> bool:
+    def _offer(self, message: Message, listener: RequestListener | None) -> bool:
         """Whether this is settled: the listener takes it, or no answer is due."""
         taken = listener is not None and listener.offer(message)
         if message.kind is MessageKind.REQUEST:

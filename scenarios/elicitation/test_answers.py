@@ -15,6 +15,7 @@ from pytest_mcp_approval.families.elicitation.form_answers import (
 from pytest_mcp_approval.families.elicitation.hostile_answers import (
     UNKNOWN_ACTIONS,
     contents_of_refusals,
+    malformed_answers,
     malformed_responses,
     malformed_states,
     other_ids,
@@ -219,23 +220,33 @@ def _under_other_ids(questions, tool):
 
 @requirement("elicitation/unasked-answers")
 def test_more_answers_than_were_asked_for_do_no_harm(questions):
-    """Responses under further keys are ignored: the right one counts, whether yes or no."""
+    """Responses under further keys are ignored, before and behind the right one: that one counts,
+    whether yes or no."""
     questions.need_sessionless()
     tool = questions.tool
-    asked = questions.ask(tool)
-    accept, decline = questions.response(asked), asked.response(Action.DECLINE, LEFT_OUT)
-    crowd = {f"extra-{number}": accept for number in range(3)}
-    questions.expect_not_run(
-        questions.driver.answer(asked, responses={**crowd, asked.key: decline}),
-        sent=f"{tool.name}, declined, with accepts under keys that were not asked",
-    )
-    asked = questions.ask(tool)
-    crowd = {f"extra-{number}": decline for number in range(3)}
-    outcome = questions.driver.answer(asked, responses={**crowd, asked.key: accept}, honest=True)
-    questions.expect_ran_once(
-        questions.to_the_end(outcome),
-        sent=f"{tool.name}, accepted, with declines under keys that were not asked",
-    )
+    with questions.several() as several:
+        for place in ("before it", "behind it"):
+            asked = questions.ask(tool)
+            accept, decline = questions.response(asked), asked.response(Action.DECLINE, LEFT_OUT)
+            responses = _in_a_crowd(asked.key, decline, accept, place)
+            with several.one(f"a no, others {place}"):
+                questions.expect_not_run(
+                    questions.driver.answer(asked, responses=responses),
+                    sent=f"{tool.name}, declined; {place} accepts under keys that were not asked",
+                )
+            asked = questions.ask(tool)
+            responses = _in_a_crowd(asked.key, accept, decline, place)
+            with several.one(f"a yes, others {place}"):
+                outcome = questions.driver.answer(asked, responses=responses, honest=True)
+                questions.expect_ran_once(
+                    questions.to_the_end(outcome),
+                    sent=f"{tool.name}, accepted; {place} declines under keys that were not asked",
+                )
+
+
+def _in_a_crowd(key, answer, others, place):
+    crowd = {f"extra-{number}": others for number in range(3)}
+    return {**crowd, key: answer} if place == "before it" else {key: answer, **crowd}
 
 
 @requirement("elicitation/missing-answers")
@@ -285,6 +296,24 @@ def test_malformed_answers_get_a_proper_error(questions):
                     questions.expect_proper(outcome, sent=sent)
         with several.one("afterwards"):
             questions.still_serves(tool, after="malformed answers")
+
+
+@requirement("elicitation/malformed-answers")
+def test_malformed_answers_to_the_question_get_a_proper_error(questions):
+    """The same under the key that was asked: nothing runs, and honest people are served."""
+    questions.need_sessionless()
+    tool = questions.tool
+    questions.honest(tool)
+    with questions.several() as several:
+        for name, malformed in malformed_answers().items():
+            with several.one(name):
+                asked = questions.ask(tool, watch=False)
+                outcome = questions.driver.answer(asked, responses={asked.key: malformed})
+                sent = f"{tool.name}, the answer to its question is {name}"
+                questions.expect_not_run(outcome, sent=sent)
+                questions.expect_proper(outcome, sent=sent)
+        with several.one("afterwards"):
+            questions.still_serves(tool, after="malformed answers to its question")
 
 
 @requirement("elicitation/malformed-answers")

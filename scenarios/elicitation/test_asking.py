@@ -60,6 +60,21 @@ def test_another_client_is_asked_too(questions):
 
 
 @requirement("elicitation/asks-first")
+def test_another_user_is_asked_too(questions):
+    """What one user has approved, another one is asked about."""
+    second = questions.second_user()
+    with questions.several() as several:
+        for tool in questions.asking_tools():
+            questions.honest(tool)
+            with several.one(tool.name):
+                asked = second.ask(tool)
+                sent = f"{tool.name} by another user, after one approved it"
+                questions.expect_question(asked, sent=sent)
+                questions.driver.leave(asked)
+    questions.honest()
+
+
+@requirement("elicitation/asks-first")
 def test_what_needs_no_question_runs_without_one(questions):
     """The table may say with which arguments a tool rightly asks nobody: it then runs, and with
     others it asks as before."""

@@ -85,6 +85,31 @@ def test_a_state_of_another_tool_opens_nothing_at_once(questions):
             questions.approve(own)
 
 
+@requirement("elicitation/first-shot")
+def test_answers_in_the_call_itself_count_for_none(questions):
+    """Handshake: a call that brings responses, as calls of later revisions do. There is no question
+    yet that they could answer."""
+    questions.need_handshake()
+    with questions.several() as several:
+        for tool in questions.asking_tools():
+            before = questions.ask(tool)
+            accept = questions.response(before)
+            questions.driver.leave(before)
+            answers = dict.fromkeys(("approval", "confirm", tool.name, "0"), accept)
+            for name, more in {
+                "without a state": {"inputResponses": answers},
+                "with an invented state": {"inputResponses": answers, "requestState": "approved"},
+            }.items():
+                with several.one(f"{tool.name}, {name}"):
+                    sent = f"{tool.name}, accepts in the call itself, {name}"
+                    came = questions.driver.ask(tool, more=more)
+                    if isinstance(came, AskedQuestion):
+                        came = came.decline()
+                    questions.expect_not_run(came, sent=sent)
+            with several.one(f"{tool.name}, honestly"):
+                questions.honest(tool)
+
+
 GUESSES = 4
 
 
@@ -265,6 +290,31 @@ def test_arguments_that_are_nearly_the_same_are_others(questions):
             with several.one(tool):
                 _expect_bound(questions, own, list(near_changes(own)))
             questions.honest(own)
+
+
+@requirement("elicitation/state-arguments")
+def test_each_state_is_for_its_own_arguments(questions):
+    """Two questions about one tool are open: the state of one with the arguments of the other."""
+    questions.need_sessionless()
+    with questions.several() as several:
+        for tool in questions.asking_tools():
+            change = next((one for one in plain_changes(tool) if not one.alike), None)
+            if change is None:
+                continue
+            for first, second in ((change.asked, change.called), (change.called, change.asked)):
+                asked = questions.driver.ask(tool, first)
+                other = questions.driver.ask(tool, second)
+                if not isinstance(asked, AskedQuestion) or not isinstance(other, AskedQuestion):
+                    continue
+                if asked.url:
+                    questions.driver.person.approve(asked)
+                with several.one(tool.name):
+                    outcome = questions.driver.answer(
+                        asked, questions.response(asked), arguments=second
+                    )
+                    sent = f"{tool.name}, asked about two calls: the state of one for the other"
+                    questions.expect_not_run(outcome, sent=sent)
+            questions.honest(tool)
 
 
 @requirement("elicitation/state-arguments")

@@ -3,6 +3,7 @@
 from pytest_mcp_approval.catalogue import Finding, NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.elicitation.form_answers import LEFT_OUT
 from pytest_mcp_approval.families.elicitation.lifetimes import (
+    DAY,
     SHORT,
     TOLERABLE,
     bracket,
@@ -75,6 +76,21 @@ def _expect(questions, tool, seconds, *, runs):
         expected="it runs" if runs else "nothing run",
         got="it ran" if taken else "nothing ran",
     )
+
+
+@requirement("elicitation/state-lifetime", needs=[])
+def test_a_question_that_is_over_stays_over(questions):
+    """At the same time of the day, a day, a week and a year later."""
+    _, dead = _lifetime(questions)
+    tool = questions.tool
+    with questions.several() as several:
+        for seconds in (DAY, 7 * DAY, 365 * DAY):
+            if dead is not None and seconds >= dead:
+                with several.one(in_words(seconds)):
+                    _expect(questions, tool, seconds, runs=False)
+    if dead is None:
+        raise NotApplicable("no end was found")
+    questions.honest(tool)
 
 
 @requirement("elicitation/state-lifetime", needs=[])

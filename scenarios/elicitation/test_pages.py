@@ -1,13 +1,14 @@
 """Url mode: the page on which a person approves, and who that person is."""
 
 import contextlib
-from urllib.parse import parse_qsl, unquote, urlsplit
+from dataclasses import replace
 
 from pytest_mcp_approval.catalogue import Finding, NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.base.driver import DriverError
 from pytest_mcp_approval.families.elicitation.outcome import AskedQuestion
 from pytest_mcp_approval.families.elicitation.page_checks import (
     data_in_url,
+    mixed_addresses,
     protected_texts,
     wrong_with_url,
 )
@@ -45,36 +46,39 @@ def test_an_error_that_names_pages_lists_them(questions):
     questions.need_handshake()
     seen = 0
     for tool in questions.tools():
-        came = questions.driver.ask(tool)
-        if isinstance(came, AskedQuestion):
-            questions.driver.leave(came)
-            if not came.by_error:
+        for _ in range(2):  # some say so only the first time, or only later
+            problems = _wrong_with_error(questions, questions.driver.ask(tool))
+            if problems is None:
                 continue
             seen += 1
-            listed = came.pages_listed
-            problems = [
-                problem
-                for one in listed
-                for problem in (
-                    *wrong_with_params(one),
-                    *wrong_with_url(one.get("url"))[0],
-                    *(() if one.get("mode") == "url" else ("its mode is not url",)),
-                    *(() if one.get(ELICITATION_ID) else (f"no {ELICITATION_ID}",)),
-                )
-            ]
-        elif came.urls_come_first:
-            seen += 1
-            problems = ["no list of elicitations in its data"]
-        else:
-            continue
-        questions.expect(
-            not problems,
-            sent=tool.name,
-            expected="-32042 with the pages that come first",
-            got="; ".join(problems),
-        )
+            questions.expect(
+                not problems,
+                sent=tool.name,
+                expected="-32042 with the pages that come first",
+                got="; ".join(problems),
+            )
     if not seen:
         raise NotApplicable("no call is answered with -32042")
+
+
+def _wrong_with_error(questions, came):
+    """None if it is no error that names pages."""
+    if not isinstance(came, AskedQuestion):
+        return ["no list of elicitations in its data"] if came.urls_come_first else None
+    questions.driver.leave(came)
+    error = came.reply.error if came.by_error and came.reply else None
+    if error is None:
+        return None
+    return [
+        problem
+        for one in error.data["elicitations"]
+        for problem in (
+            *wrong_with_params(one),
+            *wrong_with_url(one.get("url"))[0],
+            *(() if one.get("mode") == "url" else ("its mode is not url",)),
+            *(() if one.get(ELICITATION_ID) else (f"no {ELICITATION_ID}",)),
+        )
+    ]
 
 
 @requirement("elicitation/url-no-secrets")
@@ -135,18 +139,44 @@ def _expect_not_approved(questions, asked, person, who):
 
 @requirement("elicitation/url-accept-is-not-done", needs=[])
 def test_accepting_to_open_a_page_runs_nothing(questions):
-    """Accepted before the person has finished there, once and again; when they have, it runs."""
+    """Accepted before the person has finished there, once and again; when they have, it runs. The
+    same with the next call: the page of one opens no other."""
     with questions.several() as several:
         for tool in questions.need_url_tools():
-            with several.one(tool.name):
-                asked = questions.ask(tool)
-                sent = f"{tool.name}: accepted, and nobody has finished on its page"
-                for _ in range(2):
-                    outcome = questions.accept_without_waiting(asked)
-                    questions.expect_not_run(outcome, sent=sent)
-                questions.expect_ran_once(
-                    questions.finish_page(asked), sent=f"{tool.name}: finished on its page"
-                )
+            for call in ("the first call", "the next call"):
+                with several.one(f"{tool.name}, {call}"):
+                    asked = questions.ask(tool)
+                    sent = f"{tool.name}, {call}: accepted, and nobody has finished on its page"
+                    for _ in range(2):
+                        outcome = questions.accept_without_waiting(asked)
+                        questions.expect_not_run(outcome, sent=sent)
+                    questions.expect_ran_once(
+                        questions.finish_page(asked), sent=f"{tool.name}: finished on its page"
+                    )
+
+
+@requirement("elicitation/url-accept-is-not-done", needs=[])
+def test_a_page_that_nobody_finishes_runs_nothing(questions):
+    """Handshake: accepted, and the server waits for the page; when it has waited long enough, or
+    for ever, nothing has run."""
+    questions.need_handshake()
+    questions.need_effects()
+    for tool in questions.need_url_tools():
+        questions.honest(tool)
+        before = questions.driver.client.effects()
+        asked = questions.ask(tool)
+        accepted = questions.accept_without_waiting(asked)
+        sent = f"{tool.name}: accepted, and nobody ever finishes on its page"
+        questions.expect_not_run(accepted, sent=sent)
+        if not asked.pending.over:
+            questions.clock.advance(questions.table.patience + 1)
+            # Whether the call ends is another rule's business (client-silent).
+            asked.pending.call.wait(questions.driver.timeout, due=False)
+        questions.driver.forget()
+        runs = questions.driver.client.effects().runs_since(before)
+        questions.expect(runs == 0, sent=sent, expected="nothing run", got="the tool ran")
+        questions.driver.leave(asked)
+        questions.honest(tool)
 
 
 @requirement("elicitation/url-accept-is-not-done", needs=[])
@@ -202,43 +232,61 @@ def test_nobody_else_can_approve(questions):
 
 @requirement("elicitation/url-other-person", needs=[])
 def test_a_page_of_ones_own_approves_nothing_else(questions):
-    """The form of somebody else's own page, sent to the address of the caller's; and ids in the
-    address changed."""
+    """Somebody else approves on the page of their own call, and sends its form to the address of
+    the caller's: the caller's question stays as it was."""
     tools = questions.need_url_tools()
     other = questions.somebody_at_page(questions.second_person_headers())
     client = questions.second_user()
+    button = questions.table.person.approve_button
     tried = 0
-    for tool in tools:
-        asked, theirs = questions.ask(tool), questions.ask(tool, client=client)
-        browser, page = other.open(theirs.url)
-        button = questions.table.person.approve_button
-        form = next((one for one in page.forms() if one.button(button)), None)
-        if form is None:
-            questions.driver.leave(asked)
-            continue
-        tried += 1
-        form.action = asked.url
-        with contextlib.suppress(DriverError):
-            browser.submit(page, form, form.button(button))
-        sent = f"{tool.name}: the form of another person's page sent to this one's address"
-        questions.expect_not_run(questions.accept_without_waiting(asked), sent=sent)
-        changed = _with_other_ids(theirs.url, asked.url)
-        if changed:
-            _expect_not_approved(questions, questions.ask(tool), other, "a changed address")
-        questions.honest(tool)
+    with questions.several() as several:
+        for tool in tools:
+            asked, theirs = questions.ask(tool), questions.ask(tool, client=client)
+            browser, page = other.open(theirs.url)
+            form = next((one for one in page.forms() if one.button(button)), None)
+            if form is not None:
+                tried += 1
+                with contextlib.suppress(DriverError):
+                    browser.submit(page, replace(form, action=asked.url), form.button(button))
+                with several.one(f"{tool.name}, the form"):
+                    sent = f"{tool.name}: another person's form sent to this one's address"
+                    questions.expect_not_run(questions.accept_without_waiting(asked), sent=sent)
+                asked = questions.ask(tool)
+                with contextlib.suppress(DriverError):
+                    browser.submit(page, form, form.button(button))
+                with several.one(f"{tool.name}, their own"):
+                    sent = f"{tool.name}: another person approved on the page of their own call"
+                    questions.expect_not_run(questions.accept_without_waiting(asked), sent=sent)
+            questions.driver.leave(theirs)
+            questions.honest(tool)
     if not tried:
         raise NotVerified("somebody else's own page has no button to press", minor=True)
 
 
-def _with_other_ids(own, target):
-    """Whether the two addresses differ in nothing but ids."""
-    one, other = urlsplit(own), urlsplit(target)
-    same_place = one.netloc == other.netloc and len(one.path.split("/")) == len(
-        other.path.split("/")
-    )
-    return same_place and [name for name, _ in parse_qsl(unquote(one.query))] == [
-        name for name, _ in parse_qsl(unquote(other.query))
-    ]
+@requirement("elicitation/url-other-person", needs=[])
+def test_an_address_of_two_pages_opens_neither_for_others(questions):
+    """Parts of the address of somebody else's own page, and parts of that of the caller's."""
+    other = questions.somebody_at_page(questions.second_person_headers())
+    client = questions.second_user()
+    tried = 0
+    with questions.several() as several:
+        for tool in questions.need_url_tools():
+            asked, theirs = questions.ask(tool), questions.ask(tool, client=client)
+            names = mixed_addresses(theirs.url, asked.url)
+            for one in (asked, theirs):
+                questions.driver.leave(one)
+            for name in names:
+                asked, theirs = questions.ask(tool), questions.ask(tool, client=client)
+                url = mixed_addresses(theirs.url, asked.url)[name]
+                tried += 1
+                with several.one(f"{tool.name}, {name}"):
+                    with contextlib.suppress(DriverError):
+                        other.press_at(url)
+                    _expect_not_approved(questions, asked, other, f"somebody else with {name}")
+                questions.driver.leave(theirs)
+            questions.honest(tool)
+    if not tried:
+        raise NotApplicable("the addresses of pages have one part that differs")
 
 
 # ---- the notice (handshake)

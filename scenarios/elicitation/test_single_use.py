@@ -10,7 +10,9 @@ from pytest_mcp_approval.families.base.driver import DriverError
 from pytest_mcp_approval.families.base.scenario import finding_of
 from pytest_mcp_approval.families.elicitation.outcome import SAME, AskedQuestion
 
-TIMES, RUNNERS, HEATS = 3, 8, 3
+TIMES, RUNNERS, HEATS, MANY = 3, 8, 3, 10
+LATER = (61, 240, 540)
+"""Seconds, one after the other: within most lifetimes, and beyond the shortest memories."""
 
 
 def _expect_spent(questions, tool, outcome, sent):
@@ -59,6 +61,35 @@ def test_an_approval_that_was_used_serves_no_other_session(questions):
 
 
 @requirement("elicitation/single-use")
+def test_an_approval_stays_used_after_many_others(questions):
+    """Many other questions and approvals later the same answers come again."""
+    tools = questions.asking_tools()
+    used = [_used(questions, tools[at % len(tools)]) for at in range(max(MANY, 2 * len(tools)))]
+    questions.driver.leave(questions.ask(questions.tool))
+    with questions.several() as several:
+        for asked in used:
+            with several.one(asked.tool.name):
+                again = questions.driver.answer(asked, questions.response(asked))
+                sent = f"{asked.tool.name}, an approval once more, after {len(used)} others"
+                _expect_spent(questions, asked.tool, again, sent)
+    questions.honest()
+
+
+@requirement("elicitation/single-use")
+def test_an_approval_stays_used_as_long_as_it_lives(questions):
+    """The same answer again, minutes later."""
+    questions.need_sessionless()
+    questions.need_long_times()
+    tool = questions.tool
+    asked = _used(questions, tool)
+    for seconds in LATER:
+        questions.clock.advance(seconds)
+        again = questions.driver.answer(asked, questions.response(asked))
+        _expect_spent(questions, tool, again, f"{tool.name}, the same approval {seconds} s later")
+        questions.honest(tool)
+
+
+@requirement("elicitation/single-use")
 def test_an_approval_is_used_up_even_if_the_tool_fails(questions):
     """The tool itself fails after the approval: the same answer again does not run it again."""
     tools = [one for one in questions.asking_tools() if one.failing_arguments is not None]
@@ -76,8 +107,9 @@ def test_an_approval_is_used_up_even_if_the_tool_fails(questions):
         first = questions.driver.approve(asked).runs
         again = questions.driver.answer(asked, questions.response(asked))
         sent = f"{tool.name}, approved, and the tool failed; the same approval once more"
-        if again.probed and (first or 0) + (again.runs or 0) > 1:
-            raise finding_of(again, sent=sent, expected="nothing run again", grade=Grade.RAN)
+        runs = (first or 0) + (again.runs or 0)
+        if again.probed and runs > 1:
+            raise Finding(sent=sent, expected="one run", got=f"{runs} runs", grade=Grade.RAN)
         _expect_spent(questions, tool, again, sent)
         questions.honest(tool)
 

@@ -82,11 +82,14 @@ def confirm_twice(target: Target) -> None:
 
 def ask_decline_and_approve(target: Target) -> None:
     from pytest_mcp_approval.families.elicitation.driver import Elicitation
+    from pytest_mcp_approval.families.elicitation.outcome import AskedQuestion
 
     driver = Elicitation(target)
-    asked = driver.call("erase_account")
+    asked = driver.ask("erase_account")
+    assert isinstance(asked, AskedQuestion)
     asked.decline()
-    again = driver.call("erase_account")
+    again = driver.ask("erase_account")
+    assert isinstance(again, AskedQuestion)
     again.accept()
     driver.without_capability().ask("erase_account")
     driver.close()

@@ -300,8 +300,10 @@ class HonestQuestions(ScenarioView):
     # ---- others
 
     def second_user(self) -> RelayingClient:
+        """Somebody else with the same client: what a client calls itself says nothing about who
+        uses it."""
         headers = headers_of_second_user(self.target, known_to_document=True)
-        return self.driver.new_client(headers=headers, name="pytest-mcp-approval, second user")
+        return self.driver.new_client(headers=headers)
 
     def of_other_era(self, capabilities: Any = None) -> RelayingClient:
         """A client of the era that this run does not speak, if the server speaks both."""

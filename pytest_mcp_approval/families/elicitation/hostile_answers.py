@@ -113,6 +113,20 @@ def malformed_responses() -> dict[str, Any]:
     }
 
 
+def malformed_answers() -> dict[str, Any]:
+    """What stands in place of the answer to one question, under its own key."""
+    return {
+        "null": None,
+        "a list": [],
+        "a list with an accept": [{"action": "accept"}],
+        "a text": "accept",
+        "a number": 1,
+        "true": True,
+        "an empty object": {},
+        "deep": RawJson('{"action":' * _DEEP + "1" + "}" * _DEEP),
+    }
+
+
 def malformed_states() -> dict[str, Any]:
     return {
         "null": None,

@@ -100,9 +100,28 @@ def near_changes(tool: ElicitingTool) -> Iterator[OtherCall]:
                 {**given, name: twins.second},
                 alike=twins.alike,
             )
+    yield from _empty_or_absent(tool, given)
+    # What a tool lists it may check; what it does not list comes through in any type.
+    for value in (1, True, False):
+        for twins in pairs_of(value):
+            if twins.name not in _UNANSWERED:
+                one, other = ({**given, "further": it} for it in (twins.first, twins.second))
+                yield OtherCall(f"an argument more: {twins.name}", one, other, alike=twins.alike)
+    yield OtherCall("an argument more: null", given, {**given, "further": None}, alike=True)
     for twins in pairs_of(given):
         if isinstance(twins.first, Mapping) and isinstance(twins.second, Mapping):
             yield OtherCall(f"the arguments: {twins.name}", twins.first, twins.second, twins.alike)
+
+
+def _empty_or_absent(tool: ElicitingTool, given: Mapping[str, Any]) -> Iterator[OtherCall]:
+    """A member that says nothing, and none at all: a server may have that for its default."""
+    for name, value in given.items():
+        if name in tool.exempt:
+            continue
+        rest = {key: one for key, one in given.items() if key != name}
+        empty = {**given, name: type(value)() if value is not None else None}
+        yield OtherCall(f"{name} empty, then left out", empty, rest, alike=True)
+        yield OtherCall(f"{name} left out, then empty", rest, empty, alike=True)
 
 
 def reordered(value: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from ...support.connection import is_loopback
 from ...support.text import neutralise
@@ -77,3 +77,25 @@ def protected_texts(body: bytes, arguments: Any) -> list[str]:
         and len(value) >= _SHORTEST
         and re.search(rf"(?<![\w-]){re.escape(value)}(?![\w-])", text)
     ]
+
+
+def mixed_addresses(own: str, other: str) -> dict[str, str]:
+    """Addresses made of parts of two pages', by what they are: a server that reads an id in two
+    places may check one and use the other. Empty if one part alone says which page it is."""
+    one, two = urlsplit(own), urlsplit(other)
+    found: dict[str, str] = {}
+    segments, others = one.path.split("/"), two.path.split("/")
+    differ = [at for at, (a, b) in enumerate(zip(segments, others, strict=False)) if a != b]
+    if len(segments) == len(others) and len(differ) > 1:
+        for at in differ:
+            path = "/".join([*segments[:at], others[at], *segments[at + 1 :]])
+            found[f"part {at} of the other path"] = urlunsplit(one._replace(path=path))
+    if one.query != two.query:
+        found["the query of the other"] = urlunsplit(one._replace(query=two.query))
+        found["the path of the other"] = urlunsplit(two._replace(query=one.query))
+        for name, query in {
+            "both queries": f"{one.query}&{two.query}",
+            "both queries, the other first": f"{two.query}&{one.query}",
+        }.items():
+            found[name] = urlunsplit(one._replace(query=query))
+    return {name: url for name, url in found.items() if url not in (own, other)}

@@ -62,6 +62,13 @@ class FormPerson:
             return f"{page.describe()}, without a button {pressed!r}"
         return f"pressed {pressed!r}: {client.submit(page, form, form.button(pressed)).describe()}"
 
+    def press_at(self, url: str) -> None:
+        """Send the form that an address shows to that very address, whatever the form says."""
+        client, page = self.open(url)
+        form = form_with(page, self.person.approve_button)
+        form.action = url
+        client.submit(page, form, form.button(self.person.approve_button))
+
     def _press(self, url: str, button: str) -> None:
         client, page = self.open(url)
         form = form_with(page, button)

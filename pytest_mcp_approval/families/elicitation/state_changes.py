@@ -82,6 +82,7 @@ def _changes(state: str) -> Iterator[tuple[str, str]]:
         yield f"character {at} changed", f"{state[:at]}{_another(state[at])}{state[at + 1 :]}"
     half = len(state) // 2
     yield "in another case", state.swapcase()
+    yield "its second half in another case", f"{state[:half]}{state[half:].swapcase()}"
     yield "its first character left out", state[1:]
     yield "its last character left out", state[:-1]
     yield "its last eight left out", state[:-8]
@@ -127,7 +128,8 @@ def _another(character: str) -> str:
 
 
 def _without_seals(state: str) -> Iterator[tuple[str, str]]:
-    """Where parts are set off by a mark: without each of them, and with an empty one."""
+    """Where parts are set off by a mark: without each of them, with an empty one, with one in
+    another case, and with one more."""
     for mark in ".:|~":
         parts = state.split(mark)
         if 1 < len(parts) <= 6:
@@ -135,6 +137,10 @@ def _without_seals(state: str) -> Iterator[tuple[str, str]]:
                 rest = [*parts[:at], *parts[at + 1 :]]
                 yield f"without its part {at + 1}", mark.join(rest)
                 yield f"its part {at + 1} empty", mark.join([*parts[:at], "", *parts[at + 1 :]])
+                folded = [*parts[:at], parts[at].swapcase(), *parts[at + 1 :]]
+                yield f"its part {at + 1} in another case", mark.join(folded)
+            yield "one part more", f"{state}{mark}AAAA"
+            yield "one part more, in front", f"AAAA{mark}{state}"
             yield "its parts exchanged", mark.join(reversed(parts))
 
 

@@ -15,9 +15,9 @@ from ..server.answers import invalid, tool_listing
 from ..server.effects import RecordedEffects
 from ..server.extension import DEFAULT_USER, USER_HEADER
 from .binding import shown
-from .forms import ACCEPT_ALONE, Form, box, choice
+from .forms import ACCEPT_ALONE, QuestionForm, box, choice
 from .records import AskingTool, Describe
-from .refusals import BackEndError
+from .refusals import ToolBackEndError
 
 BROKEN_ACCOUNT = "broken"
 """With this one the back end fails, after it has begun."""
@@ -25,11 +25,14 @@ ACCOUNTS = ("test-1", "test-2", BROKEN_ACCOUNT)
 _TEXT = {"type": "string", "minLength": 1}
 _ACCOUNT = {"account": _TEXT, "reason": {"type": "string"}, "keep_backup": {"type": "boolean"}}
 
+_REMARK = {"remark": {"type": "string", "title": "A remark, if you like", "maxLength": 200}}
+"""What people may write beside their decision; nothing depends on it."""
+
 Arguments = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Tool:
+class OfferedTool:
     """A tool as it is listed and run; `asks` is None for one that asks nobody."""
 
     entry: Mapping[str, Any]
@@ -81,19 +84,19 @@ def _asking(
     title: str,
     description: str,
     describe: Describe,
-    form: Form | None,
+    form: QuestionForm | None,
     check: Callable[[Arguments], None],
     properties: Mapping[str, Any],
     required: tuple[str, ...],
-) -> Tool:
+) -> OfferedTool:
     def run(arguments: Arguments, effects: RecordedEffects) -> dict[str, Any]:
         executed = effects.record(name, arguments)
         if name == "erase_account" and arguments.get("account") == BROKEN_ACCOUNT:
-            raise BackEndError("the back end did not answer")
+            raise ToolBackEndError("the back end did not answer")
         return {"done": True, "executed": executed}
 
     entry = tool_listing(name, title, description, properties, required)
-    return Tool(entry, check, run, AskingTool(name, describe, form))
+    return OfferedTool(entry, check, run, AskingTool(name, describe, form))
 
 
 def _show_accounts(_: Arguments, effects: RecordedEffects) -> dict[str, Any]:  # noqa: ARG001
@@ -126,7 +129,7 @@ TOOLS = (
         "Wire money",
         "Wire money to somebody. A person is asked first.",
         lambda given: f"Wire {shown(given['amount'])} to {shown(given['to'])}.",
-        choice("Wire this money", "approve", "reject"),
+        choice("Wire this money", "approve", "reject", texts=_REMARK),
         check_transfer,
         {
             "to": {
@@ -159,7 +162,7 @@ TOOLS = (
         {"service": _TEXT},
         ("service",),
     ),
-    Tool(
+    OfferedTool(
         tool_listing(
             "show_accounts", "Show accounts", "All accounts. Asks nobody.", read_only=True
         ),

@@ -16,11 +16,11 @@ from ..server.extension import Caller, Extension, ExtensionParts
 from ..server.held_calls import HeldCall
 from ..server.listener import Listener
 from ..server.pages import style_routes
-from .demonstration import SUITE_SETTINGS, TOOLS, Tool
+from .demonstration import SUITE_SETTINGS, TOOLS, OfferedTool
 from .gate import ElicitationGate
 from .pages import ApprovalPages
 from .records import GatedCall
-from .refusals import BackEndError, ElicitationRefusal
+from .refusals import ElicitationRefusal, ToolBackEndError
 from .settings import read_settings
 from .store import ElicitationStore
 
@@ -50,12 +50,12 @@ class ElicitationExtension(Extension):
         self.tools = {tool.name: tool for tool in self.offered_tools()}
         self._origin = ""
 
-    def offered_tools(self) -> tuple[Tool, ...]:
+    def offered_tools(self) -> tuple[OfferedTool, ...]:
         return TOOLS
 
     # ---- tools
 
-    def listing(self, tool: Tool) -> dict[str, Any]:
+    def listing(self, tool: OfferedTool) -> dict[str, Any]:
         return dict(tool.entry)
 
     def listings(self) -> list[dict[str, Any]]:
@@ -71,10 +71,10 @@ class ElicitationExtension(Extension):
         )
         return outcome
 
-    def execute(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def execute(self, tool: OfferedTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         try:
             return tool_result(tool.run(arguments, self.effects))
-        except BackEndError as error:
+        except ToolBackEndError as error:
             return tool_result({"done": False, "message": f"It failed: {error}"}, is_error=True)
 
     def refuse(self, refusal: ErrorAnswer) -> dict[str, Any]:

@@ -23,8 +23,8 @@ from ..server.clock import Clock, whole_milliseconds
 from ..server.held_calls import ClientReply, HeldCall, ReplyKind, ServerMessage
 from . import binding
 from .forms import ContentError
-from .records import GatedCall, OpenQuestion, PageDecision, PageQuestion
-from .refusals import ElicitationRefusal, Reason
+from .records import ElicitationQuestion, GatedCall, PageDecision, PageQuestion
+from .refusals import ElicitationRefusal, RefusalReason
 from .sealing import SealedState, Sealer, SealError
 from .settings import ElicitationSettings
 from .store import ElicitationStore
@@ -35,10 +35,13 @@ KEPT_LONGER = timedelta(days=1)
 """What is over is remembered beyond its end, since clocks are sometimes put back."""
 FIRST_WITH_FORMS, FIRST_WITH_PAGES = "2025-06-18", "2025-11-25"
 _UNANSWERED = {
-    ReplyKind.ERROR: (Reason.CLIENT_ERROR, "the client answered the question with an error"),
-    ReplyKind.SILENT: (Reason.UNANSWERED, "nobody answered the question in time"),
-    ReplyKind.GONE: (Reason.UNANSWERED, "the client is gone"),
-    ReplyKind.UNREACHABLE: (Reason.UNREACHABLE, "the client cannot be asked on this connection"),
+    ReplyKind.ERROR: (RefusalReason.CLIENT_ERROR, "the client answered the question with an error"),
+    ReplyKind.SILENT: (RefusalReason.UNANSWERED, "nobody answered the question in time"),
+    ReplyKind.GONE: (RefusalReason.UNANSWERED, "the client is gone"),
+    ReplyKind.UNREACHABLE: (
+        RefusalReason.UNREACHABLE,
+        "the client cannot be asked on this connection",
+    ),
 }
 
 
@@ -87,7 +90,7 @@ class ElicitationGate:
 
     def refuse_capability(self, call: GatedCall, mode: Mode) -> NoReturn:
         raise ElicitationRefusal(
-            Reason.MISSING_CAPABILITY,
+            RefusalReason.MISSING_CAPABILITY,
             f"{call.tool.name} needs a client that can ask its user: elicitation, mode {mode}",
             as_result=call.caller.has_handshake,
             code=words.MISSING_CAPABILITY,
@@ -96,9 +99,9 @@ class ElicitationGate:
 
     # ---- the question
 
-    def open_question(self, call: GatedCall) -> OpenQuestion:
+    def open_question(self, call: GatedCall) -> ElicitationQuestion:
         self.clean_up()
-        question = OpenQuestion(self.new_id(), self.expiry())
+        question = ElicitationQuestion(self.new_id(), self.expiry())
         if call.tool.form is None:
             self.store.add_page(
                 PageQuestion(
@@ -120,7 +123,7 @@ class ElicitationGate:
     def message(self, call: GatedCall) -> str:
         return binding.message(call.tool.describe(call.arguments), call.arguments)
 
-    def params(self, call: GatedCall, question: OpenQuestion) -> dict[str, Any]:
+    def params(self, call: GatedCall, question: ElicitationQuestion) -> dict[str, Any]:
         """Of elicitation/create."""
         if call.tool.form is not None:
             return {
@@ -135,7 +138,7 @@ class ElicitationGate:
         # Only the handshake era knows it, and tells the end of a page by it.
         return params | ({words.ELICITATION_ID: question.id} if call.caller.has_handshake else {})
 
-    def address(self, question: OpenQuestion) -> str:
+    def address(self, question: ElicitationQuestion) -> str:
         assert self.page_url is not None, "a tool without a form needs pages"
         return self.page_url(question.id)
 
@@ -147,7 +150,7 @@ class ElicitationGate:
             # Answers without a state were given to no question of ours.
             return self.ask(call)
         state = self.open_state(call, given)
-        question = OpenQuestion(state.id, state.expires_at, given)
+        question = ElicitationQuestion(state.id, state.expires_at, given)
         response = self.response_given(call)
         if response is None:
             return self.input_required(call, question)
@@ -172,7 +175,7 @@ class ElicitationGate:
     def bound(self, call: GatedCall) -> str:
         return binding.digest(call.arguments)
 
-    def input_required(self, call: GatedCall, question: OpenQuestion) -> dict[str, Any]:
+    def input_required(self, call: GatedCall, question: ElicitationQuestion) -> dict[str, Any]:
         """The same question again has the same state: asking again renews nothing."""
         asked = {"method": words.CREATE, "params": self.params(call, question)}
         return {
@@ -184,7 +187,7 @@ class ElicitationGate:
     def state_given(self, call: GatedCall) -> str | None:
         given = call.caller.params.get(words.REQUEST_STATE)
         if given is not None and not isinstance(given, str):
-            self.refuse(call, Reason.INVALID_STATE, f"{words.REQUEST_STATE}: expected text")
+            self.refuse(call, RefusalReason.INVALID_STATE, f"{words.REQUEST_STATE}: expected text")
         return given
 
     def open_state(self, call: GatedCall, given: str) -> SealedState:
@@ -201,23 +204,27 @@ class ElicitationGate:
         try:
             return self.sealer.open(given)
         except SealError:
-            self.refuse(call, Reason.INVALID_STATE, f"{words.REQUEST_STATE}: not one of ours")
+            self.refuse(
+                call, RefusalReason.INVALID_STATE, f"{words.REQUEST_STATE}: not one of ours"
+            )
 
     def check_unexpired(self, call: GatedCall, state: SealedState) -> None:
         if self.now() >= state.expires_at:
-            self.refuse(call, Reason.EXPIRED, "the question is too old: call again without a state")
+            self.refuse(
+                call, RefusalReason.EXPIRED, "the question is too old: call again without a state"
+            )
 
     def check_user(self, call: GatedCall, state: SealedState) -> None:
         if state.user != self.principal(call):
-            self.refuse(call, Reason.OTHER_USER, "somebody else was asked")
+            self.refuse(call, RefusalReason.OTHER_USER, "somebody else was asked")
 
     def check_tool(self, call: GatedCall, state: SealedState) -> None:
         if state.tool != call.tool.name:
-            self.refuse(call, Reason.OTHER_REQUEST, "the question was about another tool")
+            self.refuse(call, RefusalReason.OTHER_REQUEST, "the question was about another tool")
 
     def check_arguments(self, call: GatedCall, state: SealedState) -> None:
         if state.arguments != self.bound(call):
-            self.refuse(call, Reason.OTHER_REQUEST, "the question was about other arguments")
+            self.refuse(call, RefusalReason.OTHER_REQUEST, "the question was about other arguments")
 
     def check_unspent(self, call: GatedCall, state: SealedState) -> None:
         """So that the reason is told; `run_once` decides."""
@@ -230,7 +237,9 @@ class ElicitationGate:
         if given is None:
             return None
         if not isinstance(given, Mapping):
-            self.refuse(call, Reason.MALFORMED, f"{words.INPUT_RESPONSES}: expected an object")
+            self.refuse(
+                call, RefusalReason.MALFORMED, f"{words.INPUT_RESPONSES}: expected an object"
+            )
         return given.get(KEY)
 
     # ---- before: a question inside the call
@@ -244,22 +253,24 @@ class ElicitationGate:
             news=self.news_of(call, question),
         )
 
-    def answered_inside(self, call: GatedCall, question: OpenQuestion, reply: ClientReply) -> Any:
+    def answered_inside(
+        self, call: GatedCall, question: ElicitationQuestion, reply: ClientReply
+    ) -> Any:
         if reply.kind is not ReplyKind.ANSWERED:
             return self.unanswered(call, question, reply)
         return self.answered(call, question, reply.result)
 
-    def unanswered(self, call: GatedCall, question: OpenQuestion, reply: ClientReply) -> Any:
+    def unanswered(self, call: GatedCall, question: ElicitationQuestion, reply: ClientReply) -> Any:
         """Silence, an error and a lost client are no consent."""
         self.close(question)
         self.refuse(call, *_UNANSWERED[reply.kind])
 
     def news_of(
-        self, call: GatedCall, question: OpenQuestion
+        self, call: GatedCall, question: ElicitationQuestion
     ) -> Callable[[], ServerMessage | None] | None:
         return partial(self.news, question) if call.tool.form is None else None
 
-    def news(self, question: OpenQuestion) -> ServerMessage | None:
+    def news(self, question: ElicitationQuestion) -> ServerMessage | None:
         """That the person has finished on the page, once."""
         page = None if question.is_told else self.store.page(question.id)
         if page is None or page.decision is PageDecision.NONE:
@@ -269,7 +280,7 @@ class ElicitationGate:
 
     # ---- the answer, in both eras
 
-    def answered(self, call: GatedCall, question: OpenQuestion, response: Any) -> Any:
+    def answered(self, call: GatedCall, question: ElicitationQuestion, response: Any) -> Any:
         action = self.read_action(call, response)
         if action is not Action.ACCEPT:
             self.close(question)
@@ -284,7 +295,9 @@ class ElicitationGate:
     def read_action(self, call: GatedCall, response: Any) -> Action:
         said = response.get(words.ACTION) if isinstance(response, Mapping) else None
         if not isinstance(said, str) or said not in set(Action):
-            self.refuse(call, Reason.MALFORMED, f"{words.ACTION}: expected {', '.join(Action)}")
+            self.refuse(
+                call, RefusalReason.MALFORMED, f"{words.ACTION}: expected {', '.join(Action)}"
+            )
         return Action(said)
 
     def approves(self, call: GatedCall, response: Mapping[str, Any]) -> bool:
@@ -295,14 +308,14 @@ class ElicitationGate:
         try:
             content = form.check(response.get(words.CONTENT, nothing))
         except ContentError as error:
-            self.refuse(call, Reason.MALFORMED, str(error))
+            self.refuse(call, RefusalReason.MALFORMED, str(error))
         return form.approves(content)
 
-    def close(self, question: OpenQuestion) -> None:
+    def close(self, question: ElicitationQuestion) -> None:
         """Nothing will come of it any more, whatever else is sent."""
         self.store.spend(question.id, question.expires_at)
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         """One indivisible step first, however many come at once."""
         if not self.store.spend(question.id, question.expires_at):
             self.refuse_used(call)
@@ -310,11 +323,11 @@ class ElicitationGate:
 
     # ---- pages
 
-    def page_agreed(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def page_agreed(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         """The person agreed to open the page, and may not have finished there."""
         page = self.store.page(question.id)
         if page is None:
-            self.refuse(call, Reason.EXPIRED, "the page is too old: call again")
+            self.refuse(call, RefusalReason.EXPIRED, "the page is too old: call again")
         if page.decision is PageDecision.NONE:
             return self.wait_for_page(call, question)
         if page.decision is PageDecision.DECLINED:
@@ -322,7 +335,7 @@ class ElicitationGate:
             self.refuse_answer(call, Action.DECLINE)
         return self.run_once(call, question)
 
-    def wait_for_page(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def wait_for_page(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         """The same question again; or the call stays open until the page is finished."""
         if not call.caller.has_handshake:
             return self.input_required(call, question)
@@ -333,19 +346,19 @@ class ElicitationGate:
             news=self.news_of(call, question),
         )
 
-    def page_is_finished(self, question: OpenQuestion) -> bool:
+    def page_is_finished(self, question: ElicitationQuestion) -> bool:
         page = self.store.page(question.id)
         return page is None or page.decision is not PageDecision.NONE
 
-    def page_left(self, call: GatedCall, question: OpenQuestion, reply: ClientReply) -> Any:
+    def page_left(self, call: GatedCall, question: ElicitationQuestion, reply: ClientReply) -> Any:
         if reply.kind is not ReplyKind.READY:
             self.close(question)
-            self.refuse(call, Reason.NOT_FINISHED, "nobody finished on the page in time")
+            self.refuse(call, RefusalReason.NOT_FINISHED, "nobody finished on the page in time")
         return self.page_agreed(call, question)
 
     # ---- refusals
 
-    def refuse(self, call: GatedCall, reason: Reason, message: str) -> NoReturn:
+    def refuse(self, call: GatedCall, reason: RefusalReason, message: str) -> NoReturn:
         """The client's mistakes are errors; inside an open call they are told as its result."""
         raise ElicitationRefusal(
             reason,
@@ -355,14 +368,14 @@ class ElicitationGate:
         )
 
     def refuse_used(self, call: GatedCall) -> NoReturn:
-        self.refuse(call, Reason.USED, "the question is over: call again without a state")
+        self.refuse(call, RefusalReason.USED, "the question is over: call again without a state")
 
     def refuse_answer(self, call: GatedCall, action: Action) -> NoReturn:
         """What a person decided is no mistake: it is told as a result."""
         reason, told = {
-            Action.ACCEPT: (Reason.NOT_APPROVED, "the person did not approve"),
-            Action.DECLINE: (Reason.DECLINED, "the person declined"),
-            Action.CANCEL: (Reason.CANCELLED, "the person closed the question"),
+            Action.ACCEPT: (RefusalReason.NOT_APPROVED, "the person did not approve"),
+            Action.DECLINE: (RefusalReason.DECLINED, "the person declined"),
+            Action.CANCEL: (RefusalReason.CANCELLED, "the person closed the question"),
         }[action]
         raise ElicitationRefusal(
             reason, f"Nothing was done, {call.tool.name} did not run: {told}", as_result=True

@@ -34,7 +34,7 @@ from ..server.conversation import Context
 from ..server.extension import Caller
 from ..server.held_calls import ClientReply, HeldCall
 from ..server.mcp_server import mcp_error
-from .forms import Form, box
+from .forms import QuestionForm, box
 from .gate import ElicitationGate
 from .records import AskingTool, Describe, GatedCall
 from .refusals import ElicitationRefusal
@@ -56,7 +56,7 @@ class ElicitedApproval:
         server: MCPServer[Any],
         *,
         describe: Describe,
-        form: Form | None = None,
+        form: QuestionForm | None = None,
         name: str | None = None,
         **options: Any,
     ) -> Callable[[Function], Function]:

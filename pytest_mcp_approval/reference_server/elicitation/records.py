@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from ..server.extension import Caller
-from .forms import Form
+from .forms import QuestionForm
 
 Describe = Callable[[Mapping[str, Any]], str]
 """What a call with these arguments does, as a sentence."""
@@ -21,7 +21,7 @@ class AskingTool:
 
     name: str
     describe: Describe
-    form: Form | None
+    form: QuestionForm | None
     """What is asked; None: the question is on a page of this server."""
 
 
@@ -37,7 +37,7 @@ class GatedCall:
 
 
 @dataclass(eq=False)
-class OpenQuestion:
+class ElicitationQuestion:
     """One question about one call."""
 
     id: str

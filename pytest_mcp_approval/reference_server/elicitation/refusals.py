@@ -9,7 +9,7 @@ from typing import Any
 from ..server.answers import INVALID_PARAMS, ErrorAnswer
 
 
-class Reason(StrEnum):
+class RefusalReason(StrEnum):
     """Why nothing was done."""
 
     MISSING_CAPABILITY = "missing_capability"
@@ -34,7 +34,7 @@ class ElicitationRefusal(ErrorAnswer):
 
     def __init__(
         self,
-        reason: Reason,
+        reason: RefusalReason,
         message: str,
         *,
         as_result: bool,
@@ -59,5 +59,5 @@ class ElicitationRefusal(ErrorAnswer):
         return {"done": False, "reason": str(self.reason), "message": str(self)}
 
 
-class BackEndError(Exception):
+class ToolBackEndError(Exception):
     """The tool itself failed, after it was approved."""

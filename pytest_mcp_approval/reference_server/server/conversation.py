@@ -30,7 +30,7 @@ Context = ServerRequestContext[Any, Any]
 Tell = Callable[[Context, ServerMessage], Awaitable[None]]
 
 
-class ClientConnection:
+class ServedConnection:
     """Whether the connection of one HTTP request still stands; the door finds it out."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ def without_answers(ctx: Context) -> Context:
 def is_cut(ctx: Context) -> bool:
     """Whether the HTTP connection of this call was cut before its answer."""
     connection = getattr(ctx.request, "scope", {}).get(_CONNECTION)
-    return isinstance(connection, ClientConnection) and connection.is_cut
+    return isinstance(connection, ServedConnection) and connection.is_cut
 
 
 async def ask(ctx: Context, question: ServerMessage) -> ClientReply:

@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from . import door, door_thread
-from .conversation import ClientConnection
+from .conversation import ServedConnection
 
 READ_SECONDS = 20.0
 """For a whole body, however its bytes are spread."""
@@ -57,7 +57,7 @@ class HttpDoor:
             await _answer_for(refusal)(scope, receive, send)
             return
         unread: list[dict[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
-        connection = ClientConnection()
+        connection = ServedConnection()
 
         async def replay() -> Any:
             if unread:

@@ -37,7 +37,7 @@ def test_a_server_that_asks_twice_and_says_no_in_plain_words(pytester: pytest.Py
     """It keeps its states in memory for ever, which is the one thing that it is told."""
     found = judge(pytester)
     bad = {
-        (one["scenario"].rpartition("::")[2], one["verdict"], one["why"])
+        (str(one["scenario"]).rpartition("::")[2], one["verdict"], one["why"])
         for one in found
         if one["verdict"] in (Verdict.FAILED, Verdict.WARNING, Verdict.HARNESS_ERROR)
     }

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_mcp_approval.families.elicitation.vocabulary import Action
-from pytest_mcp_approval.reference_server.elicitation.forms import Form
+from pytest_mcp_approval.reference_server.elicitation.forms import QuestionForm
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from tests.mutants.elicitation.parts import HANDSHAKE, RAN, in_extension
 from tests.mutants.registry import mutant
 
@@ -50,7 +50,7 @@ class LooksAtContentAloneInside(_LooksAtContent):
 class TakesADeclineForASkip(ElicitationGate):
     """Takes a decline for "I do not want to be asked", and goes on."""
 
-    def answered(self, call: GatedCall, question: OpenQuestion, response: Any) -> Any:
+    def answered(self, call: GatedCall, question: ElicitationQuestion, response: Any) -> Any:
         if response == {"action": "decline"}:
             return self.run_once(call, question)
         return super().answered(call, question, response)
@@ -71,7 +71,7 @@ class LooksForADeclineOnly(ElicitationGate):
 class TakesACancelForTheDefault(ElicitationGate):
     """A form that was closed counts with its default answer, inside a call."""
 
-    def answered(self, call: GatedCall, question: OpenQuestion, response: Any) -> Any:
+    def answered(self, call: GatedCall, question: ElicitationQuestion, response: Any) -> Any:
         if isinstance(response, Mapping) and response.get("action") == "cancel":
             return self.run_once(call, question)
         return super().answered(call, question, response)
@@ -143,7 +143,7 @@ class AcceptsWithoutAnAction(ElicitationGate):
 # ---- content
 
 
-class _Truthy(Form):
+class _Truthy(QuestionForm):
     """Whatever Python takes for true is a yes."""
 
     def check_value(self, content: Mapping[str, Any]) -> None:
@@ -165,9 +165,9 @@ class TakesWhatIsTruthyInside(_Truthy):
     """The same in an open call."""
 
 
-@mutant(kills=WITHOUT_YES, because=RAN)
+@mutant(kills=WITHOUT_YES, because="a yes in another spelling", warned=True)
 @in_extension
-class TakesOneForTrue(Form):
+class TakesOneForTrue(QuestionForm):
     """Compares with ==, by which 1 and 1.0 are true."""
 
     def check_value(self, content: Mapping[str, Any]) -> None:
@@ -177,7 +177,7 @@ class TakesOneForTrue(Form):
 
 @mutant(kills=WITHOUT_YES, because=RAN)
 @in_extension
-class MissingIsYes(Form):
+class MissingIsYes(QuestionForm):
     """A member that is missing has its default, and that is yes."""
 
     def check_members(self, content: Mapping[str, Any]) -> None:
@@ -221,7 +221,7 @@ class NeverReadsTheFormInside(ElicitationGate):
 
 @mutant(kills=WITHOUT_YES, because=RAN)
 @in_extension
-class TakesNullForUnchanged(Form):
+class TakesNullForUnchanged(QuestionForm):
     """A null says that the member stays as it was: approving."""
 
     def check_value(self, content: Mapping[str, Any]) -> None:
@@ -234,7 +234,7 @@ class TakesNullForUnchanged(Form):
 
 @mutant(kills=WITHOUT_YES, because=RAN)
 @in_extension
-class LooksDeeper(Form):
+class LooksDeeper(QuestionForm):
     """Finds a yes anywhere in the value: in a list, or in an object."""
 
     def check_value(self, content: Mapping[str, Any]) -> None:
@@ -250,8 +250,11 @@ class LooksDeeper(Form):
 
 @mutant(kills=SCHEMA, because=RAN)
 @in_extension
-class TakesExtraMembers(Form):
-    """Takes members that nobody asked for, as long as the one that approves is there."""
+class TakesExtraMembers(QuestionForm):
+    """Forbids all other members in its schema, and takes them all the same."""
+
+    def to_schema(self) -> dict[str, Any]:
+        return {**super().to_schema(), "additionalProperties": False}
 
     def check_members(self, content: Mapping[str, Any]) -> None:
         known = {self.member: content[self.member]} if self.member in content else {}
@@ -260,7 +263,7 @@ class TakesExtraMembers(Form):
 
 @mutant(kills=SCHEMA, because=RAN, protocol=HANDSHAKE)
 @in_extension
-class NeverChecksTheSchema(Form):
+class NeverChecksTheSchema(QuestionForm):
     """Looks for the value that approves, and at nothing else of the content."""
 
     def check(self, content: Any) -> Mapping[str, Any]:
@@ -270,9 +273,9 @@ class NeverChecksTheSchema(Form):
         return not self.member or content.get(self.member) in (self.yes, str(self.yes).lower())
 
 
-@mutant(kills=SCHEMA, because=RAN)
+@mutant(kills=WITHOUT_YES, because="a yes in another spelling", warned=True)
 @in_extension
-class FoldsTheChoice(Form):
+class FoldsTheChoice(QuestionForm):
     """Compares the chosen word whatever its case and blanks."""
 
     def check_value(self, content: Mapping[str, Any]) -> None:
@@ -289,7 +292,7 @@ class FoldsTheChoice(Form):
 
 @mutant(kills=SCHEMA, because=RAN)
 @in_extension
-class AnswersToAnythingButReject(Form):
+class AnswersToAnythingButReject(QuestionForm):
     """A choice that is not the word for no is a yes."""
 
     def check_value(self, content: Mapping[str, Any]) -> None:
@@ -365,7 +368,7 @@ class StateAloneApproves(ElicitationGate):
         if given is None or call.caller.params.get("inputResponses"):
             return super().next_round(call)
         state = self.open_state(call, given)
-        return self.run_once(call, OpenQuestion(state.id, state.expires_at, given))
+        return self.run_once(call, ElicitationQuestion(state.id, state.expires_at, given))
 
 
 @mutant(kills=MISSING, because=RAN)
@@ -420,7 +423,7 @@ class FailsOnOddStates(ElicitationGate):
 class IsPoisonedByAnOddAnswer(ElicitationGate):
     """Keeps all answers, and from an odd one on cannot serve anybody."""
 
-    def answered(self, call: GatedCall, question: OpenQuestion, response: Any) -> Any:
+    def answered(self, call: GatedCall, question: ElicitationQuestion, response: Any) -> Any:
         kept = self.__dict__.setdefault("kept", [])
         assert all(isinstance(one, Mapping) for one in kept)
         kept.append(response)

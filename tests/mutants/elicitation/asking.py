@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_mcp_approval.reference_server.elicitation.demonstration import Tool
+from pytest_mcp_approval.reference_server.elicitation.demonstration import OfferedTool
 from pytest_mcp_approval.reference_server.elicitation.extension import ElicitationExtension
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.server.held_calls import HeldCall
 from tests.mutants.elicitation.parts import HANDSHAKE, RAN, in_extension
 from tests.mutants.registry import mutant
@@ -17,7 +17,7 @@ ASKS_FIRST = "elicitation/asks-first"
 RUNS_ONCE = "elicitation/accept-runs-once"
 
 
-@mutant(kills=ASKS_FIRST, because=RAN)
+@mutant(kills=ASKS_FIRST, because="times before anybody answered")
 @in_extension
 class RunsThenAsks(ElicitationGate):
     """Does it, and asks afterwards."""
@@ -27,7 +27,7 @@ class RunsThenAsks(ElicitationGate):
         return super().ask(call)
 
 
-@mutant(kills=ASKS_FIRST, because=RAN, protocol=HANDSHAKE)
+@mutant(kills=ASKS_FIRST, because="times before anybody answered", protocol=HANDSHAKE)
 @in_extension
 class RunsThenAsksInside(ElicitationGate):
     """Does it when the question goes out inside the call."""
@@ -48,7 +48,7 @@ class _RemembersAYes(ElicitationGate):
             return call.run()
         return super().decide(call)
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         result = super().run_once(call, question)
         self.__dict__.setdefault("yes", set()).add(self.known(call))
         return result
@@ -77,7 +77,7 @@ class AsksOnceForEachSession(_RemembersAYes):
 class RunsTwice(ElicitationGate):
     """Runs when the answer comes, and again to get the result."""
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         result = super().run_once(call, question)
         call.run()
         return result
@@ -88,22 +88,22 @@ class RunsTwice(ElicitationGate):
 class RunsTwiceInside(ElicitationGate):
     """Tries once more what has just worked, inside the call."""
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         result = super().run_once(call, question)
         return call.run() if call.caller.has_handshake else result
 
 
-@mutant(kills=RUNS_ONCE, because="arguments|executed")
+@mutant(kills=RUNS_ONCE, because=r"run with .*notify")
 class RunsWithDefaults(ElicitationExtension):
     """Fills in what a tool's optional arguments are by default, after the person was asked."""
 
-    def execute(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def execute(self, tool: OfferedTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return super().execute(tool, {"keep_backup": False, "tags": [], **arguments, "notify": 1})
 
 
-@mutant(kills=RUNS_ONCE, because="arguments|executed", protocol=HANDSHAKE)
+@mutant(kills=RUNS_ONCE, because=r"run with \[", protocol=HANDSHAKE)
 class RunsWithoutTheLastArgument(ElicitationExtension):
     """Hands on to the back end only those arguments that it has always had: one."""
 
-    def execute(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def execute(self, tool: OfferedTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return super().execute(tool, dict(list(arguments.items())[:1]))

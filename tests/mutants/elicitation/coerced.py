@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_mcp_approval.reference_server.elicitation.forms import Form
+from pytest_mcp_approval.reference_server.elicitation.forms import QuestionForm
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
 from pytest_mcp_approval.reference_server.elicitation.records import GatedCall
 from tests.mutants.elicitation.parts import HANDSHAKE, RAN, in_extension
@@ -72,9 +72,9 @@ class BindsTruthAsNumbers(_BindsOtherwise):
         }
 
 
-@mutant(kills=WITHOUT_YES, because=RAN, protocol=HANDSHAKE)
+@mutant(kills=WITHOUT_YES, because="a yes in another spelling", protocol=HANDSHAKE, warned=True)
 @in_extension
-class ReadsTruthFromText(Form):
+class ReadsTruthFromText(QuestionForm):
     """Reads a truth from text, as forms of the web send it."""
 
     def check_value(self, content: Mapping[str, Any]) -> None:
@@ -103,7 +103,7 @@ class ReadsContentFromText(ElicitationGate):
 
 @mutant(kills=WITHOUT_YES, because=RAN)
 @in_extension
-class TakesAListForContent(Form):
+class TakesAListForContent(QuestionForm):
     """Of a list as content it takes the first item."""
 
     def check_object(self, content: Any) -> Mapping[str, Any]:

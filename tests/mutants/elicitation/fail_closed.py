@@ -9,7 +9,7 @@ from typing import Any
 from pytest_mcp_approval.families.elicitation.vocabulary import Mode, declared_modes
 from pytest_mcp_approval.reference_server.elicitation.extension import ElicitationExtension
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.server.answers import tool_result
 from pytest_mcp_approval.reference_server.server.extension import Caller
 from pytest_mcp_approval.reference_server.server.held_calls import (
@@ -50,7 +50,7 @@ class ConfirmsForOldClientsInside(_AutoConfirms):
     """The same in the handshake era."""
 
 
-@mutant(kills=NO_CAPABILITY, because="elicitation/create|asks|question")
+@mutant(kills=NO_CAPABILITY, because=r"a question \((form|url)\)")
 @in_extension
 class AsksWhoCannotBeAsked(ElicitationGate):
     """Asks every client, whatever it declared."""
@@ -59,7 +59,7 @@ class AsksWhoCannotBeAsked(ElicitationGate):
         """Nothing."""
 
 
-@mutant(kills=NO_CAPABILITY, because="elicitation/create|asks|question", protocol=HANDSHAKE)
+@mutant(kills=NO_CAPABILITY, because=r"a question \((form|url)\)", protocol=HANDSHAKE)
 @in_extension
 class AsksWhoCannotBeAskedInside(ElicitationGate):
     """Asks every client of the handshake era, whatever it declared."""
@@ -110,19 +110,19 @@ class _AnyMode(ElicitationGate):
         return frozenset(Mode) if super().modes_of(call) else frozenset()
 
 
-@mutant(kills=MODE, because="form|url|asks")
+@mutant(kills=MODE, because=r"a question \((form|url)\)")
 @in_extension
 class AnyModeWillDo(_AnyMode):
     """Looks whether there is the capability, and not for which mode."""
 
 
-@mutant(kills=MODE, because="form|url|asks", protocol=HANDSHAKE)
+@mutant(kills=MODE, because=r"a question \((form|url)\)", protocol=HANDSHAKE)
 @in_extension
 class AnyModeWillDoInside(_AnyMode):
     """The same in the handshake era."""
 
 
-@mutant(kills=MODE, because="url|asks")
+@mutant(kills=MODE, because=r"a question \(url\)")
 @in_extension
 class AnEmptyObjectMeansBoth(ElicitationGate):
     """Takes an empty object for all modes, not for forms only."""
@@ -133,7 +133,7 @@ class AnEmptyObjectMeansBoth(ElicitationGate):
         return frozenset(Mode) if both else super().modes_of(call)
 
 
-@mutant(kills=MODE, because="form|asks", protocol=HANDSHAKE)
+@mutant(kills=MODE, because=r"a question \(form\)", protocol=HANDSHAKE)
 @in_extension
 class PagesMeanForms(ElicitationGate):
     """Who can open a page can fill in a form."""
@@ -163,7 +163,7 @@ class LooksAtTheFirstRequestOnly(ElicitationGate):
             super().check_capability(call)
 
 
-@mutant(kills=THIS_REQUEST, because="asks|question|elicitation/create")
+@mutant(kills=THIS_REQUEST, because="tool run")
 @in_extension
 class RemembersCapabilities(ElicitationGate):
     """What a user's client once declared counts for all its later requests."""
@@ -180,7 +180,7 @@ class RemembersCapabilities(ElicitationGate):
 class _RunsUnanswered(ElicitationGate):
     kinds: frozenset[ReplyKind]
 
-    def unanswered(self, call: GatedCall, question: OpenQuestion, reply: ClientReply) -> Any:
+    def unanswered(self, call: GatedCall, question: ElicitationQuestion, reply: ClientReply) -> Any:
         if reply.kind in self.kinds and self.means_yes(reply):
             return self.run_once(call, question)
         return super().unanswered(call, question, reply)
@@ -224,7 +224,9 @@ class KnowsThreeErrors(_RunsUnanswered):
 class AnEmptyResultIsConsent(ElicitationGate):
     """A result without members says that there was nothing to object to."""
 
-    def answered_inside(self, call: GatedCall, question: OpenQuestion, reply: ClientReply) -> Any:
+    def answered_inside(
+        self, call: GatedCall, question: ElicitationQuestion, reply: ClientReply
+    ) -> Any:
         if reply.kind is ReplyKind.ANSWERED and not reply.result:
             return self.run_once(call, question)
         return super().answered_inside(call, question, reply)
@@ -233,7 +235,7 @@ class AnEmptyResultIsConsent(ElicitationGate):
 # ---- silence
 
 
-@mutant(kills=SILENT, because=RAN, protocol=HANDSHAKE)
+@mutant(kills=SILENT, because="executed", protocol=HANDSHAKE)
 @in_extension
 class SilenceIsConsent(_RunsUnanswered):
     """Goes on when nobody answers in time."""
@@ -241,7 +243,7 @@ class SilenceIsConsent(_RunsUnanswered):
     kinds = frozenset({ReplyKind.SILENT})
 
 
-@mutant(kills=SILENT, because=RAN, protocol=HANDSHAKE)
+@mutant(kills=SILENT, because="2 runs", protocol=HANDSHAKE)
 @in_extension
 class ALostClientIsConsent(_RunsUnanswered):
     """Finishes what it was told to do, if the call is cancelled or its connection cut."""
@@ -249,7 +251,7 @@ class ALostClientIsConsent(_RunsUnanswered):
     kinds = frozenset({ReplyKind.GONE})
 
 
-@mutant(kills=SILENT, because=RAN, protocol=HANDSHAKE)
+@mutant(kills=SILENT, because="2 runs", protocol=HANDSHAKE)
 @in_extension
 class AnEndedSessionIsConsent(_RunsUnanswered):
     """Finishes what is open when a session ends; the SDK tells that as an error."""
@@ -260,7 +262,7 @@ class AnEndedSessionIsConsent(_RunsUnanswered):
         return reply.kind is ReplyKind.GONE or "closed" in str(reply.error).lower()
 
 
-@mutant(kills=SILENT, because="no answer|nothing within|waits", protocol=HANDSHAKE)
+@mutant(kills=SILENT, because="the call is still open", protocol=HANDSHAKE)
 @in_extension
 class NeverGivesUp(ElicitationGate):
     """Never gives a question up."""
@@ -275,7 +277,9 @@ class AnswersLate(ElicitationExtension):
     """Gives up in time, and still takes the answer when it comes: the next call runs at once."""
 
     class _Gate(ElicitationGate):
-        def unanswered(self, call: GatedCall, question: OpenQuestion, reply: ClientReply) -> Any:
+        def unanswered(
+            self, call: GatedCall, question: ElicitationQuestion, reply: ClientReply
+        ) -> Any:
             if reply.kind in (ReplyKind.SILENT, ReplyKind.GONE):
                 self.__dict__.setdefault("open", set()).add(self.bound(call))
             return super().unanswered(call, question, reply)

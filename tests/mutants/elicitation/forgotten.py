@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.elicitation.store import ElicitationStore
 from tests.mutants.elicitation.parts import RAN, in_extension
 from tests.mutants.registry import mutant
@@ -19,10 +19,10 @@ SINGLE_USE = "elicitation/single-use"
 class RemembersForAMinute(ElicitationGate):
     """Remembers what was used for a minute, though its state serves for ten."""
 
-    def close(self, question: OpenQuestion) -> None:
+    def close(self, question: ElicitationQuestion) -> None:
         self.store.spend(question.id, self.now())
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         if not self.store.spend(question.id, self.now()):
             self.refuse_used(call)
         return call.run()
@@ -47,23 +47,23 @@ class ANewQuestionForgets(ElicitationStore):
             self._spent.remove_all()
 
 
-@mutant(kills="elicitation/decline", because=RAN, warned=True)
+@mutant(kills="elicitation/decline", because="runs the call: .* after decline", warned=True)
 @in_extension
 class ADeclineEndsNothing(ElicitationGate):
     """A question that was declined can still be accepted."""
 
-    def answered(self, call: GatedCall, question: OpenQuestion, response: Any) -> Any:
+    def answered(self, call: GatedCall, question: ElicitationQuestion, response: Any) -> Any:
         if isinstance(response, dict) and response.get("action") == "decline":
-            question = OpenQuestion(f"declined {question.id}", question.expires_at)
+            question = ElicitationQuestion(f"declined {question.id}", question.expires_at)
         return super().answered(call, question, response)
 
 
-@mutant(kills="elicitation/cancel", because=RAN, warned=True)
+@mutant(kills="elicitation/cancel", because="runs the call: .* after cancel", warned=True)
 @in_extension
 class ACancelEndsNothing(ElicitationGate):
     """A question that was closed can still be accepted."""
 
-    def answered(self, call: GatedCall, question: OpenQuestion, response: Any) -> Any:
+    def answered(self, call: GatedCall, question: ElicitationQuestion, response: Any) -> Any:
         if isinstance(response, dict) and response.get("action") == "cancel":
-            question = OpenQuestion(f"cancelled {question.id}", question.expires_at)
+            question = ElicitationQuestion(f"cancelled {question.id}", question.expires_at)
         return super().answered(call, question, response)

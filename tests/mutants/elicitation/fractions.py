@@ -8,13 +8,13 @@ from datetime import timedelta
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
 from pytest_mcp_approval.reference_server.elicitation.records import GatedCall
 from pytest_mcp_approval.reference_server.elicitation.sealing import SealedState
-from tests.mutants.elicitation.parts import RAN, in_extension
+from tests.mutants.elicitation.parts import in_extension
 from tests.mutants.registry import mutant
 
 LIFETIME = "elicitation/state-lifetime"
 
 
-@mutant(kills=LIFETIME, because=RAN)
+@mutant(kills=LIFETIME, because="it runs .* after the question")
 @in_extension
 class LivesADayAndASecond(ElicitationGate):
     """A state serves for a little more than a day."""
@@ -24,7 +24,7 @@ class LivesADayAndASecond(ElicitationGate):
         super().check_unexpired(call, replace(state, expires_at=later))
 
 
-@mutant(kills=LIFETIME, because=RAN)
+@mutant(kills=LIFETIME, because="it ran")
 @in_extension
 class ComparesTimesOfDay(ElicitationGate):
     """Compares the times of day of two instants, and not the instants."""
@@ -35,7 +35,7 @@ class ComparesTimesOfDay(ElicitationGate):
         super().check_unexpired(call, state)
 
 
-@mutant(kills=LIFETIME, because=RAN)
+@mutant(kills=LIFETIME, because="it runs .* after the question")
 @in_extension
 class ReadsTheClockOnce(ElicitationGate):
     """Reads the clock when it first needs it, and never again."""

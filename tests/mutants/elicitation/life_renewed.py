@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.elicitation.sealing import SealedState
 from tests.mutants.elicitation.parts import HANDSHAKE, RAN, in_extension
 from tests.mutants.registry import mutant
@@ -48,7 +48,7 @@ class AskingAgainRenews(_Renews):
 class ARefusalRenews(_Renews):
     """An answer that is refused gives the question its whole life again."""
 
-    def answered(self, call: GatedCall, question: OpenQuestion, response: Any) -> Any:
+    def answered(self, call: GatedCall, question: ElicitationQuestion, response: Any) -> Any:
         try:
             return super().answered(call, question, response)
         except Exception:
@@ -70,12 +70,12 @@ class ASiblingRenews(ElicitationGate):
         super().check_unexpired(call, replace(state, expires_at=max(last, state.expires_at)))
 
 
-@mutant(kills="elicitation/client-silent", because="no answer|nothing within", protocol=HANDSHAKE)
+@mutant(kills="elicitation/client-silent", because="the call is still open", protocol=HANDSHAKE)
 @in_extension
 class AsksAgainInsideForEver(ElicitationGate):
     """When nobody answers in time, it puts the same question again, without end."""
 
-    def unanswered(self, call: GatedCall, question: OpenQuestion, reply: Any) -> Any:
+    def unanswered(self, call: GatedCall, question: ElicitationQuestion, reply: Any) -> Any:
         return (
             self.ask_inside(call)
             if reply.kind == "silent"

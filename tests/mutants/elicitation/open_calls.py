@@ -120,7 +120,7 @@ class AnyAnswerWillDo(_Overhears):
                 came.set_result(message["result"])
 
 
-@mutant(kills=PENDING, because=f"{RAN}|arguments|not run", protocol=HANDSHAKE)
+@mutant(kills=PENDING, because="2 runs", protocol=HANDSHAKE)
 class OnePendingQuestion(_Overhears):
     """Has room for one open question: an answer reaches the call that asked last."""
 
@@ -188,7 +188,7 @@ class Broadcasts(TellsAll):
                 await one.notify(message.method, dict(message.params))
 
 
-@mutant(kills="elicitation/url-complete-notice", because="elicitationId|id", protocol=HANDSHAKE)
+@mutant(kills="elicitation/url-complete-notice", because="one with the page", protocol=HANDSHAKE)
 class TellsAnotherId(ReferenceServer):
     """Tells the end of a page under an id that nobody knows."""
 

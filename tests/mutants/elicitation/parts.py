@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from pytest_mcp_approval.reference_server.elicitation.demonstration import TOOLS, Tool
+from pytest_mcp_approval.reference_server.elicitation.demonstration import TOOLS, OfferedTool
 from pytest_mcp_approval.reference_server.elicitation.extension import ElicitationExtension
-from pytest_mcp_approval.reference_server.elicitation.forms import Form
+from pytest_mcp_approval.reference_server.elicitation.forms import QuestionForm
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
 from pytest_mcp_approval.reference_server.elicitation.pages import ApprovalPages
 from pytest_mcp_approval.reference_server.elicitation.records import GatedCall
@@ -35,16 +35,16 @@ def in_extension(part: type) -> type[ElicitationExtension]:
 def _members(part: type) -> dict[str, Any]:
     if issubclass(part, Sealer):
         return {"gate_class": type("Gate", (ElicitationGate,), {"sealer_class": part})}
-    if issubclass(part, Form):
+    if issubclass(part, QuestionForm):
         return {"offered_tools": lambda _: tuple(_with_form(tool, part) for tool in TOOLS)}
     name = next(name for base, name in _OF_THE_EXTENSION.items() if issubclass(part, base))
     return {name: part}
 
 
-def _with_form(tool: Tool, form: type[Form]) -> Tool:
+def _with_form(tool: OfferedTool, form: type[QuestionForm]) -> OfferedTool:
     if tool.asks is None or tool.asks.form is None:
         return tool
-    members = {one.name: getattr(tool.asks.form, one.name) for one in fields(Form)}
+    members = {one.name: getattr(tool.asks.form, one.name) for one in fields(QuestionForm)}
     return replace(tool, asks=replace(tool.asks, form=form(**members)))
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.reference_server.elicitation import binding
-from pytest_mcp_approval.reference_server.elicitation.forms import Form
+from pytest_mcp_approval.reference_server.elicitation.forms import QuestionForm
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from tests.mutants.elicitation.parts import HANDSHAKE, in_extension
 from tests.mutants.registry import mutant
 
@@ -27,7 +27,7 @@ LINKS = "elicitation/form-no-links"
 class _Rewrites(ElicitationGate):
     """Writes the params of a question otherwise."""
 
-    def params(self, call: GatedCall, question: OpenQuestion) -> dict[str, Any]:
+    def params(self, call: GatedCall, question: ElicitationQuestion) -> dict[str, Any]:
         return self.rewritten(super().params(call, question))
 
     def rewritten(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class WritesItsModeLarge(_Rewrites):
 class _Result(ElicitationGate):
     """Writes the result that asks otherwise."""
 
-    def input_required(self, call: GatedCall, question: OpenQuestion) -> dict[str, Any]:
+    def input_required(self, call: GatedCall, question: ElicitationQuestion) -> dict[str, Any]:
         return self.rewritten(super().input_required(call, question))
 
     def rewritten(self, result: dict[str, Any]) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class AsksWithoutParams(_Result):
 # ---- the form
 
 
-class _Schema(Form):
+class _Schema(QuestionForm):
     """A form whose schema is written otherwise."""
 
     def to_schema(self) -> dict[str, Any]:
@@ -154,13 +154,13 @@ class _Nested(_Schema):
         return self.with_member(schema, details=nested)
 
 
-@mutant(kills=FORM, because="details|nested|object")
+@mutant(kills=FORM, because="which no form has")
 @in_extension
 class AsksForAnObject(_Nested):
     """Has a member that is an object."""
 
 
-@mutant(kills=FORM, because="details|nested|object", protocol=HANDSHAKE)
+@mutant(kills=FORM, because="which no form has", protocol=HANDSHAKE)
 @in_extension
 class AsksForAnObjectInside(_Nested):
     """The same in an open call."""
@@ -211,13 +211,13 @@ class _DefaultYes(_Schema):
         return self.with_member(schema, **{self.member: {**known, "default": self.yes}})
 
 
-@mutant(kills=DEFAULT, because="default")
+@mutant(kills=DEFAULT, because="the default True")
 @in_extension
 class IsTickedAlready(_DefaultYes):
     """The box is ticked when the form comes."""
 
 
-@mutant(kills=DEFAULT, because="default", protocol=HANDSHAKE)
+@mutant(kills=DEFAULT, because="the default True", protocol=HANDSHAKE)
 @in_extension
 class IsTickedAlreadyInside(_DefaultYes):
     """The same in an open call."""
@@ -295,7 +295,7 @@ class _Tells(ElicitationGate):
         return self.told(call)
 
 
-@mutant(kills=TELLS, because="Are you sure|test-1|account|same")
+@mutant(kills=TELLS, because="without .*Are you sure")
 @in_extension
 class AreYouSure(_Tells):
     """Asks "Are you sure?", and nothing more."""
@@ -304,7 +304,7 @@ class AreYouSure(_Tells):
         return "Are you sure?"
 
 
-@mutant(kills=TELLS, because="account|same|reason|not", protocol=HANDSHAKE)
+@mutant(kills=TELLS, because="without .*reason", protocol=HANDSHAKE)
 @in_extension
 class TellsTheEffectOnly(_Tells):
     """Tells what will happen, and leaves out what it thinks does not matter."""
@@ -313,7 +313,7 @@ class TellsTheEffectOnly(_Tells):
         return call.tool.describe(call.arguments)
 
 
-@mutant(kills=TELLS, because="same|differ|tags|to|not")
+@mutant(kills=TELLS, because="twice Call wire_money")
 @in_extension
 class TellsNoNestedValues(_Tells):
     """Tells of objects and lists only that they are there."""
@@ -326,7 +326,7 @@ class TellsNoNestedValues(_Tells):
         return binding.message(f"Call {call.tool.name}.", flat)
 
 
-@mutant(kills=TELLS, because="cut|same|long|not")
+@mutant(kills=TELLS, because=r"\d+ characters: ")
 @in_extension
 class CutsLongValues(_Tells):
     """Shows the first thirty characters of a value, and does not say so."""
@@ -336,7 +336,7 @@ class CutsLongValues(_Tells):
         return "\n".join([f"Call {call.tool.name}.", *lines])
 
 
-@mutant(kills=TELLS, because="control|direction|u202e|raw|character")
+@mutant(kills=TELLS, because=r"U\+202E.* in it")
 @in_extension
 class ShowsCharactersRaw(_Tells):
     """Writes values into its message as they come, with line breaks and all."""
@@ -346,7 +346,7 @@ class ShowsCharactersRaw(_Tells):
         return "\n".join([f"Call {call.tool.name}.", *lines])
 
 
-@mutant(kills=TELLS, because="control|direction|character|u202e", protocol=HANDSHAKE)
+@mutant(kills=TELLS, because=r"U\+202E.* in it", protocol=HANDSHAKE)
 @in_extension
 class EscapesControlsOnly(_Tells):
     """Escapes line breaks and controls, and lets marks of direction through."""
@@ -359,7 +359,7 @@ class EscapesControlsOnly(_Tells):
         return "\n".join([f"Call {call.tool.name}.", *lines])
 
 
-@mutant(kills=TELLS, because="same|differ|not")
+@mutant(kills=TELLS, because="without .*reason|twice ")
 @in_extension
 class TellsTheListedOnesOnly(_Tells):
     """Tells the arguments that the tool lists, and binds the others without a word."""
@@ -370,7 +370,7 @@ class TellsTheListedOnesOnly(_Tells):
         return binding.message(call.tool.describe(call.arguments), shown)
 
 
-@mutant(kills=TELLS, because="same|differ|not|tool")
+@mutant(kills=TELLS, because="both ask")
 @in_extension
 class DoesNotNameTheTool(_Tells):
     """Tells the arguments, and not what is done with them."""
@@ -379,7 +379,7 @@ class DoesNotNameTheTool(_Tells):
         return binding.message("Please confirm.", call.arguments)
 
 
-@mutant(kills=TELLS, because="same|differ|not")
+@mutant(kills=TELLS, because="without .*account")
 @in_extension
 class TellsTheLastCall(_Tells):
     """Tells of each tool the arguments with which it was called before this time."""

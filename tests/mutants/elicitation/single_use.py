@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pytest_mcp_approval.reference_server.elicitation.extension import ElicitationExtension
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.elicitation.sealing import SealedState
 from pytest_mcp_approval.reference_server.elicitation.store import ElicitationStore
 from pytest_mcp_approval.reference_server.server.extension import ExtensionParts
@@ -27,7 +27,7 @@ class _Stateless(ElicitationGate):
     def check_unspent(self, call: GatedCall, state: SealedState) -> None:
         """Nothing."""
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         return call.run()
 
 
@@ -42,7 +42,7 @@ class ReplaysInItsLifetime(_Stateless):
 class GivesItBackAfterAFailure(ElicitationGate):
     """An approval whose tool failed can be used once more."""
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         result = super().run_once(call, question)
         if isinstance(result, dict) and result.get("isError"):
             self.store._spent.remove(question.id)
@@ -54,7 +54,7 @@ class GivesItBackAfterAFailure(ElicitationGate):
 class MarksUsedAfterSuccess(ElicitationGate):
     """Marks an approval as used when the tool has come back well."""
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         result = call.run()
         if not (isinstance(result, dict) and result.get("isError")):
             self.close(question)
@@ -70,7 +70,7 @@ class RemembersTheLastOne(ElicitationGate):
         if self.__dict__.get("last") == state.id:
             self.refuse_used(call)
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         self.__dict__["last"] = question.id
         return call.run()
 
@@ -97,7 +97,7 @@ class LooksAndThenMarks(ElicitationGate):
 
     together: ClassVar[threading.Barrier] = threading.Barrier(2)
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         if self.store.is_spent(question.id):
             self.refuse_used(call)
         try:
@@ -115,7 +115,7 @@ class MarksWhenItIsDone(ElicitationGate):
 
     together: ClassVar[threading.Barrier] = threading.Barrier(2)
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         if self.store.is_spent(question.id):
             self.refuse_used(call)
         result = call.run()
@@ -137,10 +137,10 @@ class _UsedInMemory(ElicitationGate):
         if self.is_used(state.id):
             self.refuse_used(call)
 
-    def close(self, question: OpenQuestion) -> None:
+    def close(self, question: ElicitationQuestion) -> None:
         self.__dict__.setdefault("used", set()).add(question.id)
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         lock = self.__dict__.setdefault("lock", threading.Lock())
         with lock:
             if self.is_used(question.id):
@@ -160,7 +160,7 @@ class UsedOnesInMemory(_UsedInMemory):
 class WritesLate(_UsedInMemory):
     """Writes down what was used when it ends in order, or every hundredth time."""
 
-    def close(self, question: OpenQuestion) -> None:
+    def close(self, question: ElicitationQuestion) -> None:
         super().close(question)
         if len(self.__dict__["used"]) % 100 == 0:
             for id in self.__dict__["used"]:
@@ -192,7 +192,7 @@ class HasAKeyOfItsOwn(ElicitationGate):
 class KnowsItsOwnQuestions(ElicitationGate):
     """Answers only to questions that this very process has asked."""
 
-    def open_question(self, call: GatedCall) -> OpenQuestion:
+    def open_question(self, call: GatedCall) -> ElicitationQuestion:
         question = super().open_question(call)
         self.__dict__.setdefault("asked", set()).add(question.id)
         return question

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.elicitation.sealing import SealedState
 from pytest_mcp_approval.reference_server.server.held_calls import HeldCall
 from tests.mutants.elicitation.parts import HANDSHAKE, RAN, in_extension
@@ -22,7 +22,7 @@ class BindsWhoCameFirst(ElicitationGate):
         return found
 
 
-@mutant(kills="elicitation/state-principal", because="not run|error|refused|other")
+@mutant(kills="elicitation/state-principal", because="request_state_used")
 @in_extension
 class OneQuestionForATool(ElicitationGate):
     """Keeps one open question for each tool: another user's question ends the first one's."""
@@ -45,7 +45,9 @@ class OneQuestionForATool(ElicitationGate):
 
 
 @mutant(
-    kills="elicitation/pending-not-shared", because=f"{RAN}|not run|arguments", protocol=HANDSHAKE
+    kills="elicitation/pending-not-shared",
+    because="run with .*test-2",
+    protocol=HANDSHAKE,
 )
 @in_extension
 class RemembersOneCall(ElicitationGate):
@@ -55,7 +57,7 @@ class RemembersOneCall(ElicitationGate):
         self.__dict__["call"] = call
         return super().ask_inside(call)
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         if call.caller.has_handshake:
             call = self.__dict__["call"]
         return super().run_once(call, question)
@@ -72,7 +74,7 @@ class OneYesForAll(ElicitationGate):
             return call.run()
         return super().decide(call)
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         result = super().run_once(call, question)
         self.__dict__.setdefault("yes", {})[call.tool.name, self.bound(call)] = call.caller.user
         return result

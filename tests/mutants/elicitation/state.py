@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_mcp_approval.reference_server.elicitation import binding
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.elicitation.sealing import SealedState, Sealer, SealError
 from tests.mutants.elicitation.parts import RAN, in_extension
 from tests.mutants.registry import mutant
@@ -140,7 +140,7 @@ class UnsignedIsAVersion(Sealer):
             super().check_signature(payload, signature)
 
 
-@mutant(kills=INTEGRITY, because=RAN)
+@mutant(kills=INTEGRITY, because="the same bytes in another spelling", warned=True)
 @in_extension
 class TrimsTheState(Sealer):
     """Strips blanks and padding from a state before it looks at it."""
@@ -149,7 +149,7 @@ class TrimsTheState(Sealer):
         return super().open(text.strip(" \t\r\n="))
 
 
-@mutant(kills=INTEGRITY, because=RAN, warned=True)
+@mutant(kills=INTEGRITY, because="the same bytes in another spelling", warned=True)
 @in_extension
 class DecodesLoosely(Sealer):
     """Decodes base64 as the library does: spare bits and padding may be anything."""
@@ -279,11 +279,11 @@ class BurnsOnAnothersTry(ElicitationGate):
 
     def check_user(self, call: GatedCall, state: SealedState) -> None:
         if state.user != self.principal(call):
-            self.close(OpenQuestion(state.id, state.expires_at))
+            self.close(ElicitationQuestion(state.id, state.expires_at))
         super().check_user(call, state)
 
 
-@mutant(kills=LIFETIME, because=RAN)
+@mutant(kills=LIFETIME, because="it runs .* after the question")
 @in_extension
 class StatesNeverEnd(ElicitationGate):
     """A state has no end."""
@@ -292,7 +292,7 @@ class StatesNeverEnd(ElicitationGate):
         """Nothing."""
 
 
-@mutant(kills=LIFETIME, because=RAN)
+@mutant(kills=LIFETIME, because="it runs .* after the question")
 @in_extension
 class LivesForAWeek(ElicitationGate):
     """A state serves for a week."""

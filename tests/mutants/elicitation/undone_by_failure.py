@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.elicitation.refusals import ElicitationRefusal
 from tests.mutants.elicitation.parts import HANDSHAKE, RAN, in_extension
 from tests.mutants.registry import mutant
 
 
-@mutant(kills="elicitation/single-use", because=r"run 2 times|tool run")
+@mutant(kills="elicitation/single-use", because="2 runs")
 @in_extension
 class TriesAgainByItself(ElicitationGate):
     """Runs a tool that failed once more, on the same approval."""
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         result = super().run_once(call, question)
         failed = isinstance(result, dict) and result.get("isError")
         return call.run() if failed else result
@@ -42,6 +42,6 @@ class ARefusalGivesItBack(ElicitationGate):
 class RunsBeforeAndAfterTheMark(ElicitationGate):
     """Tries the tool, marks the approval, and runs it: a try is not taken for a run."""
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         call.run()
         return super().run_once(call, question)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_mcp_approval.reference_server.elicitation.forms import Form
+from pytest_mcp_approval.reference_server.elicitation.forms import QuestionForm
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
-from pytest_mcp_approval.reference_server.elicitation.records import GatedCall, OpenQuestion
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.elicitation.sealing import SealedState
 from tests.mutants.elicitation.parts import HANDSHAKE, RAN, in_extension
 from tests.mutants.registry import mutant
@@ -18,7 +18,7 @@ from tests.mutants.registry import mutant
 class AFormWithoutMembersIsANotice(ElicitationGate):
     """A form without members is a notice: whatever is done with it, the call goes on."""
 
-    def answered(self, call: GatedCall, question: OpenQuestion, response: Any) -> Any:
+    def answered(self, call: GatedCall, question: ElicitationQuestion, response: Any) -> Any:
         if call.tool.form is not None and not call.tool.form.member:
             return self.run_once(call, question)
         return super().answered(call, question, response)
@@ -29,7 +29,7 @@ class AFormWithoutMembersIsANotice(ElicitationGate):
 class ChoicesCannotBeClosed(ElicitationGate):
     """Reads the choice of a form that was closed, since it has one."""
 
-    def answered(self, call: GatedCall, question: OpenQuestion, response: Any) -> Any:
+    def answered(self, call: GatedCall, question: ElicitationQuestion, response: Any) -> Any:
         form = call.tool.form
         if form is not None and form.member == "decision" and isinstance(response, dict):
             response = {**response, "action": "accept"}
@@ -38,7 +38,7 @@ class ChoicesCannotBeClosed(ElicitationGate):
 
 @mutant(kills="elicitation/accept-without-yes", because=RAN)
 @in_extension
-class AnyChoiceApproves(Form):
+class AnyChoiceApproves(QuestionForm):
     """Looks at boxes; a choice was made, and that is enough."""
 
     def approves(self, content: Mapping[str, Any]) -> bool:
@@ -54,7 +54,7 @@ class ChoicesServeTwice(ElicitationGate):
         if call.tool.name != "wire_money":
             super().check_unspent(call, state)
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         return call.run() if call.tool.name == "wire_money" else super().run_once(call, question)
 
 
@@ -67,7 +67,7 @@ class PagesServeTwice(ElicitationGate):
         if call.tool.form is not None:
             super().check_unspent(call, state)
 
-    def run_once(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def run_once(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         return call.run() if call.tool.form is None else super().run_once(call, question)
 
 
@@ -101,13 +101,13 @@ class AChoiceNeedsNobody(ElicitationGate):
 class AnErrorOnAPageIsConsent(ElicitationGate):
     """A client that cannot open a page shows it to its user in some other way."""
 
-    def unanswered(self, call: GatedCall, question: OpenQuestion, reply: Any) -> Any:
+    def unanswered(self, call: GatedCall, question: ElicitationQuestion, reply: Any) -> Any:
         if call.tool.form is None and reply.kind == "error":
             return self.run_once(call, question)
         return super().unanswered(call, question, reply)
 
 
-@mutant(kills="elicitation/state-lifetime", because=RAN)
+@mutant(kills="elicitation/state-lifetime", because="it ran")
 @in_extension
 class SomeLiveForEver(ElicitationGate):
     """The states of one tool have an end, and those of the others have none."""

@@ -10,8 +10,8 @@ from pytest_mcp_approval.reference_server.elicitation.extension import Elicitati
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
 from pytest_mcp_approval.reference_server.elicitation.pages import ApprovalPages
 from pytest_mcp_approval.reference_server.elicitation.records import (
+    ElicitationQuestion,
     GatedCall,
-    OpenQuestion,
     PageDecision,
     PageQuestion,
 )
@@ -36,14 +36,14 @@ OTHER = "elicitation/url-other-person"
 class _Address(ElicitationGate):
     """Writes the address of a page otherwise."""
 
-    def address(self, question: OpenQuestion) -> str:
+    def address(self, question: ElicitationQuestion) -> str:
         return self.rewritten(super().address(question))
 
     def rewritten(self, url: str) -> str:
         raise NotImplementedError
 
 
-@mutant(kills=SHAPE, because="url|/approve")
+@mutant(kills=SHAPE, because="is no absolute URL")
 @in_extension
 class ARelativeAddress(_Address):
     """Gives the path of a page, and not where it is."""
@@ -52,7 +52,7 @@ class ARelativeAddress(_Address):
         return urlsplit(url).path
 
 
-@mutant(kills=SHAPE, because="url|localhost", protocol=HANDSHAKE)
+@mutant(kills=SHAPE, because="is no absolute URL", protocol=HANDSHAKE)
 @in_extension
 class AnAddressWithoutAScheme(_Address):
     """Gives the address of a page as people write it: without a scheme."""
@@ -62,7 +62,7 @@ class AnAddressWithoutAScheme(_Address):
 
 
 class _Params(ElicitationGate):
-    def params(self, call: GatedCall, question: OpenQuestion) -> dict[str, Any]:
+    def params(self, call: GatedCall, question: ElicitationQuestion) -> dict[str, Any]:
         params = super().params(call, question)
         return self.rewritten(params) if call.tool.form is None else params
 
@@ -79,7 +79,7 @@ class NoIdOfItsOwn(_Params):
         return {name: value for name, value in params.items() if name != "elicitationId"}
 
 
-@mutant(kills=SHAPE, because="message|empty|''")
+@mutant(kills=SHAPE, because="message is ''")
 @in_extension
 class APageWithoutAMessage(_Params):
     """Sends an address, and does not say what it is for."""
@@ -93,7 +93,7 @@ class _UrlFirst(ErrorAnswer):
         return {"code": -32042, "message": "a page must be visited first", "data": {}}
 
 
-@mutant(kills=SHAPE, because="-32042|elicitations", protocol=HANDSHAKE)
+@mutant(kills=SHAPE, because="no list of elicitations", protocol=HANDSHAKE)
 class AnErrorWithoutAList(ElicitationExtension):
     """Says that a page comes first, every other time, and does not say which."""
 
@@ -115,14 +115,14 @@ class AnErrorWithoutAList(ElicitationExtension):
 class NamesThePersonInTheAddress(ElicitationGate):
     """Writes the user into the address of their page."""
 
-    def params(self, call: GatedCall, question: OpenQuestion) -> dict[str, Any]:
+    def params(self, call: GatedCall, question: ElicitationQuestion) -> dict[str, Any]:
         params = super().params(call, question)
         if "url" in params:
             params["url"] += f"?user={quote(call.caller.user)}&email=person@example.org"
         return params
 
 
-@mutant(kills=SECRETS, because="token|credential|query", protocol=HANDSHAKE)
+@mutant(kills=SECRETS, because="a member access_token", protocol=HANDSHAKE)
 @in_extension
 class ATokenInTheAddress(_Address):
     """Writes a token into the address that opens it without a login."""
@@ -131,7 +131,7 @@ class ATokenInTheAddress(_Address):
         return f"{url}?access_token=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmVk"
 
 
-@mutant(kills=SECRETS, because="cookie|opened|shows|Replace")
+@mutant(kills=SECRETS, because="HTTP 200, which shows")
 @in_extension
 class ShowsThePageToAnybody(ApprovalPages):
     """Shows the page, with what it is about, to whoever opens its address."""
@@ -144,7 +144,7 @@ class ShowsThePageToAnybody(ApprovalPages):
         return person
 
 
-@mutant(kills=SECRETS, because=f"{RAN}|approve|cookie")
+@mutant(kills=SECRETS, because=RAN)
 @in_extension
 class OpeningApproves(ApprovalPages):
     """To open the page is to approve, whoever does so."""
@@ -160,7 +160,7 @@ class OpeningApproves(ApprovalPages):
 
 
 class _AcceptIsDone(ElicitationGate):
-    def page_agreed(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def page_agreed(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         return self.run_once(call, question)
 
 
@@ -181,7 +181,7 @@ class AcceptIsDoneInside(_AcceptIsDone):
 class TheSecondAcceptIsDone(ElicitationGate):
     """When the client accepts once more, the person must have finished."""
 
-    def wait_for_page(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def wait_for_page(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         seen = self.__dict__.setdefault("seen", set())
         if question.id in seen:
             return self.run_once(call, question)
@@ -189,12 +189,12 @@ class TheSecondAcceptIsDone(ElicitationGate):
         return super().wait_for_page(call, question)
 
 
-@mutant(kills=NOT_DONE, because=RAN, protocol=HANDSHAKE)
+@mutant(kills=NOT_DONE, because="the tool ran", protocol=HANDSHAKE)
 @in_extension
 class WaitsAndThenRuns(ElicitationGate):
     """Waits for the page, and runs when the wait is over, however it ended."""
 
-    def page_left(self, call: GatedCall, question: OpenQuestion, reply: ClientReply) -> Any:
+    def page_left(self, call: GatedCall, question: ElicitationQuestion, reply: ClientReply) -> Any:
         if reply.kind is ReplyKind.READY:
             return super().page_left(call, question, reply)
         return self.run_once(call, question)
@@ -205,7 +205,7 @@ class WaitsAndThenRuns(ElicitationGate):
 class ADeclineOnThePageIsAnAnswer(ElicitationGate):
     """Looks whether the person has finished on the page, and not what they decided."""
 
-    def page_agreed(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def page_agreed(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         page = self.store.page(question.id)
         if page is not None and page.decision is not PageDecision.NONE:
             return self.run_once(call, question)
@@ -217,7 +217,7 @@ class ADeclineOnThePageIsAnAnswer(ElicitationGate):
 class APageServesForEver(ElicitationGate):
     """A page that was approved lets every later call of its user run."""
 
-    def page_agreed(self, call: GatedCall, question: OpenQuestion) -> Any:
+    def page_agreed(self, call: GatedCall, question: ElicitationQuestion) -> Any:
         pages = self.store._pages.find({"user": call.caller.user})
         if any(page.decision is PageDecision.APPROVED for page in pages):
             self.close(question)

@@ -7,9 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.elicitation.vocabulary import (
-    CLIENT_CAPABILITIES,
     Mode,
-    declared_modes,
 )
 from pytest_mcp_approval.reference_server.elicitation.gate import KEY, ElicitationGate
 from pytest_mcp_approval.reference_server.elicitation.records import GatedCall
@@ -43,22 +41,7 @@ class StatesOfOtherToolsCount(ElicitationGate):
             super().check_arguments(call, state)
 
 
-@mutant(
-    kills="elicitation/no-capability",
-    because="elicitation/create|asks|question",
-    protocol=HANDSHAKE,
-)
-@in_extension
-class CapabilitiesOfTheRequest(ElicitationGate):
-    """In the handshake era it also believes what a request's _meta declares, as later ones do."""
-
-    def modes_of(self, call: GatedCall) -> frozenset[Mode]:
-        meta = call.caller.meta
-        declared = meta.get(CLIENT_CAPABILITIES) if isinstance(meta, Mapping) else None
-        return super().modes_of(call) | declared_modes(declared)
-
-
-@mutant(kills="elicitation/no-capability", because="elicitation/create|asks|question")
+@mutant(kills="elicitation/no-capability", because=r"a question \((form|url)\)")
 @in_extension
 class AnyCapabilityCounts(ElicitationGate):
     """Takes any capability that a client declares for the one to be asked."""
