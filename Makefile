@@ -75,7 +75,7 @@ pytest: $(STAMP) ## Run the tests only (PYTEST_ARGS="..." adds to the command)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 matrix: $(STAMP) ## Judge the reference server in every combination of transport, store and era
-	@echo "matrix: twelve times every family, and all of the examples; this takes half an hour"
+	@echo "matrix: twelve times every family, and all of the examples; this takes an hour or more"
 	@MCP_APPROVAL_MATRIX=1 $(BIN)/python -m pytest -n auto --dist worksteal -o faulthandler_timeout=900 tests/plugin/test_healthy_reference.py tests/examples
 
 format: $(STAMP) ## Format the code, and repair what ruff can
