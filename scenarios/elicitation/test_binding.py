@@ -13,6 +13,7 @@ from pytest_mcp_approval.families.elicitation.other_arguments import (
     near_changes,
     plain_changes,
     reordered,
+    written,
 )
 from pytest_mcp_approval.families.elicitation.outcome import AskedQuestion
 from pytest_mcp_approval.families.elicitation.state_changes import (
@@ -257,8 +258,9 @@ def _expect_one_bound(questions, tool, change):
     if not change.alike:
         questions.expect_not_run(outcome, sent=sent)
         return
-    ran = _effective(watched)
-    if outcome.executed and ran and change.called in ran and change.asked not in ran:
+    ran = {written(one) for one in _effective(watched) or ()}
+    second_as_it_stands = written(change.called) in ran and written(change.asked) not in ran
+    if outcome.executed and second_as_it_stands:
         raise finding_of(
             outcome,
             sent=sent,

@@ -161,6 +161,7 @@ def test_a_page_that_nobody_finishes_runs_nothing(questions):
     for ever, nothing has run."""
     questions.need_handshake()
     questions.need_effects()
+    questions.need_long_times(minor=True)
     for tool in questions.need_url_tools():
         questions.honest(tool)
         before = questions.driver.client.effects()

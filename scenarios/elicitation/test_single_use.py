@@ -79,7 +79,7 @@ def test_an_approval_stays_used_after_many_others(questions):
 def test_an_approval_stays_used_as_long_as_it_lives(questions):
     """The same answer again, minutes later."""
     questions.need_sessionless()
-    questions.need_long_times()
+    questions.need_long_times(minor=True)
     tool = questions.tool
     asked = _used(questions, tool)
     for seconds in LATER:

@@ -282,11 +282,15 @@ class HonestQuestions(ScenarioView):
         if not self.target.can_restart:
             raise NotVerified("needs a target that the suite can restart")
 
-    def need_long_times(self) -> None:
+    def need_long_times(self, *, minor: bool = False) -> None:
         """For a check over hours, which nobody waits for."""
-        clock = self.clock
+        clock = self.target.clock
+        if not clock.movable:
+            why = f"needs a clock that can be moved: {clock.why_not}"
+            raise NotVerified(why, minor=minor)
         if not clock.stops:
-            raise NotVerified(f"needs a clock that can be put ahead by hours, not {clock.kind}")
+            why = f"needs a clock that can be put ahead by hours, not {clock.kind}"
+            raise NotVerified(why, minor=minor)
 
     def need_effects_or_words(self) -> None:
         """Without a probe, an answer is compared with that of an honest approval."""

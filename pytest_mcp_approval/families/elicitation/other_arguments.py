@@ -6,6 +6,7 @@ server does run it. Knows no verdicts.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -122,6 +123,11 @@ def _empty_or_absent(tool: ElicitingTool, given: Mapping[str, Any]) -> Iterator[
         empty = {**given, name: type(value)() if value is not None else None}
         yield OtherCall(f"{name} empty, then left out", empty, rest, alike=True)
         yield OtherCall(f"{name} left out, then empty", rest, empty, alike=True)
+
+
+def written(value: Any) -> str:
+    """As JSON, whatever the order of its members: to Python true, 1 and 1.0 are one value."""
+    return json.dumps(value, sort_keys=True, default=str)
 
 
 def reordered(value: Any) -> Any:

@@ -19,6 +19,7 @@ SAME_BYTES = "the same bytes in another spelling"
 _POSITIONS = 40
 _BASE64 = re.compile(r"[A-Za-z0-9+/_=-]+")
 _HEXADECIMAL = re.compile(r"(?:[0-9a-fA-F]{2})+")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ def same_bytes(state: str, changed: str) -> bool:
         return False
     for one, other in zip(parts, others, strict=True):
         if one != other:
+            if _UUID.fullmatch(one) and one.lower() == other.lower():
+                continue
             read, again = spelling_of(one), spelling_of(other)
             if read is None or again is None or read.data != again.data:
                 return False

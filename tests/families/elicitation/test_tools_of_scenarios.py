@@ -13,9 +13,11 @@ from pytest_mcp_approval.families.elicitation.other_arguments import (
     near_changes,
     plain_changes,
     reordered,
+    written,
 )
 from pytest_mcp_approval.families.elicitation.page_checks import (
     data_in_url,
+    mixed_addresses,
     protected_texts,
     wrong_with_url,
 )
@@ -84,6 +86,16 @@ def test_other_spellings_of_the_same_bytes_are_known():
     assert same_bytes(state, "Zm91ch==")  # the last bits are not used
     assert not same_bytes(state, "Zm91dg==")
     assert same_bytes("00ff00ff00", "00FF00FF00")
+    uuid = "5b0c4d3e-8f21-4a67-9c15-3d2e1f0a9b81"
+    assert same_bytes(uuid, uuid.upper())
+    assert not same_bytes(uuid, f"{uuid[:-1]}2")
+
+
+def test_parts_of_a_state_are_folded_alone_and_joined_by_others():
+    changes = changed_states("v1.aBc.dEf")
+    assert changes["its part 3 in another case"] == "v1.aBc.DeF"
+    assert changes["one part more"] == "v1.aBc.dEf.AAAA"
+    assert not same_bytes("v1.aBc.dEf", changes["one part more"])
 
 
 # ---- arguments
@@ -101,7 +113,27 @@ def test_every_bound_member_is_changed_added_and_dropped():
     for name in ("another to.iban", "without amount", "another tags[1]", "amount added"):
         assert changes[name].asked != changes[name].called
     assert not any("note" in name for name in changes), "it is exempt"
-    assert all(one.asked != one.called for one in near_changes(TOOL))
+    assert all(written(one.asked) != written(one.called) for one in near_changes(TOOL))
+
+
+def test_what_a_tool_does_not_list_comes_in_every_type_and_empty_ones_come_without():
+    changes = {one.name: one for one in near_changes(TOOL)}
+    number = changes["an argument more: a number as text"]
+    assert (number.asked["further"], number.called["further"]) == (1, "1")
+    gone = changes["tags empty, then left out"]
+    assert gone.asked["tags"] == []
+    assert "tags" not in gone.called
+    assert not any(name.startswith("note empty") for name in changes), "it is exempt"
+    assert written({"a": True, "b": 1}) == written({"b": 1, "a": True}) != written({"a": 1, "b": 1})
+
+
+def test_addresses_are_mixed_where_two_places_name_a_page():
+    assert mixed_addresses("https://a/p/1", "https://a/p/2") == {}
+    queries = mixed_addresses("https://a/p/1?q=1", "https://a/p/2?q=2")
+    assert queries["the query of the other"] == "https://a/p/1?q=2"
+    assert queries["both queries"] == "https://a/p/1?q=1&q=2"
+    paths = mixed_addresses("https://a/u1/1", "https://a/u2/2")
+    assert set(paths.values()) == {"https://a/u2/1", "https://a/u1/2"}
 
 
 def test_another_order_is_the_same():

@@ -418,7 +418,7 @@ class FailsOnOddStates(ElicitationGate):
         return super().state_given(call)
 
 
-@mutant(kills=MALFORMED, because="after|honest|not run|error")
+@mutant(kills=MALFORMED, because="-32603 Internal error")
 @in_extension
 class IsPoisonedByAnOddAnswer(ElicitationGate):
     """Keeps all answers, and from an odd one on cannot serve anybody."""

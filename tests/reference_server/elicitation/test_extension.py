@@ -65,7 +65,7 @@ class Person:
             assert decide(params.url, "approved") == 200
             return ElicitResult(action="accept")
         members = params.requested_schema["properties"]
-        yes: dict[str, Any] = {"confirm": True, "decision": "approve"}
+        yes: dict[str, Any] = {"confirm": True, "decision": "approve", "remark": "fine"}
         return ElicitResult(action="accept", content={name: yes[name] for name in members})
 
 

@@ -184,6 +184,21 @@ def test_a_choice_is_one_word(desk: Desk, decision: Any):
     assert desk.refusal(desk.answer, state, answer, *given) == wanted
 
 
+@pytest.mark.parametrize("remark", ["x" * 201, 1, None, ["fine"]])
+def test_a_remark_decides_nothing_and_is_checked_all_the_same(desk: Desk, remark: Any):
+    given = ({"to": {"iban": "1", "name": "A"}, "amount": 1}, "wire_money")
+    state = desk.ask(*given)
+
+    def answer(decision: str, remark: Any) -> dict[str, Any]:
+        return {"action": "accept", "content": {"decision": decision, "remark": remark}}
+
+    wrong = answer("approve", remark)
+    assert desk.refusal(desk.answer, state, wrong, *given) == "malformed_answer"
+    assert desk.answer(state, answer("approve", "approve"), *given)
+    no = answer("reject", "approve")
+    assert desk.refusal(desk.answer, desk.ask(*given), no, *given) == "not_approved"
+
+
 @pytest.mark.parametrize("answer", [{"action": "accept"}, {"action": "accept", "content": {}}])
 def test_to_accept_a_form_without_members_is_to_approve(desk: Desk, answer: Any):
     given = ({"version": "1"}, "publish_release")
