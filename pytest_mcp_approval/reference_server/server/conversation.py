@@ -120,14 +120,20 @@ async def watch(held: HeldCall, ctx: Context, clock: Clock, tell: Tell) -> Clien
     while True:
         if is_cut(ctx):
             return ClientReply(ReplyKind.GONE)
-        news = await anyio.to_thread.run_sync(held.news) if held.news is not None else None
-        if news is not None:
-            await tell(ctx, news)
+        await _tell_news(held, ctx, tell)
         if held.ready is not None and await anyio.to_thread.run_sync(held.ready):
+            # It may have become ready since the last look.
+            await _tell_news(held, ctx, tell)
             return ClientReply(ReplyKind.READY)
         if clock.now() >= give_up or anyio.current_time() >= at_last:
             return ClientReply(ReplyKind.SILENT)
         await anyio.sleep(_LOOK_SECONDS)
+
+
+async def _tell_news(held: HeldCall, ctx: Context, tell: Tell) -> None:
+    news = await anyio.to_thread.run_sync(held.news) if held.news is not None else None
+    if news is not None:
+        await tell(ctx, news)
 
 
 async def settled(

@@ -37,7 +37,7 @@ class ReplaysInItsLifetime(_Stateless):
     """A sealed state serves as often as it is sent, until its end."""
 
 
-@mutant(kills=SINGLE_USE, because=RAN)
+@mutant(kills=SINGLE_USE, because="2 runs")
 @in_extension
 class GivesItBackAfterAFailure(ElicitationGate):
     """An approval whose tool failed can be used once more."""
@@ -49,7 +49,7 @@ class GivesItBackAfterAFailure(ElicitationGate):
         return result
 
 
-@mutant(kills=SINGLE_USE, because=RAN)
+@mutant(kills=SINGLE_USE, because="2 runs")
 @in_extension
 class MarksUsedAfterSuccess(ElicitationGate):
     """Marks an approval as used when the tool has come back well."""
