@@ -144,6 +144,12 @@ CONVERSATIONS: dict[str, tuple[Act, list[tuple[str, str, bool]]]] = {
     "execution_tokens": (
         execute_twice,
         [
+            ("tools/list", r"\d+ tools", False),
+            (  # before the first execution: whether this verifier wants to know the host
+                rf"tools/call execute_action: exec, with token {NAME} \(nonce {NAME}\)",
+                "refused: host_not_allowed",
+                True,
+            ),
             (
                 rf"tools/call execute_action: exec, with token {NAME} \(nonce {NAME}\)",
                 "accepted, executed",
@@ -159,7 +165,6 @@ CONVERSATIONS: dict[str, tuple[Act, list[tuple[str, str, bool]]]] = {
                 "refused: action_not_allowed",
                 True,
             ),
-            ("tools/list", r"\d+ tools", False),
             (
                 "tools/call approve_action: exec",
                 rf"token {NAME} \(nonce {NAME}\), expires 20.*",

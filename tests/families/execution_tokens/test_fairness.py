@@ -140,9 +140,14 @@ ARBITERS = "tests.families.execution_tokens.own_arbiters"
 @pytest.mark.parametrize(
     ("factory", "rule", "expected"),
     [
-        ("one_life", "arbiter-scope", {Verdict.PASSED}),
+        # Whoever executes can also approve here, which the document leaves open.
+        ("one_life", "arbiter-scope", {Verdict.PASSED, Verdict.NOT_APPLICABLE}),
         ("one_life", "arbiter-expiry", {Verdict.PASSED, Verdict.NOT_APPLICABLE}),
-        ("narrow", "arbiter-scope", {Verdict.PASSED, Verdict.WARNING}),
+        (
+            "narrow",
+            "arbiter-scope",
+            {Verdict.PASSED, Verdict.WARNING, Verdict.NOT_APPLICABLE},
+        ),
         ("narrow", "arbiter-expiry", {Verdict.PASSED}),
     ],
 )
