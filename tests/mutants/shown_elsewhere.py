@@ -19,3 +19,16 @@ SHOWN_ELSEWHERE = {
     "mcp-approval/gateway_consent/test_page.py::test_a_dialog_shows_what_is_asked": _DIALOGS,
 }
 """The file of the test, by the beginning of a scenario's id."""
+
+_SINGLE_USE = "mcp-approval/elicitation/test_single_use.py"
+NOT_SHOWN_YET = {
+    f"{_SINGLE_USE}::test_of_many_at_two_replicas_one_runs": "races replicas over HTTP; broken "
+    "servers are run in process",
+    f"{_SINGLE_USE}::test_what_was_used_while_the_server_died_runs_once": "needs a process that "
+    "can be killed and effects that outlive it; broken servers are run in process",
+    "mcp-approval/elicitation/test_binding.py::"
+    "test_an_answer_that_comes_before_the_question_counts_for_none": "the SDK drops answers to "
+    "nothing before any part of ours could keep them",
+}
+"""Why no test shows yet that these can fail: debts, to be paid with a broken server of another
+make."""

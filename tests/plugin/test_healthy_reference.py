@@ -231,7 +231,7 @@ TABLE: dict[str, Row] = {
             "questions": Part(("question-*", "form-*", "no-default-yes", "url-*")),
         },
         over={
-            "http": ("answers", "fail closed", "silence", "questions"),
+            "http": ("answers", "fail closed", "silence", "binding", "questions"),
             "stdio": ("binding", "single use"),
         },
         shortfalls=(
@@ -248,7 +248,7 @@ TABLE: dict[str, Row] = {
             Shortfall(
                 "state-session",
                 "",
-                lambda transport, store, era: era == NEW or transport == "stdio",
+                lambda *one: in_the_new_era(*one) or over_stdio(*one),
                 verdict=Verdict.NOT_APPLICABLE,
                 passes=False,
             ),
@@ -269,7 +269,7 @@ TABLE: dict[str, Row] = {
             Shortfall(
                 "state-principal",
                 "",
-                lambda transport, store, era: era == OLD or transport == "stdio",
+                lambda *one: in_the_old_era(*one) or over_stdio(*one),
                 verdict=Verdict.NOT_APPLICABLE,
                 passes=False,
             ),
@@ -289,7 +289,7 @@ TABLE: dict[str, Row] = {
         ),
         elsewhere=(
             *(
-                Elsewhere(rule, name, "since 2026-07-28 a server sends no requests", "in-process")
+                Elsewhere(rule, name, "since 2026-07-28 a server sends no requests", "http")
                 for rule, names in {
                     "first-shot": (
                         "test_an_answer_that_comes_before_the_question_counts_for_none",
@@ -345,7 +345,7 @@ TABLE: dict[str, Row] = {
             ),
             Elsewhere(
                 "single-use-restart",
-                "test_what_was_used_stays_used[killed]",
+                "test_what_was_used_stays_used",
                 "the server has no process of its own",
                 "stdio",
             ),

@@ -14,6 +14,7 @@ from pytest_mcp_approval.reference_server.elicitation.refusals import Elicitatio
 from pytest_mcp_approval.reference_server.elicitation.sealing import Sealer
 from pytest_mcp_approval.reference_server.server.answers import tool_result
 from pytest_mcp_approval.reference_server.server.extension import Caller
+from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
 from tests.mutants.elicitation.parts import RAN, in_extension
 from tests.mutants.registry import mutant
 
@@ -133,3 +134,43 @@ class OneModeIsNotEnough(ElicitationGate):
     def check_capability(self, call: GatedCall) -> None:
         if len(self.modes_of(call)) < 2:
             self.refuse_capability(call, self.mode_of(call))
+
+
+@mutant(kills="elicitation/model-set-consent", because=RAN)
+@in_extension
+class ConsentAmongTheParams(ElicitationGate):
+    """Takes a flag of the client's for a person's yes: in _meta, or beside the arguments."""
+
+    def decide(self, call: GatedCall) -> Any:
+        meta = call.caller.meta if isinstance(call.caller.meta, Mapping) else {}
+        given = {**meta, **call.caller.params}
+        if any(given.get(name) is True for name in ("approved", "confirm", "confirmed", "force")):
+            return call.run()
+        return super().decide(call)
+
+
+@mutant(kills="elicitation/question-shape", because="input_required")
+class AsksInListings(ReferenceServer):
+    """Has a question ready before anybody has called anything: in its list of tools."""
+
+    async def middleware(self, ctx: Any, call_next: Any) -> Any:
+        result = await super().middleware(ctx, call_next)
+        if ctx.method != "tools/list" or not isinstance(result, Mapping):
+            return result
+        question = {"method": "elicitation/create", "params": {"message": "May we begin?"}}
+        return {**result, "resultType": "input_required", "inputRequests": {"begin": question}}
+
+
+@mutant(kills="elicitation/replicas", because=RAN)
+@in_extension
+class TrustsItsReplicas(ElicitationGate):
+    """Compares the arguments where it has asked itself; what a replica asked was checked there."""
+
+    def open_question(self, call: GatedCall) -> ElicitationQuestion:
+        question = super().open_question(call)
+        self.__dict__.setdefault("own", set()).add(question.id)
+        return question
+
+    def check_arguments(self, call: GatedCall, state: Any) -> None:
+        if state.id in self.__dict__.get("own", ()):
+            super().check_arguments(call, state)
