@@ -231,7 +231,8 @@ class RefusesWithToolErrors(PrepareConfirmExtension):
 
 @mutant(
     kills="prepare_confirm/not-stored",
-    because="a token of[^§]*the whole token in what the server keeps",
+    # Where a token ends within a group of four, its signature alone is found too.
+    because="a token of[^§]*the whole token( and the token's signature)? in what the server keeps",
 )
 @in_extension
 class StoresTokensInBase64(_Stores):
