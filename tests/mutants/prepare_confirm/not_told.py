@@ -301,7 +301,8 @@ class LogsTokensAsInAddresses(_Logs):
 
 
 @mutant(
-    kills="prepare_confirm/not-logged", because="a token of[^§]*the whole token in the server's log"
+    kills="prepare_confirm/not-logged",
+    because="a token of[^§]*the whole token( and the token's signature)? in the server's log",
 )
 @in_extension
 class LogsTokensInBase64(_Logs):
