@@ -8,6 +8,7 @@ may be needed is loaded here, once.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -35,6 +36,10 @@ def load_everything() -> None:
 
 load_everything()
 import_module("execnet")  # for inner runs with workers
+# It takes over the search for distributions. First loaded in an inner run, whose end takes its
+# finder away again, it would leave nobody to find plugins.
+with suppress(ModuleNotFoundError):  # nothing needs it from Python 3.12 on
+    import_module("importlib_metadata")
 
 
 def plugin_options() -> list[str]:
