@@ -4,6 +4,7 @@ true to the command."""
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 import subprocess
 import tomllib
@@ -16,13 +17,14 @@ import yaml
 
 from pytest_mcp_approval.command.check import parser
 from pytest_mcp_approval.command.main import WORDS, main
-from tools.check_tag import problem_with
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ACTION = ROOT / "action.yml"
 GITLAB = ROOT / "templates" / "gitlab.yml"
 HOOKS = ROOT / ".pre-commit-hooks.yaml"
+# Not imported: a module named "tools" would stay, and examples have their own of that name.
+problem_with = runpy.run_path(str(ROOT / "tools" / "check_tag.py"))["problem_with"]
 PINNED = re.compile(r"[\w./-]+@[0-9a-f]{40}")
 
 
