@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Scripted,
     )
     from .faults import Fault, FaultError, fault
+    from .hardware import AndroidKeystore, TpmChip
 
 _LATE = {
     "AlwaysZero": "counters",
@@ -48,6 +49,8 @@ _LATE = {
     "Scripted": "counters",
     "AttestationAuthority": "certificates",
     "AttestationIdentity": "certificates",
+    "AndroidKeystore": "hardware",
+    "TpmChip": "hardware",
     "Fault": "faults",
     "FaultError": "faults",
     "fault": "faults",
@@ -65,6 +68,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "AlwaysZero",
+    "AndroidKeystore",
     "AttestationAuthority",
     "AttestationIdentity",
     "Authenticator",
@@ -92,6 +96,7 @@ __all__ = [
     "SecurityError",
     "SyncedAuthenticator",
     "SystemClock",
+    "TpmChip",
     "Vault",
     "WebAuthnError",
     "fault",

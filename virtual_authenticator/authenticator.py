@@ -64,7 +64,7 @@ class Authenticator:
                 clock=clock,
                 store=store,
                 person=person,
-                identity=identity,
+                identities=[identity] if identity is not None else (),
             )
         )
 
@@ -225,9 +225,15 @@ class Authenticator:
         return self._ceremonies.related_origins
 
     @property
+    def enterprise_policy(self) -> set[str]:
+        """RP IDs to which the client's owner permits enterprise attestation, beside those that the
+        profile lists; a device made for it then names itself (WebAuthn Level 3, section 5.4.7)."""
+        return self._ceremonies.enterprise_policy
+
+    @property
     def attestation_authority(self) -> AttestationAuthority:
         """The test CA behind this device's attestation; its `root` is the trust anchor."""
-        return self.core.identity.authority
+        return self.core.authority
 
     # ---- copies and states
 
@@ -245,7 +251,7 @@ class Authenticator:
             entropy=Entropy.from_json(model.entropy.to_json()),
             clock=model.clock,
             store=store,
-            identity=model.identity_to_keep(),
+            identities=model.identities_to_keep(),
         )
         core.pin = PinState.from_json(model.pin.to_json())
         core.device_count, core.device_shown = model.device_count, model.device_shown
@@ -256,7 +262,6 @@ class Authenticator:
     def to_json(self) -> dict[str, Any]:
         """The whole persistent state, including private keys, as JSON values."""
         with self.core.lock:
-            identity = self.core.identity_to_keep()
             return {
                 "version": STATE_VERSION,
                 "profile": self.profile.to_json(),
@@ -265,7 +270,7 @@ class Authenticator:
                 "device_count": self.core.device_count,
                 "device_shown": self.core.device_shown,
                 "store": self.core.store.to_json(),
-                "attestation": identity.to_json() if identity is not None else None,
+                "attestation": [each.to_json() for each in self.core.identities_to_keep()],
             }
 
     @classmethod
@@ -274,17 +279,20 @@ class Authenticator:
         version = dict(state).get("version")
         if version != STATE_VERSION:
             raise ValueError(f"state version: got {version!r}, expected {STATE_VERSION}")
-        identity = None
-        if state.get("attestation") is not None:
+        kept = state.get("attestation") or []
+        identities: Sequence[AttestationIdentity] = ()
+        if kept:
             from .certificates import AttestationIdentity
 
-            identity = AttestationIdentity.from_json(state["attestation"])
+            # States of earlier versions have one, or none.
+            kept = kept if isinstance(kept, list) else [kept]
+            identities = [AttestationIdentity.from_json(each) for each in kept]
         core = Core(
             Profile.from_json(state["profile"]),
             entropy=Entropy.from_json(state["entropy"]),
             clock=clock,
             store=CredentialStore.from_json(state["store"]),
-            identity=identity,
+            identities=identities,
         )
         core.pin = PinState.from_json(state["pin"])
         core.device_count, core.device_shown = state["device_count"], state["device_shown"]

@@ -7,6 +7,7 @@ at most four levels, no bytes left over. Knows nothing of authenticators.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 MAX_DEPTH = 4
@@ -14,6 +15,14 @@ MAX_DEPTH = 4
 
 class CborError(ValueError):
     """The bytes are not one item in the CTAP2 canonical form."""
+
+
+class EncodedList(list[Any]):
+    """A list that is encoded once and for all: it must not be changed."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        super().__init__(items)
+        self.encoded = encode(list(self))
 
 
 def _head(major: int, value: int) -> bytes:
@@ -51,6 +60,8 @@ def encode(value: Any) -> bytes:
         return b"\xf5" if value else b"\xf4"
     if value is None:
         return b"\xf6"
+    if kind is EncodedList:
+        return value.encoded  # type: ignore[no-any-return]
     if isinstance(value, dict):
         return encode_pairs(
             sorted(((encode(k), encode(v)) for k, v in value.items()), key=_key_order)

@@ -13,7 +13,7 @@ import binascii
 from collections.abc import Mapping
 from typing import Any
 
-from .algorithms import from_pkcs8, to_pkcs8
+from .algorithms import algorithm_of, from_pkcs8, to_pkcs8
 from .counters import LIMIT, PerCredential
 from .credentials import Credential
 from .encoding import base64url_decode, base64url_encode, shorten
@@ -192,6 +192,12 @@ def credential_to_webdriver(credential: Credential) -> dict[str, Any]:
 
 
 def _credential_json(credential: Credential, encode: Any) -> dict[str, Any]:
+    by_key = algorithm_of(credential.key)
+    if by_key is not credential.algorithm:
+        raise ValueError(
+            f"credential: got a key for {credential.algorithm.name}, expected one that tells its "
+            f"algorithm: the JSON holds the key alone, which a browser would take for {by_key.name}"
+        )
     written: dict[str, Any] = {
         "credentialId": encode(credential.id),
         "isResidentCredential": credential.discoverable,

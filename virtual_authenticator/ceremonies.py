@@ -43,6 +43,7 @@ class Ceremonies:
         self._verifies = core.profile.verifies
         self._known = core.store.by_encoded_id
         self.related_origins: dict[str, Sequence[str]] = {}
+        self.enterprise_policy: set[str] = set()
         self._previous: dict[str, Callable[[], dict[str, Any]]] = {}
         """By ceremony, a function that makes the last response again: tests may change it."""
         self._plain = PlainCeremonies(core, self._previous)
@@ -106,6 +107,7 @@ class Ceremonies:
                 discoverable=discoverable,
                 verified=verified,
                 attestation=self._attestation(options.attestation, ignoring),
+                enterprise=options.attestation == "enterprise" and self._names_device_to(rp_id),
                 credential_id=credential_id,
                 private_key=private_key,
             )
@@ -182,6 +184,13 @@ class Ceremonies:
         if asked == "none" and not profile.names_no_model and Rule.ATTESTATION not in ignoring:
             return "none"
         return profile.attestation
+
+    def _names_device_to(self, rp_id: str) -> bool:
+        """Section 5.4.7: only where the authenticator's or the client's configuration permits it;
+        anybody else who asks for enterprise attestation gets what "direct" gives."""
+        profile = self.core.profile
+        permitted = rp_id in profile.enterprise_rp_ids or rp_id in self.enterprise_policy
+        return profile.enterprise_attestation and permitted
 
     def _attestation_object(self, registered: Registered, run: FaultRun | None) -> bytes | None:
         if run is None and registered.fmt == "none":

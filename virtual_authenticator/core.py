@@ -35,7 +35,7 @@ from .person import Person
 from .profile import Profile
 
 if TYPE_CHECKING:
-    from .certificates import AttestationIdentity
+    from .certificates import AttestationAuthority, AttestationIdentity
     from .counters import CounterPolicy
     from .faults import Fault, FaultRun
 
@@ -93,6 +93,11 @@ class NewCredential:
     """The statement to make: a name in `attestation.FORMATS`."""
     protection: int = 1
     hmac_secret: bool = False
+    enterprise: bool = False
+    """Whether the statement identifies this one device (CTAP 2.1, section 7.1)."""
+    credential_blob: bytes | None = None
+    large_blob_key: bool = False
+    third_party_payment: bool = False
     extend: Callable[[Credential], dict[str, Any]] | None = None
     """Returns the authenticator extension outputs once the credential exists."""
     credential_id: bytes | None = None
@@ -110,7 +115,7 @@ class Core:
         clock: Clock | None = None,
         store: CredentialStore | None = None,
         person: Person | None = None,
-        identity: AttestationIdentity | None = None,
+        identities: Sequence[AttestationIdentity] = (),
     ) -> None:
         self.profile = profile
         self.entropy = entropy or Entropy()
@@ -126,7 +131,9 @@ class Core:
         self.device_shown = 0
         self.ctap_faults: tuple[Fault, ...] = ()
         """The faults of the CTAP layer for now (the WebAuthn layer gets its own with each call)."""
-        self.identity_if_made = identity
+        self._identities: dict[tuple[str, bool], AttestationIdentity] = {}
+        for each in identities:
+            self._identities[each.kind, each.serial_number is not None] = each
         self.algorithms = {BY_NAME[n].identifier: BY_NAME[n] for n in profile.algorithms}
         self._fault_entropy = self.entropy.fork("faults")
         self._backup_at_first = (
@@ -137,21 +144,47 @@ class Core:
             profile.backup_state, bool
         )
 
+    # ---- what it attests with
+
     @property
     def identity(self) -> AttestationIdentity:
-        """The attestation key and certificates, made on first use from a stream of their own."""
-        if self.identity_if_made is None:
-            from .certificates import AttestationAuthority
+        """What it usually attests with."""
+        return self.identity_for(next(iter(self.profile.certified_formats), "packed"))
 
-            authority = AttestationAuthority(self.entropy.fork("attestation"))
-            self.identity_if_made = authority.identity(aaguid=self.profile.aaguid)
-        return self.identity_if_made
+    def identity_for(self, fmt: str, *, individual: bool = False) -> AttestationIdentity:
+        """The attestation key and certificates for a format, made on first use from a stream of
+        their own; `individual` ones name this very device."""
+        which = "packed" if fmt == "fido-u2f" else fmt, individual
+        made = self._identities.get(which)
+        if made is None:
+            made = self._identities[which] = self.authority.identity(
+                kind=which[0],
+                aaguid=self.profile.aaguid,
+                serial_number=self.entropy.fork("serial number").bytes(8) if individual else None,
+            )
+        return made
 
-    def identity_to_keep(self) -> AttestationIdentity | None:
+    @property
+    def authority(self) -> AttestationAuthority:
+        """The test CA behind all of them."""
+        for made in self._identities.values():
+            return made.authority
+        from .certificates import AttestationAuthority
+
+        authority = AttestationAuthority(self.entropy.fork("attestation"))
+        kind = next(iter(self.profile.certified_formats), "packed")
+        made = authority.identity(kind=kind, aaguid=self.profile.aaguid)
+        self._identities[kind, False] = made
+        return authority
+
+    def identities_to_keep(self) -> list[AttestationIdentity]:
         """What a copy of this device must attest with. A device has it from the factory, so it is
         made now if it would ever be made."""
-        certified = self.profile.attestation in ("packed", "fido-u2f")
-        return self.identity if certified else self.identity_if_made
+        for fmt in self.profile.certified_formats:
+            self.identity_for(fmt)
+        if self.profile.enterprise_attestation:
+            self.identity_for("packed", individual=True)
+        return list(self._identities.values())
 
     # ---- counters and backup flags
 
@@ -202,7 +235,7 @@ class Core:
         if key is None:
             key = algorithm.generate(self.entropy)
         else:
-            algorithm = algorithm_of(key)
+            algorithm = algorithm if algorithm.takes(key) else algorithm_of(key)
         credential = Credential(
             id=credential_id,
             rp_id=wanted.rp_id,
@@ -218,6 +251,9 @@ class Core:
             secrets=(self.entropy.bytes(32), self.entropy.bytes(32))
             if wanted.hmac_secret
             else None,
+            credential_blob=wanted.credential_blob,
+            large_blob_key=self.entropy.bytes(32) if wanted.large_blob_key else None,
+            third_party_payment=wanted.third_party_payment,
             created=self.clock.now(),
             algorithm=algorithm,
         )
@@ -301,8 +337,9 @@ class Core:
                 credential=credential,
                 authenticator_data=data,
                 client_data_hash=wanted.client_data_hash,
-                sign=lambda key, message: self._sign(key, message, faults),
-                identity=lambda: self._identity_with(faults),
+                sign=lambda algorithm, key, message: self._sign(algorithm, key, message, faults),
+                identity=lambda fmt: self._identity_with(fmt, wanted.enterprise, faults),
+                parts=self.profile.compound_of,
             )
         )
 
@@ -336,7 +373,9 @@ class Core:
             if faults is not None:
                 faults.credential = credential
             data = self._encode(draft, faults)
-            signature = self._sign(credential.key, data + client_data_hash, faults)
+            signature = self._sign(
+                credential.algorithm, credential.key, data + client_data_hash, faults
+            )
         self.journal.append(
             (
                 self.clock.now(),
@@ -378,10 +417,13 @@ class Core:
             data = one.authenticator_bytes(data, faults)
         return data
 
-    def _sign(self, key: PrivateKey, message: bytes, faults: FaultRun | None) -> bytes:
-        signer = algorithm_of(key).signer(key, self._deterministic)
+    def _sign(
+        self, algorithm: Algorithm, key: PrivateKey, message: bytes, faults: FaultRun | None
+    ) -> bytes:
         if faults is None:
-            return signer(message)
+            return algorithm.sign(key, self._deterministic, message)
+        signer = algorithm.signer(key, self._deterministic)
+        faults.algorithm = algorithm
         for one in faults.at("signer"):
             signer = one.signer(key, signer, faults)
         signature = signer(message)
@@ -389,8 +431,11 @@ class Core:
             signature = one.signature(signature, faults)
         return signature
 
-    def _identity_with(self, faults: FaultRun | None) -> AttestationIdentity:
-        identity = self.identity
+    def _identity_with(
+        self, fmt: str, individual: bool, faults: FaultRun | None
+    ) -> AttestationIdentity:
+        # Section 8.2.2 is about packed statements: no other certificate names a device.
+        identity = self.identity_for(fmt, individual=individual and fmt == "packed")
         if faults is not None:
             for one in faults.at("identity"):
                 identity = one.identity(identity, faults)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from .algorithms import Algorithm, PrivateKey, algorithm_of, from_pkcs8, to_pkcs8
+from .algorithms import Algorithm, PrivateKey, algorithm_of, by_name, from_pkcs8, to_pkcs8
 from .encoding import base64url_decode, base64url_encode
 
 _BY_KEY: Any = None
@@ -49,6 +49,12 @@ class Credential:
     secrets: tuple[bytes, bytes] | None = None
     """hmac-secret: the secret used with user verification, and the one used without."""
     large_blob: bytes | None = None
+    credential_blob: bytes | None = None
+    """credBlob: a few bytes that the relying party keeps with the credential."""
+    large_blob_key: bytes | None = None
+    """largeBlobKey: what platforms encrypt this credential's entry of the large-blob array with."""
+    third_party_payment: bool = False
+    """Whether others than the relying party may ask for it, to confirm a payment."""
     created: float = 0.0
     revision: int = 0
     """Counts changes, so that two replicas of a vault can tell which one is newer."""
@@ -82,12 +88,17 @@ class Credential:
             "id": self.encoded_id,
             "rp_id": self.rp_id,
             "key": base64url_encode(to_pkcs8(self.key)),
+            "algorithm": self.algorithm.name,
             "user_id": self.encoded_user_id,
             "secrets": [base64url_encode(s) for s in self.secrets] if self.secrets else None,
             "large_blob": base64url_encode(self.large_blob) if self.large_blob else None,
         }
+        for name in _BINARY_MEMBERS:
+            value = getattr(self, name)
+            state[name] = None if value is None else base64url_encode(value)
         for name in _PLAIN_MEMBERS:
             state[name] = getattr(self, name)
+        state["third_party_payment"] = self.third_party_payment
         if not self.rp_id:
             state["rp_id_hash"] = base64url_encode(self.rp_id_hash)
         return state
@@ -95,20 +106,31 @@ class Credential:
     @classmethod
     def from_json(cls, state: dict[str, Any]) -> Credential:
         secrets, blob = state["secrets"], state["large_blob"]
+        binary: dict[str, Any] = {
+            name: base64url_decode(state[name])
+            for name in _BINARY_MEMBERS
+            if state.get(name) is not None
+        }
         return cls(
             id=base64url_decode(state["id"]),
             rp_id=state["rp_id"],
             key=from_pkcs8(base64url_decode(state["key"])),
+            # States of earlier versions do not say it: there the key told.
+            algorithm=by_name(state["algorithm"]) if "algorithm" in state else _BY_KEY,
             user_id=base64url_decode(state["user_id"]),
             secrets=(base64url_decode(secrets[0]), base64url_decode(secrets[1]))
             if secrets
             else None,
             large_blob=base64url_decode(blob) if blob else None,
             rp_id_hash=base64url_decode(state.get("rp_id_hash", "")),
+            # States that were saved before these members existed lack them.
+            third_party_payment=state.get("third_party_payment", False),
+            **binary,
             **{name: state[name] for name in _PLAIN_MEMBERS},
         )
 
 
+_BINARY_MEMBERS = ("credential_blob", "large_blob_key")
 _PLAIN_MEMBERS = (
     "user_name",
     "user_display_name",

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .algorithms import BY_NAME
+from .attestation import CERTIFIED, FORMATS, TAKES
 from .encoding import shorten
 
 if TYPE_CHECKING:
@@ -19,11 +20,19 @@ if TYPE_CHECKING:
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "attachment": ("platform", "cross-platform"),
-    "attestation": ("none", "packed-self", "packed", "fido-u2f"),
+    "attestation": tuple(FORMATS),
     "ctap": ("u2f", "2.0", "2.1", "2.3"),
     "user_verification": ("none", "pin", "built-in", "built-in+pin"),
     "discoverable": ("always", "on-request", "never"),
 }
+_LISTS = (
+    "transports",
+    "algorithms",
+    "extensions",
+    "min_pin_length_rp_ids",
+    "compound_of",
+    "enterprise_rp_ids",
+)
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,8 @@ class Profile:
     """By preference; the first one that the relying party offers, in its order, is used."""
     attestation: str = "packed"
     """What it returns when the relying party asks for attestation."""
+    compound_of: tuple[str, ...] = ("packed", "packed-self")
+    """The statements in a compound one."""
     ctap: str = "2.1"
     user_verification: str = "pin"
     always_verifies: bool = False
@@ -53,10 +64,14 @@ class Profile:
     extensions: tuple[str, ...] = ()
     min_pin_length_rp_ids: tuple[str, ...] = ()
     """Relying parties that may learn the minimum PIN length (CTAP 2.1, section 12.4)."""
+    enterprise_attestation: bool = False
+    """Whether the vendor made it able to attest as one device (CTAP 2.1, section 7.1)."""
+    enterprise_rp_ids: tuple[str, ...] = ()
+    """Relying parties that the vendor lets see such an attestation without the platform's word."""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("transports", "algorithms", "extensions", "min_pin_length_rp_ids"):
+        for name in _LISTS:
             value = getattr(self, name)
             if isinstance(value, str) or not all(isinstance(item, str) for item in value):
                 raise ValueError(f"{name}: got {shorten(value)}, expected a list of names")
@@ -69,8 +84,7 @@ class Profile:
         unknown = [name for name in self.algorithms if name not in BY_NAME]
         if unknown or not self.algorithms:
             raise ValueError(f"algorithms: got {unknown}, expected some of {', '.join(BY_NAME)}")
-        if self.attestation == "fido-u2f" and self.algorithms != ("ES256",):
-            raise ValueError("attestation fido-u2f: expected algorithms ['ES256'] with it")
+        self._check_attestation()
         for name in ("backup_eligible", "backup_state"):
             object.__setattr__(self, name, _script(name, getattr(self, name)))
         for name, least, most in (("capacity", 0, None), ("credential_id_length", 1, 0xFFFF)):
@@ -80,6 +94,19 @@ class Profile:
                 raise ValueError(f"{name}: got {shorten(value)}, expected {limits}")
         object.__setattr__(self, "aaguid", _aaguid(self.aaguid))
         object.__setattr__(self, "counter", _counter(self.counter))
+
+    def _check_attestation(self) -> None:
+        if self.attestation == "compound":
+            parts = [name for name in self.compound_of if name in FORMATS]
+            if len(parts) < 2 or parts != list(self.compound_of) or "compound" in parts:
+                raise ValueError(
+                    f"compound_of: got {shorten(list(self.compound_of))}, expected two or more of "
+                    + ", ".join(name for name in FORMATS if name != "compound")
+                )
+        for name in self.formats:
+            taken = TAKES.get(name, self.algorithms)
+            if not set(self.algorithms) <= set(taken):
+                raise ValueError(f"attestation {name}: expected algorithms {list(taken)} with it")
 
     def with_(self, **changes: Any) -> Profile:
         """The same profile with some members changed; an unknown name is a ValueError."""
@@ -95,6 +122,16 @@ class Profile:
     def verifies(self) -> bool:
         """Whether it can verify its user at all."""
         return self.user_verification != "none"
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Of the statements that it makes: several in a compound one."""
+        return self.compound_of if self.attestation == "compound" else (self.attestation,)
+
+    @property
+    def certified_formats(self) -> list[str]:
+        """Those for which it holds a key and certificates."""
+        return [name for name in self.formats if name in CERTIFIED]
 
     @property
     def names_no_model(self) -> bool:

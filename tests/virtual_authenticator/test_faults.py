@@ -89,6 +89,18 @@ CASES = [
     create("fido-u2f", faults.ForeignX5c(), BOTH),
     create("fido-u2f", faults.SignatureBit(), BOTH),
     create("fido-u2f", faults.OtherKey(), BOTH),
+    *(
+        create(fmt, one, {PY_WEBAUTHN} if fmt == "android-key" else noticed_by)
+        for fmt in ("tpm", "android-key", "apple")
+        for one, noticed_by in (
+            (faults.BrokenX5c(), BOTH),
+            (faults.ExpiredX5c(), PY_ONLY),
+            (faults.ForeignX5c(), BOTH),
+            (faults.SignatureBit(), BOTH),
+            (faults.OtherKey(), BOTH),
+        )
+        if fmt != "apple" or one.name.endswith("x5c")  # nothing is signed beside the certificate
+    ),
     create("none", faults.OffCurveKey(), NOBODY, UNUSED_KEY),
     create("none", faults.OversizedKey(), NOBODY, UNUSED_KEY),
     create("none", faults.OtherAlgorithm(), PY_ONLY),
@@ -144,8 +156,9 @@ class Ceremony:
         self.kind = kind
         self.device = new_device(attestation)
         self.party = RelyingParty()
-        if attestation in ("packed", "fido-u2f"):
+        if self.device.profile.certified_formats:
             self.party.trust(self.device)
+        self.attestation = attestation
         self.options = {
             **OPTIONS,
             "attestation": "none" if attestation == "none" else "direct",
@@ -164,10 +177,10 @@ class Ceremony:
     def judges(self) -> dict[str, Any]:
         party = self.party
         if self.kind == "create":
-            return {
-                PY_WEBAUTHN: party.verify_registration,
-                FIDO2: party.verify_registration_with_fido2,
-            }
+            judges: dict[str, Any] = {PY_WEBAUTHN: party.verify_registration}
+            if self.attestation != "android-key":  # which python-fido2 does not have
+                judges[FIDO2] = party.verify_registration_with_fido2
+            return judges
         return {PY_WEBAUTHN: party.verify_assertion, FIDO2: party.verify_assertion_with_fido2}
 
     def refused_by(self, response: dict[str, Any]) -> set[str]:

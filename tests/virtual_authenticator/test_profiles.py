@@ -113,7 +113,7 @@ def test_keywords_change_a_profile_and_leave_the_named_one_alone() -> None:
     ("changes", "words"),
     [
         ({"colour": "red"}, "got 'colour', expected a member"),
-        ({"attestation": "tpm"}, "attestation: got 'tpm', expected one of none, packed-self"),
+        ({"attestation": "tmp"}, "attestation: got 'tmp', expected one of none, packed-self"),
         ({"attachment": None}, "attachment: got None, expected one of"),
         ({"ctap": "2.2"}, "ctap: got '2.2', expected one of"),
         ({"user_verification": "face"}, "user_verification: got 'face', expected one of"),

@@ -24,6 +24,7 @@ from virtual_authenticator import (
     SystemClock,
     profiles,
 )
+from virtual_authenticator.algorithms import BY_NAME
 from virtual_authenticator.encoding import base64url_decode, base64url_encode
 
 CHALLENGE = base64url_encode(bytes(32))
@@ -156,12 +157,16 @@ def test_a_file_that_holds_no_state_is_refused(tmp_path: Path, text: str) -> Non
 # ---- seeds
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS) - {"PS256"}))  # its keys are RS256's
 def test_the_same_seed_gives_the_same_keys_ids_and_signatures(algorithm: str) -> None:
     lives = [
         life(Authenticator(algorithms=[algorithm], seed="a seed"), attestation="direct")
         for _ in range(2)
     ]
+    if not BY_NAME[algorithm].repeats:  # ML-DSA signs with fresh randomness
+        for _, *assertions in lives:
+            for assertion in assertions:
+                assert assertion["response"].pop("signature")
     assert lives[0] == lives[1]
 
 

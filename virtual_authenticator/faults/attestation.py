@@ -35,8 +35,7 @@ class ExpiredX5c(Fault):
     ceremonies = CREATE
 
     def identity(self, identity: AttestationIdentity, run: FaultRun) -> AttestationIdentity:  # noqa: ARG002
-        return identity.authority.identity(
-            key=identity.key,
+        return identity.issued_anew(
             not_before=datetime.datetime(2001, 1, 1, tzinfo=datetime.UTC),
             not_after=datetime.datetime(2002, 1, 1, tzinfo=datetime.UTC),
         )
@@ -53,7 +52,7 @@ class ForeignX5c(Fault):
 
     def identity(self, identity: AttestationIdentity, run: FaultRun) -> AttestationIdentity:
         stranger = AttestationAuthority(run.entropy.fork("foreign authority"))
-        return stranger.identity(key=identity.key)
+        return identity.issued_anew(stranger)
 
 
 # ---- encoding

@@ -87,6 +87,8 @@ class FaultRun:
     entropy: Entropy
     credential: Credential | None = None
     offered: tuple[int, ...] = ()
+    algorithm: Algorithm | None = None
+    """Of the key that signs now; set before `signer` is called."""
     previous: dict[str, Any] | None = None
     applied: set[int] = field(default_factory=set)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .. import cbor
-from ..algorithms import ALGORITHMS, BY_NAME, Algorithm, PrivateKey, Signer, algorithm_of
+from ..algorithms import ALGORITHMS, BY_NAME, Algorithm, PrivateKey, Signer
 from ..authenticator_data import AT, AuthenticatorDataDraft, Flags
 from .base import CREATE, GET, Fault, FaultError, FaultRun, flip
 
@@ -29,7 +29,10 @@ class OtherAlgorithm(Fault):
 
     def signer(self, key: PrivateKey, signer: Signer, run: FaultRun) -> Signer:
         # At registration the key itself is of the other algorithm, and signs as it should.
-        return signer if run.ceremony == "create" else algorithm_of(key).another_signer(key)
+        if run.ceremony == "create":
+            return signer
+        assert run.algorithm is not None
+        return run.algorithm.another_signer(key)
 
 
 @dataclass(frozen=True)
@@ -211,7 +214,8 @@ class OtherKey(Fault):
     section = "7.2, the signature verifies with the credential public key; 8.2 and 8.6 likewise"
 
     def signer(self, key: PrivateKey, signer: Signer, run: FaultRun) -> Signer:  # noqa: ARG002
-        kind = algorithm_of(key)
+        kind = run.algorithm
+        assert kind is not None
         return kind.signer(kind.generate(run.entropy), run.entropy.seeded)
 
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from virtual_authenticator.algorithms import algorithm_of
-
 from . import vocabulary as words
 from .driver import Passkey
 
@@ -57,8 +55,8 @@ def signed_anew(
     data = authenticator_data
     if data is None:
         data = words.base64url_decode(inner["authenticatorData"])
-    key = passkey.authenticator.credential(words.base64url_decode(passkey.id)).key
-    sign = algorithm_of(key).signer(key, False)
+    credential = passkey.authenticator.credential(words.base64url_decode(passkey.id))
+    sign = credential.algorithm.signer(credential.key, False)
     signature = sign(data + hashlib.sha256(words.base64url_decode(collected)).digest())
     return with_inner(
         evidence,

@@ -36,14 +36,26 @@ from webauthn.registration.verify_registration_response import VerifiedRegistrat
 from virtual_authenticator import Authenticator
 from virtual_authenticator.encoding import base64url_decode, base64url_encode
 
-ALGORITHMS = {"ES256": -7, "EdDSA": -8, "ES384": -35, "ES512": -36, "RS256": -257}
+ALGORITHMS = {
+    "ES256": -7,
+    "EdDSA": -8,
+    "ES384": -35,
+    "ES512": -36,
+    "RS256": -257,
+    "PS256": -37,
+    "ES256K": -47,
+    "Ed448": -53,
+    "ML-DSA-44": -48,
+    "ML-DSA-65": -49,
+    "ML-DSA-87": -50,
+}
 PY_WEBAUTHN_ALGORITHMS = [
-    COSEAlgorithmIdentifier(-7),
-    COSEAlgorithmIdentifier(-8),
-    COSEAlgorithmIdentifier(-36),
-    COSEAlgorithmIdentifier(-257),
+    COSEAlgorithmIdentifier(identifier) for identifier in (-7, -8, -36, -37, -257, -48, -49, -50)
 ]
-"""py_webauthn 3 has no ES384: such responses are for python-fido2 alone."""
+"""py_webauthn 3 has no ES384, ES256K and Ed448: such responses are for python-fido2 alone."""
+PY_WEBAUTHN_FORMATS = ("none", "packed", "fido-u2f", "tpm", "android-key", "apple")
+FIDO2_FORMATS = ("none", "packed", "fido-u2f", "tpm", "apple")
+"""Neither library has the compound format; python-fido2 2 has no android-key."""
 
 
 @dataclass
@@ -123,10 +135,8 @@ class RelyingParty:
             expected_origin=self.origin,
             require_user_verification=self.require_user_verification,
             supported_pub_key_algs=PY_WEBAUTHN_ALGORITHMS,
-            pem_root_certs_bytes_by_fmt={
-                AttestationFormat.PACKED: self.roots,
-                AttestationFormat.FIDO_U2F: self.roots,
-            },
+            # New lists: py_webauthn adds roots of its own to those of Android and Apple.
+            pem_root_certs_bytes_by_fmt={each: [*self.roots] for each in AttestationFormat},
         )
         held = self.stored.setdefault(
             response["id"], StoredCredential(verified.credential_public_key, verified.sign_count)
@@ -217,14 +227,26 @@ class RelyingParty:
         return response
 
     def accept_registration(self, response: dict[str, Any]) -> None:
-        data = self.verify_registration_with_fido2(response)
-        assert data.credential_data is not None
-        if data.credential_data.public_key.ALGORITHM in PY_WEBAUTHN_ALGORITHMS:
+        """Each library that knows algorithm and format has to accept it, and one of them does."""
+        fmt = AttestationObject(base64url_decode(response["response"]["attestationObject"])).fmt
+        data = None
+        if fmt in FIDO2_FORMATS:
+            data = self.verify_registration_with_fido2(response)
+            assert data.credential_data is not None
+        if (
+            response["response"]["publicKeyAlgorithm"] in PY_WEBAUTHN_ALGORITHMS
+            and fmt in PY_WEBAUTHN_FORMATS
+        ):
             self.verify_registration(response)
+        else:
+            assert data is not None, "no library verified this"
 
     def accept_assertion(self, response: dict[str, Any]) -> None:
-        attested = self.verify_assertion_with_fido2(response)
-        if attested.public_key.ALGORITHM in PY_WEBAUTHN_ALGORITHMS:
+        held = self.stored[response["id"]]
+        attested = None
+        if held.attested is not None:  # python-fido2 verified the registration
+            attested = self.verify_assertion_with_fido2(response)
+        if attested is None or attested.public_key.ALGORITHM in PY_WEBAUTHN_ALGORITHMS:
             self.verify_assertion(response)
 
 
