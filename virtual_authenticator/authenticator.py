@@ -255,6 +255,7 @@ class Authenticator:
         )
         core.pin = PinState.from_json(model.pin.to_json())
         core.device_count, core.device_shown = model.device_count, model.device_shown
+        core.large_blobs = model.large_blobs
         twin = Authenticator.__new__(Authenticator)
         twin._open(core)
         return twin
@@ -269,6 +270,7 @@ class Authenticator:
                 "pin": self.core.pin.to_json(),
                 "device_count": self.core.device_count,
                 "device_shown": self.core.device_shown,
+                "large_blobs": self.core.large_blobs.hex(),
                 "store": self.core.store.to_json(),
                 "attestation": [each.to_json() for each in self.core.identities_to_keep()],
             }
@@ -296,6 +298,8 @@ class Authenticator:
         )
         core.pin = PinState.from_json(state["pin"])
         core.device_count, core.device_shown = state["device_count"], state["device_shown"]
+        if "large_blobs" in state:  # not in states of earlier versions
+            core.large_blobs = bytes.fromhex(state["large_blobs"])
         authenticator = cls.__new__(cls)
         authenticator._open(core)
         return authenticator

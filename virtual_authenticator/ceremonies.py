@@ -6,7 +6,7 @@ ignored on purpose. The core does what the authenticator itself does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from hashlib import sha256
@@ -115,7 +115,12 @@ class Ceremonies:
                 from . import client_extensions
 
                 try:
-                    client_extensions.prepare_registration(core, options.extensions, wanted)
+                    client_extensions.prepare_registration(
+                        core,
+                        options.extensions,
+                        wanted,
+                        enforce_large_blob=Rule.LARGE_BLOB not in ignoring,
+                    )
                 except (NotAllowedError, NotSupportedError) as error:
                     raise self._failed(error) from None
             registered = core.register(wanted, run)
@@ -227,6 +232,8 @@ class Ceremonies:
             run = core.fault_run(faults, "get") if faults else None
             if rp_id is None or not page_may_use(rp_id, page.origin):
                 rp_id = self._rp_id(rp_id, page.origin, ignoring)
+            if extensions:
+                self._check_extensions(extensions, allow)
             verified = bool(verification == "required" and self._verifies and core.pin.retries)
             if not verified:
                 verified = self._verification(verification, ignoring)
@@ -306,6 +313,14 @@ class Ceremonies:
             raise self._refused("the credential is not among allowCredentials")
         if not allow and not credential.discoverable:
             raise self._refused("the credential is not discoverable: allowCredentials must name it")
+
+    def _check_extensions(self, inputs: Mapping[str, Any], allow: list[str] | None) -> None:
+        from . import client_extensions
+
+        try:
+            client_extensions.check_assertion(inputs, allow)
+        except NotSupportedError as error:
+            raise self._failed(error) from None
 
     # ---- what both share
 

@@ -1,5 +1,5 @@
-"""WebAuthn extensions as a client handles them: credProps, prf, credProtect, minPinLength, and the
-hmac-secret inputs of native clients (WebAuthn Level 3, section 10; CTAP 2.1, section 12).
+"""WebAuthn extensions as a client handles them: credProps, prf, credProtect, minPinLength, blobs,
+and the hmac-secret inputs of native clients (WebAuthn Level 3, section 10; CTAP 2.1, section 12).
 
 Turns client inputs into requests to the core, and its outputs into clientExtensionResults. Does not
 know how a ceremony is run.
@@ -11,12 +11,14 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from . import blob_extensions
 from .core import Core, NewCredential
 from .credentials import Credential
 from .encoding import base64url_canonical, base64url_encode, shorten
 from .errors import InvalidOptionsError, NotAllowedError, NotSupportedError
 from .options import base64url_member
 
+_BLOBS = ("largeBlob", "credBlob", "getCredBlob")
 _POLICIES = {
     "userVerificationOptional": 1,
     "userVerificationOptionalWithCredentialIDList": 2,
@@ -24,7 +26,9 @@ _POLICIES = {
 }
 
 
-def prepare_registration(core: Core, inputs: Mapping[str, Any], wanted: NewCredential) -> None:
+def prepare_registration(
+    core: Core, inputs: Mapping[str, Any], wanted: NewCredential, *, enforce_large_blob: bool
+) -> None:
     """Ask the core for what the extensions need."""
     supported = core.profile.extensions
     policy = inputs.get("credentialProtectionPolicy")
@@ -51,10 +55,15 @@ def prepare_registration(core: Core, inputs: Mapping[str, Any], wanted: NewCrede
         and "minPinLength" in supported
         and wanted.rp_id in core.profile.min_pin_length_rp_ids
     )
-    if protect or learns_minimum or (wanted.hmac_secret and "hmac-secret" in supported):
+    blobs = not inputs.keys().isdisjoint(_BLOBS)
+    if blobs:
+        blob_extensions.prepare_registration(core, inputs, wanted, enforce=enforce_large_blob)
+    if protect or learns_minimum or blobs or (wanted.hmac_secret and "hmac-secret" in supported):
 
         def extend(credential: Credential) -> dict[str, Any]:
-            outputs: dict[str, Any] = {}
+            outputs = (
+                blob_extensions.registration_outputs(inputs, core, credential) if blobs else {}
+            )
             if protect:
                 outputs["credProtect"] = credential.protection
             if credential.secrets is not None and "hmac-secret" in supported:
@@ -84,6 +93,8 @@ def registration_results(
             )
     if inputs.get("hmacCreateSecret") is True:
         results["hmacCreateSecret"] = enabled
+    if not inputs.keys().isdisjoint(_BLOBS):
+        results.update(blob_extensions.registration_results(core, inputs, credential))
     return results
 
 
@@ -96,6 +107,29 @@ def assertion_results(
     verified: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """clientExtensionResults of an assertion, and the outputs in the authenticator data."""
+    results, outputs = _secret_results(core, inputs, credential, allow, verified=verified)
+    if not inputs.keys().isdisjoint(_BLOBS):
+        more_results, more_outputs = blob_extensions.assertion_results(core, inputs, credential)
+        results.update(more_results)
+        outputs.update(more_outputs)
+    return results, outputs
+
+
+def check_assertion(inputs: Mapping[str, Any], allow: list[str] | None) -> None:
+    """What a client refuses before it asks any authenticator."""
+    if "largeBlob" in inputs:
+        blob_extensions.check_assertion(inputs, allow)
+
+
+def _secret_results(
+    core: Core,
+    inputs: Mapping[str, Any],
+    credential: Credential,
+    allow: list[str] | None,
+    *,
+    verified: bool,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Of prf, or of the hmac-secret inputs of native clients."""
     results: dict[str, Any] = {}
     salts: bytes | None = None
     if "prf" in inputs:

@@ -31,6 +31,7 @@ class Rule(StrEnum):
     EXCLUDE_CREDENTIALS = "exclude-credentials"
     ALLOW_CREDENTIALS = "allow-credentials"
     TIMEOUT = "timeout"
+    LARGE_BLOB = "large-blob"
     ATTESTATION = "attestation"
     """Off: the statement is passed on although the relying party asked for none."""
 

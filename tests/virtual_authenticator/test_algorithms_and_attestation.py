@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import fido2.cbor
 import pytest
@@ -238,7 +239,7 @@ def test_every_statement_of_a_compound_one_stands_alone(parts: tuple[str, ...]) 
     party = RelyingParty()
     party.trust(device)
     response = device.create(party.creation_options(attestation="direct"), party.origin)
-    whole = fido2.cbor.decode(base64url_decode(response["response"]["attestationObject"]))
+    whole: Any = fido2.cbor.decode(base64url_decode(response["response"]["attestationObject"]))
     assert whole["fmt"] == "compound"
     assert [one["fmt"] for one in whole["attStmt"]] == [p.removesuffix("-self") for p in parts]
     for one in whole["attStmt"]:
