@@ -10,6 +10,7 @@ from .client_rules import Rule
 from .clock import Clock, ManualClock, SystemClock
 from .credentials import Credential
 from .errors import (
+    AbortError,
     InvalidOptionsError,
     InvalidStateError,
     NotAllowedError,
@@ -67,6 +68,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "AbortError",
     "AlwaysZero",
     "AndroidKeystore",
     "AttestationAuthority",

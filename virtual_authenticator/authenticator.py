@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from .algorithms import PrivateKey, from_pkcs8
 from .ceremonies import NO_RULES, Ceremonies
 from .client_data import Page, plain_page
-from .client_rules import Rule, as_rules
+from .client_rules import Rule, as_rules, is_conditional
 from .clock import Clock
 from .core import Core, PinState
 from .credentials import Credential, CredentialStore
@@ -42,7 +42,8 @@ class Authenticator:
 
     `shape` is a profile or a profile's name; further keywords change members of it, as in
     `Authenticator("security-key", transports=["usb", "nfc"], counter=Scripted([7, 7]))`.
-    With a `seed`, keys, ids and signatures are the same on every run.
+    With a `seed`, keys, ids and signatures are the same on every run. With a `pin`, it is set
+    already; otherwise the person sets `person.pin` when they are verified first.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Authenticator:
         person: Person | None = None,
         store: CredentialStore | None = None,
         identity: AttestationIdentity | None = None,
+        pin: str | None = None,
         **changes: Any,
     ) -> None:
         chosen = shape.with_(**changes) if isinstance(shape, Profile) else profile(shape, **changes)
@@ -67,12 +69,19 @@ class Authenticator:
                 identities=[identity] if identity is not None else (),
             )
         )
+        if pin is not None:
+            if not chosen.has_pin:
+                raise ValueError(f"pin: got one, expected none: {chosen.name} has no PIN")
+            self.core.pin.set(pin)
+            self.person.pin = pin
 
     def _open(self, core: Core) -> None:
         self.core = core
         self._ceremonies = Ceremonies(core)
         self._pages: dict[str, Page] = {}
         self._standing_faults: tuple[Fault, ...] = ()
+        self.vault: Any = None
+        """The vault that this is a device of, if it is one."""
         self._clones = 0
         self._device: VirtualCtapDevice | None = None
 
@@ -91,13 +100,16 @@ class Authenticator:
         client_data_extra: Mapping[str, Any] | None = None,
         credential_id: bytes | None = None,
         private_key: PrivateKey | bytes | None = None,
+        mediation: str = "optional",
         faults: Fault | str | Iterable[Fault | str] = (),
         ignoring: Iterable[Rule | str] = (),
     ) -> dict[str, Any]:
         """Register: PublicKeyCredentialCreationOptionsJSON in, RegistrationResponseJSON out.
 
-        `credential_id` and `private_key` (a key, or PKCS#8) fix what is otherwise random. A failure
-        is a `WebAuthnError`, malformed options are `InvalidOptionsError`.
+        `credential_id` and `private_key` (a key, or PKCS#8) fix what is otherwise random. With
+        `mediation="conditional"` a passkey is added to an account without asking anybody, as after
+        a sign-in with a password: UP and UV are not set then. A failure is a `WebAuthnError`,
+        malformed options are `InvalidOptionsError`.
         """
         page = self._pages.get(origin)
         if page is None or cross_origin is not None or top_origin is not None or client_data_extra:
@@ -109,6 +121,7 @@ class Authenticator:
             self._faults(faults) if faults else self._standing_faults,
             credential_id,
             from_pkcs8(private_key) if isinstance(private_key, bytes) else private_key,
+            mediation != "optional" and is_conditional(mediation),
         )
 
     def get(
@@ -120,13 +133,16 @@ class Authenticator:
         cross_origin: bool | None = None,
         top_origin: str | None = None,
         client_data_extra: Mapping[str, Any] | None = None,
+        mediation: str = "optional",
         faults: Fault | str | Iterable[Fault | str] = (),
         ignoring: Iterable[Rule | str] = (),
     ) -> dict[str, Any]:
         """Assert: PublicKeyCredentialRequestOptionsJSON in, AuthenticationResponseJSON out.
 
         `credential` (or its id) is the account that the person picks; otherwise it is the first one
-        allowed, or the newest. Failures as with `create`.
+        allowed, or the newest. With `mediation="conditional"` it is picked from what a page's
+        fields suggest: only discoverable ones, no timeout, and `AbortError` where nobody picks any.
+        Failures as with `create`.
         """
         page = self._pages.get(origin)
         if page is None or cross_origin is not None or top_origin is not None or client_data_extra:
@@ -137,6 +153,7 @@ class Authenticator:
             as_rules(ignoring) if ignoring else NO_RULES,
             self._faults(faults) if faults else self._standing_faults,
             self.credential(credential) if isinstance(credential, bytes) else credential,
+            mediation != "optional" and is_conditional(mediation),
         )
 
     @contextmanager
@@ -256,9 +273,23 @@ class Authenticator:
         core.pin = PinState.from_json(model.pin.to_json())
         core.device_count, core.device_shown = model.device_count, model.device_shown
         core.large_blobs = model.large_blobs
-        twin = Authenticator.__new__(Authenticator)
+        twin = type(self).__new__(type(self))
         twin._open(core)
         return twin
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `copy` and `pickle`: the persistent state, and what the test arranged around it."""
+        around = {
+            "clock": self.clock,
+            "person": self.person,
+            "vault": self.vault,
+            "faults": self._standing_faults,
+            "related_origins": dict(self.related_origins),
+            "enterprise_policy": set(self.enterprise_policy),
+            "log": self.log.entries,
+            "clones": self._clones,
+        }
+        return _revived, (type(self), self.to_json(), around)
 
     def to_json(self) -> dict[str, Any]:
         """The whole persistent state, including private keys, as JSON values."""
@@ -276,8 +307,19 @@ class Authenticator:
             }
 
     @classmethod
-    def from_json(cls, state: Mapping[str, Any], *, clock: Clock | None = None) -> Authenticator:
-        """The authenticator that `to_json` described."""
+    def from_json(
+        cls,
+        state: Mapping[str, Any],
+        *,
+        clock: Clock | None = None,
+        person: Person | None = None,
+        vault: Any = None,
+    ) -> Authenticator:
+        """The authenticator that `to_json` described.
+
+        A device of a vault is one again: of the vault given here, or else of a new one with what
+        the vault held when the device was saved.
+        """
         version = dict(state).get("version")
         if version != STATE_VERSION:
             raise ValueError(f"state version: got {version!r}, expected {STATE_VERSION}")
@@ -289,20 +331,36 @@ class Authenticator:
             # States of earlier versions have one, or none.
             kept = kept if isinstance(kept, list) else [kept]
             identities = [AttestationIdentity.from_json(each) for each in kept]
+        kind = next((each for each in cls.__subclasses__() if each._wrote(state)), cls)
+        store, vault = kind._saved_store(state, vault)
         core = Core(
             Profile.from_json(state["profile"]),
             entropy=Entropy.from_json(state["entropy"]),
             clock=clock,
-            store=CredentialStore.from_json(state["store"]),
+            person=person,
+            store=store,
             identities=identities,
         )
         core.pin = PinState.from_json(state["pin"])
         core.device_count, core.device_shown = state["device_count"], state["device_shown"]
         if "large_blobs" in state:  # not in states of earlier versions
             core.large_blobs = bytes.fromhex(state["large_blobs"])
-        authenticator = cls.__new__(cls)
+        authenticator = kind.__new__(kind)
         authenticator._open(core)
+        authenticator.vault = vault
         return authenticator
+
+    @classmethod
+    def _wrote(cls, state: Mapping[str, Any]) -> bool:
+        """Whether a saved state is of an authenticator of this class: for subclasses."""
+        return "vault" not in state
+
+    @classmethod
+    def _saved_store(cls, state: Mapping[str, Any], vault: Any) -> tuple[CredentialStore, Any]:
+        """The store of a saved state, and the vault it belongs to."""
+        if vault is not None:
+            raise ValueError("vault: got one, expected none: the state is of a device without")
+        return CredentialStore.from_json(state["store"]), None
 
     def save(self, path: str | Path) -> None:
         """Write the state to a file, readable by its owner only: it holds private keys."""
@@ -315,8 +373,10 @@ class Authenticator:
         target.write_text(json.dumps(self.to_json(), indent=1), encoding="utf-8")
 
     @classmethod
-    def load(cls, path: str | Path, *, clock: Clock | None = None) -> Authenticator:
-        """The authenticator that `save` wrote."""
+    def load(
+        cls, path: str | Path, *, clock: Clock | None = None, vault: Any = None
+    ) -> Authenticator:
+        """The authenticator that `save` wrote; see `from_json`."""
         import json
         from pathlib import Path
 
@@ -326,4 +386,19 @@ class Authenticator:
             raise ValueError(f"{path}: got no JSON ({error}), expected a saved state") from None
         if not isinstance(state, dict):
             raise ValueError(f"{path}: got {shorten(state)}, expected a saved state")
-        return cls.from_json(state, clock=clock)
+        return cls.from_json(state, clock=clock, vault=vault)
+
+
+def _revived(
+    kind: type[Authenticator], state: Mapping[str, Any], around: Mapping[str, Any]
+) -> Authenticator:
+    """The authenticator of which `__reduce__` told."""
+    revived = kind.from_json(
+        state, clock=around["clock"], person=around["person"], vault=around["vault"]
+    )
+    revived._standing_faults = revived.core.ctap_faults = around["faults"]
+    revived.related_origins.update(around["related_origins"])
+    revived.enterprise_policy.update(around["enterprise_policy"])
+    revived.log.entries = around["log"]
+    revived._clones = around["clones"]
+    return revived

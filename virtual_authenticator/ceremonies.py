@@ -8,22 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from . import cbor
-from .algorithms import BY_NAME, Algorithm, PrivateKey, algorithm_of
+from .algorithms import ALGORITHMS, BY_NAME, Algorithm, PrivateKey, algorithm_of
 from .attestation import attestation_object
 from .client_data import ClientDataDraft, Page
 from .client_rules import Rule, check_rp_id, check_secure_context, effective_rp_id, page_may_use
 from .core import Core, NewCredential, Registered
 from .credentials import Credential
 from .encoding import shorten
-from .errors import InvalidStateError, NotAllowedError, NotSupportedError, WebAuthnError
-from .options import creation_options, request_options
+from .errors import (
+    AbortError,
+    InvalidStateError,
+    NotAllowedError,
+    NotSupportedError,
+    WebAuthnError,
+)
+from .options import CreationOptions, creation_options, request_options
 from .person import Gesture
-from .plain_ceremonies import PlainCeremonies
 from .response_json import assertion_json, registration_json
 
 if TYPE_CHECKING:
@@ -40,13 +44,12 @@ class Ceremonies:
 
     def __init__(self, core: Core) -> None:
         self.core = core
-        self._verifies = core.profile.verifies
         self._known = core.store.by_encoded_id
         self.related_origins: dict[str, Sequence[str]] = {}
         self.enterprise_policy: set[str] = set()
-        self._previous: dict[str, Callable[[], dict[str, Any]]] = {}
-        """By ceremony, a function that makes the last response again: tests may change it."""
-        self._plain = PlainCeremonies(core, self._previous)
+        self._previous: dict[str, tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]] = {}
+        """By ceremony, how to make the last response again: tests may change the one they got."""
+        self._transports = core.profile.sorted_transports
 
     # ---- create
 
@@ -58,16 +61,12 @@ class Ceremonies:
         faults: tuple[Fault, ...],
         credential_id: bytes | None,
         private_key: PrivateKey | None,
+        conditional: bool,
     ) -> dict[str, Any]:
-        fixed = credential_id is not None or private_key is not None
-        if type(given) is dict and not fixed and not faults and not ignoring:
-            answered = self._plain.create(given, page)
-            if answered is not None:
-                return answered
         core, profile = self.core, self.core.profile
         options = creation_options(given)
         with core.lock:
-            run = core.fault_run(faults, "create")
+            run = core.fault_run(faults, "create") if faults else None
             rp_id = options.rp_id
             if rp_id is None or not page_may_use(rp_id, page.origin):
                 rp_id = self._rp_id(rp_id, page.origin, ignoring)
@@ -76,37 +75,30 @@ class Ceremonies:
                 and Rule.ATTACHMENT not in ignoring
             ):
                 raise self._refused(f"no {options.attachment} authenticator is here")
-            replaces = core.store.account(rp_id, options.user_id) is not None
-            discoverable = self._discoverable(options.resident_key, replaces, ignoring)
-            verified = self._verification(options.user_verification, ignoring)
+            discoverable = self._discoverable(options, rp_id, ignoring)
+            # Section 5.1.3: a passkey that is added beside a sign-in asks nobody, unless it must.
+            silent = conditional and self._adds_silently(options.user_verification)
+            verified = not silent and self._verification(options.user_verification, ignoring)
             algorithm = self._algorithm(options.algorithms, private_key, ignoring, run)
-            self._consent(options.timeout, verified, ignoring)
-            if Rule.EXCLUDE_CREDENTIALS not in ignoring:
-                for excluded in options.exclude:
-                    held = core.store.by_encoded_id.get(excluded)
-                    # CTAP 2.1, section 6.1.2, step 12: credProtect hides from the unverified.
-                    if (
-                        held is not None
-                        and held.belongs_to(rp_id)
-                        and (verified or held.protection < 3)
-                    ):
-                        raise self._failed(
-                            InvalidStateError(
-                                "the authenticator holds a credential that is excluded"
-                            )
-                        )
+            if not silent and core.person.has_a_mind_of_their_own:
+                self._consent(options.timeout, verified, ignoring)
+            if options.exclude and Rule.EXCLUDE_CREDENTIALS not in ignoring:
+                self._check_excluded(options.exclude, rp_id, verified)
             client_data = self._client_data("webauthn.create", options.challenge, page, run)
+            attestation = self._attestation(options.attestation, ignoring)
             wanted = NewCredential(
-                rp_id=rp_id,
-                client_data_hash=sha256(client_data).digest(),
-                algorithm=algorithm,
-                user_id=options.user_id,
-                user_name=options.user_name,
-                user_display_name=options.user_display_name,
-                rp_name=options.rp_name,
-                discoverable=discoverable,
-                verified=verified,
-                attestation=self._attestation(options.attestation, ignoring),
+                rp_id,
+                # Nothing but a statement is about it.
+                sha256(client_data).digest() if attestation != "none" else b"",
+                algorithm,
+                options.user_id,
+                options.user_name,
+                options.user_display_name,
+                options.rp_name,
+                discoverable,
+                not silent,
+                verified,
+                attestation,
                 enterprise=options.attestation == "enterprise" and self._names_device_to(rp_id),
                 credential_id=credential_id,
                 private_key=private_key,
@@ -129,27 +121,43 @@ class Ceremonies:
                 results = client_extensions.registration_results(
                     core, options.extensions, registered.credential, verified=verified
                 )
-            build = partial(
-                registration_json,
+            parts = (
                 registered.credential,
                 client_data,
                 registered.authenticator_data,
                 registered.public_der,
                 self._attestation_object(registered, run),
-                profile.sorted_transports,
+                self._transports,
                 profile.attachment,
                 results,
             )
-            return self._deliver(build, "create", run)
+            return self._deliver("create", registration_json, parts, run)
 
-    def _discoverable(self, wanted: str, replaces: bool, ignoring: frozenset[Rule]) -> bool:
+    def _check_excluded(self, excluded: list[str], rp_id: str, verified: bool) -> None:
+        for credential_id in excluded:
+            held = self._known.get(credential_id)
+            # CTAP 2.1, section 6.1.2, step 12: credProtect hides from the unverified.
+            if held is not None and held.belongs_to(rp_id) and (verified or held.protection < 3):
+                raise self._failed(
+                    InvalidStateError("the authenticator holds a credential that is excluded")
+                )
+
+    def _adds_silently(self, verification: str) -> bool:
         profile = self.core.profile
+        if profile.attachment != "platform" or profile.discoverable == "never":
+            raise self._refused("no passkey provider is here that adds a passkey by itself")
+        return verification != "required"
+
+    def _discoverable(
+        self, options: CreationOptions, rp_id: str, ignoring: frozenset[Rule]
+    ) -> bool:
+        profile, wanted = self.core.profile, options.resident_key
         able = profile.discoverable != "never"
         if wanted == "required" and not able and Rule.RESIDENT_KEY not in ignoring:
             raise self._refused("the authenticator makes no discoverable credentials")
         if not able or (wanted == "discouraged" and profile.discoverable != "always"):
             return False
-        if self.core.is_full and not replaces:
+        if self.core.is_full and self.core.store.account(rp_id, options.user_id) is None:
             if wanted == "required" and Rule.RESIDENT_KEY not in ignoring:
                 raise self._refused(f"the authenticator is full ({profile.capacity} credentials)")
             return False
@@ -163,9 +171,10 @@ class Ceremonies:
         run: FaultRun | None,
     ) -> Algorithm:
         own = algorithm_of(key) if key is not None else None
-        chosen = self.core.choose_algorithm(
-            offered if own is None else [one for one in offered if one == own.identifier]
-        )
+        chosen = self.core.choose_algorithm(offered)
+        if key is not None and (chosen is None or not chosen.takes(key)):
+            takes = [one for one in offered if one in ALGORITHMS and ALGORITHMS[one].takes(key)]
+            chosen = self.core.choose_algorithm(takes)
         if chosen is None:
             if Rule.ALGORITHMS not in ignoring:
                 mine = ", ".join(self.core.profile.algorithms)
@@ -219,11 +228,8 @@ class Ceremonies:
         ignoring: frozenset[Rule],
         faults: tuple[Fault, ...],
         credential: Credential | None,
+        conditional: bool,
     ) -> dict[str, Any]:
-        if type(given) is dict and credential is None and not faults:
-            answered = self._plain.get(given, page)
-            if answered is not None:
-                return answered
         core = self.core
         rp_id, challenge, timeout, allow, verification, extensions = request_options(
             given, self._known
@@ -234,15 +240,15 @@ class Ceremonies:
                 rp_id = self._rp_id(rp_id, page.origin, ignoring)
             if extensions:
                 self._check_extensions(extensions, allow)
-            verified = bool(verification == "required" and self._verifies and core.pin.retries)
-            if not verified:
-                verified = self._verification(verification, ignoring)
+            verified = self._verification(verification, ignoring)
             chosen = credential
             if chosen is None:
                 chosen = self._choose(rp_id, allow, verified, ignoring)
             else:
                 self._check_choice(chosen, rp_id, allow, verified, ignoring)
-            if core.person.planned or core.person.always is not Gesture.APPROVE:
+            if conditional:
+                self._offer(chosen, verified, ignoring)
+            elif core.person.has_a_mind_of_their_own:
                 self._consent(timeout, verified, ignoring)
             if chosen is None:
                 raise self._refused(f"no credential for {rp_id!r} that the request allows is here")
@@ -265,16 +271,8 @@ class Ceremonies:
                 outputs=outputs,
                 faults=run,
             )
-            build = partial(
-                assertion_json,
-                chosen,
-                client_data,
-                data,
-                signature,
-                core.profile.attachment,
-                results,
-            )
-            return self._deliver(build, "get", run)
+            parts = chosen, client_data, data, signature, core.profile.attachment, results
+            return self._deliver("get", assertion_json, parts, run)
 
     def _choose(
         self, rp_id: str, allow: list[str] | None, verified: bool, ignoring: frozenset[Rule]
@@ -293,6 +291,17 @@ class Ceremonies:
         if newest is None or verified or newest.protection == 1:
             return newest
         return next((held for held in store.discoverable_for(rp_id) if held.protection == 1), None)
+
+    def _offer(self, chosen: Credential | None, verified: bool, ignoring: frozenset[Rule]) -> None:
+        """Section 5.1.4 under conditional mediation: the page's fields suggest what is
+        discoverable, and nothing tells the page if nobody takes it."""
+        if chosen is None or not chosen.discoverable:
+            raise self._failed(AbortError("nothing to suggest: the page waits until it aborts"))
+        try:
+            self._consent(0, verified, ignoring)
+        except NotAllowedError as error:
+            why = f"{error}, and the page waits until it aborts"
+            raise self._failed(AbortError(why)) from None
 
     def _check_choice(
         self,
@@ -337,11 +346,23 @@ class Ceremonies:
 
     def _verification(self, wanted: str, ignoring: frozenset[Rule]) -> bool:
         """Whether the person will be verified, or an error when that is required and cannot be."""
-        if self._verifies and self.core.pin.retries:
-            return wanted != "discouraged" or self.core.profile.always_verifies
+        core = self.core
+        asked = wanted != "discouraged" or core.profile.always_verifies
+        if asked and core.pin.hash is None:
+            self._let_set_pin()
+        if core.can_verify:
+            return asked
         if wanted == "required" and Rule.USER_VERIFICATION not in ignoring:
             raise self._refused("the authenticator cannot verify its user")
         return False
+
+    def _let_set_pin(self) -> None:
+        """A client that wants verification of a key without PIN has the person set one, which the
+        CTAP layer then knows as well."""
+        core = self.core
+        if core.profile.has_pin and not core.can_verify and core.person.pin is not None:
+            core.pin.set(core.person.pin)
+            core.journal.append((core.clock.now(), "pin-set", {"length": core.pin.length}))
 
     def _consent(self, timeout: float, verified: bool, ignoring: frozenset[Rule]) -> None:
         """Ask the person; anything but an approval ends the ceremony."""
@@ -381,17 +402,21 @@ class Ceremonies:
         return draft.encode()
 
     def _deliver(
-        self, build: Callable[[], dict[str, Any]], ceremony: str, run: FaultRun | None
+        self,
+        ceremony: str,
+        build: Callable[..., dict[str, Any]],
+        parts: tuple[Any, ...],
+        run: FaultRun | None,
     ) -> dict[str, Any]:
-        response = build()
+        response = build(*parts)
         if run is not None:
             previous = self._previous.get(ceremony)
-            run.previous = previous() if previous is not None else None
+            run.previous = previous[0](*previous[1]) if previous is not None else None
             for one in run.at("response"):
                 response = one.response(response, run)
             run.close()
-            build = partial(deepcopy, deepcopy(response))
-        self._previous[ceremony] = build
+            build, parts = deepcopy, (deepcopy(response),)
+        self._previous[ceremony] = build, parts
         return response
 
     def _refused(self, why: str) -> WebAuthnError:

@@ -124,6 +124,9 @@ class AttestationIdentity:
             issuer_unit=state.get("issuer_unit", _INTERMEDIATE_UNIT),
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_json, (self.to_json(),)
+
 
 class AttestationAuthority:
     """A test CA: its root certificate is what a relying party puts among its trust anchors."""
@@ -168,6 +171,9 @@ class AttestationAuthority:
             key=key,
             serial=base64url_decode(state["serial"]),
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_json, (self.to_json(),)
 
     @property
     def root_pem(self) -> bytes:

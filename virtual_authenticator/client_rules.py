@@ -45,6 +45,15 @@ def as_rules(given: Iterable[Rule | str]) -> frozenset[Rule]:
         raise ValueError(f"ignoring: got {given!r}, expected names among {known}") from None
 
 
+def is_conditional(mediation: str) -> bool:
+    """Whether a page offers passkeys beside its fields instead of asking for one at once."""
+    if mediation not in ("optional", "required", "conditional"):
+        raise ValueError(
+            f"mediation: got {shorten(mediation)}, expected optional, required or conditional"
+        )
+    return mediation == "conditional"
+
+
 @lru_cache(maxsize=1024)
 def host_of(origin: str) -> tuple[str, str]:
     """Scheme and host of an origin; SecurityError if no page can have it."""

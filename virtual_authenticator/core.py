@@ -11,6 +11,8 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from . import cbor
@@ -43,6 +45,7 @@ NO_LARGE_BLOBS = bytes.fromhex("8076be8b528d0075f7aae98d6fa57a6d3c")
 """An empty array and its checksum (CTAP 2.1, section 6.10)."""
 PIN_RETRIES = 8
 UV_RETRIES = 5
+MAXIMUM_PIN_BYTES = 63
 
 
 @dataclass
@@ -57,6 +60,19 @@ class PinState:
     uv_retries: int = UV_RETRIES
     minimum_length: int = 4
     force_change: bool = False
+
+    def set(self, text: str) -> None:
+        """Set a PIN as its owner types it; ValueError if the policy does not allow it."""
+        from unicodedata import normalize  # few need it
+
+        new = normalize("NFC", text)  # as platforms do (section 6.5.1)
+        if len(new) < self.minimum_length or len(new.encode()) > MAXIMUM_PIN_BYTES:
+            raise ValueError(
+                f"pin: got {len(new)} characters, expected {self.minimum_length} or more, and "
+                f"{MAXIMUM_PIN_BYTES} bytes at most"
+            )
+        self.hash = sha256(new.encode()).digest()[:16]
+        self.length, self.retries, self.force_change = len(new), PIN_RETRIES, False
 
     def to_json(self) -> dict[str, Any]:
         return {**self.__dict__, "hash": self.hash.hex() if self.hash else None}
@@ -139,6 +155,7 @@ class Core:
         for each in identities:
             self._identities[each.kind, each.serial_number is not None] = each
         self.algorithms = {BY_NAME[n].identifier: BY_NAME[n] for n in profile.algorithms}
+        self._built_in, self._has_pin = profile.built_in_verification, profile.has_pin
         self._fault_entropy = self.entropy.fork("faults")
         self._backup_at_first = (
             _scripted(profile.backup_eligible, 0),
@@ -147,6 +164,19 @@ class Core:
         self._plain_backup = isinstance(profile.backup_eligible, bool) and isinstance(
             profile.backup_state, bool
         )
+
+    # ---- who uses it
+
+    @property
+    def can_verify(self) -> bool:
+        """Whether a person can be verified now: by a sensor, or by a PIN that is set, and neither
+        is blocked. Means the same to both layers."""
+        pin = self.pin
+        if not pin.retries:
+            return False
+        if self._built_in and pin.uv_retries:
+            return True
+        return self._has_pin and pin.hash is not None
 
     # ---- what it attests with
 
@@ -241,14 +271,14 @@ class Core:
         else:
             algorithm = algorithm if algorithm.takes(key) else algorithm_of(key)
         credential = Credential(
-            id=credential_id,
-            rp_id=wanted.rp_id,
-            key=key,
-            user_id=wanted.user_id,
-            user_name=wanted.user_name,
-            user_display_name=wanted.user_display_name,
-            rp_name=wanted.rp_name,
-            discoverable=wanted.discoverable,
+            credential_id,
+            wanted.rp_id,
+            key,
+            wanted.user_id,
+            wanted.user_name,
+            wanted.user_display_name,
+            wanted.rp_name,
+            wanted.discoverable,
             backup_eligible=self._backup_at_first[0],
             backup_state=self._backup_at_first[1],
             protection=wanted.protection,
@@ -263,21 +293,26 @@ class Core:
         )
         public_der, public_key = algorithm.public_forms(key)
         outputs = wanted.extend(credential) if wanted.extend is not None else None
-        draft = AuthenticatorDataDraft(
-            rp_id_hash=credential.rp_id_hash,
-            flags=AT | (UP if wanted.present else 0) | (UV if wanted.verified else 0),
-            sign_count=self.count(credential),
-            aaguid=profile.aaguid,
-            credential_id=credential_id,
-            public_key=public_key,
-        )
-        draft.flags |= self._backup_flags(credential)
-        if outputs:
-            draft.flags |= ED
-            draft.extensions = cbor.encode(outputs)
-        if faults is not None:
+        count = self.count(credential)
+        flags = AT | (UP if wanted.present else 0) | (UV if wanted.verified else 0)
+        flags |= self._backup_flags(credential) | (ED if outputs else 0)
+        extensions = cbor.encode(outputs) if outputs else b""
+        if faults is None:
+            size = len(credential_id)
+            head = attested_part(credential.rp_id_hash, flags, count, profile.aaguid, size)
+            data = head + credential_id + public_key + extensions
+        else:
             faults.credential = credential
-        data = self._encode(draft, faults)
+            draft = AuthenticatorDataDraft(
+                rp_id_hash=credential.rp_id_hash,
+                flags=flags,
+                sign_count=count,
+                aaguid=profile.aaguid,
+                credential_id=credential_id,
+                public_key=public_key,
+                extensions=extensions,
+            )
+            data = self._encode(draft, faults)
         fmt, statement = self._attest(wanted, credential, data, faults)
         self.store.add(credential)
         self.journal.append(
@@ -293,44 +328,6 @@ class Core:
         )
         return Registered(credential, data, public_der, fmt, statement)
 
-    def register_plain(
-        self,
-        algorithm: Algorithm,
-        rp_id: str,
-        rp_name: str,
-        user_id: bytes,
-        user_name: str,
-        user_display_name: str,
-    ) -> tuple[Credential, bytes, bytes]:
-        """What `register` does for a discoverable credential of a verified person without statement
-        and extensions, in a straight line. Returns it, its authenticator data and public DER."""
-        profile, entropy, now = self.profile, self.entropy, self.clock.now()
-        credential_id = entropy.bytes(profile.credential_id_length)
-        key = algorithm.generate(entropy)
-        public_der, public_key = algorithm.public_forms(key)
-        eligible, state = self._backup_at_first
-        credential = Credential(
-            credential_id,
-            rp_id,
-            key,
-            user_id,
-            user_name,
-            user_display_name,
-            rp_name,
-            backup_eligible=eligible,
-            backup_state=state,
-            created=now,
-            algorithm=algorithm,
-        )
-        count = self.count(credential)
-        flags = AT | UP | UV | self._backup_flags(credential)
-        size = len(credential_id)
-        head = attested_part(credential.rp_id_hash, flags, count, profile.aaguid, size)
-        data = head + credential_id + public_key
-        self.store.add(credential)
-        self.journal.append((now, "registered", rp_id, credential_id, algorithm.name, count, ()))
-        return credential, data, public_der
-
     def _attest(
         self, wanted: NewCredential, credential: Credential, data: bytes, faults: FaultRun | None
     ) -> tuple[str, Statement]:
@@ -341,8 +338,8 @@ class Core:
                 credential=credential,
                 authenticator_data=data,
                 client_data_hash=wanted.client_data_hash,
-                sign=lambda algorithm, key, message: self._sign(algorithm, key, message, faults),
-                identity=lambda fmt: self._identity_with(fmt, wanted.enterprise, faults),
+                sign=partial(self._sign, faults),
+                identity=partial(self._identity_with, wanted.enterprise, faults),
                 parts=self.profile.compound_of,
             )
         )
@@ -378,7 +375,7 @@ class Core:
                 faults.credential = credential
             data = self._encode(draft, faults)
             signature = self._sign(
-                credential.algorithm, credential.key, data + client_data_hash, faults
+                faults, credential.algorithm, credential.key, data + client_data_hash
             )
         self.journal.append(
             (
@@ -422,7 +419,7 @@ class Core:
         return data
 
     def _sign(
-        self, algorithm: Algorithm, key: PrivateKey, message: bytes, faults: FaultRun | None
+        self, faults: FaultRun | None, algorithm: Algorithm, key: PrivateKey, message: bytes
     ) -> bytes:
         if faults is None:
             return algorithm.sign(key, self._deterministic, message)
@@ -436,7 +433,7 @@ class Core:
         return signature
 
     def _identity_with(
-        self, fmt: str, individual: bool, faults: FaultRun | None
+        self, individual: bool, faults: FaultRun | None, fmt: str
     ) -> AttestationIdentity:
         # Section 8.2.2 is about packed statements: no other certificate names a device.
         identity = self.identity_for(fmt, individual=individual and fmt == "packed")

@@ -62,7 +62,7 @@ class Credential:
     rp_id_hash: bytes = field(default=b"", repr=False)
     """Given only if the RP ID is unknown (empty): U2F tells an authenticator only the hash."""
     encoded_id: str = field(init=False, repr=False)
-    encoded_user_id: str = field(init=False, repr=False)
+    _encoded_user_id: str | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         if self.algorithm is _BY_KEY:
@@ -70,7 +70,13 @@ class Credential:
         if self.rp_id or not self.rp_id_hash:
             self.rp_id_hash = hash_of(self.rp_id)
         self.encoded_id = base64url_encode(self.id)
-        self.encoded_user_id = base64url_encode(self.user_id)
+
+    @property
+    def encoded_user_id(self) -> str:
+        """The user handle, base64url."""
+        if self._encoded_user_id is None:
+            self._encoded_user_id = base64url_encode(self.user_id)
+        return self._encoded_user_id
 
     def belongs_to(self, rp_id: str) -> bool:
         """Whether it was made for this relying party; one made by U2F knows only the hash."""
@@ -78,6 +84,9 @@ class Credential:
 
     def copy(self) -> Credential:
         return replace(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_json, (self.to_json(),)  # keys cannot be pickled
 
     def public_key_bytes(self) -> bytes:
         """The COSE public key."""

@@ -38,6 +38,13 @@ class NotSupportedError(WebAuthnError):
     name = "NotSupportedError"
 
 
+class AbortError(WebAuthnError):
+    """Nobody took up an offer that a page makes beside others (conditional mediation): the page
+    waits until it aborts, for no error tells it."""
+
+    name = "AbortError"
+
+
 class InvalidOptionsError(WebAuthnError, ValueError):
     """The options are malformed. The message says where, what was got and what was expected.
 

@@ -47,6 +47,16 @@ class Journal:
     def __getitem__(self, index: int) -> Entry:
         return _entry(self._entries[index])
 
+    @property
+    def entries(self) -> list[tuple[Any, ...]]:
+        """As they were recorded, to be given to another journal."""
+        return list(self._entries)
+
+    @entries.setter
+    def entries(self, recorded: list[tuple[Any, ...]]) -> None:
+        self._entries.clear()
+        self._entries.extend(recorded)
+
     def clear(self) -> None:
         self._entries.clear()
 

@@ -12,7 +12,13 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
-from .encoding import base64url_canonical, base64url_decode, is_canonical, shorten
+from .encoding import (
+    base64url_canonical,
+    base64url_decode,
+    decode_canonical,
+    is_canonical,
+    shorten,
+)
 from .errors import InvalidOptionsError
 
 DEFAULT_TIMEOUT = 300_000
@@ -23,6 +29,7 @@ LONGEST_TIMEOUT = 2**32 - 1
 _NO_ID = ""
 """No credential has it."""
 _EMPTY: Mapping[str, Any] = {}
+_PREFERENCES = ("discouraged", "preferred", "required")
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -52,38 +59,88 @@ RequestOptions: TypeAlias = tuple[
 
 def creation_options(given: Any) -> CreationOptions:
     """Read creation options."""
-    options = _unwrap(given)
-    rp = _object(options, "rp", required=True)
-    user = _object(options, "user", required=True)
-    selection = _object(options, "authenticatorSelection")
-    user_id = base64url_member(user, "id", "user.id")
-    if not 1 <= len(user_id) <= 64:
-        _refuse("user.id", f"{len(user_id)} bytes", "1 to 64 bytes")
-    resident_key = _text(selection, "residentKey", "authenticatorSelection.residentKey")
-    if resident_key not in ("discouraged", "preferred", "required"):
-        # Level 1 sites send only the boolean.
-        old = _boolean(selection, "requireResidentKey", "authenticatorSelection.requireResidentKey")
-        resident_key = "required" if old else "discouraged"
-    attachment = _text(
-        selection, "authenticatorAttachment", "authenticatorSelection.authenticatorAttachment"
-    )
-    attestation = _text(options, "attestation", "attestation")
+    # Credentials are made by the thousand: what is plainly right is accepted here at once, and only
+    # the rest is checked closely by the functions below.
+    options = given if type(given) is dict and "challenge" in given else _unwrap(given)
+    find = options.get
+    rp, user, selection = find("rp"), find("user"), find("authenticatorSelection")
+    if type(rp) is not dict:
+        rp = _object(options, "rp", required=True)
+    if type(user) is not dict:
+        user = _object(options, "user", required=True)
+    if type(selection) is not dict:
+        selection = _object(options, "authenticatorSelection")
+    rp_id, rp_name = rp.get("id"), rp.get("name")
+    if type(rp_id) is not str:
+        rp_id = _text(rp, "id", "rp.id")
+    if type(rp_name) is not str:
+        rp_name = _required_text(rp, "name", "rp.name")
+    user_name, display_name = user.get("name"), user.get("displayName")
+    if type(user_name) is not str or type(display_name) is not str:
+        user_name = _required_text(user, "name", "user.name")
+        display_name = _required_text(user, "displayName", "user.displayName")
+    encoded_user_id = user.get("id")
+    if type(encoded_user_id) is not str or not is_canonical(encoded_user_id):
+        encoded_user_id = _base64url_text(user, "id", "user.id")
+    if not 2 <= len(encoded_user_id) <= 86:  # 1 to 64 bytes
+        length = len(base64url_decode(encoded_user_id))
+        _refuse("user.id", f"{length} bytes", "1 to 64 bytes")
+    challenge = find("challenge")
+    if type(challenge) is not str or not is_canonical(challenge):
+        challenge = _base64url_text(options, "challenge", "challenge")
+    timeout = find("timeout")
+    if type(timeout) is not int or not 0 <= timeout <= LONGEST_TIMEOUT:
+        timeout = _timeout(options)
+    resident_key = selection.get("residentKey")
+    if resident_key not in _PREFERENCES:
+        resident_key = _resident_key(selection)
+    verification = selection.get("userVerification")
+    if verification not in _PREFERENCES:
+        verification = _user_verification(selection, "authenticatorSelection.userVerification")
+    attachment = selection.get("authenticatorAttachment")
+    if attachment is not None:
+        attachment = _attachment(selection)
+    attestation = find("attestation")
+    if attestation != "none":
+        attestation = _attestation(options)
+    excluded = find("excludeCredentials")
+    extensions = find("extensions")
+    if extensions is not None:
+        extensions = _object(options, "extensions")
     return CreationOptions(
-        rp_id=_text(rp, "id", "rp.id"),
-        rp_name=_required_text(rp, "name", "rp.name"),
-        user_id=user_id,
-        user_name=_required_text(user, "name", "user.name"),
-        user_display_name=_required_text(user, "displayName", "user.displayName"),
-        challenge=_base64url_text(options, "challenge", "challenge"),
-        algorithms=_algorithms(options),
-        timeout=_timeout(options),
-        exclude=_exclude(options),
-        attachment=attachment if attachment in ("platform", "cross-platform") else None,
-        resident_key=resident_key,
-        user_verification=_user_verification(selection, "authenticatorSelection.userVerification"),
-        attestation=attestation if attestation in ("direct", "indirect", "enterprise") else "none",
-        extensions=_object(options, "extensions"),
+        rp_id,
+        rp_name,
+        decode_canonical(encoded_user_id),
+        user_name,
+        display_name,
+        challenge,
+        _algorithms(options),
+        timeout,
+        _descriptors(excluded, "excludeCredentials", ()) if excluded is not None else [],
+        attachment,
+        resident_key,
+        verification,
+        attestation,
+        extensions or _EMPTY,
     )
+
+
+def _resident_key(selection: Mapping[str, Any]) -> str:
+    """An unknown word counts as none; Level 1 sites send only the boolean."""
+    _text(selection, "residentKey", "authenticatorSelection.residentKey")
+    old = _boolean(selection, "requireResidentKey", "authenticatorSelection.requireResidentKey")
+    return "required" if old else "discouraged"
+
+
+def _attachment(selection: Mapping[str, Any]) -> str | None:
+    where = "authenticatorSelection.authenticatorAttachment"
+    attachment = _text(selection, "authenticatorAttachment", where)
+    return attachment if attachment in ("platform", "cross-platform") else None
+
+
+def _attestation(options: Mapping[str, Any]) -> str:
+    attestation = _text(options, "attestation", "attestation")
+    return attestation if attestation in ("direct", "indirect", "enterprise") else "none"
 
 
 def request_options(given: Any, known: Container[str] = ()) -> RequestOptions:
@@ -214,21 +271,26 @@ def _algorithms(options: Mapping[str, Any]) -> tuple[int, ...]:
     if not params:
         return DEFAULT_ALGORITHMS
     offered = []
-    for position, entry in enumerate(params):
-        if type(entry) is not dict and not isinstance(entry, Mapping):
-            _refuse(f"pubKeyCredParams[{position}]", shorten(entry), "an object")
-        identifier = entry.get("alg")
-        if isinstance(identifier, bool) or not isinstance(identifier, int):
-            where = f"pubKeyCredParams[{position}].alg"
-            _refuse(where, _kind(entry, "alg"), "a COSE algorithm number")
-        if _required_text(entry, "type", f"pubKeyCredParams[{position}].type") == "public-key":
-            offered.append(identifier)
+    for entry in params:
+        if type(entry) is dict and entry.get("type") == "public-key":
+            identifier = entry.get("alg")
+            if type(identifier) is int:
+                offered.append(identifier)
+                continue
+        offered.extend(_algorithm(entry, params.index(entry)))
     return tuple(offered)
 
 
-def _exclude(options: Mapping[str, Any]) -> list[str]:
-    listed = options.get("excludeCredentials")
-    return _descriptors(listed, "excludeCredentials", ()) if listed is not None else []
+def _algorithm(entry: Any, position: int) -> list[int]:
+    """The number in an entry that is not plainly right; none where its type is not ours."""
+    where = f"pubKeyCredParams[{position}]"
+    if not isinstance(entry, Mapping):
+        _refuse(where, shorten(entry), "an object")
+    identifier = entry.get("alg")
+    if isinstance(identifier, bool) or not isinstance(identifier, int):
+        _refuse(f"{where}.alg", _kind(entry, "alg"), "a COSE algorithm number")
+    kind = _required_text(entry, "type", f"{where}.type")
+    return [identifier] if kind == "public-key" else []
 
 
 def _descriptors(listed: Any, name: str, known: Container[str]) -> list[str]:

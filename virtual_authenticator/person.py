@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import deque
 from enum import Enum
 
+USUAL_PIN = "135790"
+
 
 class Gesture(Enum):
     """What a person does when the authenticator asks."""
@@ -32,10 +34,18 @@ class Person:
         self.always = Gesture.APPROVE
         self.planned: deque[Gesture] = deque(Gesture(gesture) for gesture in gestures)
         """What they will do next, in order."""
+        self.pin: str | None = USUAL_PIN
+        """What they set when a client asks for a PIN that the key does not have yet; None if they
+        set none. They know the key's PIN, whoever set it."""
 
     def will(self, *gestures: Gesture | str) -> None:
         """Queue what to do at the next requests, one gesture each."""
         self.planned.extend(Gesture(gesture) for gesture in gestures)
+
+    @property
+    def has_a_mind_of_their_own(self) -> bool:
+        """Whether they may do something else than approve."""
+        return bool(self.planned) or self.always is not Gesture.APPROVE
 
     def act(self) -> Gesture:
         """The gesture made now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from typing import Any
 
@@ -11,6 +12,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from fido2.attestation import UntrustedAttestation
 from webauthn.helpers.exceptions import InvalidRegistrationResponse
 
@@ -20,8 +22,10 @@ from tests.virtual_authenticator.support.relying_party import (
     RelyingParty,
 )
 from virtual_authenticator import Authenticator, NotSupportedError, cbor
-from virtual_authenticator.algorithms import to_pkcs8
+from virtual_authenticator.algorithms import BY_NAME, to_pkcs8
+from virtual_authenticator.attestation import attestation_object
 from virtual_authenticator.encoding import base64url_decode, base64url_encode
+from virtual_authenticator.entropy import Entropy
 
 COMBINATIONS = [
     (algorithm, attestation)
@@ -313,3 +317,51 @@ def test_platforms_say_what_such_devices_say(shape: str, fmt: str) -> None:
     response = party.register(device, attestation="direct")
     assert attestation_of(response)["fmt"] == fmt
     party.sign_in(device, [response["id"]])
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_public_forms_are_those_of_the_library(name: str) -> None:
+    """The DER of a curve's key is put together from a fixed beginning and the point."""
+    algorithm = BY_NAME[name]
+    for _ in range(1 if name in ("RS256", "PS256") else 5):
+        key = algorithm.generate(Entropy())
+        der, cose = algorithm.public_forms(key)
+        public = key.public_key()
+        assert der == public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        members = {"ML": 3, "Ed": 4, "RS": 4, "PS": 4, "ES": 5}[name[:2]]
+        assert cose[0] == 0xA0 | members
+        if isinstance(public, ec.EllipticCurvePublicKey):
+            width = (public.curve.key_size + 7) // 8
+            numbers = public.public_numbers()
+            assert numbers.x.to_bytes(width, "big") in cose
+            assert cose.endswith(numbers.y.to_bytes(width, "big"))
+
+
+@pytest.mark.parametrize("size", [0, 1, 23, 24, 37, 255, 256, 65535, 65536])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        {},
+        {"alg": -7, "sig": bytes(71)},
+        {"x5c": [b"certificate"], "sig": bytes(71), "alg": -257},
+        {"certInfo": b"", "pubArea": b"", "ver": "2.0", "x5c": [], "sig": b"", "alg": -7},
+        [{"fmt": "packed", "attStmt": {}}],
+    ],
+    ids=["none", "self", "packed", "tpm", "compound"],
+)
+def test_the_attestation_object_is_canonical(size: int, statement: Any) -> None:
+    """It is put together from a template, so that no other encoder sees the whole."""
+    data = (bytes(range(256)) * (size // 256 + 1))[:size]
+    whole = {"fmt": "a format", "attStmt": statement, "authData": data}
+    made = attestation_object("a format", statement, data)
+    assert made == cbor.encode(whole) == fido2.cbor.encode(whole)
+    assert fido2.cbor.decode(made) == whole
+
+
+def test_a_response_that_was_changed_leaves_the_next_replay_whole() -> None:
+    device, party = Authenticator(), RelyingParty()
+    first = device.create(party.creation_options(), party.origin)
+    whole = copy.deepcopy(first)
+    first["response"]["transports"].append("changed")
+    first["clientExtensionResults"]["changed"] = True
+    assert device.create(party.creation_options(), party.origin, faults="replayed") == whole

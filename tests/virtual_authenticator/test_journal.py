@@ -22,7 +22,8 @@ def test_the_log_tells_what_was_registered_asserted_and_refused() -> None:
     clock.advance(5)
     with pytest.raises(NotAllowedError):
         device.get(party.request_options([held]), party.origin)
-    registered, asserted, refused = device.log
+    pin_set, registered, asserted, refused = device.log
+    assert str(pin_set) == "pin-set length=6"
     raw = base64url_decode(held)
     assert registered.time == 100.0
     assert registered.what == "registered"
@@ -75,7 +76,7 @@ def test_only_the_last_entries_are_kept() -> None:
 
 
 def test_an_entry_that_is_read_is_not_part_of_the_log() -> None:
-    device, party = Authenticator("security-key"), RelyingParty()
+    device, party = Authenticator(pin="1234"), RelyingParty()
     held = party.register(device)["id"]
     party.sign_in(device, [held])
     seen = list(device.log)

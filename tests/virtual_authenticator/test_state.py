@@ -231,7 +231,7 @@ def test_credentials_can_be_moved_by_hand() -> None:
 
 
 def test_many_threads_share_one_authenticator() -> None:
-    device = Authenticator("security-key")
+    device = Authenticator("security-key", pin="1234")
     party = RelyingParty()
     held = party.register(device)["id"]
     start = threading.Barrier(8)

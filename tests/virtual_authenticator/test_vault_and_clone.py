@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +12,14 @@ from fido2.webauthn import AuthenticatorData
 from webauthn.helpers.exceptions import InvalidAuthenticationResponse
 
 from tests.virtual_authenticator.support.relying_party import RelyingParty
-from virtual_authenticator import Authenticator, NotAllowedError, PerCredential, Vault
+from virtual_authenticator import (
+    Authenticator,
+    ManualClock,
+    NotAllowedError,
+    PerCredential,
+    SyncedAuthenticator,
+    Vault,
+)
 from virtual_authenticator.encoding import base64url_decode, base64url_encode
 
 
@@ -204,3 +214,114 @@ def test_a_clone_attests_with_the_same_key(seed: int | None, before: bool) -> No
     party.trust(device)
     party.register(stolen, attestation="direct")
     assert stolen.core.identity.certificates == device.core.identity.certificates
+
+
+# ---- a vault's device, saved, cloned, copied, pickled
+
+
+def pickled(given: Any) -> Any:
+    return pickle.loads(pickle.dumps(given))
+
+
+def test_a_clone_of_a_vault_s_device_is_one_too_but_learns_only_by_syncing() -> None:
+    vault, party = Vault(), RelyingParty()
+    phone = vault.device()
+    held = party.register(phone)["id"]
+    stolen = phone.clone()
+    assert isinstance(stolen, SyncedAuthenticator)
+    assert party.sign_in(stolen)["id"] == held
+    party.register(phone, user=user(1))
+    assert len(stolen.credentials) == 1
+    stolen.sync()
+    assert len(stolen.credentials) == 2
+    stolen.remove_credential(base64url_decode(held))
+    assert len(phone.credentials) == 2
+    stolen.sync()
+    assert len(phone.credentials) == 1
+
+
+@pytest.mark.parametrize("lags", [False, True])
+def test_a_loaded_device_is_one_of_the_vault_given(lags: bool, tmp_path: Path) -> None:
+    vault, party = Vault(), RelyingParty()
+    device = vault.device(lags=lags)
+    party.register(device)
+    device.save(tmp_path / "device.json")
+    party.register(vault.device(), user=user(1))
+    loaded = Authenticator.load(tmp_path / "device.json", vault=vault)
+    assert isinstance(loaded, SyncedAuthenticator)
+    assert loaded.vault is vault
+    assert len(loaded.credentials) == (1 if lags else 2)
+    loaded.sync()
+    assert len(loaded.credentials) == 2
+
+
+def test_a_deletion_is_not_undone_by_loading(tmp_path: Path) -> None:
+    vault, party = Vault(), RelyingParty()
+    phone = vault.device()
+    held = party.register(phone)["id"]
+    phone.save(tmp_path / "phone.json")
+    phone.remove_credential(base64url_decode(held))
+    assert not Authenticator.load(tmp_path / "phone.json", vault=vault).credentials
+    # With a vault of its own, all is as it was when it was saved.
+    alone = Authenticator.load(tmp_path / "phone.json")
+    assert isinstance(alone, SyncedAuthenticator)
+    assert party.sign_in(alone)["id"] == held
+    assert alone.vault.device().credentials
+
+
+def test_a_device_without_a_vault_joins_none(tmp_path: Path) -> None:
+    Authenticator().save(tmp_path / "key.json")
+    with pytest.raises(ValueError, match="vault: got one, expected none"):
+        Authenticator.load(tmp_path / "key.json", vault=Vault())
+
+
+@pytest.mark.parametrize(
+    "again",
+    [copy.deepcopy, lambda given: pickle.loads(pickle.dumps(given))],
+    ids=["copy", "pickle"],
+)
+def test_devices_that_travel_together_still_share_their_vault(again: Any) -> None:
+    vault, party = Vault(), RelyingParty()
+    party.register(vault.device())
+    phone, laptop = again([vault.device(), vault.device(lags=True)])
+    assert phone.vault is laptop.vault is not vault
+    party.register(phone, user=user(1))
+    laptop.sync()
+    assert [len(one.credentials) for one in (phone, laptop)] == [2, 2]
+    assert len(vault.store) == 1
+
+
+@pytest.mark.parametrize(
+    "again",
+    [copy.copy, copy.deepcopy, pickled],
+    ids=["copy", "deepcopy", "pickle"],
+)
+@pytest.mark.parametrize("shape", ["security-key", "icloud-keychain", "windows-hello", "u2f-key"])
+def test_a_copy_goes_on_as_the_original_would(again: Any, shape: str) -> None:
+    clock, party = ManualClock(), RelyingParty()
+    key = Authenticator(shape, seed="twin", clock=clock)
+    held = party.register(key, attestation="direct")["id"]
+    key.related_origins["example.org"] = ["https://example.com"]
+    twin = again(key)
+    assert type(twin) is Authenticator
+    assert [str(entry) for entry in twin.log] == [str(entry) for entry in key.log]
+    assert twin.related_origins == key.related_origins
+    assert twin.clock.now() == clock.now()
+    options = party.request_options([held])
+    assert twin.get(options, party.origin) == key.get(options, party.origin)
+    new = party.creation_options(user=user(1))
+    assert twin.create(new, party.origin)["id"] == key.create(new, party.origin)["id"]
+    twin.remove_credential(base64url_decode(held))
+    assert key.credential(base64url_decode(held)).rp_id == party.rp_id
+
+
+@pytest.mark.parametrize("again", [copy.copy, pickled])
+def test_parts_can_be_copied_too(again: Any) -> None:
+    device, party = Authenticator("windows-hello", seed=1), RelyingParty()
+    party.register(device, attestation="direct")
+    credential = device.credentials[0]
+    assert again(credential).to_json() == credential.to_json()
+    identity = device.core.identity
+    assert again(identity).to_json() == identity.to_json()
+    assert again(device.attestation_authority).root == device.attestation_authority.root
+    assert again(device.profile) == device.profile

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import cbor
@@ -57,9 +58,10 @@ def _packed_self(given: AttestationInput) -> tuple[str, Statement]:
 
 def _packed(given: AttestationInput) -> tuple[str, Statement]:
     identity = given.identity("packed")
+    signed = given.authenticator_data + given.client_data_hash
     return "packed", {
         "alg": identity.algorithm.identifier,
-        "sig": given.sign_with(identity, given.to_be_signed),
+        "sig": given.sign(identity.algorithm, identity.key, signed),
         "x5c": identity.x5c,
     }
 
@@ -129,4 +131,30 @@ TAKES: dict[str, tuple[str, ...]] = {
 
 def attestation_object(fmt: str, statement: Statement, authenticator_data: bytes) -> bytes:
     """The canonical CBOR map of section 6.5.4."""
-    return cbor.encode({"fmt": fmt, "attStmt": statement, "authData": authenticator_data})
+    head, members, data_key = _template(fmt, tuple(statement) if type(statement) is dict else None)
+    if members is None:
+        parts = [head, cbor.encode(statement)]
+    else:
+        parts = [head]
+        for name, encoded_name in members:
+            parts.append(encoded_name)
+            parts.append(cbor.encode(statement[name]))
+    parts.append(data_key)
+    parts.append(cbor.encode(authenticator_data))
+    return b"".join(parts)
+
+
+@lru_cache(maxsize=64)
+def _template(
+    fmt: str, names: tuple[str, ...] | None
+) -> tuple[bytes, list[tuple[str, bytes]] | None, bytes]:
+    """What is the same in all attestation objects of a format whose statement has these members:
+    the beginning, the members' names in canonical order, and what stands before the data. A
+    statement without names is not taken apart."""
+    head = b"\xa3" + cbor.encode("fmt") + cbor.encode(fmt) + cbor.encode("attStmt")
+    data_key = cbor.encode("authData")
+    if names is None:
+        return head, None, data_key
+    ordered = cbor.decode(cbor.encode(dict.fromkeys(names)))
+    head += cbor.encode_pairs([(b"", b"")] * len(ordered))
+    return head, [(name, cbor.encode(name)) for name in ordered], data_key
