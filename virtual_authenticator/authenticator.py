@@ -230,6 +230,10 @@ class Authenticator:
 
     def add_credential(self, credential: Credential) -> None:
         """Put a credential on the device, as if it had been registered before."""
+        if credential.large_blob is not None:
+            from .large_blobs import take_over
+
+            take_over(self.core, credential)
         self.core.store.add(credential)
 
     def remove_credential(self, credential_id: bytes) -> None:

@@ -10,64 +10,132 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from . import large_blobs
 from .algorithms import algorithm_of, from_pkcs8, to_pkcs8
+from .authenticator import Authenticator
 from .counters import LIMIT, PerCredential
 from .credentials import Credential
 from .encoding import base64url_decode, base64url_encode, shorten
+from .person import Gesture, Person
 from .profile import Profile
 
-_CDP_VERSIONS = {"ctap2_0": "2.0", "ctap2_1": "2.1"}
+# There is no device of CTAP 2.2 here; one of 2.3 comes nearest.
+_CDP_VERSIONS = {"ctap2_0": "2.0", "ctap2_1": "2.1", "ctap2_2": "2.3"}
 _PROTOCOLS = {"u2f": "u2f", "ctap1/u2f": "u2f", "ctap2": "2.0", "ctap2_1": "2.1"}
 """The first name is CDP's, the second and the last are WebDriver's."""
-_TRANSPORTS = ("usb", "nfc", "ble", "smart-card", "hybrid", "internal")
+_TRANSPORTS = {name: name for name in ("usb", "nfc", "ble", "smart-card", "hybrid", "internal")} | {
+    "cable": "hybrid"
+}
+"""With CDP's older name for hybrid."""
 _BROWSER_AAGUID = bytes.fromhex("01020304050607080102030405060708")
 """What Chromium's virtual authenticator shows."""
+_CDP_EXTENSIONS = {
+    "hasPrf": "hmac-secret",
+    "hasHmacSecret": "hmac-secret",
+    "hasHmacSecretMc": "hmac-secret-mc",
+    "hasMinPinLength": "minPinLength",
+    "hasLargeBlob": "largeBlobKey",
+    "hasCredBlob": "credBlob",
+}
+_NAMED_EXTENSIONS = {
+    "prf": "hmac-secret",
+    "largeBlob": "largeBlobKey",
+    "credProps": None,  # which clients answer by themselves
+} | {
+    name: name
+    for name in (
+        "hmac-secret",
+        "hmac-secret-mc",
+        "minPinLength",
+        "largeBlobKey",
+        "credBlob",
+        "credProtect",
+    )
+}
+"""By the names that WebDriver's `extensions` may have."""
+_SINCE_2_1 = ("largeBlobKey", "credBlob")
 _BOOLEANS = (
     "hasResidentKey",
     "hasUserVerification",
-    "hasLargeBlob",
-    "hasCredBlob",
-    "hasMinPinLength",
-    "hasPrf",
+    *_CDP_EXTENSIONS,
     "isUserVerified",
     "isUserConsenting",
     "automaticPresenceSimulation",
     "defaultBackupEligibility",
     "defaultBackupState",
 )
+_OPTIONS = ("protocol", "ctap2Version", "transport", "extensions", *_BOOLEANS)
+_CREDENTIAL_MEMBERS = (
+    "credentialId",
+    "isResidentCredential",
+    "rpId",
+    "privateKey",
+    "userHandle",
+    "signCount",
+    "largeBlob",
+    "backupEligibility",
+    "backupState",
+    "userName",
+    "userDisplayName",
+)
+
+
+def authenticator_from_options(options: Mapping[str, Any], **keywords: Any) -> Authenticator:
+    """The device and the person that options of either protocol describe; keywords as for
+    `Authenticator`."""
+    person = person_from_options(options)
+    return Authenticator(profile_from_options(options), person=person, **keywords)
+
+
+def person_from_options(options: Mapping[str, Any]) -> Person:
+    """What the options say of the person: `isUserConsenting` (WebDriver) and
+    `automaticPresenceSimulation` (CDP) are true by default, `isUserVerified` is false."""
+    _check_names(options, _OPTIONS)
+    person = Person()
+    if not _boolean({"isUserConsenting": True, **options}, "isUserConsenting"):
+        person.always = Gesture.DECLINE
+    elif not _boolean(
+        {"automaticPresenceSimulation": True, **options}, "automaticPresenceSimulation"
+    ):
+        person.always = Gesture.IGNORE
+    elif _boolean(options, "hasUserVerification") and not _boolean(options, "isUserVerified"):
+        person.always = Gesture.WRONG_FINGER
+    return person
 
 
 def profile_from_options(options: Mapping[str, Any]) -> Profile:
     """The profile that `WebAuthn.addVirtualAuthenticator` options (or WebDriver's) describe.
 
     `isUserVerified`, `isUserConsenting` and `automaticPresenceSimulation` describe a person, not a
-    device: give the authenticator a `Person` for them.
+    device: see `person_from_options`. Names that neither protocol has are refused.
     """
+    _check_names(options, _OPTIONS)
     version = _choice({"protocol": "ctap2", **options}, "protocol", _PROTOCOLS)
     if version != "u2f" and "ctap2Version" in options:
         version = _choice(options, "ctap2Version", _CDP_VERSIONS)
-    transport = options.get("transport")
-    if transport not in _TRANSPORTS:
-        raise ValueError(
-            f"transport: got {shorten(transport)}, expected one of {', '.join(_TRANSPORTS)}"
-        )
+    transport = _choice(options, "transport", _TRANSPORTS)
     for name in _BOOLEANS:
         _boolean(options, name)
     named = options.get("extensions", [])
     if not isinstance(named, list):
         raise ValueError(f"extensions: got {shorten(named)}, expected a list of names")
-    extensions = [
-        extension
-        for extension, cdp_name in (("hmac-secret", "hasPrf"), ("minPinLength", "hasMinPinLength"))
-        if options.get(cdp_name) or extension in named
-    ]
-    if "prf" in named and "hmac-secret" not in extensions:
-        extensions.append("hmac-secret")
-    if "credProtect" in named or version == "2.1":
+    extensions = [extension for name, extension in _CDP_EXTENSIONS.items() if options.get(name)]
+    for name in named:
+        if not isinstance(name, str) or name not in _NAMED_EXTENSIONS:
+            known = ", ".join(_NAMED_EXTENSIONS)
+            raise ValueError(f"extensions: got {shorten(name)}, expected names among {known}")
+        extensions.extend(filter(None, [_NAMED_EXTENSIONS[name]]))
+    if version in ("2.1", "2.3"):
         extensions.append("credProtect")
+    extensions = list(dict.fromkeys(extensions))
+    for extension in _SINCE_2_1:  # as Chromium refuses it
+        if extension in extensions and version not in ("2.1", "2.3"):
+            raise ValueError(f"{extension}: got CTAP {version}, expected 2.1 or later")
+    if "largeBlobKey" in extensions and not options.get("hasResidentKey"):
+        raise ValueError("hasLargeBlob: got no hasResidentKey, expected it too")
     internal = transport == "internal"
     return Profile(
         name="cdp",
@@ -96,6 +164,8 @@ def cdp_options(profile: Profile) -> dict[str, Any]:
         "hasUserVerification": profile.verifies,
         "hasPrf": bool({"prf", "hmac-secret"} & set(profile.extensions)),
         "hasMinPinLength": "minPinLength" in profile.extensions,
+        "hasLargeBlob": _has_large_blob(profile),
+        "hasCredBlob": "credBlob" in profile.extensions and profile.ctap in ("2.1", "2.3"),
         "automaticPresenceSimulation": True,
         "isUserVerified": profile.verifies,
         "defaultBackupEligibility": profile.backup_eligible is True,
@@ -110,7 +180,11 @@ def webdriver_options(profile: Profile) -> dict[str, Any]:
     """Options for WebDriver's Add Virtual Authenticator."""
     cdp = cdp_options(profile)
     names = {"u2f": "ctap1/u2f", "2.0": "ctap2", "2.1": "ctap2_1", "2.3": "ctap2_1"}
-    extensions = [name for name in ("credProtect", "minPinLength") if name in profile.extensions]
+    extensions = [
+        *(name for name in ("credProtect", "minPinLength") if name in profile.extensions),
+        *(["credBlob"] if cdp["hasCredBlob"] else []),
+        *(["largeBlob"] if cdp["hasLargeBlob"] else []),
+    ]
     return {
         "protocol": names[profile.ctap],
         "transport": cdp["transport"],
@@ -122,6 +196,14 @@ def webdriver_options(profile: Profile) -> dict[str, Any]:
         "defaultBackupEligibility": cdp["defaultBackupEligibility"],
         "defaultBackupState": cdp["defaultBackupState"],
     }
+
+
+def _has_large_blob(profile: Profile) -> bool:
+    return (
+        bool({"largeBlob", "largeBlobKey"} & set(profile.extensions))
+        and profile.ctap in ("2.1", "2.3")
+        and profile.discoverable != "never"
+    )
 
 
 def losses(profile: Profile) -> list[str]:
@@ -153,10 +235,13 @@ def losses(profile: Profile) -> list[str]:
     if profile.credential_id_length != made.credential_id_length:
         lengths = f"{profile.credential_id_length} bytes become {made.credential_id_length}"
         lost.append(f"credential ids of {lengths}")
-    # To a page, prf is the same however a device implements it.
-    mine = sorted({"hmac-secret" if name == "prf" else name for name in profile.extensions})
+    # To a page, prf and largeBlob are the same however a device implements them.
+    alike = {"prf": "hmac-secret", "largeBlob": "largeBlobKey"}
+    mine = sorted({alike.get(name, name) for name in profile.extensions})
     if mine != sorted(made.extensions):
         lost.append(f"extensions {mine} become {sorted(made.extensions)}")
+    if profile.enterprise_attestation:
+        lost.append("enterprise attestation is given to nobody")
     if profile.min_pin_length_rp_ids:
         lost.append("no relying party may learn the minimum PIN length")
     return lost
@@ -181,17 +266,42 @@ def _choice(options: Mapping[str, Any], name: str, choices: Mapping[str, str]) -
 # ---- credentials
 
 
-def credential_to_cdp(credential: Credential) -> dict[str, Any]:
-    """A WebAuthn.Credential of CDP: standard base64."""
-    return _credential_json(credential, lambda data: base64.b64encode(data).decode("ascii"))
+def credential_to_cdp(
+    credential: Credential, device: Authenticator | None = None
+) -> dict[str, Any]:
+    """A WebAuthn.Credential of CDP: standard base64. See `credential_losses` for what it cannot
+    say. The `device` is asked for a large blob that is not with the credential itself."""
+    return _credential_json(credential, device, lambda data: base64.b64encode(data).decode("ascii"))
 
 
-def credential_to_webdriver(credential: Credential) -> dict[str, Any]:
-    """Credential parameters of WebDriver: base64url."""
-    return _credential_json(credential, base64url_encode)
+def credential_to_webdriver(
+    credential: Credential, device: Authenticator | None = None
+) -> dict[str, Any]:
+    """Credential parameters of WebDriver: base64url; otherwise as for CDP."""
+    return _credential_json(credential, device, base64url_encode)
 
 
-def _credential_json(credential: Credential, encode: Any) -> dict[str, Any]:
+def credential_losses(credential: Credential, device: Authenticator | None = None) -> list[str]:
+    """What a credential has that the JSON of either protocol cannot say."""
+    lost = []
+    if credential.protection > 1:
+        lost.append(f"credential protection {credential.protection} becomes 1")
+    if credential.secrets is not None:
+        lost.append("the secrets of prf and hmac-secret become new ones")
+    if credential.credential_blob is not None:
+        lost.append("the credBlob is gone")
+    if credential.large_blob_key is not None and device is None:
+        lost.append("the large blob stays on its device: give the device to write it too")
+    if credential.third_party_payment:
+        lost.append("it no longer serves payments of others")
+    if credential.rp_name is not None:
+        lost.append("the name of the relying party is gone")
+    return lost
+
+
+def _credential_json(
+    credential: Credential, device: Authenticator | None, encode: Any
+) -> dict[str, Any]:
     by_key = algorithm_of(credential.key)
     if by_key is not credential.algorithm:
         raise ValueError(
@@ -213,13 +323,27 @@ def _credential_json(credential: Credential, encode: Any) -> dict[str, Any]:
         written["userName"] = credential.user_name
     if credential.user_display_name is not None:
         written["userDisplayName"] = credential.user_display_name
-    if credential.large_blob is not None:
-        written["largeBlob"] = encode(credential.large_blob)
+    blob = credential.large_blob
+    if device is not None:
+        blob = large_blobs.read(device.core, credential)
+    if blob is not None:
+        written["largeBlob"] = encode(blob)
     return written
 
 
+def set_credential_properties(credential: Credential, members: Mapping[str, Any]) -> None:
+    """What WebAuthn.setCredentialProperties (CDP) and Set Credential Properties (WebDriver) do."""
+    _check_names(members, ("backupEligibility", "backupState"))
+    if "backupEligibility" in members:
+        credential.backup_eligible = _boolean(members, "backupEligibility")
+    if "backupState" in members:
+        credential.backup_state = _boolean(members, "backupState")
+
+
 def credential_from_json(members: Mapping[str, Any]) -> Credential:
-    """A credential from CDP's or WebDriver's JSON: either alphabet of base64 is read."""
+    """A credential from CDP's or WebDriver's JSON: either alphabet of base64 is read. Members that
+    neither has are refused."""
+    _check_names(members, _CREDENTIAL_MEMBERS)
     try:
         key = from_pkcs8(_bytes(members, "privateKey"))
     except (ValueError, TypeError) as error:
@@ -248,6 +372,12 @@ def credential_from_json(members: Mapping[str, Any]) -> Credential:
         backup_state=_boolean(members, "backupState"),
         large_blob=_bytes(members, "largeBlob") if members.get("largeBlob") is not None else None,
     )
+
+
+def _check_names(members: Mapping[str, Any], known: Sequence[str]) -> None:
+    for name in members:
+        if name not in known:
+            raise ValueError(f"got {shorten(name)}, expected names among {', '.join(known)}")
 
 
 def _text(members: Mapping[str, Any], name: str) -> str | None:

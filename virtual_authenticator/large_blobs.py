@@ -72,6 +72,17 @@ def write(core: Core, credential: Credential, data: bytes) -> bool:
     return True
 
 
+def take_over(core: Core, credential: Credential) -> None:
+    """Move the blob of a credential that comes from elsewhere to where this device keeps blobs."""
+    blob = credential.large_blob
+    if blob is None or not uses_array(core) or not credential.discoverable:
+        return
+    with core.lock:
+        credential.large_blob, credential.large_blob_key = None, core.entropy.bytes(32)
+        if not write(core, credential, blob):
+            raise ValueError(f"large blob: got {len(blob)} bytes, which the device has no room for")
+
+
 def _entries(serialized: bytes) -> Iterator[Any]:
     """The entries of the array; of one that is damaged, none (section 6.10.2)."""
     array, checksum = serialized[:-_CHECKSUM_LENGTH], serialized[-_CHECKSUM_LENGTH:]

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from tests.virtual_authenticator.support.relying_party import ALGORITHMS, RelyingParty
-from virtual_authenticator import Authenticator, PerCredential, Profile, cdp, profiles
+from virtual_authenticator import (
+    Authenticator,
+    NotAllowedError,
+    PerCredential,
+    Profile,
+    cdp,
+    profiles,
+)
 from virtual_authenticator.encoding import base64url_decode
 
 CDP = {
@@ -21,6 +28,8 @@ CDP = {
     "hasUserVerification": True,
     "hasPrf": True,
     "hasMinPinLength": True,
+    "hasLargeBlob": True,
+    "hasCredBlob": True,
     "automaticPresenceSimulation": True,
     "isUserVerified": True,
     "defaultBackupEligibility": True,
@@ -37,7 +46,8 @@ def test_cdp_options_become_a_profile() -> None:
     assert shape.discoverable == "on-request"
     assert shape.backup_eligible is True
     assert shape.backup_state is True
-    assert {"hmac-secret", "minPinLength"} <= set(shape.extensions)
+    expected = {"hmac-secret", "minPinLength", "largeBlobKey", "credBlob", "credProtect"}
+    assert set(shape.extensions) == expected
     assert cdp.cdp_options(shape) == CDP
     assert cdp.losses(shape) == []
 
@@ -51,6 +61,7 @@ def test_cdp_options_become_a_profile() -> None:
         ({"protocol": "ctap2", "ctap2Version": "ctap2_1", "transport": "usb"}, "2.1"),
         ({"protocol": "ctap1/u2f", "transport": "usb"}, "u2f"),
         ({"protocol": "ctap2_1", "transport": "usb"}, "2.1"),
+        ({"protocol": "ctap2", "ctap2Version": "ctap2_2", "transport": "cable"}, "2.3"),
     ],
 )
 def test_protocols_of_both_are_read(options: dict[str, Any], ctap: str) -> None:
@@ -84,6 +95,8 @@ def test_what_was_read_is_written_the_same(
             "hasUserVerification": ability,
             "hasPrf": ability,
             "hasMinPinLength": ability,
+            "hasLargeBlob": ability and version == "ctap2_1",
+            "hasCredBlob": ability and version == "ctap2_1",
             "defaultBackupEligibility": ability,
         }
     )
@@ -149,6 +162,11 @@ def test_flags_that_change_are_told(changes: dict[str, Any]) -> None:
         ({"hasPrf": 1}, "hasPrf: got 1, expected true or false"),
         ({"extensions": 5}, "extensions: got 5, expected a list"),
         ({"extensions": "prf"}, "extensions: got 'prf', expected a list"),
+        ({"extensions": ["uvm"]}, "extensions: got 'uvm', expected names among prf"),
+        ({"extensions": [["prf"]]}, "extensions: got ['prf'], expected names among prf"),
+        ({"uvm": [[2, 4, 2]]}, "got 'uvm', expected names among protocol"),
+        ({"ctap2Version": "ctap2_0"}, "largeBlobKey: got CTAP 2.0, expected 2.1 or later"),
+        ({"hasResidentKey": False}, "hasLargeBlob: got no hasResidentKey, expected it too"),
     ],
 )
 def test_malformed_options_are_refused(changes: dict[str, Any], words: str) -> None:
@@ -257,3 +275,101 @@ def test_only_id_rp_id_and_key_are_needed() -> None:
     assert not held.discoverable
     assert held.user_id == b""
     assert held.sign_count == 0
+
+
+# ---- nothing is dropped in silence
+
+
+@pytest.mark.parametrize("name", ["hasPrf", "hasHmacSecret", "hasHmacSecretMc", "hasCredBlob"])
+def test_every_option_changes_the_profile(name: str) -> None:
+    base = {"protocol": "ctap2", "ctap2Version": "ctap2_1", "transport": "usb"}
+    assert cdp.profile_from_options({**base, name: True}) != cdp.profile_from_options(base)
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted", "error"),
+    [
+        ({"isUserVerified": True}, "required", None),
+        ({}, "required", "could not be verified"),
+        ({}, "discouraged", None),
+        ({"isUserVerified": True, "isUserConsenting": False}, "discouraged", "declined"),
+        ({"isUserVerified": True, "automaticPresenceSimulation": False}, "preferred", "nobody"),
+    ],
+)
+def test_the_person_of_the_options_acts_as_they_say(
+    options: dict[str, Any], wanted: str, error: str | None
+) -> None:
+    base = {"protocol": "ctap2", "transport": "usb", "hasUserVerification": True}
+    device, party = cdp.authenticator_from_options({**base, **options}), RelyingParty()
+    asked = party.creation_options(authenticatorSelection={"userVerification": wanted})
+    if error is None:
+        party.accept_registration(device.create(asked, party.origin))
+        return
+    with pytest.raises(NotAllowedError, match=error):
+        device.create(asked, party.origin)
+
+
+def test_a_member_that_no_credential_has_is_refused() -> None:
+    device, party = Authenticator("icloud-keychain"), RelyingParty()
+    party.register(device)
+    written = cdp.credential_to_cdp(device.credentials[0])
+    with pytest.raises(ValueError, match="got 'signcount', expected names among credentialId"):
+        cdp.credential_from_json({**written, "signcount": 5})
+    assert cdp.credential_from_json(written).id == device.credentials[0].id
+
+
+def test_what_the_json_cannot_say_of_a_credential_is_told() -> None:
+    device = Authenticator(
+        "security-key", extensions=["credProtect", "hmac-secret", "credBlob", "largeBlobKey"]
+    )
+    party = RelyingParty()
+    party.register(
+        device,
+        authenticatorSelection={"residentKey": "required"},
+        extensions={
+            "credentialProtectionPolicy": "userVerificationRequired",
+            "prf": {},
+            "credBlob": "AAAA",
+            "largeBlob": {"support": "required"},
+        },
+    )
+    lost = " | ".join(cdp.credential_losses(device.credentials[0]))
+    for word in ("protection 3", "prf", "credBlob", "large blob", "relying party"):
+        assert word in lost
+    assert "large blob" not in " | ".join(cdp.credential_losses(device.credentials[0], device))
+    plain = cdp.credential_from_json(cdp.credential_to_cdp(device.credentials[0]))
+    assert cdp.credential_losses(plain) == []
+
+
+@pytest.mark.parametrize("write", [cdp.credential_to_cdp, cdp.credential_to_webdriver])
+def test_a_large_blob_moves_between_devices_that_keep_it_elsewhere(write: Any) -> None:
+    key = Authenticator("security-key", extensions=["largeBlobKey"])
+    provider = Authenticator("icloud-keychain", extensions=["largeBlob"])
+    party = RelyingParty()
+    held = party.register(
+        key,
+        authenticatorSelection={"residentKey": "required"},
+        extensions={"largeBlob": {"support": "required"}},
+    )["id"]
+    party.sign_in(key, [held], extensions={"largeBlob": {"write": "AAEC"}})
+    provider.add_credential(cdp.credential_from_json(write(key.credentials[0], key)))
+    another = Authenticator("security-key", extensions=["largeBlobKey"])
+    another.add_credential(cdp.credential_from_json(write(provider.credentials[0], provider)))
+    assert another.credentials[0].large_blob is None
+    for device in (provider, another):
+        options = party.request_options([held], extensions={"largeBlob": {"read": True}})
+        response = device.get(options, party.origin)
+        assert response["clientExtensionResults"] == {"largeBlob": {"blob": "AAEC"}}
+
+
+def test_the_properties_of_a_credential_can_be_set() -> None:
+    device, party = Authenticator("icloud-keychain"), RelyingParty()
+    held = party.register(device)["id"]
+    cdp.set_credential_properties(device.credentials[0], {"backupState": False})
+    assert device.credentials[0].backup_eligible
+    data = base64url_decode(party.sign_in(device, [held])["response"]["authenticatorData"])
+    assert data[32] & 0x18 == 0x08
+    with pytest.raises(ValueError, match="backupState: got 1, expected true or false"):
+        cdp.set_credential_properties(device.credentials[0], {"backupState": 1})
+    with pytest.raises(ValueError, match="got 'rpId', expected names among"):
+        cdp.set_credential_properties(device.credentials[0], {"rpId": "example.com"})
