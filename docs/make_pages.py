@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docs.authenticator_pages import completeness_page
 from pytest_mcp_approval.catalogue import catalogue
 from pytest_mcp_approval.catalogue.defects import DEFECTS
 from pytest_mcp_approval.catalogue.requirements import Catalogue, covered
@@ -266,6 +267,7 @@ def pages() -> dict[Path, str]:
         FOLDER / "kill-matrix.md": kill_matrix_page(),
         FOLDER / "rules.md": rules_index(),
         FOLDER / "options.md": options_page(),
+        FOLDER / "authenticator-completeness.md": completeness_page(),
         ROOT / "pytest_mcp_approval" / "config" / SCHEMA_FILE: schema_file(),
     }
     for family in built_in():

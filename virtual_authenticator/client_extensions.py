@@ -18,6 +18,18 @@ from .encoding import base64url_canonical, base64url_encode, shorten
 from .errors import InvalidOptionsError, NotAllowedError, NotSupportedError
 from .options import base64url_member
 
+INPUTS = (
+    "credProps",
+    "prf",
+    "largeBlob",
+    "credentialProtectionPolicy",
+    "credBlob",
+    "getCredBlob",
+    "minPinLength",
+    "hmacCreateSecret",
+    "hmacGetSecret",
+)
+"""The client extension inputs that are understood here; others are ignored, as browsers do."""
 _BLOBS = ("largeBlob", "credBlob", "getCredBlob")
 _POLICIES = {
     "userVerificationOptional": 1,

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from fido2.attestation import UntrustedAttestation
+from fido2.ctap2 import Ctap2
 from webauthn.helpers.exceptions import InvalidRegistrationResponse
 
 from tests.virtual_authenticator.support.relying_party import (
@@ -252,6 +253,18 @@ def test_every_statement_of_a_compound_one_stands_alone(parts: tuple[str, ...]) 
         broken = {**alone, "authData": alone["authData"][:-1] + b"?"}
         with pytest.raises(Exception, match=r".*"):  # each library has its own
             party.accept_registration(with_object(response, broken))
+
+
+def test_a_compound_statement_is_too_deep_for_ctap_so_its_first_part_stands_for_it() -> None:
+    parts = ["packed", "apple"]
+    key = Authenticator(attestation="compound", compound_of=parts, algorithms=["ES256"])
+    made = Ctap2(key.ctap).make_credential(
+        bytes(32),
+        {"id": "example.org", "name": ""},
+        {"id": b"user", "name": ""},
+        [{"type": "public-key", "alg": -7}],
+    )
+    assert made.fmt == "packed"
 
 
 def with_object(response: dict, attestation: dict) -> dict:

@@ -17,6 +17,7 @@ from virtual_authenticator import (
     NotSupportedError,
     WebAuthnError,
 )
+from virtual_authenticator.client_extensions import INPUTS
 from virtual_authenticator.encoding import base64url_decode, base64url_encode
 
 FIRST, SECOND = base64url_encode(b"first"), base64url_encode(b"second")
@@ -399,3 +400,41 @@ def test_all_extensions_go_together_in_canonical_order() -> None:
         "prf": {"enabled": True},
         "hmacCreateSecret": True,
     }
+
+
+# ---- the list that the completeness page shows
+
+ASKED: dict[str, Any] = {
+    "credProps": True,
+    "prf": {},
+    "largeBlob": {"support": "preferred"},
+    "credentialProtectionPolicy": "userVerificationRequired",
+    "credBlob": "AAAA",
+    "getCredBlob": True,
+    "minPinLength": True,
+    "hmacCreateSecret": True,
+    "hmacGetSecret": {"salt1": base64url_encode(bytes(32))},
+    "appid": "https://example.org/appid.json",
+    "appidExclude": "https://example.org/appid.json",
+    "payment": {"isPayment": True},
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_is_listed_as_understood_is_and_nothing_else(name: str) -> None:
+    device = Authenticator(
+        extensions=["credProtect", "hmac-secret", "minPinLength", "largeBlobKey", "credBlob"],
+        min_pin_length_rp_ids=["example.org"],
+    )
+    party = RelyingParty()
+    held = party.register(device, extensions={"prf": {}, "credBlob": "AAAA"})["id"]
+    if name.lower().startswith(("get", "hmacget")):
+        response = party.sign_in(device, [held], extensions={name: ASKED[name]})
+    else:
+        response = party.register(device, user=user(2), extensions={name: ASKED[name]})
+    answered = bool(response["clientExtensionResults"] or data_of(response).extensions)
+    assert answered == (name in INPUTS)
+
+
+def test_every_input_in_the_list_was_tried() -> None:
+    assert set(INPUTS) <= set(ASKED)

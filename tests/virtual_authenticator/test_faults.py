@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.virtual_authenticator.support.relying_party import RelyingParty
+from tests.virtual_authenticator.support.relying_party import ALGORITHMS, RelyingParty
 from virtual_authenticator import Authenticator, FaultError, fault, faults
 from virtual_authenticator.faults import Fault
 
@@ -283,3 +283,42 @@ def test_faults_stand_while_a_block_lasts():
 def test_an_unknown_fault_is_told_what_there_is(description: Any, message: str):
     with pytest.raises(ValueError, match=message):
         fault(description)
+
+
+def refused(accept: Any, response: dict[str, Any]) -> bool:
+    try:
+        accept(response)
+    except Exception:  # each library has exceptions of many kinds
+        return True
+    return False
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    ("ceremony", "one"),
+    [
+        ("create", faults.OffCurveKey()),
+        ("create", faults.OversizedKey()),
+        ("get", faults.OtherAlgorithm()),
+        ("get", faults.OtherKey()),
+        ("get", faults.SignatureBit()),
+    ],
+    ids=lambda one: getattr(one, "name", one),
+)
+def test_faults_of_keys_and_signatures_fit_every_algorithm(
+    algorithm: str, ceremony: str, one: Fault
+):
+    device = Authenticator("security-key", attestation="packed-self", algorithms=[algorithm])
+    party = RelyingParty()
+    held = party.register(device, attestation="direct")["id"]  # the twin without the fault
+    if ceremony == "get":
+        response = device.get(party.request_options([held]), party.origin, faults=one)
+        assert refused(party.accept_assertion, response)
+        return
+    options = party.creation_options(attestation="direct")
+    if one == faults.OffCurveKey() and algorithm[:2] in ("RS", "PS", "ML"):
+        with pytest.raises(FaultError, match="expected one on a curve"):
+            device.create(options, party.origin, faults=one)
+        return
+    response = device.create(options, party.origin, faults=one)
+    assert refused(party.accept_registration, response)

@@ -103,5 +103,5 @@ class Features:
     @cached_property
     def attestation_formats(self) -> list[str]:
         """WebAuthn's names for what MakeCredential can answer with."""
-        own = self.profile.attestation.removesuffix("-self")
+        own = self.profile.formats[0].removesuffix("-self")
         return [own] if own == "none" else [own, "none"]

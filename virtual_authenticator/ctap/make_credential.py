@@ -195,7 +195,9 @@ def _attestation(session: Session, formats: list[str]) -> str:
     """The profile's own, unless a platform's attestationFormatsPreference (CTAP 2.2, section 6.1.2)
     names "none" before it."""
     known = [name for name in formats if name in session.features.attestation_formats]
-    return "none" if known[:1] == ["none"] else session.core.profile.attestation
+    # Messages may be nested four levels deep (section 8), a compound statement takes five: the
+    # first of its parts stands for it.
+    return "none" if known[:1] == ["none"] else session.core.profile.formats[0]
 
 
 def _with_faults(algorithm: Algorithm, offered: tuple[int, ...], run: FaultRun | None) -> Algorithm:

@@ -9,6 +9,9 @@ from ..algorithms import ALGORITHMS, BY_NAME, Algorithm, PrivateKey, Signer
 from ..authenticator_data import AT, AuthenticatorDataDraft, Flags
 from .base import CREATE, GET, Fault, FaultError, FaultRun, flip
 
+_EDWARDS, _ELLIPTIC = 1, 2
+"""COSE key types of keys on curves."""
+
 
 @dataclass(frozen=True)
 class OtherAlgorithm(Fault):
@@ -46,17 +49,18 @@ class OffCurveKey(Fault):
 
     def authenticator_data(self, draft: AuthenticatorDataDraft, run: FaultRun) -> None:  # noqa: ARG002
         members = cbor.decode(draft.public_key)
-        if members[1] == 3:
-            raise FaultError("off-curve-key: got an RSA key, expected one on a curve")
-        coordinate = -3 if members[1] == 2 else -2
-        # For Ed25519 no point has y = 2; on the others a changed y leaves x without its partner.
-        last = (2).to_bytes(32, "little") if coordinate == -2 else flip(members[-3], 0)
-        draft.public_key = cbor.encode({**members, coordinate: last})
+        if members[1] not in (_EDWARDS, _ELLIPTIC):
+            raise FaultError("off-curve-key: got a key of another kind, expected one on a curve")
+        if members[1] == _ELLIPTIC:  # a changed y leaves x without its partner
+            changed = {-3: flip(members[-3], 0)}
+        else:  # neither on Ed25519 nor on Ed448 has a point y = 2
+            changed = {-2: (2).to_bytes(len(members[-2]), "little")}
+        draft.public_key = cbor.encode({**members, **changed})
 
 
 @dataclass(frozen=True)
 class OversizedKey(Fault):
-    """Registers coordinates (or a modulus) that are too long for the key type."""
+    """Registers coordinates (or a modulus, or a key) that are too long for the key type."""
 
     name = "oversized-key"
     check = "public key"
@@ -66,7 +70,7 @@ class OversizedKey(Fault):
 
     def authenticator_data(self, draft: AuthenticatorDataDraft, run: FaultRun) -> None:
         members = cbor.decode(draft.public_key)
-        place = -1 if members[1] == 3 else -2
+        place = -2 if members[1] in (_EDWARDS, _ELLIPTIC) else -1
         draft.public_key = cbor.encode(
             {**members, place: members[place] + run.entropy.bytes(self.extra)}
         )
