@@ -19,12 +19,12 @@ from .ceremonies import NO_RULES, Ceremonies
 from .client_data import Page, plain_page
 from .client_rules import Rule, as_rules, is_conditional
 from .clock import Clock
-from .core import Core, PinState
+from .core import Core
 from .credentials import Credential, CredentialStore
-from .encoding import shorten
 from .entropy import Entropy
 from .journal import Journal
 from .person import Person
+from .pin_state import PinState
 from .profile import Profile, profile
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ class Authenticator:
     @property
     def attestation_authority(self) -> AttestationAuthority:
         """The test CA behind this device's attestation; its `root` is the trust anchor."""
-        return self.core.authority
+        return self.core.identities.authority
 
     # ---- copies and states
 
@@ -272,7 +272,7 @@ class Authenticator:
             entropy=Entropy.from_json(model.entropy.to_json()),
             clock=model.clock,
             store=store,
-            identities=model.identities_to_keep(),
+            identities=model.identities.to_keep(),
         )
         core.pin = PinState.from_json(model.pin.to_json())
         core.device_count, core.device_shown = model.device_count, model.device_shown
@@ -307,7 +307,7 @@ class Authenticator:
                 "device_shown": self.core.device_shown,
                 "large_blobs": self.core.large_blobs.hex(),
                 "store": self.core.store.to_json(),
-                "attestation": [each.to_json() for each in self.core.identities_to_keep()],
+                "attestation": [each.to_json() for each in self.core.identities.to_keep()],
             }
 
     @classmethod
@@ -368,29 +368,18 @@ class Authenticator:
 
     def save(self, path: str | Path) -> None:
         """Write the state to a file, readable by its owner only: it holds private keys."""
-        import json
-        from pathlib import Path
+        from .state_file import write
 
-        target = Path(path)
-        target.touch(mode=0o600)
-        target.chmod(0o600)  # it may have been there before
-        target.write_text(json.dumps(self.to_json(), indent=1), encoding="utf-8")
+        write(path, self.to_json())
 
     @classmethod
     def load(
         cls, path: str | Path, *, clock: Clock | None = None, vault: Any = None
     ) -> Authenticator:
         """The authenticator that `save` wrote; see `from_json`."""
-        import json
-        from pathlib import Path
+        from .state_file import read
 
-        try:
-            state = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{path}: got no JSON ({error}), expected a saved state") from None
-        if not isinstance(state, dict):
-            raise ValueError(f"{path}: got {shorten(state)}, expected a saved state")
-        return cls.from_json(state, clock=clock, vault=vault)
+        return cls.from_json(read(path), clock=clock, vault=vault)
 
 
 def _revived(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import cbor
 from .algorithms import ALGORITHMS, BY_NAME, Algorithm, PrivateKey, algorithm_of
 from .attestation import attestation_object
+from .choosing import choose, why_not
 from .client_data import ClientDataDraft, Page
 from .client_rules import Rule, check_rp_id, check_secure_context, effective_rp_id, page_may_use
 from .core import Core, NewCredential, Registered
@@ -243,9 +244,9 @@ class Ceremonies:
             verified = self._verification(verification, ignoring)
             chosen = credential
             if chosen is None:
-                chosen = self._choose(rp_id, allow, verified, ignoring)
-            else:
-                self._check_choice(chosen, rp_id, allow, verified, ignoring)
+                chosen = choose(core.store, rp_id, allow, verified, ignoring)
+            elif why := why_not(chosen, rp_id, allow, verified, ignoring):
+                raise self._refused(why)
             if conditional:
                 self._offer(chosen, verified, ignoring)
             elif core.person.has_a_mind_of_their_own:
@@ -274,24 +275,6 @@ class Ceremonies:
             parts = chosen, client_data, data, signature, core.profile.attachment, results
             return self._deliver("get", assertion_json, parts, run)
 
-    def _choose(
-        self, rp_id: str, allow: list[str] | None, verified: bool, ignoring: frozenset[Rule]
-    ) -> Credential | None:
-        """The first allowed credential that is here, or the newest discoverable one."""
-        store = self.core.store
-        for credential_id in allow or ():
-            held = store.by_encoded_id.get(credential_id)
-            if held is None or (held.rp_id != rp_id and not held.belongs_to(rp_id)):
-                continue
-            if verified or held.protection < 3:
-                return held
-        if allow and Rule.ALLOW_CREDENTIALS not in ignoring:
-            return None
-        newest = store.newest_for(rp_id)
-        if newest is None or verified or newest.protection == 1:
-            return newest
-        return next((held for held in store.discoverable_for(rp_id) if held.protection == 1), None)
-
     def _offer(self, chosen: Credential | None, verified: bool, ignoring: frozenset[Rule]) -> None:
         """Section 5.1.4 under conditional mediation: the page's fields suggest what is
         discoverable, and nothing tells the page if nobody takes it."""
@@ -302,26 +285,6 @@ class Ceremonies:
         except NotAllowedError as error:
             why = f"{error}, and the page waits until it aborts"
             raise self._failed(AbortError(why)) from None
-
-    def _check_choice(
-        self,
-        credential: Credential,
-        rp_id: str,
-        allow: list[str] | None,
-        verified: bool,
-        ignoring: frozenset[Rule],
-    ) -> None:
-        """A credential that the test picked must still be one that the page may use."""
-        if not credential.belongs_to(rp_id) and Rule.RP_ID not in ignoring:
-            raise self._refused(f"the credential is for {credential.rp_id!r}, not for {rp_id!r}")
-        if not verified and credential.protection > (2 if allow else 1):
-            raise self._refused("the credential's protection asks for user verification")
-        if Rule.ALLOW_CREDENTIALS in ignoring:
-            return
-        if allow and credential.encoded_id not in allow:
-            raise self._refused("the credential is not among allowCredentials")
-        if not allow and not credential.discoverable:
-            raise self._refused("the credential is not discoverable: allowCredentials must name it")
 
     def _check_extensions(self, inputs: Mapping[str, Any], allow: list[str] | None) -> None:
         from . import client_extensions

@@ -12,7 +12,6 @@ import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from . import cbor
@@ -32,54 +31,21 @@ from .authenticator_data import (
 from .clock import Clock, SystemClock
 from .credentials import Credential, CredentialStore
 from .entropy import Entropy
+from .identities import Identities
 from .journal import Journal
 from .person import Person
+from .pin_state import PIN_RETRIES, UV_RETRIES, PinState
 from .profile import Profile
 
 if TYPE_CHECKING:
-    from .certificates import AttestationAuthority, AttestationIdentity
+    from .certificates import AttestationIdentity
     from .counters import CounterPolicy
     from .faults import Fault, FaultRun
 
+__all__ = ["PIN_RETRIES", "UV_RETRIES", "Core", "NewCredential", "PinState", "Registered"]
+
 NO_LARGE_BLOBS = bytes.fromhex("8076be8b528d0075f7aae98d6fa57a6d3c")
 """An empty array and its checksum (CTAP 2.1, section 6.10)."""
-PIN_RETRIES = 8
-UV_RETRIES = 5
-MAXIMUM_PIN_BYTES = 63
-
-
-@dataclass
-class PinState:
-    """What survives a power cycle about the PIN and the built-in verification (CTAP 2.1, 6.5.2)."""
-
-    hash: bytes | None = None
-    """LEFT(SHA-256(PIN), 16), or None when no PIN is set."""
-    length: int = 0
-    """In code points, to know whether a raised minimum still allows it."""
-    retries: int = PIN_RETRIES
-    uv_retries: int = UV_RETRIES
-    minimum_length: int = 4
-    force_change: bool = False
-
-    def set(self, text: str) -> None:
-        """Set a PIN as its owner types it; ValueError if the policy does not allow it."""
-        from unicodedata import normalize  # few need it
-
-        new = normalize("NFC", text)  # as platforms do (section 6.5.1)
-        if len(new) < self.minimum_length or len(new.encode()) > MAXIMUM_PIN_BYTES:
-            raise ValueError(
-                f"pin: got {len(new)} characters, expected {self.minimum_length} or more, and "
-                f"{MAXIMUM_PIN_BYTES} bytes at most"
-            )
-        self.hash = sha256(new.encode()).digest()[:16]
-        self.length, self.retries, self.force_change = len(new), PIN_RETRIES, False
-
-    def to_json(self) -> dict[str, Any]:
-        return {**self.__dict__, "hash": self.hash.hex() if self.hash else None}
-
-    @classmethod
-    def from_json(cls, state: dict[str, Any]) -> PinState:
-        return cls(**{**state, "hash": bytes.fromhex(state["hash"]) if state["hash"] else None})
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -151,9 +117,7 @@ class Core:
         """The serialized array of large blobs, as a security key keeps it."""
         self.ctap_faults: tuple[Fault, ...] = ()
         """The faults of the CTAP layer for now (the WebAuthn layer gets its own with each call)."""
-        self._identities: dict[tuple[str, bool], AttestationIdentity] = {}
-        for each in identities:
-            self._identities[each.kind, each.serial_number is not None] = each
+        self.identities = Identities(profile, self.entropy, identities)
         self.algorithms = {BY_NAME[n].identifier: BY_NAME[n] for n in profile.algorithms}
         self._built_in, self._has_pin = profile.built_in_verification, profile.has_pin
         self._fault_entropy = self.entropy.fork("faults")
@@ -183,42 +147,7 @@ class Core:
     @property
     def identity(self) -> AttestationIdentity:
         """What it usually attests with."""
-        return self.identity_for(next(iter(self.profile.certified_formats), "packed"))
-
-    def identity_for(self, fmt: str, *, individual: bool = False) -> AttestationIdentity:
-        """The attestation key and certificates for a format, made on first use from a stream of
-        their own; `individual` ones name this very device."""
-        which = "packed" if fmt == "fido-u2f" else fmt, individual
-        made = self._identities.get(which)
-        if made is None:
-            made = self._identities[which] = self.authority.identity(
-                kind=which[0],
-                aaguid=self.profile.aaguid,
-                serial_number=self.entropy.fork("serial number").bytes(8) if individual else None,
-            )
-        return made
-
-    @property
-    def authority(self) -> AttestationAuthority:
-        """The test CA behind all of them."""
-        for made in self._identities.values():
-            return made.authority
-        from .certificates import AttestationAuthority
-
-        authority = AttestationAuthority(self.entropy.fork("attestation"))
-        kind = next(iter(self.profile.certified_formats), "packed")
-        made = authority.identity(kind=kind, aaguid=self.profile.aaguid)
-        self._identities[kind, False] = made
-        return authority
-
-    def identities_to_keep(self) -> list[AttestationIdentity]:
-        """What a copy of this device must attest with. A device has it from the factory, so it is
-        made now if it would ever be made."""
-        for fmt in self.profile.certified_formats:
-            self.identity_for(fmt)
-        if self.profile.enterprise_attestation:
-            self.identity_for("packed", individual=True)
-        return list(self._identities.values())
+        return self.identities.usual
 
     # ---- counters and backup flags
 
@@ -436,7 +365,7 @@ class Core:
         self, individual: bool, faults: FaultRun | None, fmt: str
     ) -> AttestationIdentity:
         # Section 8.2.2 is about packed statements: no other certificate names a device.
-        identity = self.identity_for(fmt, individual=individual and fmt == "packed")
+        identity = self.identities.of(fmt, individual=individual and fmt == "packed")
         if faults is not None:
             for one in faults.at("identity"):
                 identity = one.identity(identity, faults)
