@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 VERIFICATION_ATTEMPTS = 3
 """How often a client lets a person try again before it gives up."""
 
+# Client data up to the challenge, which is plain ASCII (section 5.8.1.1).
+_CREATES, _GETS = (
+    b'{"type":"webauthn.create","challenge":"',
+    b'{"type":"webauthn.get","challenge":"',
+)
 NO_RULES: frozenset[Rule] = frozenset()
 
 
@@ -85,7 +90,10 @@ class Ceremonies:
                 self._consent(options.timeout, verified, ignoring)
             if options.exclude and Rule.EXCLUDE_CREDENTIALS not in ignoring:
                 self._check_excluded(options.exclude, rp_id, verified)
-            client_data = self._client_data("webauthn.create", options.challenge, page, run)
+            if run is None and page.plain_tail is not None:
+                client_data = _CREATES + options.challenge.encode() + page.plain_tail
+            else:
+                client_data = self._client_data("webauthn.create", options.challenge, page, run)
             attestation = self._attestation(options.attestation, ignoring)
             wanted = NewCredential(
                 rp_id,
@@ -241,7 +249,9 @@ class Ceremonies:
                 rp_id = self._rp_id(rp_id, page.origin, ignoring)
             if extensions:
                 self._check_extensions(extensions, allow)
-            verified = self._verification(verification, ignoring)
+            verified = verification == "required" and core.can_verify
+            if not verified:
+                verified = self._verification(verification, ignoring)
             chosen = credential
             if chosen is None:
                 chosen = choose(core.store, rp_id, allow, verified, ignoring)
@@ -253,7 +263,10 @@ class Ceremonies:
                 self._consent(timeout, verified, ignoring)
             if chosen is None:
                 raise self._refused(f"no credential for {rp_id!r} that the request allows is here")
-            client_data = self._client_data("webauthn.get", challenge, page, run)
+            if run is None and page.plain_tail is not None:
+                client_data = _GETS + challenge.encode() + page.plain_tail
+            else:
+                client_data = self._client_data("webauthn.get", challenge, page, run)
             results: dict[str, Any] = {}
             outputs: dict[str, Any] | None = None
             if extensions is not None:
@@ -353,9 +366,6 @@ class Ceremonies:
                 raise self._refused("the authenticator was taken away")
 
     def _client_data(self, kind: str, challenge: str, page: Page, run: FaultRun | None) -> bytes:
-        if run is None and page.plain_tail is not None:
-            text = f'{{"type":"{kind}","challenge":"{challenge}",{page.plain_tail}'
-            return text.encode("utf-8", "surrogatepass")
         draft = ClientDataDraft(
             kind, challenge, page.origin, page.cross_origin, page.top_origin, dict(page.extra)
         )

@@ -63,10 +63,11 @@ class Page:
     top_origin: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Members added to the client data, which relying parties have to tolerate."""
-    plain_tail: str | None = None
-    """The end of the client data, from the origin on, if nothing in it is special."""
+    plain_tail: bytes | None = None
+    """The end of the client data, from after the challenge, if nothing in it is special."""
 
 
 def plain_page(origin: str) -> Page:
     """A page at the top of its tab."""
-    return Page(origin, plain_tail=f'"origin":{quote(origin)},"crossOrigin":false}}')
+    tail = f'","origin":{quote(origin)},"crossOrigin":false}}'
+    return Page(origin, plain_tail=tail.encode("utf-8", "surrogatepass"))

@@ -58,6 +58,18 @@ def raw() -> tuple[Callable[[int], None], Callable[[int], None]]:
     return documented, kept
 
 
+def packed() -> Callable[[int], None]:
+    """Registrations whose statement a relying party asked for."""
+    device = Authenticator("security-key", capacity=0)
+    creations = [{**creation_options(), "attestation": "direct"} for _ in range(POOL)]
+
+    def create(count: int) -> None:
+        for at in range(count):
+            device.create(creations[at % POOL], ORIGIN)
+
+    return create
+
+
 def ceremonies(stored: int) -> tuple[Callable[[int], None], Callable[[int], None]]:
     device = Authenticator("security-key", capacity=0)
     ids = [device.create(creation_options(), ORIGIN)["id"] for _ in range(stored)]
@@ -90,6 +102,7 @@ def main() -> None:
             "create": create,
             "get-10000": get_among_many,
             "create-10000": create_among_many,
+            "create-packed": packed(),
         }
     )
 
