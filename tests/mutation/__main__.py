@@ -83,10 +83,8 @@ class Worker:
             self.stop()
             return {"how": "broke the checker"}
         answer = self._next()
-        if answer is None:
-            hung = process.poll() is None
+        if answer["how"] in ("hung", "broke the checker"):
             self.stop()
-            return {"how": "hung" if hung else "broke the checker"}
         return answer
 
     def stop(self) -> None:
@@ -111,12 +109,13 @@ class Worker:
             assert self._next() == {"how": "ready"}, "a worker did not start"
         return self._process
 
-    def _next(self) -> dict[str, Any] | None:
+    def _next(self) -> dict[str, Any]:
         try:
             line = self._answers.get(timeout=PATIENCE)
         except queue.Empty:
-            return None
-        return json.loads(line) if line else None
+            return {"how": "hung"}
+        answer: dict[str, Any] = json.loads(line) if line else {"how": "broke the checker"}
+        return answer
 
 
 def _read(stream: IO[str], answers: queue.Queue[str]) -> None:

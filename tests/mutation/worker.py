@@ -115,13 +115,16 @@ class Checker:
         if not wanted:
             return {"how": "not run"}
         watch = Watch(known["verdicts"])
-        self.session.judge(
-            watch,
-            order=self._order(known["seconds"]),
-            enough=watch.is_enough,
-            ids=wanted if len(wanted) < len(known["verdicts"]) else (),
-            **options_for(self.family, era),
-        )
+        try:
+            self.session.judge(
+                watch,
+                order=self._order(known["seconds"]),
+                enough=watch.is_enough,
+                ids=wanted if len(wanted) < len(known["verdicts"]) else (),
+                **options_for(self.family, era),
+            )
+        except Exception as error:  # the server could not even be made
+            return {"how": "stopped", "by": repr(error)[:300]}
         if watch.finder is not None:
             self._keen = [watch.finder, *(one for one in self._keen if one != watch.finder)][:40]
             return {"how": "found", "by": watch.finder}
