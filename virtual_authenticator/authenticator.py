@@ -26,6 +26,7 @@ from .entropy import Entropy
 from .journal import Journal
 from .person import Person
 from .profile import Profile, profile
+from .settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -248,6 +249,7 @@ class Authenticator:
             identity=model.identity_to_keep(),
         )
         core.pin = PinState.from_json(model.pin.to_json())
+        core.settings = Settings.from_json(model.settings.to_json())
         core.device_count, core.device_shown = model.device_count, model.device_shown
         twin = Authenticator.__new__(Authenticator)
         twin._open(core)
@@ -262,6 +264,7 @@ class Authenticator:
                 "profile": self.profile.to_json(),
                 "entropy": self.core.entropy.to_json(),
                 "pin": self.core.pin.to_json(),
+                "settings": self.core.settings.to_json(),
                 "device_count": self.core.device_count,
                 "device_shown": self.core.device_shown,
                 "store": self.core.store.to_json(),
@@ -287,6 +290,8 @@ class Authenticator:
             identity=identity,
         )
         core.pin = PinState.from_json(state["pin"])
+        if "settings" in state:  # not in states that were saved before there were any
+            core.settings = Settings.from_json(state["settings"])
         core.device_count, core.device_shown = state["device_count"], state["device_shown"]
         authenticator = cls.__new__(cls)
         authenticator._open(core)
