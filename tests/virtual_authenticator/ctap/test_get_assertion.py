@@ -299,7 +299,7 @@ def test_a_credential_without_a_secret_gives_none(platform):
 @pytest.mark.parametrize("length", [0, 16, 48, 96])
 def test_salts_of_a_wrong_length(secretive, refuses, length):
     platform, allow = secretive
-    with refuses("INVALID_LENGTH"):
+    with refuses("INVALID_PARAMETER"):
         secrets(platform, allow, bytes(length))
 
 
