@@ -315,10 +315,10 @@ def valid_messages(shape):
         bio = FPBioEnrollment(ctap, pins.protocol, token(0x08))
         bio.enumerate_enrollments()
         context = bio.enroll()
-        while context.capture() is None:
+        while (template_id := context.capture()) is None:
             pass
-        bio.set_name(context.template_id, "Left thumb")
-        bio.remove_enrollment(context.template_id)
+        bio.set_name(template_id, "Left thumb")
+        bio.remove_enrollment(template_id)
     return sent
 
 

@@ -10,7 +10,12 @@ from fido2.ctap2 import LargeBlobs
 from fido2.ctap2.extensions import CredBlobExtension, LargeBlobExtension
 from fido2.server import Fido2Server
 from fido2.utils import sha256, websafe_decode
-from fido2.webauthn import PublicKeyCredentialRpEntity
+from fido2.webauthn import (
+    PublicKeyCredentialRpEntity,
+    PublicKeyCredentialUserEntity,
+    ResidentKeyRequirement,
+    UserVerificationRequirement,
+)
 
 from virtual_authenticator import Authenticator
 
@@ -248,17 +253,18 @@ def ceremonies(new_key, client_of):
         key.ctap, collector, holder, extensions=[LargeBlobExtension(), CredBlobExtension()]
     )
     server = Fido2Server(PublicKeyCredentialRpEntity(id="example.org", name="Example"))
-    user = {"id": b"alice", "name": "alice", "displayName": "Alice"}
+    user = PublicKeyCredentialUserEntity(id=b"alice", name="alice", display_name="Alice")
 
     def register(extensions):
         asked, state = server.register_begin(
-            user, resident_key_requirement="required", extensions=extensions
+            user, resident_key_requirement=ResidentKeyRequirement.REQUIRED, extensions=extensions
         )
         made = client.make_credential(asked.public_key)
         return server.register_complete(state, made).credential_data, made
 
     def sign_in(credential, extensions):
-        asked, state = server.authenticate_begin([credential], "required", extensions=extensions)
+        required = UserVerificationRequirement.REQUIRED
+        asked, state = server.authenticate_begin([credential], required, extensions=extensions)
         got = client.get_assertion(asked.public_key).get_response(0)
         server.authenticate_complete(state, [credential], got)
         return got
