@@ -251,6 +251,7 @@ class Authenticator:
         core.pin = PinState.from_json(model.pin.to_json())
         core.settings = Settings.from_json(model.settings.to_json())
         core.device_count, core.device_shown = model.device_count, model.device_shown
+        core.large_blobs = model.large_blobs
         twin = Authenticator.__new__(Authenticator)
         twin._open(core)
         return twin
@@ -267,6 +268,7 @@ class Authenticator:
                 "settings": self.core.settings.to_json(),
                 "device_count": self.core.device_count,
                 "device_shown": self.core.device_shown,
+                "large_blobs": self.core.large_blobs.hex(),
                 "store": self.core.store.to_json(),
                 "attestation": identity.to_json() if identity is not None else None,
             }
@@ -293,6 +295,8 @@ class Authenticator:
         if "settings" in state:  # not in states that were saved before there were any
             core.settings = Settings.from_json(state["settings"])
         core.device_count, core.device_shown = state["device_count"], state["device_shown"]
+        if "large_blobs" in state:  # not in states of earlier versions
+            core.large_blobs = bytes.fromhex(state["large_blobs"])
         authenticator = cls.__new__(cls)
         authenticator._open(core)
         return authenticator

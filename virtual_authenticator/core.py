@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 PIN_RETRIES = 8
 UV_RETRIES = 5
+NO_LARGE_BLOBS = bytes.fromhex("8076be8b528d0075f7aae98d6fa57a6d3c")
+"""An empty array and its checksum (CTAP 2.1, section 6.10)."""
 
 
 @dataclass
@@ -131,6 +133,8 @@ class Core:
         self.counter: CounterPolicy = profile.counter
         self.device_count = 0
         self.device_shown = 0
+        self.large_blobs = NO_LARGE_BLOBS
+        """The serialized array of large blobs, as a security key keeps it."""
         self.ctap_faults: tuple[Fault, ...] = ()
         """The faults of the CTAP layer for now (the WebAuthn layer gets its own with each call)."""
         self.identity_if_made = identity

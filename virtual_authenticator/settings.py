@@ -1,13 +1,12 @@
 """What a device keeps for good beside its credentials and its PIN, and what its owner set up.
 
-CTAP's configuration, large blobs, fingerprints and the persistent token change it; a reset brings
-the factory state back, which the profile names. Knows nothing of messages.
+CTAP's configuration, fingerprints and the persistent token change it; a reset brings the factory
+state back, which the profile names. Knows nothing of messages.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from .encoding import base64url_decode, base64url_encode
@@ -16,9 +15,6 @@ from .person import USUAL_FINGER
 if TYPE_CHECKING:
     from .certificates import AttestationIdentity
     from .profile import Profile
-
-NO_LARGE_BLOBS = b"\x80" + sha256(b"\x80").digest()[:16]
-"""The serialized large-blob array of a new device: an empty list (CTAP 2.1, section 6.10)."""
 
 
 @dataclass
@@ -43,7 +39,6 @@ class Settings:
     pin_complexity: bool = False
     minimum_pin_rp_ids: tuple[str, ...] = ()
     """Relying parties that may learn the PIN policy, beside those of the profile."""
-    large_blobs: bytes = NO_LARGE_BLOBS
     fingerprints: list[Fingerprint] = field(default_factory=list)
     verifications_since_pin: int = 0
     """Built-in verifications since the PIN was typed last."""
@@ -107,4 +102,4 @@ class Settings:
 
 
 _PLAIN = ("always_uv", "enterprise", "long_touch", "pin_complexity", "verifications_since_pin")
-_BINARY = ("large_blobs", "persistent_token", "identifier")
+_BINARY = ("persistent_token", "identifier")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core import PinState
+from ..core import NO_LARGE_BLOBS, PinState
 from .interaction import Interaction
 from .parameters import Parameters
 from .session import Session
@@ -28,6 +28,7 @@ def reset(
         interaction.presence(Status.USER_ACTION_TIMEOUT)
     core.store.clear()
     core.pin = PinState()
+    core.large_blobs = NO_LARGE_BLOBS
     core.settings = core.settings.after_reset(core.profile)
     # As after a power-up, but the window does not start again: that takes a real one.
     powered_up = session.powered_up

@@ -46,7 +46,7 @@ def _read(session: Session, parameters: Parameters, offset: int) -> dict[int, An
         raise CtapFailure(Status.INVALID_PARAMETER)
     if wanted > MAXIMUM_FRAGMENT:
         raise CtapFailure(Status.INVALID_LENGTH)
-    stored = session.core.settings.large_blobs
+    stored = session.core.large_blobs
     if offset > len(stored):
         raise CtapFailure(Status.INVALID_PARAMETER)
     return {0x01: stored[offset : offset + wanted]}
@@ -86,4 +86,4 @@ def _write(session: Session, parameters: Parameters, offset: int, begun: BlobWri
     array, check = write.received[:-16], write.received[-16:]
     if sha256(array).digest()[:16] != check:
         raise CtapFailure(Status.INTEGRITY_FAILURE)
-    session.core.settings.large_blobs = write.received
+    session.core.large_blobs = write.received

@@ -176,7 +176,7 @@ def test_the_array_is_kept_and_a_reset_empties_it(platform):
     restored = Authenticator.from_json(key.to_json())
 
     assert stored(platform) != EMPTY
-    assert restored.core.settings.large_blobs == key.core.settings.large_blobs
+    assert restored.core.large_blobs == key.clone().core.large_blobs == key.core.large_blobs
     platform.ctap.reset()
     assert stored(platform) == EMPTY
 
