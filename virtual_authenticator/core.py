@@ -159,6 +159,11 @@ class Core:
         return self.identity_if_made
 
     @property
+    def minimum_pin_rp_ids(self) -> tuple[str, ...]:
+        """Relying parties that may learn the PIN policy: the vendor's, and those set later."""
+        return self.profile.min_pin_length_rp_ids + self.settings.minimum_pin_rp_ids
+
+    @property
     def enterprise_identity(self) -> AttestationIdentity:
         """Key and certificate of enterprise attestation: this one device's, by the same CA."""
         settings = self.settings

@@ -163,8 +163,8 @@ def _store_pin(session: Session, digest: bytes, length: int) -> None:
 
 
 def is_simple(pin: str) -> bool:
-    """The PIN complexity policy of this vendor (CTAP 2.3, section 7.5 leaves it open): not one
-    character over and over, and not one that counts up or down."""
+    """The PIN complexity policy of this vendor, which CTAP 2.3 leaves to vendors: not one character
+    over and over, and none that count up or down."""
     steps = {ord(after) - ord(before) for before, after in pairwise(pin)}
     return len(steps) == 1 and steps <= {-1, 0, 1}
 

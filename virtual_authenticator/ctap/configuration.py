@@ -103,8 +103,8 @@ def _set_minimum_pin_length(session: Session, given: Parameters) -> None:
     if rp_ids is not None:  # they take the place of those set before; the vendor's stay
         settings.minimum_pin_rp_ids = tuple(rp_ids)
     if complexity and "pinComplexityPolicy" in session.features.extensions:
-        # Without the extension the member is ignored (section 7.5). Whether the PIN of now would
-        # pass cannot be told from its hash: the policy is for the next one.
+        # Without the extension the member is ignored. Whether the PIN of now would pass cannot be
+        # told from its hash: the policy is for the next one.
         settings.pin_complexity = True
     if force:
         pin.force_change = True
@@ -112,5 +112,5 @@ def _set_minimum_pin_length(session: Session, given: Parameters) -> None:
 
 
 def _enable_long_touch(session: Session, _: Parameters) -> None:
-    """Section 6.11.5 of CTAP 2.3; there is no way back but the reset itself."""
+    """New in CTAP 2.3; there is no way back but the reset itself."""
     session.core.settings.long_touch = True

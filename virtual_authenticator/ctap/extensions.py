@@ -73,7 +73,7 @@ def prepare_registration(session: Session, inputs: Parameters, wanted: NewCreden
     if "thirdPartyPayment" in supported and inputs.get("thirdPartyPayment", bool):
         wanted.third_party_payment = True  # section 12.9: shown by assertions only
 
-    if wanted.rp_id in session.minimum_pin_rp_ids:
+    if wanted.rp_id in session.core.minimum_pin_rp_ids:
         if "minPinLength" in supported and inputs.get("minPinLength", bool):
             outputs["minPinLength"] = lambda _: session.core.pin.minimum_length
         if "pinComplexityPolicy" in supported and inputs.get("pinComplexityPolicy", bool):

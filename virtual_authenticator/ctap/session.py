@@ -112,11 +112,6 @@ class Session:
         return self.features.u2f and not self.always_uv
 
     @property
-    def minimum_pin_rp_ids(self) -> tuple[str, ...]:
-        """Relying parties that may learn the PIN policy: the vendor's, and those set later."""
-        return self.core.profile.min_pin_length_rp_ids + self.core.settings.minimum_pin_rp_ids
-
-    @property
     def remaining(self) -> int | None:
         """How many more discoverable credentials fit; None when there is no limit."""
         capacity = self.core.profile.capacity

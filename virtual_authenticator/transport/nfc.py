@@ -149,8 +149,8 @@ class NfcCard:
         return answer[:-2], int.from_bytes(answer[-2:], "big")
 
     def _message(self, apdu: _Apdu) -> tuple[bytes, int]:
-        """NFCCTAP_MSG. A reader that says so is not kept waiting, but asks again (section
-        11.3.7.2); a message that is still under way makes way for the new one."""
+        """NFCCTAP_MSG (section 11.3.7). A reader that says so asks again, instead of waiting. A
+        message that is still under way makes way for the new one."""
         if apdu.p1 & ~_WAITS or apdu.p2:
             raise _Refused(_WRONG_PARAMETERS)
         if self._call is not None:

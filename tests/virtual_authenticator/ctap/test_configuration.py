@@ -7,12 +7,21 @@ from cryptography import x509
 from fido2.ctap2 import Config, Ctap2
 from fido2.hid import CAPABILITY
 from fido2.utils import websafe_decode
+from fido2.webauthn import AuthenticatorData
 
 from virtual_authenticator import Authenticator, Gesture
 
 PIN = "2468"
 CONFIGURE, LARGE_BLOBS = 0x20, 0x10
 LONG_TOUCH = 0x04
+CREATION = {
+    "rp": {"id": "example.org", "name": "Example"},
+    "user": {"id": "AAAA", "name": "a", "displayName": "A"},
+    "challenge": "AAAA",
+    "pubKeyCredParams": [{"type": "public-key", "alg": -7}],
+    "authenticatorSelection": {"userVerification": "discouraged"},
+}
+"""What a page asks for."""
 
 
 def configure(platform, permissions=CONFIGURE, pin=PIN):
@@ -93,21 +102,34 @@ def test_always_uv_on_and_off(platform, refuses):
 
 def test_always_uv_holds_for_pages_too(platform):
     key = platform.authenticator
-    options = {
-        "rp": {"id": "example.org", "name": "Example"},
-        "user": {"id": "AAAA", "name": "a", "displayName": "A"},
-        "challenge": "AAAA",
-        "pubKeyCredParams": [{"type": "public-key", "alg": -7}],
-        "authenticatorSelection": {"userVerification": "discouraged"},
-    }
 
     def flags():
-        data = key.create(options, "https://example.org")["response"]["authenticatorData"]
+        data = key.create(CREATION, "https://example.org")["response"]["authenticatorData"]
         return websafe_decode(data)[32]
 
     assert not flags() & 0x04
     configure(platform).toggle_always_uv()
     assert flags() & 0x04
+
+
+def test_pages_learn_the_minimum_too(platform):
+    key = platform.authenticator
+    options = {**CREATION, "extensions": {"minPinLength": True}}
+
+    def extensions():
+        data = key.create(options, "https://example.org")["response"]["authenticatorData"]
+        return AuthenticatorData(websafe_decode(data)).extensions
+
+    assert extensions() is None
+    configure(platform).set_min_pin_length(rp_ids=["example.org"])
+    assert extensions() == {"minPinLength": 4}
+
+
+def test_a_tap_and_a_smudge_mean_to_pages_what_they_mean_to_a_sensor(new_key):
+    key = new_key("security-key-biometric")
+    key.person.will("smudge", "tap")
+    key.create(CREATION, "https://example.org")
+    assert not key.person.planned
 
 
 def test_a_vendor_who_set_always_uv_means_it(new_key, platform_of, refuses):
