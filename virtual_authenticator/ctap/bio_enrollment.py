@@ -10,7 +10,6 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
-from .. import cbor
 from ..person import Gesture
 from ..settings import Fingerprint
 from .authorisation import check_permission, pin_uv_auth
@@ -57,13 +56,12 @@ def bio_enrollment(
         raise CtapFailure(Status.INVALID_SUBCOMMAND)
     if parameters.require(_MODALITY, int) != FINGERPRINT:
         raise CtapFailure(Status.INVALID_PARAMETER)
-    given = parameters.map(_PARAMETERS)
+    given = parameters.map(_PARAMETERS) or Parameters({})
     if number not in _OPEN_TO_ALL:
         auth = pin_uv_auth(session, parameters, _PARAM, _PROTOCOL)
-        encoded = cbor.encode(given.members) if given is not None else b""
-        message = bytes((FINGERPRINT, number)) + encoded
+        message = bytes((FINGERPRINT, number)) + parameters.encoded(_PARAMETERS)
         check_permission(session, auth, message, Permission.BIO_ENROLLMENT)
-    return subcommand(session, given or Parameters({}), interaction)
+    return subcommand(session, given, interaction)
 
 
 def _enroll_begin(session: Session, given: Parameters, interaction: Interaction) -> dict[int, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import cbor
 from .authorisation import check_permission, pin_uv_auth
 from .features import MAXIMUM_PIN_LENGTH, MINIMUM_PIN_RP_IDS
 from .interaction import Interaction
@@ -34,13 +33,12 @@ def configuration(
     subcommand = subcommands(session).get(number)
     if subcommand is None:
         raise CtapFailure(Status.INVALID_SUBCOMMAND)
-    given = parameters.map(_PARAMETERS)
+    given = parameters.map(_PARAMETERS) or Parameters({})
     if _needs_token(session, number):
         auth = pin_uv_auth(session, parameters, _PARAM, _PROTOCOL)
-        encoded = cbor.encode(given.members) if given is not None else b""
-        message = b"\xff" * 32 + bytes((0x0D, number)) + encoded
+        message = b"\xff" * 32 + bytes((0x0D, number)) + parameters.encoded(_PARAMETERS)
         check_permission(session, auth, message, Permission.AUTHENTICATOR_CONFIGURATION)
-    subcommand(session, given or Parameters({}))
+    subcommand(session, given)
     return {}
 
 

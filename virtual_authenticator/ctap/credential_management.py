@@ -44,18 +44,15 @@ def credential_management(
     subcommand = _SUBCOMMANDS.get(number)
     if subcommand is None:
         raise CtapFailure(Status.INVALID_SUBCOMMAND)
-    given = parameters.map(_PARAMETERS)
-    bound = _check_token(session, parameters, number, given)
-    return subcommand(session, given or Parameters({}), bound)
+    given = parameters.map(_PARAMETERS) or Parameters({})
+    bound = _check_token(session, parameters, number)
+    return subcommand(session, given, bound)
 
 
-def _check_token(
-    session: Session, parameters: Parameters, number: int, given: Parameters | None
-) -> str | None:
+def _check_token(session: Session, parameters: Parameters, number: int) -> str | None:
     """A token signs the subcommand and its parameters; returns the RP ID that it is bound to."""
     auth = pin_uv_auth(session, parameters, _PARAM, _PROTOCOL)
-    # The decoder accepts one encoding only, so this is what the platform signed.
-    message = bytes((number,)) + (cbor.encode(given.members) if given is not None else b"")
+    message = bytes((number,)) + parameters.encoded(_PARAMETERS)
     if auth is not None and number in _READING and _is_persistent(session, auth, message):
         return None
     check_permission(session, auth, message, Permission.CREDENTIAL_MANAGEMENT)

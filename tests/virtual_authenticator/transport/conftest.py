@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from fido2.ctap import CtapError
 
 from virtual_authenticator import Authenticator, Gesture
 
@@ -30,6 +31,25 @@ def eventually():
             pause.wait(0.005)
 
     return wait
+
+
+def cancels_when_asked_for_a_touch(ctap):
+    """Begins a selection, and cancels it with the first keepalive; returns those and the status."""
+    heard: list[int] = []
+    cancelled = threading.Event()
+
+    def hear(status):
+        heard.append(status)
+        cancelled.set()
+
+    with pytest.raises(CtapError) as caught:
+        ctap.selection(event=cancelled, on_keepalive=hear)
+    return heard, caught.value.code.name
+
+
+@pytest.fixture
+def cancelling():
+    return cancels_when_asked_for_a_touch
 
 
 @pytest.fixture

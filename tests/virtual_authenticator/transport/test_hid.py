@@ -94,19 +94,9 @@ def test_a_refusal_is_an_error(plugged, key):
 # ---- waiting
 
 
-def test_the_client_hears_that_a_touch_is_waited_for_and_cancels(plugged, waiting):
+def test_the_client_hears_that_a_touch_is_waited_for_and_cancels(plugged, waiting, cancelling):
     ctap = Ctap2(plugged())
-    heard: list[int] = []
-    cancelled = threading.Event()
-
-    def hear(status):
-        heard.append(status)
-        cancelled.set()
-
-    with pytest.raises(CtapError) as caught:
-        ctap.selection(event=cancelled, on_keepalive=hear)
-    assert caught.value.code.name == "KEEPALIVE_CANCEL"
-    assert heard == [2]
+    assert cancelling(ctap) == ([2], "KEEPALIVE_CANCEL")
     waiting.person.always = Gesture.APPROVE
     ctap.selection()
 
