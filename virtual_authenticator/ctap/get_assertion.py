@@ -70,17 +70,9 @@ def get_assertion(
         verify_within_command(session, interaction)
         verified = touched = True  # step 8
     # Step 7: which credentials; of a list only the first that is here.
-    store = session.core.store
-    if listed:
-        named = _first_of(session, rp_id, allow, verified=verified)
-        total = 0 if named is None else 1
-        credentials = iter(() if named is None else (named,))
-    else:
-        total = store.count_for(rp_id, verified=verified)
-        credentials = (
-            held for held in store.newest_first(rp_id) if verified or held.protection == 1
-        )
-    if not total:
+    named = _first_of(session, rp_id, allow, verified=verified) if listed else None
+    total = session.core.store.count_for(rp_id, verified=verified) if not listed else 1
+    if not total or (listed and named is None):
         raise CtapFailure(Status.NO_CREDENTIALS)
     # Step 9: presence.
     if present:
@@ -100,13 +92,26 @@ def get_assertion(
             verified=verified,
             named=total > 1 and verified,
         )
-        for credential in credentials
+        for credential in _candidates(session, rp_id, named, verified=verified)
     )
-    first = next(answers)()
+    newest = next(answers, None)
+    if newest is None:  # gone while the person was asked, by the other layer
+        raise CtapFailure(Status.NO_CREDENTIALS)
+    first = newest()
     if total > 1:
         first[0x05] = total
         session.enumerate(_ASSERTIONS, answers)
     return first
+
+
+def _candidates(
+    session: Session, rp_id: str, named: Credential | None, *, verified: bool
+) -> Iterator[Credential]:
+    """The one that was listed, or all that the request may see, newest first."""
+    if named is not None:
+        return iter((named,))
+    newest_first = session.core.store.newest_first(rp_id)
+    return (held for held in newest_first if verified or held.protection == 1)
 
 
 def get_next_assertion(

@@ -427,3 +427,17 @@ def test_counts_follow_what_comes_and_goes(platform):
         store.remove(one.id)
     assert counted() == [0, 0]
     assert store.rp_id_of(sha256(b"example.org")) is None
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_credentials_that_go_while_the_person_is_asked(three, platform, refuses, listed):
+    """A page may delete them meanwhile; the command still ends with a status that fits."""
+    key = platform.authenticator
+
+    def delete(_):
+        for credential in key.credentials:
+            key.remove_credential(credential.id)
+
+    with refuses("NOT_ALLOWED" if listed else "NO_CREDENTIALS"):
+        platform.get(allow=[three["bob"]] if listed else None, on_keepalive=delete)
+    assert not [entry for entry in key.log if entry.what == "ctap-defect"]
