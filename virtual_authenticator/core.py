@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from .counters import CounterPolicy
     from .faults import Fault, FaultRun
 
-PIN_RETRIES = 8
-UV_RETRIES = 5
 NO_LARGE_BLOBS = bytes.fromhex("8076be8b528d0075f7aae98d6fa57a6d3c")
 """An empty array and its checksum (CTAP 2.1, section 6.10)."""
+PIN_RETRIES = 8
+UV_RETRIES = 5
 
 
 @dataclass

@@ -105,8 +105,7 @@ class Credential:
     @classmethod
     def from_json(cls, state: dict[str, Any]) -> Credential:
         secrets, blob = state["secrets"], state["large_blob"]
-        # States that were saved before these members existed lack them.
-        later: dict[str, Any] = {
+        binary: dict[str, Any] = {
             name: base64url_decode(state[name])
             for name in _BINARY_MEMBERS
             if state.get(name) is not None
@@ -121,8 +120,9 @@ class Credential:
             else None,
             large_blob=base64url_decode(blob) if blob else None,
             rp_id_hash=base64url_decode(state.get("rp_id_hash", "")),
+            # States that were saved before these members existed lack them.
             third_party_payment=state.get("third_party_payment", False),
-            **later,
+            **binary,
             **{name: state[name] for name in _PLAIN_MEMBERS},
         )
 
