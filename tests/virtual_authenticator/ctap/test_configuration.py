@@ -64,14 +64,19 @@ def test_a_pin_guards_it(platform, refuses):
 
 @pytest.mark.parametrize(
     ("shape", "missing"),
-    [("security-key", 0x01), ("security-key", LONG_TOUCH), ("security-key-2.3", 0xFF)],
+    [
+        ("security-key", LONG_TOUCH),
+        ("security-key-2.3", 0x01),
+        ("security-key-2.3", 0xFF),
+    ],
 )
 def test_subcommands_that_a_key_lacks(new_key, platform_of, refuses, shape, missing):
     platform = platform_of(new_key(shape))
     with refuses("INVALID_SUBCOMMAND"):
         platform.ctap.config(missing)
     named = platform.ctap.info.authenticator_config_commands
-    assert named == ([1, 2, 3, 4] if shape == "security-key-2.3" else None)
+    assert named == ([2, 3, 4] if shape == "security-key-2.3" else None)
+    assert "ep" not in platform.ctap.info.options
 
 
 # ---- alwaysUv
@@ -243,7 +248,13 @@ def test_a_key_without_the_policy_ignores_the_wish(platform):
 
 
 def enterprise_key(new_key, **changes):
-    return new_key("security-key-2.3", pin=PIN, enterprise_rp_ids=["work.example"], **changes)
+    return new_key(
+        "security-key-2.3",
+        pin=PIN,
+        enterprise_attestation=True,
+        enterprise_rp_ids=["work.example"],
+        **changes,
+    )
 
 
 @pytest.mark.parametrize(
@@ -257,6 +268,7 @@ def enterprise_key(new_key, **changes):
 )
 def test_enterprise_attestation(new_key, platform_of, refuses, kind, rp_id, shown):
     platform = platform_of(enterprise_key(new_key))
+    assert platform.ctap.info.authenticator_config_commands == [1, 2, 3, 4]
     with refuses("INVALID_PARAMETER"):
         platform.make(rp_id, enterprise_attestation=kind)
     configure(platform).enable_enterprise_attestation()
@@ -333,7 +345,8 @@ def test_a_tap_is_enough_for_everything_else(platform):
 # ---- how long it lasts
 
 
-def test_settings_survive_a_power_cycle_and_a_save_but_not_a_reset(newest):
+def test_settings_survive_a_power_cycle_and_a_save_but_not_a_reset(new_key, platform_of):
+    newest = platform_of(enterprise_key(new_key))
     config = configure(newest)
     config.set_min_pin_length(4, ["example.org"], pin_complexity_policy=True)
     config.enable_enterprise_attestation()

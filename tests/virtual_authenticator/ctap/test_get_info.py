@@ -118,7 +118,6 @@ def test_a_u2f_key_has_no_cbor():
                 "authnrCfg": True,
                 "setMinPINLength": True,
                 "alwaysUv": False,
-                "ep": False,
             },
         ),
         (
