@@ -26,6 +26,7 @@ from .entropy import Entropy
 from .journal import Journal
 from .person import Person
 from .profile import Profile, profile
+from .settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -248,7 +249,9 @@ class Authenticator:
             identity=model.identity_to_keep(),
         )
         core.pin = PinState.from_json(model.pin.to_json())
+        core.settings = Settings.from_json(model.settings.to_json())
         core.device_count, core.device_shown = model.device_count, model.device_shown
+        core.large_blobs = model.large_blobs
         twin = Authenticator.__new__(Authenticator)
         twin._open(core)
         return twin
@@ -262,8 +265,10 @@ class Authenticator:
                 "profile": self.profile.to_json(),
                 "entropy": self.core.entropy.to_json(),
                 "pin": self.core.pin.to_json(),
+                "settings": self.core.settings.to_json(),
                 "device_count": self.core.device_count,
                 "device_shown": self.core.device_shown,
+                "large_blobs": self.core.large_blobs.hex(),
                 "store": self.core.store.to_json(),
                 "attestation": identity.to_json() if identity is not None else None,
             }
@@ -287,7 +292,11 @@ class Authenticator:
             identity=identity,
         )
         core.pin = PinState.from_json(state["pin"])
+        if "settings" in state:  # not in states that were saved before there were any
+            core.settings = Settings.from_json(state["settings"])
         core.device_count, core.device_shown = state["device_count"], state["device_shown"]
+        if "large_blobs" in state:  # not in states of earlier versions
+            core.large_blobs = bytes.fromhex(state["large_blobs"])
         authenticator = cls.__new__(cls)
         authenticator._open(core)
         return authenticator

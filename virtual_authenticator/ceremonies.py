@@ -314,7 +314,7 @@ class Ceremonies:
     def _verification(self, wanted: str, ignoring: frozenset[Rule]) -> bool:
         """Whether the person will be verified, or an error when that is required and cannot be."""
         if self._verifies and self.core.pin.retries:
-            return wanted != "discouraged" or self.core.profile.always_verifies
+            return wanted != "discouraged" or self.core.settings.always_uv
         if wanted == "required" and Rule.USER_VERIFICATION not in ignoring:
             raise self._refused("the authenticator cannot verify its user")
         return False
@@ -325,9 +325,9 @@ class Ceremonies:
         failures = 0
         while True:
             gesture = person.act()
-            if gesture is Gesture.APPROVE:
+            if gesture in (Gesture.APPROVE, Gesture.TAP):
                 return
-            if gesture is Gesture.WRONG_FINGER:
+            if gesture in (Gesture.WRONG_FINGER, Gesture.SMUDGE):
                 if not verified:
                     return  # any finger shows presence
                 failures += 1

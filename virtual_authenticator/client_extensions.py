@@ -49,7 +49,7 @@ def prepare_registration(core: Core, inputs: Mapping[str, Any], wanted: NewCrede
     learns_minimum = (
         inputs.get("minPinLength") is True
         and "minPinLength" in supported
-        and wanted.rp_id in core.profile.min_pin_length_rp_ids
+        and wanted.rp_id in core.minimum_pin_rp_ids
     )
     if protect or learns_minimum or (wanted.hmac_secret and "hmac-secret" in supported):
 

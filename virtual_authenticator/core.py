@@ -33,12 +33,15 @@ from .entropy import Entropy
 from .journal import Journal
 from .person import Person
 from .profile import Profile
+from .settings import Settings
 
 if TYPE_CHECKING:
     from .certificates import AttestationIdentity
     from .counters import CounterPolicy
     from .faults import Fault, FaultRun
 
+NO_LARGE_BLOBS = bytes.fromhex("8076be8b528d0075f7aae98d6fa57a6d3c")
+"""An empty array and its checksum (CTAP 2.1, section 6.10)."""
 PIN_RETRIES = 8
 UV_RETRIES = 5
 
@@ -93,6 +96,11 @@ class NewCredential:
     """The statement to make: a name in `attestation.FORMATS`."""
     protection: int = 1
     hmac_secret: bool = False
+    enterprise: bool = False
+    """Whether the statement identifies this one device (CTAP 2.1, section 7.1)."""
+    credential_blob: bytes | None = None
+    large_blob_key: bool = False
+    third_party_payment: bool = False
     extend: Callable[[Credential], dict[str, Any]] | None = None
     """Returns the authenticator extension outputs once the credential exists."""
     credential_id: bytes | None = None
@@ -120,10 +128,13 @@ class Core:
         self.lock = self.store.lock
         self.person = person or Person()
         self.pin = PinState()
+        self.settings = Settings.of(profile)
         self.journal = Journal()
         self.counter: CounterPolicy = profile.counter
         self.device_count = 0
         self.device_shown = 0
+        self.large_blobs = NO_LARGE_BLOBS
+        """The serialized array of large blobs, as a security key keeps it."""
         self.ctap_faults: tuple[Fault, ...] = ()
         """The faults of the CTAP layer for now (the WebAuthn layer gets its own with each call)."""
         self.identity_if_made = identity
@@ -146,6 +157,20 @@ class Core:
             authority = AttestationAuthority(self.entropy.fork("attestation"))
             self.identity_if_made = authority.identity(aaguid=self.profile.aaguid)
         return self.identity_if_made
+
+    @property
+    def minimum_pin_rp_ids(self) -> tuple[str, ...]:
+        """Relying parties that may learn the PIN policy: the vendor's, and those set later."""
+        return self.profile.min_pin_length_rp_ids + self.settings.minimum_pin_rp_ids
+
+    @property
+    def enterprise_identity(self) -> AttestationIdentity:
+        """Key and certificate of enterprise attestation: this one device's, by the same CA."""
+        settings = self.settings
+        if settings.enterprise_identity is None:
+            authority = self.identity.authority
+            settings.enterprise_identity = authority.identity(aaguid=self.profile.aaguid)
+        return settings.enterprise_identity
 
     def identity_to_keep(self) -> AttestationIdentity | None:
         """What a copy of this device must attest with. A device has it from the factory, so it is
@@ -218,6 +243,9 @@ class Core:
             secrets=(self.entropy.bytes(32), self.entropy.bytes(32))
             if wanted.hmac_secret
             else None,
+            credential_blob=wanted.credential_blob,
+            large_blob_key=self.entropy.bytes(32) if wanted.large_blob_key else None,
+            third_party_payment=wanted.third_party_payment,
             created=self.clock.now(),
             algorithm=algorithm,
         )
@@ -302,7 +330,7 @@ class Core:
                 authenticator_data=data,
                 client_data_hash=wanted.client_data_hash,
                 sign=lambda key, message: self._sign(key, message, faults),
-                identity=lambda: self._identity_with(faults),
+                identity=lambda: self._identity_with(faults, enterprise=wanted.enterprise),
             )
         )
 
@@ -389,8 +417,10 @@ class Core:
             signature = one.signature(signature, faults)
         return signature
 
-    def _identity_with(self, faults: FaultRun | None) -> AttestationIdentity:
-        identity = self.identity
+    def _identity_with(
+        self, faults: FaultRun | None, *, enterprise: bool = False
+    ) -> AttestationIdentity:
+        identity = self.enterprise_identity if enterprise else self.identity
         if faults is not None:
             for one in faults.at("identity"):
                 identity = one.identity(identity, faults)

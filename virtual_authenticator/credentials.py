@@ -49,6 +49,12 @@ class Credential:
     secrets: tuple[bytes, bytes] | None = None
     """hmac-secret: the secret used with user verification, and the one used without."""
     large_blob: bytes | None = None
+    credential_blob: bytes | None = None
+    """credBlob: a few bytes that the relying party keeps with the credential."""
+    large_blob_key: bytes | None = None
+    """largeBlobKey: what platforms encrypt this credential's entry of the large-blob array with."""
+    third_party_payment: bool = False
+    """Whether others than the relying party may ask for it, to confirm a payment."""
     created: float = 0.0
     revision: int = 0
     """Counts changes, so that two replicas of a vault can tell which one is newer."""
@@ -86,8 +92,12 @@ class Credential:
             "secrets": [base64url_encode(s) for s in self.secrets] if self.secrets else None,
             "large_blob": base64url_encode(self.large_blob) if self.large_blob else None,
         }
+        for name in _BINARY_MEMBERS:
+            value = getattr(self, name)
+            state[name] = None if value is None else base64url_encode(value)
         for name in _PLAIN_MEMBERS:
             state[name] = getattr(self, name)
+        state["third_party_payment"] = self.third_party_payment
         if not self.rp_id:
             state["rp_id_hash"] = base64url_encode(self.rp_id_hash)
         return state
@@ -95,6 +105,11 @@ class Credential:
     @classmethod
     def from_json(cls, state: dict[str, Any]) -> Credential:
         secrets, blob = state["secrets"], state["large_blob"]
+        binary: dict[str, Any] = {
+            name: base64url_decode(state[name])
+            for name in _BINARY_MEMBERS
+            if state.get(name) is not None
+        }
         return cls(
             id=base64url_decode(state["id"]),
             rp_id=state["rp_id"],
@@ -105,10 +120,14 @@ class Credential:
             else None,
             large_blob=base64url_decode(blob) if blob else None,
             rp_id_hash=base64url_decode(state.get("rp_id_hash", "")),
+            # States that were saved before these members existed lack them.
+            third_party_payment=state.get("third_party_payment", False),
+            **binary,
             **{name: state[name] for name in _PLAIN_MEMBERS},
         )
 
 
+_BINARY_MEMBERS = ("credential_blob", "large_blob_key")
 _PLAIN_MEMBERS = (
     "user_name",
     "user_display_name",
@@ -137,6 +156,11 @@ class CredentialStore:
         """By the base64url form of the id, as options carry it."""
         self._by_rp: dict[str, dict[bytes, Credential]] = {}
         self._by_account: dict[tuple[str, bytes], Credential] = {}
+        self._rp_by_hash: dict[bytes, str] = {}
+        self._open_by_rp: dict[str, int] = {}
+        """By RP ID, how many of them need no verification (credProtect)."""
+        self.changes = 0
+        """Counts what happens to discoverable credentials: who saw it before can tell old news."""
         self.removed: set[bytes] | None = None
         """Ids that were deleted, for a vault: a replica must not revive them."""
 
@@ -154,6 +178,19 @@ class CredentialStore:
         """Newest first, the order in which CTAP returns them."""
         with self.lock:
             return list(reversed(self._by_rp.get(rp_id, {}).values()))
+
+    def newest_first(self, rp_id: str) -> Iterator[Credential]:
+        """As `discoverable_for`, one by one: the next of many costs no more than that of two. Hold
+        the lock for each step; a RuntimeError says that credentials came or went in between."""
+        return reversed(self._by_rp.get(rp_id, {}).values())
+
+    def count_for(self, rp_id: str, *, verified: bool) -> int:
+        """How many discoverable credentials a person can see, verified or not (credProtect)."""
+        return len(self._by_rp.get(rp_id, ())) if verified else self._open_by_rp.get(rp_id, 0)
+
+    def rp_id_of(self, rp_id_hash: bytes) -> str | None:
+        """The RP ID with this hash, if it has discoverable credentials."""
+        return self._rp_by_hash.get(rp_id_hash)
 
     def newest_for(self, rp_id: str) -> Credential | None:
         with self.lock:
@@ -185,6 +222,7 @@ class CredentialStore:
                     self._remove(held.id)
                 self._by_rp.setdefault(credential.rp_id, {})[credential.id] = credential
                 self._by_account[account] = credential
+                self._count(credential, 1)
             self._by_id[credential.id] = credential
             self.by_encoded_id[credential.encoded_id] = credential
             if self.removed is not None:
@@ -211,9 +249,20 @@ class CredentialStore:
         held = self._by_rp.get(credential.rp_id)
         if held is not None and held.pop(credential_id, None) is not None:
             del self._by_account[credential.rp_id, credential.user_id]
+            self._count(credential, -1)
             if not held:
                 del self._by_rp[credential.rp_id]
+                del self._rp_by_hash[credential.rp_id_hash], self._open_by_rp[credential.rp_id]
         return credential
+
+    def _count(self, credential: Credential, one: int) -> None:
+        """Note that a discoverable credential came (1) or went (-1)."""
+        rp_id = credential.rp_id
+        self._rp_by_hash[credential.rp_id_hash] = rp_id
+        self._open_by_rp[rp_id] = self._open_by_rp.get(rp_id, 0) + one * (
+            credential.protection == 1
+        )
+        self.changes += 1
 
     def copy(self) -> CredentialStore:
         """The same credentials, as objects of their own."""
@@ -221,15 +270,20 @@ class CredentialStore:
             twin = CredentialStore()
             for credential in self._by_id.values():
                 twin.add(credential.copy())
+            twin.changes = self.changes
             return twin
 
     def to_json(self) -> dict[str, Any]:
         with self.lock:
-            return {"credentials": [credential.to_json() for credential in self._by_id.values()]}
+            return {
+                "credentials": [credential.to_json() for credential in self._by_id.values()],
+                "changes": self.changes,
+            }
 
     @classmethod
     def from_json(cls, state: dict[str, Any]) -> CredentialStore:
         store = cls()
         for credential in state["credentials"]:
             store.add(Credential.from_json(credential))
+        store.changes = state.get("changes", store.changes)
         return store

@@ -9,18 +9,25 @@ from __future__ import annotations
 from collections import deque
 from enum import Enum
 
+USUAL_FINGER = "right-index"
+"""The finger that people use unless they say otherwise, and that a new sensor knows."""
+
 
 class Gesture(Enum):
     """What a person does when the authenticator asks."""
 
     APPROVE = "approve"
-    """Touches the key, shows the right finger, types the right PIN."""
+    """Touches the key as long as it asks for, shows their finger, types the right PIN."""
+    TAP = "tap"
+    """As approve, but lets go at once, which is too short where a long touch is asked for."""
     DECLINE = "decline"
     """Presses cancel."""
     IGNORE = "ignore"
     """Does nothing at all until the request times out."""
     WRONG_FINGER = "wrong-finger"
     """Is present but fails verification once, and is then asked again."""
+    SMUDGE = "smudge"
+    """Shows their finger so badly that a sensor cannot read it."""
     REMOVE = "remove"
     """Takes the key out while it waits."""
 
@@ -32,6 +39,8 @@ class Person:
         self.always = Gesture.APPROVE
         self.planned: deque[Gesture] = deque(Gesture(gesture) for gesture in gestures)
         """What they will do next, in order."""
+        self.finger = USUAL_FINGER
+        """The one that they put on a fingerprint sensor."""
 
     def will(self, *gestures: Gesture | str) -> None:
         """Queue what to do at the next requests, one gesture each."""

@@ -53,10 +53,20 @@ class Profile:
     extensions: tuple[str, ...] = ()
     min_pin_length_rp_ids: tuple[str, ...] = ()
     """Relying parties that may learn the minimum PIN length (CTAP 2.1, section 12.4)."""
+    enterprise_attestation: bool = False
+    """Whether the vendor made it able to attest as one device (CTAP 2.1, section 7.1)."""
+    enterprise_rp_ids: tuple[str, ...] = ()
+    """Relying parties that the vendor lets see such an attestation without the platform's word."""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("transports", "algorithms", "extensions", "min_pin_length_rp_ids"):
+        for name in (
+            "transports",
+            "algorithms",
+            "extensions",
+            "min_pin_length_rp_ids",
+            "enterprise_rp_ids",
+        ):
             value = getattr(self, name)
             if isinstance(value, str) or not all(isinstance(item, str) for item in value):
                 raise ValueError(f"{name}: got {shorten(value)}, expected a list of names")
@@ -113,6 +123,11 @@ class Profile:
     @property
     def has_pin(self) -> bool:
         return self.user_verification.endswith("pin")
+
+    @property
+    def fingerprint_sensor(self) -> bool:
+        """Whether fingers are enrolled over CTAP: with one, and a PIN to begin with."""
+        return self.user_verification == "built-in+pin" and self.ctap in ("2.1", "2.3")
 
     def to_json(self) -> dict[str, Any]:
         state = {member.name: getattr(self, member.name) for member in fields(self)}
