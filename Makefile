@@ -25,7 +25,7 @@ FAKETIME := $(MCP_APPROVAL_LIBFAKETIME) /usr/lib/*/faketime/libfaketime* /usr/li
 POSTGRESQL := /usr/local/bin/postgres /usr/lib/postgresql/*/bin/postgres /usr/pgsql-*/bin/postgres /opt/homebrew/bin/postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help demo matrix test setup lint types pytest format docs package benchmark lock clean
+.PHONY: help demo matrix mutation test setup lint types pytest format docs package benchmark lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -77,6 +77,11 @@ pytest: $(STAMP) ## Run the tests only (PYTEST_ARGS="..." adds to the command)
 matrix: $(STAMP) ## Judge the reference server in every combination of transport, store and era
 	@echo "matrix: twelve times every family, and all of the examples; this takes an hour or more"
 	@MCP_APPROVAL_MATRIX=1 $(BIN)/python -m pytest -n auto --dist worksteal -o faulthandler_timeout=900 tests/plugin/test_healthy_reference.py tests/examples
+
+mutation: $(STAMP) ## Break the reference line by line, and see who notices (MUTATION_ARGS="--sample 50")
+	@echo "mutation: this takes hours without a sample; it goes on where it was stopped"
+	@$(BIN)/python -m tests.mutation $(MUTATION_ARGS)
+	@$(BIN)/python -m tests.mutation.page
 
 format: $(STAMP) ## Format the code, and repair what ruff can
 	@echo "format: repairing what ruff can"

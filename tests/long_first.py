@@ -19,8 +19,13 @@ LONG = (
     "tests/plugin/test_baseline.py",
     "tests/families/gateway_consent/test_exec_gateway.py",
     "tests/reference_server/execution_tokens/test_crashes.py",
+    "tests/hostile_servers/test_silences.py",
+    "tests/command/test_check.py",
+    "tests/families/confirmation_tokens/test_other_shape.py",
+    # A server that is silent in eleven places, each of which is waited for.
+    "tests/mutants/test_kill_matrix.py::test_a_broken_server_is_found_out[ServesOneAtATime]",
 )
-"""Files and folders with tests of several seconds."""
+"""Files, folders and single tests that take several seconds."""
 
 Named = TypeVar("Named")
 

@@ -30,4 +30,4 @@ def test_there_may_be_long_tests_only() -> None:
 
 
 def test_the_files_exist() -> None:
-    assert all((ROOT / one).exists() for one in LONG)
+    assert all((ROOT / one.partition("::")[0]).exists() for one in LONG)

@@ -26,6 +26,7 @@ from .journal import Journal
 from .person import Person
 from .pin_state import PinState
 from .profile import Profile, profile
+from .settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -245,6 +246,12 @@ class Authenticator:
         """By RP ID, the origins that its well-known document lists (there is no network here)."""
         return self._ceremonies.related_origins
 
+    def enable_enterprise_attestation(self) -> None:
+        """What an owner does with CTAP's authenticatorConfig; ValueError if it was not made so."""
+        if not self.profile.enterprise_attestation:
+            raise ValueError(f"{self.profile.name} was not made for enterprise attestation")
+        self.core.settings.enterprise = True
+
     @property
     def enterprise_policy(self) -> set[str]:
         """RP IDs to which the client's owner permits enterprise attestation, beside those that the
@@ -275,6 +282,7 @@ class Authenticator:
             identities=model.identities.to_keep(),
         )
         core.pin = PinState.from_json(model.pin.to_json())
+        core.settings = Settings.from_json(model.settings.to_json())
         core.device_count, core.device_shown = model.device_count, model.device_shown
         core.large_blobs = model.large_blobs
         twin = type(self).__new__(type(self))
@@ -303,6 +311,7 @@ class Authenticator:
                 "profile": self.profile.to_json(),
                 "entropy": self.core.entropy.to_json(),
                 "pin": self.core.pin.to_json(),
+                "settings": self.core.settings.to_json(),
                 "device_count": self.core.device_count,
                 "device_shown": self.core.device_shown,
                 "large_blobs": self.core.large_blobs.hex(),
@@ -346,6 +355,8 @@ class Authenticator:
             identities=identities,
         )
         core.pin = PinState.from_json(state["pin"])
+        if "settings" in state:  # not in states that were saved before there were any
+            core.settings = Settings.from_json(state["settings"])
         core.device_count, core.device_shown = state["device_count"], state["device_shown"]
         if "large_blobs" in state:  # not in states of earlier versions
             core.large_blobs = bytes.fromhex(state["large_blobs"])

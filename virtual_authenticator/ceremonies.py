@@ -95,6 +95,9 @@ class Ceremonies:
             else:
                 client_data = self._client_data("webauthn.create", options.challenge, page, run)
             attestation = self._attestation(options.attestation, ignoring)
+            enterprise = options.attestation == "enterprise" and self._names_device_to(rp_id)
+            if enterprise:
+                attestation = "packed"  # the one format with a place for it (section 8.2.2)
             wanted = NewCredential(
                 rp_id,
                 # Nothing but a statement is about it.
@@ -108,7 +111,7 @@ class Ceremonies:
                 not silent,
                 verified,
                 attestation,
-                enterprise=options.attestation == "enterprise" and self._names_device_to(rp_id),
+                enterprise=enterprise,
                 credential_id=credential_id,
                 private_key=private_key,
             )
@@ -213,7 +216,7 @@ class Ceremonies:
         anybody else who asks for enterprise attestation gets what "direct" gives."""
         profile = self.core.profile
         permitted = rp_id in profile.enterprise_rp_ids or rp_id in self.enterprise_policy
-        return profile.enterprise_attestation and permitted
+        return profile.enterprise_attestation and self.core.settings.enterprise and permitted
 
     def _attestation_object(self, registered: Registered, run: FaultRun | None) -> bytes | None:
         if run is None and registered.fmt == "none":
@@ -323,7 +326,7 @@ class Ceremonies:
     def _verification(self, wanted: str, ignoring: frozenset[Rule]) -> bool:
         """Whether the person will be verified, or an error when that is required and cannot be."""
         core = self.core
-        asked = wanted != "discouraged" or core.profile.always_verifies
+        asked = wanted != "discouraged" or core.settings.always_uv
         if asked and core.pin.hash is None:
             self._let_set_pin()
         if core.can_verify:
@@ -346,9 +349,9 @@ class Ceremonies:
         failures = 0
         while True:
             gesture = person.act()
-            if gesture is Gesture.APPROVE:
+            if gesture in (Gesture.APPROVE, Gesture.TAP):
                 return
-            if gesture is Gesture.WRONG_FINGER:
+            if gesture in (Gesture.WRONG_FINGER, Gesture.SMUDGE):
                 if not verified:
                     return  # any finger shows presence
                 failures += 1

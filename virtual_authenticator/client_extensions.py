@@ -65,7 +65,7 @@ def prepare_registration(
     learns_minimum = (
         inputs.get("minPinLength") is True
         and "minPinLength" in supported
-        and wanted.rp_id in core.profile.min_pin_length_rp_ids
+        and wanted.rp_id in core.minimum_pin_rp_ids
     )
     blobs = not inputs.keys().isdisjoint(_BLOBS)
     if blobs:

@@ -36,6 +36,7 @@ from .journal import Journal
 from .person import Person
 from .pin_state import PIN_RETRIES, UV_RETRIES, PinState
 from .profile import Profile
+from .settings import Settings
 
 if TYPE_CHECKING:
     from .certificates import AttestationIdentity
@@ -109,6 +110,7 @@ class Core:
         self.lock = self.store.lock
         self.person = person or Person()
         self.pin = PinState()
+        self.settings = Settings.of(profile)
         self.journal = Journal()
         self.counter: CounterPolicy = profile.counter
         self.device_count = 0
@@ -120,6 +122,7 @@ class Core:
         self.identities = Identities(profile, self.entropy, identities)
         self.algorithms = {BY_NAME[n].identifier: BY_NAME[n] for n in profile.algorithms}
         self._built_in, self._has_pin = profile.built_in_verification, profile.has_pin
+        self._sensor = profile.fingerprint_sensor
         self._fault_entropy = self.entropy.fork("faults")
         self._backup_at_first = (
             _scripted(profile.backup_eligible, 0),
@@ -138,9 +141,13 @@ class Core:
         pin = self.pin
         if not pin.retries:
             return False
-        if self._built_in and pin.uv_retries:
+        if self._built_in and pin.uv_retries and (not self._sensor or self._knows_finger):
             return True
         return self._has_pin and pin.hash is not None
+
+    @property
+    def _knows_finger(self) -> bool:
+        return self.settings.knows(self.person.finger)
 
     # ---- what it attests with
 
@@ -148,6 +155,16 @@ class Core:
     def identity(self) -> AttestationIdentity:
         """What it usually attests with."""
         return self.identities.usual
+
+    @property
+    def enterprise_identity(self) -> AttestationIdentity:
+        """That of enterprise attestation: this one device's, by the same CA."""
+        return self.identities.of("packed", individual=True)
+
+    @property
+    def minimum_pin_rp_ids(self) -> tuple[str, ...]:
+        """Relying parties that may learn the PIN policy: the vendor's, and those set later."""
+        return self.profile.min_pin_length_rp_ids + self.settings.minimum_pin_rp_ids
 
     # ---- counters and backup flags
 

@@ -168,6 +168,11 @@ class CredentialStore:
         """By the base64url form of the id, as options carry it."""
         self._by_rp: dict[str, dict[bytes, Credential]] = {}
         self._by_account: dict[tuple[str, bytes], Credential] = {}
+        self._rp_by_hash: dict[bytes, str] = {}
+        self._open_by_rp: dict[str, int] = {}
+        """By RP ID, how many of them need no verification (credProtect)."""
+        self.changes = 0
+        """Counts what happens to discoverable credentials: who saw it before can tell old news."""
         self.removed: set[bytes] | None = None
         """Ids that were deleted, for a vault: a replica must not revive them."""
 
@@ -185,6 +190,19 @@ class CredentialStore:
         """Newest first, the order in which CTAP returns them."""
         with self.lock:
             return list(reversed(self._by_rp.get(rp_id, {}).values()))
+
+    def newest_first(self, rp_id: str) -> Iterator[Credential]:
+        """As `discoverable_for`, one by one: the next of many costs no more than that of two. Hold
+        the lock for each step; a RuntimeError says that credentials came or went in between."""
+        return reversed(self._by_rp.get(rp_id, {}).values())
+
+    def count_for(self, rp_id: str, *, verified: bool) -> int:
+        """How many discoverable credentials a person can see, verified or not (credProtect)."""
+        return len(self._by_rp.get(rp_id, ())) if verified else self._open_by_rp.get(rp_id, 0)
+
+    def rp_id_of(self, rp_id_hash: bytes) -> str | None:
+        """The RP ID with this hash, if it has discoverable credentials."""
+        return self._rp_by_hash.get(rp_id_hash)
 
     def newest_for(self, rp_id: str) -> Credential | None:
         with self.lock:
@@ -216,6 +234,7 @@ class CredentialStore:
                     self._remove(held.id)
                 self._by_rp.setdefault(credential.rp_id, {})[credential.id] = credential
                 self._by_account[account] = credential
+                self._count(credential, 1)
             self._by_id[credential.id] = credential
             self.by_encoded_id[credential.encoded_id] = credential
             if self.removed is not None:
@@ -242,9 +261,20 @@ class CredentialStore:
         held = self._by_rp.get(credential.rp_id)
         if held is not None and held.pop(credential_id, None) is not None:
             del self._by_account[credential.rp_id, credential.user_id]
+            self._count(credential, -1)
             if not held:
                 del self._by_rp[credential.rp_id]
+                del self._rp_by_hash[credential.rp_id_hash], self._open_by_rp[credential.rp_id]
         return credential
+
+    def _count(self, credential: Credential, one: int) -> None:
+        """Note that a discoverable credential came (1) or went (-1)."""
+        rp_id = credential.rp_id
+        self._rp_by_hash[credential.rp_id_hash] = rp_id
+        self._open_by_rp[rp_id] = self._open_by_rp.get(rp_id, 0) + one * (
+            credential.protection == 1
+        )
+        self.changes += 1
 
     def copy(self) -> CredentialStore:
         """The same credentials, as objects of their own."""
@@ -252,15 +282,20 @@ class CredentialStore:
             twin = CredentialStore()
             for credential in self._by_id.values():
                 twin.add(credential.copy())
+            twin.changes = self.changes
             return twin
 
     def to_json(self) -> dict[str, Any]:
         with self.lock:
-            return {"credentials": [credential.to_json() for credential in self._by_id.values()]}
+            return {
+                "credentials": [credential.to_json() for credential in self._by_id.values()],
+                "changes": self.changes,
+            }
 
     @classmethod
     def from_json(cls, state: dict[str, Any]) -> CredentialStore:
         store = cls()
         for credential in state["credentials"]:
             store.add(Credential.from_json(credential))
+        store.changes = state.get("changes", store.changes)
         return store

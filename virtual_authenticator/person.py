@@ -10,19 +10,25 @@ from collections import deque
 from enum import Enum
 
 USUAL_PIN = "135790"
+USUAL_FINGER = "right-index"
+"""The finger that people use unless they say otherwise, and that a new sensor knows."""
 
 
 class Gesture(Enum):
     """What a person does when the authenticator asks."""
 
     APPROVE = "approve"
-    """Touches the key, shows the right finger, types the right PIN."""
+    """Touches the key as long as it asks for, shows their finger, types the right PIN."""
+    TAP = "tap"
+    """As approve, but lets go at once, which is too short where a long touch is asked for."""
     DECLINE = "decline"
     """Presses cancel."""
     IGNORE = "ignore"
     """Does nothing at all until the request times out."""
     WRONG_FINGER = "wrong-finger"
     """Is present but fails verification once, and is then asked again."""
+    SMUDGE = "smudge"
+    """Shows their finger so badly that a sensor cannot read it."""
     REMOVE = "remove"
     """Takes the key out while it waits."""
 
@@ -37,6 +43,8 @@ class Person:
         self.pin: str | None = USUAL_PIN
         """What they set when a client asks for a PIN that the key does not have yet; None if they
         set none. They know the key's PIN, whoever set it."""
+        self.finger = USUAL_FINGER
+        """The one that they put on a fingerprint sensor."""
 
     def will(self, *gestures: Gesture | str) -> None:
         """Queue what to do at the next requests, one gesture each."""

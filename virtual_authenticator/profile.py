@@ -151,6 +151,11 @@ class Profile:
     def has_pin(self) -> bool:
         return self.user_verification.endswith("pin")
 
+    @property
+    def fingerprint_sensor(self) -> bool:
+        """Whether fingers are enrolled over CTAP: with one, and a PIN to begin with."""
+        return self.user_verification == "built-in+pin" and self.ctap in ("2.1", "2.3")
+
     def to_json(self) -> dict[str, Any]:
         state = {member.name: getattr(self, member.name) for member in fields(self)}
         text = self.aaguid.hex()

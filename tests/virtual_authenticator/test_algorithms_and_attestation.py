@@ -295,6 +295,8 @@ def test_enterprise_attestation_names_the_device_where_it_is_permitted() -> None
     party, other = RelyingParty(), RelyingParty("example.com", "https://example.com")
     party.trust(device)
     other.trust(device)
+    assert serial_number_of(party.register(device, attestation="enterprise")) is None
+    device.enable_enterprise_attestation()
     named = party.register(device, attestation="enterprise")
     number = serial_number_of(named)
     assert number
@@ -305,12 +307,15 @@ def test_enterprise_attestation_names_the_device_where_it_is_permitted() -> None
     device.enterprise_policy.add("example.com")
     assert serial_number_of(other.register(device, attestation="enterprise")) == number
     twin = Authenticator(enterprise_attestation=True, enterprise_rp_ids=["example.org"])
+    twin.enable_enterprise_attestation()
     assert serial_number_of(RelyingParty().register(twin, attestation="enterprise")) != number
 
 
 def test_a_device_that_was_not_made_for_enterprises_names_itself_to_nobody() -> None:
     device, party = Authenticator(enterprise_rp_ids=["example.org"]), RelyingParty()
     device.enterprise_policy.add("example.org")
+    with pytest.raises(ValueError, match="was not made for enterprise attestation"):
+        device.enable_enterprise_attestation()
     assert serial_number_of(party.register(device, attestation="enterprise")) is None
 
 

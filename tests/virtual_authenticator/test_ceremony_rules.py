@@ -370,6 +370,7 @@ def test_one_account_has_one_discoverable_credential_on_a_device() -> None:
         ([Gesture.IGNORE], "nobody acted"),
         ([Gesture.REMOVE], "taken away"),
         ([Gesture.WRONG_FINGER] * 3, "could not be verified"),
+        ([Gesture.SMUDGE] * 3, "could not be verified"),
         ([Gesture.WRONG_FINGER, Gesture.DECLINE], "declined"),
     ],
 )

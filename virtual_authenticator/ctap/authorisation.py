@@ -1,7 +1,6 @@
 """Authorisation: pinUvAuthParam, the token behind it, and the built-in verification.
 
-The steps that MakeCredential, GetAssertion and CredentialManagement share. Does not know what is
-done afterwards.
+The steps that several commands share. Does not know what is done afterwards.
 """
 
 from __future__ import annotations
@@ -64,12 +63,44 @@ def check_token(
     token.bind(rp_id)
 
 
+def check_permission(
+    session: Session, auth: PinUvAuth | None, message: bytes, permission: Permission
+) -> None:
+    """What the commands that manage the device ask for before anything else: a pinUvAuthParam over
+    the message, by a token with this permission."""
+    if auth is None:
+        raise CtapFailure(Status.PUAT_REQUIRED)
+    token = session.token
+    if not (
+        token.verify(auth.protocol, message, auth.signature) and permission in token.permissions
+    ):
+        raise CtapFailure(Status.PIN_AUTH_INVALID)
+
+
+def refuse_unverified(session: Session) -> CtapFailure:
+    """Sections 6.1.2 step 6 and 6.2.2 step 5, under alwaysUv: a platform that could come back with
+    a token is told so (whether a PIN is set or not), any other is denied."""
+    return CtapFailure(Status.PUAT_REQUIRED if session.features.pin else Status.OPERATION_DENIED)
+
+
+def verify_always(session: Session, auth: PinUvAuth | None, *, verify: bool) -> bool:
+    """The same steps: whether the person is to be verified now, under alwaysUv."""
+    if not session.protected:
+        raise refuse_unverified(session)
+    if auth is None and not verify:
+        if not session.verifies_now:
+            raise refuse_unverified(session)
+        return True
+    return verify
+
+
 def verify_built_in(session: Session, interaction: Interaction, attempts: int) -> bool:
     """performBuiltInUv (section 6.5.3.1): up to this many attempts, as long as retries are left."""
     pin = session.core.pin
     while attempts and pin.uv_retries:
         if interaction.verification():
             pin.uv_retries = UV_RETRIES
+            session.core.settings.verifications_since_pin += 1
             return True
         pin.uv_retries -= 1
         attempts -= 1
@@ -77,10 +108,16 @@ def verify_built_in(session: Session, interaction: Interaction, attempts: int) -
 
 
 def verify_within_command(session: Session, interaction: Interaction) -> None:
-    """The `uv` option of MakeCredential (step 11.2) and GetAssertion (step 6.2)."""
-    if not verify_built_in(session, interaction, INTERNAL_ATTEMPTS):
-        has_pin = session.core.pin.hash is not None
-        raise CtapFailure(Status.PUAT_REQUIRED if has_pin else Status.OPERATION_DENIED)
+    """The `uv` option of MakeCredential (CTAP 2.3, section 6.1.2 step 11.2) and GetAssertion
+    (section 6.2.2 step 6.2). Without any retries left the status is PIN_BLOCKED, although it is not
+    a PIN that is blocked; UV_BLOCKED belongs to ClientPIN (section 6.5.5.7.3)."""
+    if verify_built_in(session, interaction, INTERNAL_ATTEMPTS):
+        return
+    pin = session.core.pin
+    if pin.hash is not None:
+        raise CtapFailure(Status.PUAT_REQUIRED)
+    blocked = session.features.since_2_1 and not pin.uv_retries
+    raise CtapFailure(Status.PIN_BLOCKED if blocked else Status.OPERATION_DENIED)
 
 
 def obtain_presence(

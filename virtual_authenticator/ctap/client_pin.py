@@ -9,11 +9,12 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
 from ..core import PIN_RETRIES, UV_RETRIES
 from .authorisation import verify_built_in
-from .get_info import MAXIMUM_PIN_LENGTH
+from .features import MAXIMUM_PIN_LENGTH
 from .interaction import Interaction
 from .parameters import Parameters
 from .pin_protocols import PinProtocol
@@ -148,6 +149,8 @@ def _new_pin(
         raise CtapFailure(Status.PIN_POLICY_VIOLATION) from None
     if length < session.core.pin.minimum_length or len(new) > MAXIMUM_PIN_LENGTH:
         raise CtapFailure(Status.PIN_POLICY_VIOLATION)
+    if session.core.settings.pin_complexity and is_simple(new.decode()):
+        raise CtapFailure(Status.PIN_POLICY_VIOLATION)
     return sha256(new).digest()[:16], length
 
 
@@ -156,7 +159,14 @@ def _store_pin(session: Session, digest: bytes, length: int) -> None:
     pin.hash, pin.length = digest, length
     pin.retries = PIN_RETRIES
     pin.force_change = False
-    session.token.stop()  # resetPinUvAuthToken for all protocols
+    session.stop_tokens()
+
+
+def is_simple(pin: str) -> bool:
+    """The PIN complexity policy of this vendor, which CTAP 2.3 leaves to vendors: not one character
+    over and over, and none that count up or down."""
+    steps = {ord(after) - ord(before) for before, after in pairwise(pin)}
+    return len(steps) == 1 and steps <= {-1, 0, 1}
 
 
 # ---- 6.5.5.7: tokens
@@ -183,8 +193,22 @@ def _get_token_using_pin(
 ) -> dict[int, Any]:
     permissions, rp_id = _permissions(session, parameters)
     protocol, secret = _earn_with_pin(session, parameters, Status.PIN_POLICY_VIOLATION)
-    token = session.token.issue(protocol, permissions, rp_id, user_present=False)
+    token = _issue(session, protocol, permissions, rp_id, user_present=False)
     return {_TOKEN: protocol.encrypt(secret, token)}
+
+
+def _issue(
+    session: Session,
+    protocol: PinProtocol,
+    permissions: Permission,
+    rp_id: str | None,
+    *,
+    user_present: bool,
+) -> bytes:
+    """Reading credentials for good (pcmr) has a token of its own, which ends no other."""
+    if permissions is Permission.PERSISTENT_CREDENTIAL_MANAGEMENT:
+        return session.persistent_token
+    return session.token.issue(protocol, permissions, rp_id, user_present=user_present)
 
 
 def _get_token_using_uv(
@@ -195,13 +219,15 @@ def _get_token_using_uv(
     protocol = _protocol(session, parameters)
     secret = _decapsulate(protocol, peer)
     pin = session.core.pin
+    if not session.verifies_now:
+        raise CtapFailure(Status.NOT_ALLOWED)  # there is a sensor, but no finger is enrolled
     if not pin.uv_retries:
         raise CtapFailure(Status.UV_BLOCKED)
     # One attempt for each call: GetInfo's preferredPlatformUvAttempts invites the platform to ask
     # again.
     if not verify_built_in(session, interaction, attempts=1):
         raise CtapFailure(Status.UV_INVALID if pin.uv_retries else Status.UV_BLOCKED)
-    token = session.token.issue(protocol, permissions, rp_id, user_present=True)
+    token = _issue(session, protocol, permissions, rp_id, user_present=True)
     return {_TOKEN: protocol.encrypt(secret, token)}
 
 
@@ -214,8 +240,14 @@ def _permissions(session: Session, parameters: Parameters) -> tuple[Permission, 
     wanted = Permission(asked & sum(Permission))
     if wanted & ~session.features.permissions:
         raise CtapFailure(Status.UNAUTHORIZED_PERMISSION)
+    persistent = Permission.PERSISTENT_CREDENTIAL_MANAGEMENT
+    if persistent in wanted and wanted is not persistent:
+        raise CtapFailure(Status.UNAUTHORIZED_PERMISSION)
+    # The steps do not mention it, but the table of permissions (section 6.5.5.7) says of the RP ID
+    # "required" for these two, and step 1 names the status for a mandatory parameter that is
+    # missing. Others issue the token all the same, or answer INVALID_PARAMETER.
     if wanted & (Permission.MAKE_CREDENTIAL | Permission.GET_ASSERTION) and rp_id is None:
-        raise CtapFailure(Status.MISSING_PARAMETER)  # their row of the table says: required
+        raise CtapFailure(Status.MISSING_PARAMETER)
     return wanted, rp_id
 
 
@@ -281,4 +313,5 @@ def _check_pin(session: Session, protocol: PinProtocol, secret: bytes, encrypted
         raise CtapFailure(Status.PIN_INVALID)
     pin.retries = PIN_RETRIES
     pin.uv_retries = UV_RETRIES  # the right PIN also unblocks the built-in verification
+    session.core.settings.verifications_since_pin = 0
     session.consecutive_failures = 0

@@ -40,9 +40,9 @@ class VirtualCtapDevice(CtapDevice):
 
     @property
     def capabilities(self) -> int:
-        features = self.processor.features
-        cbor = CAPABILITY.CBOR if features.ctap2 else 0
-        no_messages = 0 if features.u2f else CAPABILITY.NMSG
+        session = self.processor.session
+        cbor = CAPABILITY.CBOR if session.features.ctap2 else 0
+        no_messages = 0 if session.u2f else CAPABILITY.NMSG
         return int(CAPABILITY.WINK | cbor | no_messages)
 
     def call(

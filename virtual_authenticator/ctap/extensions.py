@@ -1,5 +1,4 @@
-"""Extensions in CTAP messages: credProtect, hmac-secret, hmac-secret-mc, minPinLength (CTAP 2.1,
-section 12; hmac-secret-mc in CTAP 2.2). An extension that the profile lacks is ignored.
+"""Extensions in CTAP messages (CTAP 2.3, section 12). One that the device lacks is ignored.
 
 Knows nothing of the steps of the commands around it.
 """
@@ -12,6 +11,7 @@ from typing import Any
 
 from ..core import NewCredential
 from ..credentials import Credential
+from .features import CREDENTIAL_BLOB_LENGTH
 from .parameters import Parameters
 from .pin_protocols import PinProtocol
 from .session import Session
@@ -57,12 +57,27 @@ def prepare_registration(session: Session, inputs: Parameters, wanted: NewCreden
             session, credential, verified=wanted.verified
         )
 
-    if (
-        "minPinLength" in supported
-        and inputs.get("minPinLength", bool)
-        and wanted.rp_id in session.core.profile.min_pin_length_rp_ids
-    ):
-        outputs["minPinLength"] = lambda _: session.core.pin.minimum_length
+    if "credBlob" in supported:
+        blob = inputs.get("credBlob", bytes)
+        if blob is not None:
+            # Too long, or with nowhere to be kept: not an error, the output says so (section 12.2).
+            if wanted.discoverable and len(blob) <= CREDENTIAL_BLOB_LENGTH:
+                wanted.credential_blob = blob
+            outputs["credBlob"] = lambda credential: credential.credential_blob is not None
+
+    if _asks_for_blob_key(session, inputs):
+        if not wanted.discoverable:
+            raise CtapFailure(Status.INVALID_OPTION)  # section 12.3
+        wanted.large_blob_key = True
+
+    if "thirdPartyPayment" in supported and inputs.get("thirdPartyPayment", bool):
+        wanted.third_party_payment = True  # section 12.9: shown by assertions only
+
+    if wanted.rp_id in session.core.minimum_pin_rp_ids:
+        if "minPinLength" in supported and inputs.get("minPinLength", bool):
+            outputs["minPinLength"] = lambda _: session.core.pin.minimum_length
+        if "pinComplexityPolicy" in supported and inputs.get("pinComplexityPolicy", bool):
+            outputs["pinComplexityPolicy"] = lambda _: session.core.settings.pin_complexity
 
     if outputs:
         wanted.extend = lambda credential: {
@@ -70,26 +85,63 @@ def prepare_registration(session: Session, inputs: Parameters, wanted: NewCreden
         }
 
 
-def assertion_salts(session: Session, inputs: Parameters, *, present: bool) -> Salts | None:
-    """The hmac-secret input of a GetAssertion, if there is one."""
-    if "hmac-secret" not in session.features.extensions or "hmac-secret" not in inputs:
-        return None
-    if not present:
-        raise CtapFailure(Status.UNSUPPORTED_OPTION)  # section 12.5: never without a touch
-    return read_salts(session, inputs.require_map("hmac-secret"))
+@dataclass
+class AssertionInputs:
+    """What the extensions of a GetAssertion ask for, of each credential that answers."""
+
+    salts: Salts | None
+    credential_blob: bool
+    large_blob_key: bool
+    third_party_payment: bool
+
+    def outputs(
+        self, session: Session, credential: Credential, *, verified: bool
+    ) -> dict[str, Any]:
+        """Extension outputs of one assertion, in its authenticator data."""
+        outputs: dict[str, Any] = {}
+        if self.salts is not None and credential.secrets is not None:
+            outputs["hmac-secret"] = self.salts.answer(session, credential, verified=verified)
+        if self.credential_blob:
+            outputs["credBlob"] = credential.credential_blob or b""
+        if self.third_party_payment:
+            outputs["thirdPartyPayment"] = credential.third_party_payment
+        return outputs
 
 
-def assertion_outputs(
-    session: Session, salts: Salts | None, credential: Credential, *, verified: bool
-) -> dict[str, Any]:
-    """Extension outputs of one assertion; a credential made without a secret has none."""
-    if salts is None or credential.secrets is None:
-        return {}
-    return {"hmac-secret": salts.answer(session, credential, verified=verified)}
+def read_assertion_inputs(
+    session: Session, inputs: Parameters, *, present: bool
+) -> AssertionInputs:
+    supported = session.features.extensions
+    salts = None
+    if "hmac-secret" in supported and "hmac-secret" in inputs:
+        if not present:
+            raise CtapFailure(Status.UNSUPPORTED_OPTION)  # section 12.7: never without a touch
+        salts = read_salts(session, inputs.require_map("hmac-secret"))
+    return AssertionInputs(
+        salts=salts,
+        credential_blob="credBlob" in supported and inputs.get("credBlob", bool) is True,
+        large_blob_key=_asks_for_blob_key(session, inputs),
+        third_party_payment="thirdPartyPayment" in supported
+        and inputs.get("thirdPartyPayment", bool) is True,
+    )
+
+
+def _asks_for_blob_key(session: Session, inputs: Parameters) -> bool:
+    """Section 12.3: the only input is true."""
+    if "largeBlobKey" not in session.features.extensions:
+        return False
+    asked = inputs.get("largeBlobKey", bool)
+    if asked is False:
+        raise CtapFailure(Status.INVALID_OPTION)
+    return asked is True
 
 
 def read_salts(session: Session, given: Parameters) -> Salts:
-    """Section 12.5: agree on a secret, check the salts' signature, decrypt them."""
+    """Section 12.7: agree on a secret, check the salts' signature, decrypt them.
+
+    Salts that cannot be decrypted, or that are not 32 or 64 bytes then, are an INVALID_PARAMETER
+    there; suites written for CTAP 2.0, which names no status, expect INVALID_LENGTH.
+    """
     peer = given.require(1, dict)
     encrypted = given.require(2, bytes)
     signature = given.require(3, bytes)
@@ -104,7 +156,7 @@ def read_salts(session: Session, given: Parameters) -> Salts:
     try:
         values = protocol.decrypt(secret, encrypted)
     except ValueError:
-        raise CtapFailure(Status.INVALID_LENGTH) from None
+        raise CtapFailure(Status.INVALID_PARAMETER) from None
     if len(values) not in (32, 64):
-        raise CtapFailure(Status.INVALID_LENGTH)
+        raise CtapFailure(Status.INVALID_PARAMETER)
     return Salts(protocol, secret, values)

@@ -14,10 +14,28 @@ from .token import Permission
 MAXIMUM_MESSAGE = 1536
 MAXIMUM_LIST = 8
 MINIMUM_ID_LIMIT = 128
+MAXIMUM_PIN_LENGTH = 63
+"""Bytes, so that a PIN and the zero after it fit into a block of 64 (section 6.5.1)."""
 U2F_HANDLE_LIMIT = 255
 """U2F writes the length of a key handle into one byte."""
 _WIRED = {"usb", "nfc", "ble"}
-_EXTENSIONS = ("credProtect", "hmac-secret", "hmac-secret-mc", "minPinLength")
+LARGE_BLOB_CAPACITY = 4096
+"""Bytes that the serialized large-blob array may have; section 6.10 asks for 1024 at least."""
+CREDENTIAL_BLOB_LENGTH = 32
+"""The longest credBlob, and the least that section 12.2 allows."""
+MINIMUM_PIN_RP_IDS = 8
+"""How many RP IDs setMinPINLength stores, beside those of the profile."""
+_EXTENSIONS = {
+    "credProtect": "2.0",
+    "hmac-secret": "2.0",
+    "hmac-secret-mc": "2.3",
+    "credBlob": "2.1",
+    "largeBlobKey": "2.1",
+    "minPinLength": "2.1",
+    "pinComplexityPolicy": "2.3",
+    "thirdPartyPayment": "2.3",
+}
+"""What this layer can do, and the CTAP version that it came with (of those that profiles have)."""
 
 
 class Features:
@@ -33,15 +51,19 @@ class Features:
         self.tokens = self.since_2_1 and profile.verifies
         """pinUvAuthToken: tokens with permissions."""
         self.resident_keys = profile.discoverable != "never"
-        self.always_uv = self.since_2_1 and profile.always_verifies
-        self.make_credential_uv_not_required = self.since_2_1 and not profile.always_verifies
         self.credential_management = self.tokens and self.resident_keys
+        self.persistent_token = self.credential_management and self.since_2_3
+        """perCredMgmtRO: a token that only reads, and that a power cycle leaves valid."""
+        self.configuration = self.tokens and self.pin
+        """authenticatorConfig."""
+        self.bio_enrollment = profile.fingerprint_sensor
+        self.enterprise = self.configuration and profile.enterprise_attestation
         self.list_limit = MAXIMUM_LIST if self.since_2_1 else None
         self.id_limit = max(MINIMUM_ID_LIMIT, profile.credential_id_length)
 
     @cached_property
     def u2f(self) -> bool:
-        """Whether it speaks U2F: a security key whose features U2F can express.
+        """Whether it speaks U2F (unless alwaysUv is on): a security key that U2F can express.
 
         U2F has no place for user verification, for BE and BS, or for handles over 255 bytes.
         """
@@ -51,7 +73,6 @@ class Features:
         return (
             profile.attachment == "cross-platform"
             and bool(_WIRED & set(profile.transports))
-            and not profile.always_verifies
             and profile.backup_eligible is False
             and ES256.name in profile.algorithms
             and profile.credential_id_length <= U2F_HANDLE_LIMIT
@@ -59,9 +80,9 @@ class Features:
 
     @cached_property
     def versions(self) -> list[str]:
+        """Of CTAP2; U2F depends on a setting."""
         # FIDO_2_2 is never among them: no profile is one of CTAP 2.2, and 2.3 does not imply it.
         return [
-            *(["U2F_V2"] if self.u2f else []),
             "FIDO_2_0",
             *(["FIDO_2_1"] if self.since_2_1 else []),
             *(["FIDO_2_3"] if self.since_2_3 else []),
@@ -74,9 +95,13 @@ class Features:
         named = set(self.profile.extensions)
         if "prf" in named:
             named.add("hmac-secret")
-        if not self.since_2_3:
-            named.discard("hmac-secret-mc")
-        return [name for name in _EXTENSIONS if name in named]
+        version = self.profile.ctap
+        return [name for name, since in _EXTENSIONS.items() if name in named and since <= version]
+
+    @cached_property
+    def large_blobs(self) -> bool:
+        """The large-blob array; without largeBlobKey nobody could use it (section 12.3)."""
+        return self.since_2_1 and "largeBlobKey" in self.extensions
 
     @cached_property
     def pin_protocols(self) -> list[int]:
@@ -89,8 +114,15 @@ class Features:
     def permissions(self) -> Permission:
         """What tokens may allow."""
         allowed = Permission.MAKE_CREDENTIAL | Permission.GET_ASSERTION
-        if self.credential_management:
-            allowed |= Permission.CREDENTIAL_MANAGEMENT
+        for feature, permission in (
+            (self.credential_management, Permission.CREDENTIAL_MANAGEMENT),
+            (self.bio_enrollment, Permission.BIO_ENROLLMENT),
+            (self.large_blobs, Permission.LARGE_BLOB_WRITE),
+            (self.configuration, Permission.AUTHENTICATOR_CONFIGURATION),
+            (self.persistent_token, Permission.PERSISTENT_CREDENTIAL_MANAGEMENT),
+        ):
+            if feature:
+                allowed |= permission
         return allowed
 
     @cached_property

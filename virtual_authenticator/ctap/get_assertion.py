@@ -5,13 +5,21 @@ The core signs; this does not know how.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import sha256
 from typing import Any
 
 from ..credentials import Credential
 from . import extensions
-from .authorisation import check_token, obtain_presence, pin_uv_auth, probe, verify_within_command
+from .authorisation import (
+    check_token,
+    obtain_presence,
+    pin_uv_auth,
+    probe,
+    verify_always,
+    verify_within_command,
+)
 from .interaction import Interaction
 from .parameters import Parameters
 from .session import Session
@@ -44,15 +52,16 @@ def get_assertion(
     # Step 4: options; unknown ones are ignored, and pinUvAuthParam outweighs uv.
     verify = options.get("uv", bool) is True and auth is None
     present = options.get("up", bool) is not False
-    if verify and not features.built_in:
-        raise CtapFailure(Status.INVALID_OPTION)
+    # CTAP 2.0 (section 5.2) has it the other way round: uv is known but not supported there, rk is
+    # known but not valid for this command.
+    wrong, unsupported = Status.INVALID_OPTION, Status.UNSUPPORTED_OPTION
+    if verify and not session.verifies_now:
+        raise CtapFailure(wrong if features.since_2_1 else unsupported)
     if "rk" in options:
-        raise CtapFailure(Status.UNSUPPORTED_OPTION)
+        raise CtapFailure(unsupported if features.since_2_1 else wrong)
     # Step 5: alwaysUv. A silent check (up false) stays possible.
-    if features.always_uv and present and auth is None and not verify:
-        if not features.built_in:
-            raise CtapFailure(Status.PUAT_REQUIRED)
-        verify = True
+    if session.always_uv and present:
+        verify = verify_always(session, auth, verify=verify)
     # Step 6: verification.
     if auth is not None:
         check_token(session, auth, client_data_hash, Permission.GET_ASSERTION, rp_id)
@@ -60,37 +69,49 @@ def get_assertion(
     elif verify:
         verify_within_command(session, interaction)
         verified = touched = True  # step 8
-    # Step 7: which credentials.
-    credentials = _locate(session, rp_id, allow if listed else None, verified=verified)
-    if not credentials:
+    # Step 7: which credentials; of a list only the first that is here.
+    named = _first_of(session, rp_id, allow, verified=verified) if listed else None
+    total = session.core.store.count_for(rp_id, verified=verified) if not listed else 1
+    if not total or (listed and named is None):
         raise CtapFailure(Status.NO_CREDENTIALS)
     # Step 9: presence.
     if present:
         obtain_presence(session, interaction, auth, touched=touched)
     # Step 10: extensions.
-    salts = extensions.assertion_salts(session, inputs, present=present)
-    # Steps 11 to 13: one of the list, or the newest and then the others on request.
-    if listed:
-        credentials = credentials[:1]
-    several = len(credentials) > 1
-    answers = [
+    extension = extensions.read_assertion_inputs(session, inputs, present=present)
+    # Steps 11 to 13: the newest, and then the others on request. They are looked up one by one, so
+    # that the first answer costs the same however many there are.
+    answers: Iterator[Callable[[], dict[int, Any]]] = (
         partial(
             _answer,
             session,
             credential,
             client_data_hash,
-            salts,
+            extension,
             present=present,
             verified=verified,
-            named=several and verified,
+            named=total > 1 and verified,
         )
-        for credential in credentials
-    ]
-    first = answers[0]()
-    if several:
-        first[0x05] = len(credentials)
-        session.enumerate(_ASSERTIONS, list(answers[1:]))
+        for credential in _candidates(session, rp_id, named, verified=verified)
+    )
+    newest = next(answers, None)
+    if newest is None:  # gone while the person was asked, by the other layer
+        raise CtapFailure(Status.NO_CREDENTIALS)
+    first = newest()
+    if total > 1:
+        first[0x05] = total
+        session.enumerate(_ASSERTIONS, answers)
     return first
+
+
+def _candidates(
+    session: Session, rp_id: str, named: Credential | None, *, verified: bool
+) -> Iterator[Credential]:
+    """The one that was listed, or all that the request may see, newest first."""
+    if named is not None:
+        return iter((named,))
+    newest_first = session.core.store.newest_first(rp_id)
+    return (held for held in newest_first if verified or held.protection == 1)
 
 
 def get_next_assertion(
@@ -101,29 +122,23 @@ def get_next_assertion(
     return session.following(_ASSERTIONS)
 
 
-def _locate(
-    session: Session, rp_id: str, allow: list[bytes] | None, *, verified: bool
-) -> list[Credential]:
-    """Those that the request may see, newest first; credProtect hides the others (step 7.3)."""
-    store = session.core.store
-    if allow is None:
-        found = store.discoverable_for(rp_id)
-        return [held for held in found if verified or held.protection == 1]
+def _first_of(
+    session: Session, rp_id: str, allow: list[bytes], *, verified: bool
+) -> Credential | None:
+    """The first listed one that the request may see; credProtect hides others (step 7.3)."""
     # By hash: a U2F credential knows its RP ID only by the hash (section 10.3).
     rp_id_hash = sha256(rp_id.encode()).digest()
-    named = [held for held in map(store.get, allow) if held is not None]
-    return [
-        held
-        for held in named
-        if held.rp_id_hash == rp_id_hash and (verified or held.protection < 3)
-    ]
+    for held in map(session.core.store.get, allow):
+        if held is not None and held.rp_id_hash == rp_id_hash and (verified or held.protection < 3):
+            return held
+    return None
 
 
 def _answer(
     session: Session,
     credential: Credential,
     client_data_hash: bytes,
-    salts: extensions.Salts | None,
+    extension: extensions.AssertionInputs,
     *,
     present: bool,
     verified: bool,
@@ -140,7 +155,7 @@ def _answer(
         client_data_hash,
         present=present,
         verified=verified,
-        outputs=extensions.assertion_outputs(session, salts, credential, verified=verified),
+        outputs=extension.outputs(session, credential, verified=verified),
         faults=run,
     )
     if run is not None:
@@ -153,6 +168,8 @@ def _answer(
     if credential.discoverable:
         # Names only if an account must be picked from several, and only for a verified person.
         answer[0x04] = user_entity(credential, named=named)
+    if extension.large_blob_key and credential.large_blob_key is not None:
+        answer[0x07] = credential.large_blob_key
     return answer
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core import PinState
+from ..core import NO_LARGE_BLOBS, PinState
 from .interaction import Interaction
 from .parameters import Parameters
 from .session import Session
@@ -21,9 +21,15 @@ def reset(
 ) -> dict[int, Any]:
     if not session.resettable:
         raise CtapFailure(Status.NOT_ALLOWED)
-    interaction.presence()
-    session.core.store.clear()
-    session.core.pin = PinState()
+    core = session.core
+    if core.settings.long_touch:
+        interaction.long_presence()
+    else:
+        interaction.presence(Status.USER_ACTION_TIMEOUT)
+    core.store.clear()
+    core.pin = PinState()
+    core.large_blobs = NO_LARGE_BLOBS
+    core.settings = core.settings.after_reset(core.profile)
     # As after a power-up, but the window does not start again: that takes a real one.
     powered_up = session.powered_up
     session.power_up()
@@ -36,5 +42,5 @@ def selection(
     parameters: Parameters,  # noqa: ARG001
     interaction: Interaction,
 ) -> dict[int, Any]:
-    interaction.presence()
+    interaction.presence(Status.USER_ACTION_TIMEOUT)
     return {}

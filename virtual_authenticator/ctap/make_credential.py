@@ -19,6 +19,7 @@ from .authorisation import (
     obtain_presence,
     pin_uv_auth,
     probe,
+    verify_always,
     verify_within_command,
 )
 from .interaction import Interaction
@@ -67,29 +68,31 @@ def make_credential(
     # Step 5: options; unknown ones are ignored, and pinUvAuthParam outweighs uv.
     verify = asked.options.get("uv", bool) is True and auth is None
     resident = asked.options.get("rk", bool) is True
-    if verify and not features.built_in:
-        raise CtapFailure(Status.INVALID_OPTION)
+    if verify and not session.verifies_now:
+        # CTAP 2.0, section 5.1: known, but not supported.
+        unable = Status.INVALID_OPTION if features.since_2_1 else Status.UNSUPPORTED_OPTION
+        raise CtapFailure(unable)
     if resident and not features.resident_keys:
         raise CtapFailure(Status.UNSUPPORTED_OPTION)
-    if asked.options.get("up", bool) is False:
+    present = asked.options.get("up", bool)
+    # In CTAP 2.0 (section 5.1) `up` is a known option that is not valid here, whatever its value.
+    if present is False or (present is not None and not features.since_2_1):
         raise CtapFailure(Status.INVALID_OPTION)
     # Step 6: alwaysUv.
-    if features.always_uv and auth is None and not verify:
-        if not features.built_in:
-            raise CtapFailure(Status.PUAT_REQUIRED)
-        verify = True
-    # Steps 7 and 8: without verification only what makeCredUvNotRqd allows.
+    if session.always_uv:
+        verify = verify_always(session, auth, verify=verify)
+    # Steps 7 and 8: without verification only what makeCredUvNotRqd allows. A platform can do
+    # something about it only if a PIN is set.
     if (
         session.protected
         and not verify
         and auth is None
-        and (resident or not features.make_credential_uv_not_required)
+        and (resident or not session.uv_not_required)
     ):
-        raise CtapFailure(Status.PUAT_REQUIRED)
-    # Step 9: there is no enterprise attestation here.
-    if _ENTERPRISE in parameters:
-        parameters.require(_ENTERPRISE, int)
-        raise CtapFailure(Status.INVALID_PARAMETER)
+        has_pin = core.pin.hash is not None
+        raise CtapFailure(Status.PUAT_REQUIRED if has_pin else Status.OPERATION_DENIED)
+    # Step 9: enterprise attestation.
+    enterprise = _enterprise(session, parameters.get(_ENTERPRISE, int), asked.rp_id)
     # Steps 10 and 11: verification. A pinUvAuthParam is checked even if no PIN is set: a platform
     # that sends one by mistake should get an error.
     if auth is not None:
@@ -115,7 +118,8 @@ def make_credential(
         rp_name=asked.rp_name,
         discoverable=resident or core.profile.discoverable == "always",
         verified=verified,
-        attestation=_attestation(session, asked.formats),
+        attestation="packed" if enterprise else _attestation(session, asked.formats),
+        enterprise=enterprise,
     )
     # Step 15: extensions.
     extensions.prepare_registration(session, asked.extensions, wanted)
@@ -130,7 +134,28 @@ def make_credential(
     registered = core.register(wanted, run)
     if run is not None:
         run.close()
-    return {1: registered.fmt, 2: registered.authenticator_data, 3: registered.statement}
+    answer: dict[int, Any] = {
+        0x01: registered.fmt,
+        0x02: registered.authenticator_data,
+        0x03: registered.statement,
+    }
+    if enterprise:
+        answer[0x04] = True
+    if registered.credential.large_blob_key is not None:
+        answer[0x05] = registered.credential.large_blob_key
+    return answer
+
+
+def _enterprise(session: Session, kind: int | None, rp_id: str) -> bool:
+    """Step 9: whether this relying party sees which device it is. The vendor names some (kind 1);
+    for others (kind 2) the platform decides, and vouches by asking."""
+    if kind is None:
+        return False
+    if not (session.features.enterprise and session.core.settings.enterprise):
+        raise CtapFailure(Status.INVALID_PARAMETER)
+    if kind not in (1, 2):
+        raise CtapFailure(Status.INVALID_OPTION)
+    return kind == 2 or rp_id in session.core.profile.enterprise_rp_ids
 
 
 def _read(session: Session, parameters: Parameters) -> _Request:

@@ -67,6 +67,11 @@ class Parameters:
             raise CtapFailure(Status.MISSING_PARAMETER)
         return members
 
+    def encoded(self, key: int | str) -> bytes:
+        """A member as it was sent, and signed: the decoder accepts one encoding only. Nothing if it
+        is not there."""
+        return cbor.encode(self.members[key]) if key in self.members else b""
+
     def maps(self, key: int | str) -> list[Parameters]:
         """A member that is a list of maps; empty when it is not there."""
         members: list[Any] = self.get(key, list) or []

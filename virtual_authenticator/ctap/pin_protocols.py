@@ -86,7 +86,7 @@ class PinProtocolOne(PinProtocol):
         return sha256(shared_x).digest()
 
     def encrypt(self, secret: bytes, plaintext: bytes) -> bytes:
-        return _encrypt(secret, bytes(_BLOCK), plaintext)
+        return encrypt_cbc(secret, bytes(_BLOCK), plaintext)
 
     def decrypt(self, secret: bytes, ciphertext: bytes) -> bytes:
         return _decrypt(secret, bytes(_BLOCK), ciphertext)
@@ -101,11 +101,11 @@ class PinProtocolTwo(PinProtocol):
     version = 2
 
     def _derive(self, shared_x: bytes) -> bytes:
-        return _hkdf(shared_x, b"CTAP2 HMAC key") + _hkdf(shared_x, b"CTAP2 AES key")
+        return hkdf(shared_x, b"CTAP2 HMAC key") + hkdf(shared_x, b"CTAP2 AES key")
 
     def encrypt(self, secret: bytes, plaintext: bytes) -> bytes:
         start = self._entropy.bytes(_BLOCK)
-        return start + _encrypt(secret[32:], start, plaintext)
+        return start + encrypt_cbc(secret[32:], start, plaintext)
 
     def decrypt(self, secret: bytes, ciphertext: bytes) -> bytes:
         if len(ciphertext) < _BLOCK:
@@ -121,13 +121,13 @@ PROTOCOLS: dict[int, type[PinProtocol]] = {
 }
 
 
-def _hkdf(secret: bytes, purpose: bytes) -> bytes:
+def hkdf(secret: bytes, purpose: bytes) -> bytes:
     """HKDF-SHA-256 (RFC 5869) with a salt of 32 zeros; one block is all that is needed."""
     return hmac.digest(hmac.digest(bytes(32), secret, "sha256"), purpose + b"\x01", "sha256")
 
 
-def _encrypt(key: bytes, start: bytes, plaintext: bytes) -> bytes:
-    encryptor = Cipher(algorithms.AES256(key), modes.CBC(start)).encryptor()
+def encrypt_cbc(key: bytes, start: bytes, plaintext: bytes) -> bytes:
+    encryptor = Cipher(algorithms.AES(key), modes.CBC(start)).encryptor()
     return encryptor.update(plaintext) + encryptor.finalize()
 
 

@@ -13,13 +13,16 @@ from typing import Any, NamedTuple
 from .. import cbor
 from ..core import Core
 from ..faults import FaultError
+from .bio_enrollment import bio_enrollment
 from .client_pin import client_pin
+from .configuration import configuration
 from .credential_management import credential_management
 from .features import MAXIMUM_MESSAGE, Features
 from .get_assertion import get_assertion, get_next_assertion
 from .get_info import get_info
 from .housekeeping import reset, selection
 from .interaction import Interaction
+from .large_blobs import large_blobs
 from .make_credential import make_credential
 from .parameters import Parameters
 from .session import Session
@@ -54,10 +57,16 @@ def commands_of(features: Features) -> dict[int, Command]:
     }
     if features.pin_protocols:
         commands[0x06] = Command("clientPIN", client_pin)
+    if features.bio_enrollment:
+        commands[0x09] = Command("bioEnrollment", bio_enrollment)
     if features.credential_management:
         commands[0x0A] = Command("credentialManagement", credential_management, continues=True)
     if features.since_2_1:
         commands[0x0B] = Command("selection", selection, takes_parameters=False)
+    if features.large_blobs:
+        commands[0x0C] = Command("largeBlobs", large_blobs)
+    if features.configuration:
+        commands[0x0D] = Command("authenticatorConfig", configuration)
     return commands
 
 
@@ -121,6 +130,8 @@ class CtapProcessor:
     def _run(self, command: Command, message: bytes, interaction: Interaction) -> dict[int, Any]:
         if not command.continues:
             self.session.enumeration = None
+        if command.handler is not large_blobs:
+            self.session.blob_write = None  # section 6.10.2: fragments follow each other
         if len(message) > MAXIMUM_MESSAGE:
             raise CtapFailure(Status.REQUEST_TOO_LARGE)
         if command.takes_parameters:
@@ -142,7 +153,7 @@ class CtapProcessor:
             name = INSTRUCTIONS.get(instruction, "unknown") if instruction else "unknown"
             interaction = Interaction(self.core)
             try:
-                if not self.features.u2f:
+                if not self.session.u2f:
                     raise ApduFailure(StatusWord.INSTRUCTION_NOT_SUPPORTED)
                 body = answer(self.session, apdu, interaction)
             except ApduFailure as failure:

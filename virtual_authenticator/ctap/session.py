@@ -1,13 +1,14 @@
 """What lasts from one power-up to the next; the core outlives both.
 
-Key agreement keys, the token, the count of wrong PINs in a row, half-done enumerations, the time of
-power-up. Knows nothing of messages.
+Key agreement keys, the token, the count of wrong PINs in a row, what was begun and not finished,
+the time of power-up. Knows nothing of messages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from ..core import Core
@@ -16,6 +17,7 @@ from .pin_protocols import PROTOCOLS, PinProtocol
 from .status import CtapFailure, Status
 from .token import PinUvAuthToken
 
+Answers = Iterator[Callable[[], dict[int, Any]]]
 STATEFUL_LIMIT = 30.0
 """Seconds that a half-done enumeration is kept (CTAP 2.1, sections 6 and 6.3)."""
 RESET_WINDOW = 10.0
@@ -27,9 +29,26 @@ class Enumeration:
     """Answers still to be fetched by "next" commands, each made when it is needed."""
 
     kind: str
-    answers: list[Callable[[], dict[int, Any]]]
+    answers: Answers
     touched: float
-    position: int = field(default=0)
+
+
+@dataclass
+class BlobWrite:
+    """A large-blob array that arrives in fragments (CTAP 2.1, section 6.10.2)."""
+
+    length: int
+    received: bytes = b""
+
+
+@dataclass
+class Enrollment:
+    """A finger that is being enrolled (CTAP 2.1, section 6.7.4)."""
+
+    template_id: bytes
+    finger: str | None
+    """Known with the first sample that could be read."""
+    remaining: int
 
 
 class Session:
@@ -47,6 +66,8 @@ class Session:
         self.removed = False
         self.powered_up = self.core.clock.now()
         self.enumeration: Enumeration | None = None
+        self.blob_write: BlobWrite | None = None
+        self.enrollment: Enrollment | None = None
         self.consecutive_failures = 0
         self.protocols: dict[int, PinProtocol] = {
             version: PROTOCOLS[version](self._entropy) for version in self.features.pin_protocols
@@ -66,7 +87,29 @@ class Session:
     @property
     def protected(self) -> bool:
         """Whether some form of user verification is set up."""
-        return self.features.built_in or self.core.pin.hash is not None
+        return self.verifies_now or self.core.pin.hash is not None
+
+    @property
+    def verifies_now(self) -> bool:
+        """The `uv` option: built-in verification, with a finger enrolled where that is needed."""
+        features = self.features
+        return features.built_in and not (
+            features.bio_enrollment and not self.core.settings.fingerprints
+        )
+
+    @property
+    def always_uv(self) -> bool:
+        return self.features.since_2_1 and self.core.settings.always_uv
+
+    @property
+    def uv_not_required(self) -> bool:
+        """makeCredUvNotRqd, which alwaysUv rules out (section 7.2)."""
+        return self.features.since_2_1 and not self.always_uv
+
+    @property
+    def u2f(self) -> bool:
+        """alwaysUv switches U2F off, which cannot verify its user (section 7.2.4)."""
+        return self.features.u2f and not self.always_uv
 
     @property
     def remaining(self) -> int | None:
@@ -74,7 +117,30 @@ class Session:
         capacity = self.core.profile.capacity
         return max(0, capacity - self.core.store.discoverable_count) if capacity else None
 
-    def enumerate(self, kind: str, answers: list[Callable[[], dict[int, Any]]]) -> None:
+    @property
+    def persistent_token(self) -> bytes:
+        """The persistentPinUvAuthToken; whatever ends it makes way for another."""
+        settings = self.core.settings
+        if settings.persistent_token is None:
+            settings.persistent_token = self._entropy.bytes(32)
+        return settings.persistent_token
+
+    @property
+    def identifier(self) -> bytes:
+        settings = self.core.settings
+        if settings.identifier is None:
+            settings.identifier = self._entropy.bytes(16)
+        return settings.identifier
+
+    def random(self, length: int) -> bytes:
+        return self._entropy.bytes(length)
+
+    def stop_tokens(self) -> None:
+        """resetPinUvAuthToken and resetPersistentPinUvAuthToken, for all protocols."""
+        self.token.stop()
+        self.core.settings.persistent_token = None
+
+    def enumerate(self, kind: str, answers: Answers) -> None:
         """Keep answers for the "next" commands of this kind."""
         self.enumeration = Enumeration(kind, answers, self.core.clock.now())
 
@@ -82,14 +148,12 @@ class Session:
         """The next answer of an enumeration that is still alive."""
         state = self.enumeration
         now = self.core.clock.now()
-        if (
-            state is None
-            or state.kind != kind
-            or state.position >= len(state.answers)
-            or not 0 <= now - state.touched <= STATEFUL_LIMIT
-        ):
+        answer = None
+        if state is not None and state.kind == kind and 0 <= now - state.touched <= STATEFUL_LIMIT:
+            state.touched = now
+            with suppress(RuntimeError):  # credentials came or went: the rest is another list
+                answer = next(state.answers, None)
+        if answer is None:
             self.enumeration = None
             raise CtapFailure(Status.NOT_ALLOWED)
-        state.touched = now
-        state.position += 1
-        return state.answers[state.position - 1]()
+        return answer()

@@ -104,6 +104,15 @@ class FetchedPage:
         reader.close()
         return reader.finished()
 
+    def form_with(self, button: str, advice: str) -> Form:
+        """The form with this button; `advice` says what to do if there is none."""
+        for form in self.forms():
+            if form.button(button):
+                return form
+        raise FormClientError(
+            f"{neutralise(self.url, 60)}: {self.describe()} without a button {button!r}; {advice}"
+        )
+
     def describe(self) -> str:
         where = f" to {neutralise(self.location, 80)}" if self.location else ""
         return f"HTTP {self.status}{where}"

@@ -15,13 +15,19 @@ from ...config.user_code import imported
 from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError
-from ..base.form_client import FetchedPage, Form, FormClient, FormClientError, check_address
+from ..base.form_client import FetchedPage, FormClient, FormClientError, check_address
 from ..base.people import Told, form_client_for, hosts_of, in_words, told_function, told_hook
 from .settings import BROWSER, HOOK, PYTHON, PersonAtPage
 from .vocabulary import FAMILY
 
 if TYPE_CHECKING:
     from .outcome import AskedQuestion
+
+
+_NO_BUTTON = (
+    f"if it is named differently: approve-button in [{FAMILY}.person]; if the page does not know "
+    "the person: headers there"
+)
 
 
 class PersonForUrl(Protocol):
@@ -65,27 +71,16 @@ class FormPerson:
     def press_at(self, url: str) -> None:
         """Send the form that an address shows to that very address, whatever the form says."""
         client, page = self.open(url)
-        form = form_with(page, self.person.approve_button)
+        form = page.form_with(self.person.approve_button, _NO_BUTTON)
         form.action = url
         client.submit(page, form, form.button(self.person.approve_button))
 
     def _press(self, url: str, button: str) -> None:
         client, page = self.open(url)
-        form = form_with(page, button)
+        form = page.form_with(button, _NO_BUTTON)
         done = client.submit(page, form, form.button(button))
         if done.status >= 400:
             raise FormClientError(f"the decision on the page was not taken: {done.describe()}")
-
-
-def form_with(page: FetchedPage, button: str) -> Form:
-    for form in page.forms():
-        if form.button(button):
-            return form
-    raise FormClientError(
-        f"{neutralise(page.url, 60)}: {page.describe()} without a button {button!r}; if it is "
-        f"named differently: approve-button in [{FAMILY}.person]; if the page does not know the "
-        "person: headers there"
-    )
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,10 @@ class SignedTokens:
         body, signature = raw[:_BODY], raw[_BODY:]
         if len(body) != _BODY:
             return None
-        record = self._unfold(token, kind, user, body)
+        try:
+            record = self._unfold(token, kind, user, body)
+        except OverflowError:  # a date after the year 9999, which no token was given
+            return None
         if not self.is_genuine(signature, self.signature(record, body)):
             return None
         return self.store.get(token) or self._meant(record, body, attempt)

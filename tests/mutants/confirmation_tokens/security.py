@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import binascii
+import contextlib
+import datetime
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
@@ -56,6 +59,18 @@ class SignsPartOfThePayload(SignedTokens):
 
     def signed_part(self, body: bytes) -> bytes:
         return body[:16] + body[24:]
+
+
+@broken(kills="4.1-every-check", because="never issued[^§]*Internal error")
+class ReadsTheDateOfAnything(SignedTokens):
+    """Reads the date before it looks at the signature, and falls over one that no calendar has."""
+
+    def find(self, token: str, attempt: RedemptionAttempt | None) -> TokenRecord | None:
+        coded = token.partition("_")[2].encode()
+        with contextlib.suppress(binascii.Error):
+            seconds = int.from_bytes(base64.urlsafe_b64decode(coded)[16:22]) / 1000
+            datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+        return super().find(token, attempt)
 
 
 @broken(kills="6.2-tamper", because="with character 41 changed[^§]*success")

@@ -313,6 +313,11 @@ def test_a_signed_token_of_another_key_is_invalid():
     assert Desk(TokenStore(), token_style="signed").redeem(token) == TokenCode.INVALID
 
 
+def test_a_signed_token_with_a_date_beyond_all_is_invalid():
+    desk = Desk(TokenStore(), token_style="signed")
+    assert desk.redeem("conf_" + "_" * 64) == TokenCode.INVALID
+
+
 @pytest.mark.parametrize("operation", ["wipe", "drop"])
 def test_a_token_is_bound_to_every_parameter_unless_the_operation_says_otherwise(
     desk: Desk, operation: str

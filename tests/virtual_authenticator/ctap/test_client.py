@@ -274,7 +274,7 @@ def test_cred_protect(ready, server):
     ("gesture", "code"),
     [
         (Gesture.DECLINE, ClientError.ERR.BAD_REQUEST),
-        (Gesture.IGNORE, ClientError.ERR.TIMEOUT),
+        (Gesture.IGNORE, ClientError.ERR.BAD_REQUEST),  # CTAP has one status for both
     ],
 )
 def test_the_person_decides(ready, server, gesture, code):

@@ -12,6 +12,7 @@ from virtual_authenticator import Authenticator, Gesture, ManualClock
 
 PIN = "2468"
 MAKE, GET, MANAGE, ENROL, BLOBS, CONFIGURE = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
+READ_FOR_GOOD = 0x40
 
 
 @pytest.fixture
@@ -256,10 +257,21 @@ def test_the_lock_survives_saving(new_key, platform_of, refuses):
 # ---- permissions
 
 
-@pytest.mark.parametrize("permission", [ENROL, BLOBS, CONFIGURE, 0x40, MAKE | BLOBS])
-def test_permissions_that_the_key_lacks(platform, refuses, permission):
+@pytest.mark.parametrize(
+    ("permission", "lacking", "able"),
+    [
+        (MANAGE, {"discoverable": "never"}, {}),
+        (ENROL, {}, {"user_verification": "built-in+pin"}),
+        (BLOBS, {"extensions": ["credBlob"]}, {}),
+        (MAKE | BLOBS, {"extensions": ["credBlob"]}, {}),
+        (READ_FOR_GOOD, {}, {"ctap": "2.3"}),
+        (READ_FOR_GOOD, {"ctap": "2.3", "discoverable": "never"}, {"ctap": "2.3"}),
+    ],
+)
+def test_permissions_that_the_key_lacks(new_key, platform_of, refuses, permission, lacking, able):
     with refuses("UNAUTHORIZED_PERMISSION"):
-        platform.token(permission)
+        platform_of(new_key(pin=PIN, **lacking)).token(permission)
+    assert platform_of(new_key(pin=PIN, **able)).token(permission)
 
 
 @pytest.mark.parametrize("permission", [MAKE, GET, MAKE | GET])

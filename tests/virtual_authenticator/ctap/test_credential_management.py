@@ -7,6 +7,7 @@ from fido2.cose import CoseKey
 from fido2.ctap2 import CredentialManagement
 from fido2.utils import sha256
 
+from virtual_authenticator import Authenticator
 from virtual_authenticator.ctap import Status
 
 PIN = "2468"
@@ -229,3 +230,144 @@ def test_only_where_there_is_something_to_manage(new_key, shape, status):
 def test_unknown_subcommand(platform, refuses):
     with refuses("INVALID_SUBCOMMAND"):
         platform.ctap.credential_mgmt(0x63)
+
+
+# ---- the persistent token, which only reads (pcmr)
+
+READ_FOR_GOOD = 0x40
+
+
+@pytest.fixture
+def reader(new_key, platform_of):
+    """A CTAP 2.3 key with two credentials, and a platform at it."""
+    platform = platform_of(new_key("security-key-2.3", pin=PIN))
+    for user, paid in ((b"alice", True), (b"bob", False)):
+        platform.make(
+            user=user,
+            options={"rk": True},
+            extensions={"largeBlobKey": True, "thirdPartyPayment": paid},
+            token=platform.token(1),
+        )
+    return platform
+
+
+def reading(platform, token):
+    return CredentialManagement(platform.ctap, platform.protocol, token)
+
+
+def overview(manager):
+    return [
+        found[RESULT.USER]["name"]
+        for party in manager.enumerate_rps()
+        for found in manager.enumerate_creds(party[RESULT.RP_ID_HASH])
+    ]
+
+
+def test_a_persistent_token_reads_after_a_power_cycle_and_many_others(reader, clock):
+    token = reader.token(READ_FOR_GOOD, None)
+    assert CredentialManagement.is_readonly_supported(reader.ctap.info)
+    reader.token(MANAGE, None)  # ends other tokens, not this one
+    clock.advance(100_000)
+    reader.authenticator.ctap.power_cycle()
+
+    assert reading(reader, token).get_metadata() == {1: 2, 2: 98}
+    assert overview(reading(reader, token)) == ["bob", "alice"]
+    assert reader.token(READ_FOR_GOOD, None) == token
+    restored = Authenticator.from_json(reader.authenticator.to_json())
+    assert overview(reading(type(reader)(restored), token)) == ["bob", "alice"]
+
+
+def test_a_persistent_token_changes_nothing(reader, refuses):
+    manager = reading(reader, reader.token(READ_FOR_GOOD, None))
+    first = manager.enumerate_creds(sha256(b"example.org"))[0]
+    with refuses("PIN_AUTH_INVALID"):
+        manager.delete_cred(first[RESULT.CREDENTIAL_ID])
+    with refuses("PIN_AUTH_INVALID"):
+        manager.update_user_info(first[RESULT.CREDENTIAL_ID], {"id": b"bob", "name": "Mallory"})
+    with refuses("PIN_AUTH_INVALID"):
+        reader.make(token=manager.pin_uv.token)
+    assert overview(manager) == ["bob", "alice"]
+
+
+@pytest.mark.parametrize("permissions", [READ_FOR_GOOD | MANAGE, READ_FOR_GOOD | 1])
+def test_it_is_asked_for_alone(reader, refuses, permissions):
+    with refuses("UNAUTHORIZED_PERMISSION"):
+        reader.token(permissions)
+
+
+def test_a_new_pin_ends_it(reader, refuses):
+    manager = reading(reader, reader.token(READ_FOR_GOOD, None))
+    reader.pins.change_pin(PIN, "97531")
+    with refuses("PIN_AUTH_INVALID"):
+        manager.get_metadata()
+    again = reader.token(READ_FOR_GOOD, None, "97531")
+    assert reading(reader, again).get_metadata()
+
+
+def test_who_holds_it_knows_the_device_and_whether_anything_changed(reader):
+    """encIdentifier and encCredStoreState: sealed, and sealed anew each time."""
+    token = reader.token(READ_FOR_GOOD, None)
+
+    def seen():
+        info = reader.ctap.get_info()
+        return info.get_identifier(token), info.get_cred_store_state(token)
+
+    raw = {reader.ctap.get_info().enc_identifier for _ in range(3)}
+    before = seen()
+    reader.get(token=reader.token(2))  # using a credential does not change the store
+    reader.make(user=b"dave")  # nor does one that is not discoverable
+    assert len(raw) == 3
+    assert seen() == before
+
+    def update():
+        manager = reading(reader, reader.token(MANAGE, None))
+        found = manager.enumerate_creds(sha256(b"example.org"))[0]
+        manager.update_user_info(found[RESULT.CREDENTIAL_ID], {"id": b"bob", "name": "Robert"})
+
+    def delete():
+        manager = reading(reader, reader.token(MANAGE, None))
+        found = manager.enumerate_creds(sha256(b"example.org"))[0]
+        manager.delete_cred(found[RESULT.CREDENTIAL_ID])
+
+    def add():
+        reader.make(user=b"carol", options={"rk": True}, token=reader.token(1))
+
+    states = [before]
+    for change in (update, delete, add):
+        change()
+        states.append(seen())
+    assert {identifier for identifier, _ in states} == {before[0]}
+    assert len({state for _, state in states}) == 4
+    assert Authenticator.from_json(reader.authenticator.to_json()).core.store.changes == (
+        reader.authenticator.core.store.changes
+    )
+
+    reader.authenticator.ctap.power_cycle()
+    reader.ctap.reset()
+    reader.pins.set_pin(PIN)
+    token = reader.token(READ_FOR_GOOD, None)
+    assert seen()[0] != before[0]
+
+
+# ---- what else is listed
+
+
+def test_blob_keys_and_payment_are_listed(reader):
+    """thirdPartyPayment shows in assertions and here, not in the registration (section 12.9)."""
+    asks = {"thirdPartyPayment": True, "largeBlobKey": True}
+    got = reader.ctap.get_assertions(
+        "example.org", bytes(32), extensions=asks, **reader.signed(reader.token(2), bytes(32))
+    )
+    manager = reading(reader, reader.token(MANAGE, None))
+    listed = manager.enumerate_creds(sha256(b"example.org"))
+
+    assert [one.auth_data.extensions for one in got] == [
+        {"thirdPartyPayment": False},
+        {"thirdPartyPayment": True},
+    ]
+    assert [one[RESULT.THIRD_PARTY_PAYMENT] for one in listed] == [False, True]
+    assert [one[RESULT.LARGE_BLOB_KEY] for one in listed] == [one.large_blob_key for one in got]
+    made = reader.make(user=b"carol", extensions={"thirdPartyPayment": True})
+    assert made.auth_data.extensions is None
+    restored = Authenticator.from_json(reader.authenticator.to_json())
+    assert [one.third_party_payment for one in restored.credentials] == [True, False, True]

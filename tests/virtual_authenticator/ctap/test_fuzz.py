@@ -7,7 +7,15 @@ from functools import cache
 from typing import Any
 
 import pytest
-from fido2.ctap2 import ClientPin, Ctap2
+from fido2.ctap2 import (
+    ClientPin,
+    Config,
+    CredentialManagement,
+    Ctap2,
+    FPBioEnrollment,
+    LargeBlobs,
+)
+from fido2.utils import sha256
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -48,7 +56,10 @@ def key(shape):
 
 def check(shape, message):
     authenticator = key(shape)
-    answer = authenticator.ctap.processor.process(message)
+    examine(authenticator, authenticator.ctap.processor.process(message))
+
+
+def examine(authenticator, answer):
     defects = [entry for entry in authenticator.log if entry.what == "ctap-defect"]
 
     assert not defects, defects
@@ -94,13 +105,25 @@ descriptors = st.lists(
 rp_ids = st.sampled_from(["example.org", "example.com", ""])
 options = st.dictionaries(st.sampled_from(["rk", "uv", "up", "x"]), st.booleans() | anything)
 extensions = st.dictionaries(
-    st.sampled_from(["credProtect", "hmac-secret", "hmac-secret-mc", "minPinLength"]),
+    st.sampled_from(
+        [
+            "credProtect",
+            "hmac-secret",
+            "hmac-secret-mc",
+            "minPinLength",
+            "credBlob",
+            "largeBlobKey",
+            "pinComplexityPolicy",
+            "thirdPartyPayment",
+        ]
+    ),
     st.fixed_dictionaries(
         {1: keys_agreed, 2: st.binary(max_size=80), 3: st.binary(max_size=32)},
         optional={4: st.integers(0, 3)},
     )
     | st.booleans()
     | st.integers(0, 4)
+    | st.binary(max_size=40)
     | anything,
 )
 # By command: a request that is nearly right, each member of which may be something else.
@@ -137,6 +160,43 @@ NEARLY = {
         9: st.integers(-1, 255),
         10: rp_ids,
     },
+    0x09: {
+        1: st.integers(0, 2),
+        2: st.integers(0, 8),
+        3: st.fixed_dictionaries(
+            {},
+            optional={
+                1: st.sampled_from([b"\x01", b"x"]),
+                2: st.text(max_size=70),
+                3: st.integers(-1, 9),
+            },
+        ),
+        4: st.integers(0, 3),
+        5: st.binary(max_size=33),
+        6: st.booleans(),
+    },
+    0x0C: {
+        1: st.integers(-1, 2000),
+        2: st.binary(max_size=40),
+        3: st.integers(-1, 40) | st.integers(0, 2**64 - 1),
+        4: st.integers(-1, 5000),
+        5: st.binary(max_size=33),
+        6: st.integers(0, 3),
+    },
+    0x0D: {
+        1: st.integers(0, 5) | st.just(255),
+        2: st.fixed_dictionaries(
+            {},
+            optional={
+                1: st.integers(-1, 70),
+                2: st.lists(rp_ids | scalars, max_size=10),
+                3: st.booleans(),
+                4: st.booleans(),
+            },
+        ),
+        3: st.integers(0, 3),
+        4: st.binary(max_size=33),
+    },
     0x0A: {
         1: st.integers(0, 8),
         2: st.fixed_dictionaries({}, optional={1: st.binary(), 2: anything, 3: anything}),
@@ -151,6 +211,31 @@ NEARLY = {
 @given(st.binary(max_size=80))
 def test_arbitrary_bytes(shape, message):
     check(shape, message)
+
+
+# Without a PIN nobody is asked for a token, so that requests get further.
+UNGUARDED = {
+    0x09: "security-key-biometric",
+    0x0C: "security-key-2.3",
+    0x0D: "security-key-2.3",
+}
+
+
+@cache
+def unguarded(shape):
+    return Authenticator(shape, clock=ManualClock(), seed=shape)
+
+
+@pytest.mark.parametrize("command", UNGUARDED)
+@settings(FEW, max_examples=100)
+@given(data=st.data())
+def test_requests_to_a_key_without_a_pin(command, data):
+    authenticator = unguarded(UNGUARDED[command])
+    message = bytes([command]) + cbor.encode(
+        data.draw(st.fixed_dictionaries({}, optional=NEARLY[command]))
+    )
+    examine(authenticator, authenticator.ctap.processor.process(message))
+    assert Ctap2(authenticator.ctap).info.min_pin_length <= 63  # it still says what it is
 
 
 @pytest.mark.parametrize("command", [*range(0x10), 0x40, 0x41, 0xFF])
@@ -215,13 +300,34 @@ def valid_messages(shape):
         )
     ctap.get_assertions("example.org", HASH, None, {"hmac-secret": hmac_secret}, None, *signed(2))
     ctap.selection()
+    if ctap.info.options.get("authnrCfg"):
+
+        def token(permission):
+            return pins.get_pin_token("13579", ClientPin.PERMISSION(permission))
+
+        Config(ctap, pins.protocol, token(0x20)).set_min_pin_length(5, ["example.org"])
+        LargeBlobs(ctap, pins.protocol, token(0x10)).put_blob(bytes(32), b"blob")
+        LargeBlobs(ctap).get_blob(bytes(32))
+        manager = CredentialManagement(ctap, pins.protocol, token(0x04))
+        manager.enumerate_creds(sha256(b"example.org"))
+    if ctap.info.options.get("bioEnroll"):
+        authenticator.person.finger = "left-thumb"
+        bio = FPBioEnrollment(ctap, pins.protocol, token(0x08))
+        bio.enumerate_enrollments()
+        context = bio.enroll()
+        while (template_id := context.capture()) is None:
+            pass
+        bio.set_name(template_id, "Left thumb")
+        bio.remove_enrollment(template_id)
     return sent
 
 
 @settings(FEW, max_examples=400)
 @given(data=st.data())
 def test_valid_messages_with_a_little_damage(data):
-    shape = data.draw(st.sampled_from(["security-key", "security-key-2.3"]))
+    shape = data.draw(
+        st.sampled_from(["security-key", "security-key-2.3", "security-key-biometric"])
+    )
     message = bytearray(data.draw(st.sampled_from(valid_messages(shape))))
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(message)))

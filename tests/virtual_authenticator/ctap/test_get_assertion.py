@@ -299,7 +299,7 @@ def test_a_credential_without_a_secret_gives_none(platform):
 @pytest.mark.parametrize("length", [0, 16, 48, 96])
 def test_salts_of_a_wrong_length(secretive, refuses, length):
     platform, allow = secretive
-    with refuses("INVALID_LENGTH"):
+    with refuses("INVALID_PARAMETER"):
         secrets(platform, allow, bytes(length))
 
 
@@ -374,3 +374,70 @@ def test_the_person_decides(platform, three, refuses):
     with refuses("OPERATION_DENIED"):
         platform.get()
     assert platform.get().auth_data.rp_id_hash == sha256(b"example.org")
+
+
+# ---- many credentials
+
+
+@pytest.mark.parametrize("verified", [False, True])
+def test_an_answer_looks_at_no_more_credentials_than_it_gives(
+    new_key, platform_of, monkeypatch, verified
+):
+    """However many there are: they are found by their RP ID and counted as they come and go."""
+    key = new_key(capacity=0)
+    platform = platform_of(key)
+    for number in range(300):
+        platform.make(f"{number % 3}.example", user=b"%d" % number, options={"rk": True})
+    platform.pins.set_pin(PIN)
+    seen = []
+    newest_first = key.core.store.newest_first
+
+    def counting(rp_id):
+        for credential in newest_first(rp_id):
+            seen.append(credential)
+            yield credential
+
+    monkeypatch.setattr(key.core.store, "newest_first", counting)
+    token = platform_of(key).token(2, "1.example") if verified else None
+    first = platform.get("1.example", token=token)
+    second = platform.ctap.get_next_assertion()
+
+    assert first.number_of_credentials == 100
+    assert [first.user["id"], second.user["id"]] == [b"298", b"295"]
+    assert len(seen) == 2
+
+
+def test_counts_follow_what_comes_and_goes(platform):
+    store = platform.authenticator.core.store
+
+    def counted():
+        return [store.count_for("example.org", verified=verified) for verified in (False, True)]
+
+    for user, level in ((b"alice", 1), (b"bob", 3), (b"alice", 3), (b"carol", 1), (b"bob", 1)):
+        platform.make(
+            user=user,
+            options={"rk": True},
+            extensions={"credProtect": level},
+            token=platform.token(1),
+        )
+        held = store.discoverable_for("example.org")
+        assert counted() == [sum(one.protection == 1 for one in held), len(held)]
+    assert store.copy().count_for("example.org", verified=False) == counted()[0]
+    for one in store.discoverable_for("example.org"):
+        store.remove(one.id)
+    assert counted() == [0, 0]
+    assert store.rp_id_of(sha256(b"example.org")) is None
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_credentials_that_go_while_the_person_is_asked(three, platform, refuses, listed):
+    """A page may delete them meanwhile; the command still ends with a status that fits."""
+    key = platform.authenticator
+
+    def delete(_):
+        for credential in key.credentials:
+            key.remove_credential(credential.id)
+
+    with refuses("NOT_ALLOWED" if listed else "NO_CREDENTIALS"):
+        platform.get(allow=[three["bob"]] if listed else None, on_keepalive=delete)
+    assert not [entry for entry in key.log if entry.what == "ctap-defect"]

@@ -76,6 +76,10 @@ def test_a_u2f_key_has_no_cbor():
                 "pinUvAuthToken": True,
                 "credMgmt": True,
                 "makeCredUvNotRqd": True,
+                "largeBlobs": True,
+                "authnrCfg": True,
+                "setMinPINLength": True,
+                "alwaysUv": False,
             },
         ),
         ("security-key-2.0", {"plat": False, "rk": True, "up": True, "clientPin": False}),
@@ -91,6 +95,29 @@ def test_a_u2f_key_has_no_cbor():
                 "credMgmt": True,
                 "makeCredUvNotRqd": False,
                 "alwaysUv": True,
+                "largeBlobs": True,
+                "bioEnroll": True,
+                "uvBioEnroll": True,
+                "authnrCfg": True,
+                "uvAcfg": True,
+                "setMinPINLength": True,
+            },
+        ),
+        (
+            "security-key-2.3",
+            {
+                "plat": False,
+                "rk": True,
+                "up": True,
+                "clientPin": False,
+                "pinUvAuthToken": True,
+                "credMgmt": True,
+                "perCredMgmtRO": True,
+                "makeCredUvNotRqd": True,
+                "largeBlobs": True,
+                "authnrCfg": True,
+                "setMinPINLength": True,
+                "alwaysUv": False,
             },
         ),
         (
@@ -151,9 +178,44 @@ def test_a_2_3_key_names_formats_and_the_longest_pin():
     assert "hmac-secret-mc" in info.extensions
 
 
-def test_set_min_pin_length_is_not_promised():
-    """There is no authenticatorConfig command yet, so the option would be a lie."""
-    info = Ctap2(Authenticator("security-key").ctap).info
+@pytest.mark.parametrize("name", CTAP2_PROFILES)
+def test_members_come_with_the_features_that_they_describe(name):
+    """What a platform may conclude from an option, it finds the member for, and no others."""
+    device = Authenticator(name).ctap
+    info = cbor.decode(device.processor.process(b"\x04")[1:])
+    options, extensions = info[0x04], info.get(0x02, [])
+    since_2_1, since_2_3 = profile(name).ctap != "2.0", profile(name).ctap == "2.3"
+    due = {
+        0x0B: "largeBlobs" in options,
+        0x0C: since_2_1 and "clientPin" in options,
+        0x0D: since_2_1 and "clientPin" in options,
+        0x0F: "credBlob" in extensions,
+        0x10: "setMinPINLength" in options,
+        0x11: since_2_1 and "uv" in options,
+        0x12: since_2_1 and "uv" in options,
+        0x16: since_2_3,
+        0x17: since_2_3 and "bioEnroll" in options,
+        0x18: since_2_3 and "authnrCfg" in options,
+        0x19: "perCredMgmtRO" in options,
+        0x1A: since_2_3,
+        0x1B: "pinComplexityPolicy" in extensions,
+        0x1D: since_2_3 and "clientPin" in options,
+        0x1E: "perCredMgmtRO" in options,
+        0x1F: since_2_3 and "authnrCfg" in options,
+    }
 
-    assert "setMinPINLength" not in info.options
-    assert "minPinLength" in info.extensions
+    assert {member for member in due if member in info} == {
+        m for m, is_due in due.items() if is_due
+    }
+    assert not set(info) - set(due) - {*range(0x01, 0x0B), 0x0E, 0x14}
+
+
+def test_commands_are_there_if_getinfo_says_so():
+    for name in CTAP2_PROFILES:
+        device = Authenticator(name).ctap
+        options = Ctap2(device).info.options
+        commands = device.processor.commands
+        assert (0x09 in commands) is ("bioEnroll" in options), name
+        assert (0x0A in commands) is options.get("credMgmt", False), name
+        assert (0x0C in commands) is options.get("largeBlobs", False), name
+        assert (0x0D in commands) is options.get("authnrCfg", False), name

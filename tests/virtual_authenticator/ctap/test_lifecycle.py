@@ -71,8 +71,7 @@ def test_devices_are_listed_while_they_live(new_key):
         (b"", Status.INVALID_LENGTH),
         (b"\x03", Status.INVALID_COMMAND),
         (b"\x09\xa0", Status.INVALID_COMMAND),
-        (b"\x0c\xa0", Status.INVALID_COMMAND),
-        (b"\x0d\xa0", Status.INVALID_COMMAND),
+        (b"\x0e\xa0", Status.INVALID_COMMAND),
         (b"\xff", Status.INVALID_COMMAND),
         (b"\x04\xa0", Status.INVALID_LENGTH),
         (b"\x01", Status.MISSING_PARAMETER),
@@ -108,10 +107,10 @@ def test_a_u2f_key_knows_no_ctap2_command(new_key):
 
 def test_a_command_can_be_added(new_key):
     processor = CtapProcessor(new_key().core)
-    processor.commands[0x0D] = Command("config", lambda *_: {1: 2})
+    processor.commands[0x40] = Command("ours", lambda *_: {1: 2})
 
-    assert processor.process(b"\x0d\xa0") == b"\x00\xa1\x01\x02"
-    assert 0x0D not in CtapProcessor(new_key().core).commands
+    assert processor.process(b"\x40\xa0") == b"\x00\xa1\x01\x02"
+    assert 0x40 not in CtapProcessor(new_key().core).commands
 
 
 def test_a_defect_is_neither_success_nor_silence(new_key):

@@ -1,0 +1,46 @@
+"""Whose lines are broken: the gates, stores, relying party and vocabularies of each family.
+
+Not the demonstrations, pages and doors around them: they are no part of what a document asks for.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_mcp_approval.config.registry import built_in
+from tests.inner_runs import ROOT
+
+SERVER = "pytest_mcp_approval/reference_server"
+PARTS: dict[str, tuple[str, ...]] = {
+    "confirmation_tokens": ("gate", "ledger", "minting", "records", "refusals", "store"),
+    "elicitation": ("binding", "forms", "gate", "records", "refusals", "sealing", "store"),
+    "execution_tokens": ("gate", "hosts", "refusals", "store", "strict_json", "tokens"),
+    "gateway_consent": (
+        *("consent", "consent_page", "descriptors", "execution", "gate", "log", "open_questions"),
+        *("person_code", "refusals", "store"),
+    ),
+    "prepare_confirm": ("gate", "operations", "records", "refusals", "store", "tokens"),
+    "sep2672": (
+        *("challenges", "enrolment", "enrolment_policy", "gate", "public_keys", "records"),
+        *("refusals", "relying_party", "store"),
+    ),
+}
+
+
+def module_names(family: str) -> list[str]:
+    """As they are imported. The vocabulary comes last."""
+    names = [f"{SERVER.replace('/', '.')}.{family}.{part}" for part in PARTS[family]]
+    return [*names, f"pytest_mcp_approval.families.{family}.vocabulary"]
+
+
+def source_of(module: str) -> Path:
+    return ROOT / f"{module.replace('.', '/')}.py"
+
+
+def is_shared(module: str) -> bool:
+    """Whether the suite uses it too. Only the server's copy may be broken then: a suite that is
+    wrong in the same way would see nothing."""
+    return ".families." in module
+
+
+assert PARTS.keys() == set(built_in()), "a family without its modules"

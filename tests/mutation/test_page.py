@@ -1,0 +1,49 @@
+"""The page says who noticed what, and counts only what somebody should have noticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.mutation.explaining import FILE, explanations
+from tests.mutation.page import page
+
+EXPLAINED = """
+[[explained]]
+pattern = 'a\\.gate:.*: 5 becomes 6'
+kind = "outside"
+why = "a bound of our own"
+"""
+
+
+def answer(what: str, how: str, **more: Any) -> dict[str, Any]:
+    return {"key": f"a.gate:f:3: {what}", "family": "fam", "module": "a.gate", "how": how, **more}
+
+
+def test_what_is_explained_is_not_counted_and_what_nobody_noticed_is_listed():
+    told = page(
+        [
+            answer("one", "found"),
+            answer("two", "hung"),
+            answer("three", "nobody", explored=True),
+            answer("5 becomes 6", "nobody"),
+            answer("four", "nobody"),
+            answer("five", "odd"),
+        ],
+        explanations(EXPLAINED),
+        {"fam": 9},
+    )
+    assert "9 mutations can be made; 6 were checked. Of the 5" in told
+    assert "3 were noticed: 60.0%" in told
+    assert "| fam | gate | 6 | 2 | 1 |  | 1 | 1 | 1 |" in told
+    listed = told.partition("## What nobody noticed")[2]
+    assert "four` (nobody)" in listed
+    assert "five` (unverified)" in listed
+    assert "becomes" not in listed
+
+
+def test_a_reason_has_a_kind():
+    with pytest.raises(ValueError, match="expected one of"):
+        explanations('[[explained]]\npattern = "x"\nkind = "other"\nwhy = "y"')
+    assert explanations(FILE.read_text(encoding="utf-8")) is not None

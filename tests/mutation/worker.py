@@ -1,0 +1,172 @@
+"""A process that breaks lines in itself, and says who noticed.
+
+    python -m tests.mutation.worker cover FAMILY FILE    writes which scenario runs which lines
+    python -m tests.mutation.worker check FAMILY FILE    reads mutations, a line of JSON each, and
+                                                         answers each with a line
+
+A broken server may never come back. Whoever started this process waits with a deadline, and starts
+another one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_mcp_approval.catalogue import Verdict
+from tests.inner_session import InnerSession
+from tests.mutation.breaking import broken
+from tests.mutation.covering import Lines, covering, scenarios_for
+from tests.mutation.modules import module_names, source_of
+
+ERAS: dict[str, tuple[str, ...]] = {"elicitation": ("2026-07-28", "2025-11-25")}
+"""Of the other families the document is the same in both eras, and so is the gate."""
+FOUND = (Verdict.FAILED, Verdict.WARNING)
+
+
+def options_for(family: str, era: str | None) -> dict[str, Any]:
+    chosen = {} if era is None else {"protocol": era}
+    return {
+        "target": ["reference"],
+        "family": [family],
+        "findings": "none",
+        "browser": "none",
+        **chosen,
+    }
+
+
+def eras_of(family: str) -> tuple[str | None, ...]:
+    return ERAS.get(family, (None,))
+
+
+class Watch:
+    """The verdicts on one broken server, until one is enough."""
+
+    def __init__(self, healthy: dict[str, str]) -> None:
+        self._healthy = healthy
+        self.finder: str | None = None
+        self.odd: list[str] = []
+        self.checked = 0
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        result = getattr(report, "mcp_approval", None)
+        if result is None:
+            return
+        self.checked += 1
+        verdict, before = result["verdict"], self._healthy.get(report.nodeid)
+        if verdict in FOUND and before not in FOUND:
+            self.finder = report.nodeid
+        elif verdict != before and before == Verdict.PASSED:
+            self.odd.append(report.nodeid)
+
+    def is_enough(self) -> bool:
+        return self.finder is not None
+
+
+def cover(family: str, file: Path) -> None:
+    files = [source_of(name) for name in module_names(family)]
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        session = InnerSession(Path(folder))
+        for era in eras_of(family):
+            lines: Lines = covering(session, files, **options_for(family, era))
+            found[str(era)] = {
+                "lines": {name: sorted(one) for name, one in lines.found.items()},
+                "verdicts": lines.verdicts,
+                "seconds": lines.seconds,
+            }
+        session.close()
+    file.write_text(json.dumps(found), encoding="utf-8")
+
+
+class Checker:
+    """Checks one mutation after the other."""
+
+    def __init__(self, family: str, file: Path, session: InnerSession) -> None:
+        self.family, self.session = family, session
+        self._known = json.loads(file.read_text(encoding="utf-8"))
+        for one in self._known.values():
+            one["lines"] = {
+                name: {(path, line) for path, line in lines} for name, lines in one["lines"].items()
+            }
+        self._keen: list[str] = []
+
+    def check(
+        self, module: str, number: int, function: str, lines: Sequence[int]
+    ) -> dict[str, Any]:
+        with broken(module, number, function):
+            answers = [self._in_era(era, module, lines) for era in eras_of(self.family)]
+        best = ("found", "stopped", "odd", "nobody", "not run")
+        return min(answers, key=lambda one: best.index(one["how"]))
+
+    def _in_era(self, era: str | None, module: str, lines: Sequence[int]) -> dict[str, Any]:
+        known, path = self._known[str(era)], str(source_of(module))
+        through: dict[str, None] = {}
+        for line in lines:
+            through |= dict.fromkeys(scenarios_for((path, line), known["lines"]))
+        wanted = [name for name in through if known["verdicts"].get(name) == Verdict.PASSED]
+        if not wanted:
+            return {"how": "not run"}
+        watch = Watch(known["verdicts"])
+        try:
+            self.session.judge(
+                watch,
+                order=self._order(known["seconds"]),
+                enough=watch.is_enough,
+                ids=wanted if len(wanted) < len(known["verdicts"]) else (),
+                **options_for(self.family, era),
+            )
+        except Exception as error:  # the server could not even be made
+            return {"how": "stopped", "by": repr(error)[:300]}
+        if watch.finder is not None:
+            self._keen = [watch.finder, *(one for one in self._keen if one != watch.finder)][:40]
+            return {"how": "found", "by": watch.finder}
+        if watch.checked == 0:
+            return {"how": "stopped", "by": self.session.written[-300:]}
+        if watch.odd:
+            return {"how": "odd", "by": watch.odd[0], "odd": len(watch.odd)}
+        return {"how": "nobody", "checked": watch.checked}
+
+    def _order(self, seconds: dict[str, float]) -> Callable[[list[pytest.Item]], list[pytest.Item]]:
+        """The quick ones first, and one case of each function before the second of any."""
+        keen = {name: at for at, name in enumerate(self._keen)}
+
+        def order(items: list[pytest.Item]) -> list[pytest.Item]:
+            cases: dict[str, int] = {}
+            ranked = []
+            for item in sorted(items, key=lambda one: seconds.get(one.nodeid, 0)):
+                function = item.nodeid.partition("[")[0]
+                cases[function] = case = cases.get(function, -1) + 1
+                ranked.append((keen.get(item.nodeid, 1000 + case), item))
+            return [item for _, item in sorted(ranked, key=lambda one: one[0])]
+
+        return order
+
+
+def check(family: str, file: Path) -> None:
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # nothing else may write where the answers go
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["HOME"] = folder
+        checker = Checker(family, file, InnerSession(Path(folder)))
+        print(json.dumps({"how": "ready"}), file=answers, flush=True)
+        for line in sys.stdin:
+            asked = json.loads(line)
+            print(json.dumps(checker.check(**asked)), file=answers, flush=True)
+
+
+def main() -> None:
+    word, family, file = sys.argv[1:]
+    {"cover": cover, "check": check}[word](family, Path(file))
+
+
+if __name__ == "__main__":
+    main()
+    os._exit(0)  # threads of broken servers may be left
