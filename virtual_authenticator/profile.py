@@ -84,6 +84,8 @@ class Profile:
         unknown = [name for name in self.algorithms if name not in BY_NAME]
         if unknown or not self.algorithms:
             raise ValueError(f"algorithms: got {unknown}, expected some of {', '.join(BY_NAME)}")
+        for name in self.algorithms:
+            BY_NAME[name].require()
         self._check_attestation()
         for name in ("backup_eligible", "backup_state"):
             object.__setattr__(self, name, _script(name, getattr(self, name)))

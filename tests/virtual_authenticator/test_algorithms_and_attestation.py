@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import sys
+from types import SimpleNamespace
 from typing import Any
 
+import cryptography.hazmat.primitives.asymmetric
 import fido2.cbor
 import pytest
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -383,3 +386,31 @@ def test_a_response_that_was_changed_leaves_the_next_replay_whole() -> None:
     first["response"]["transports"].append("changed")
     first["clientExtensionResults"]["changed"] = True
     assert device.create(party.creation_options(), party.origin, faults="replayed") == whole
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (None, "ML-DSA-65: expected a newer cryptography library"),
+        (SimpleNamespace(), "ML-DSA-65: the OpenSSL of the cryptography library lacks it"),
+    ],
+    ids=["library", "OpenSSL"],
+)
+def test_an_algorithm_that_the_library_lacks_is_refused_at_once(
+    module: Any, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Lacking:
+        @staticmethod
+        def from_seed_bytes(_: bytes) -> None:
+            raise UnsupportedAlgorithm("not here")
+
+    Authenticator(algorithms=["ML-DSA-65"])  # the twin: it is here
+    if module is not None:
+        module.MLDSA65PrivateKey = Lacking
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.mldsa", module)
+    monkeypatch.setattr(cryptography.hazmat.primitives.asymmetric, "mldsa", module, raising=False)
+    if module is None:
+        monkeypatch.delattr(cryptography.hazmat.primitives.asymmetric, "mldsa")
+    with pytest.raises(ValueError, match=words):
+        Authenticator(algorithms=["ES256", "ML-DSA-65"])
+    Authenticator(algorithms=["ES256"])

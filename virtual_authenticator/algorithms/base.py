@@ -48,6 +48,8 @@ class Algorithm:
     public_forms: Callable[[Any], tuple[bytes, bytes]]
     """The public key of a key as DER SubjectPublicKeyInfo (what `getPublicKey()` returns) and as
     COSE_Key (RFC 9052, canonical)."""
+    require: Callable[[], None] = lambda: None
+    """Raises a ValueError if the installed cryptography library cannot do it."""
     repeats: bool = True
     """Whether the same key and message can be made to give the same signature again."""
 

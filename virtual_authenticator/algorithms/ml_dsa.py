@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from cryptography.exceptions import UnsupportedAlgorithm
+
 from .. import cbor
 from ..entropy import Entropy
 from .base import Algorithm, Signer, public_der
@@ -24,8 +26,14 @@ def _ml_dsa(name: str, identifier: int) -> Algorithm:
         try:
             from cryptography.hazmat.primitives.asymmetric import mldsa
         except ImportError:
-            raise ValueError(f"{name} needs a newer cryptography library") from None
+            raise ValueError(f"{name}: expected a newer cryptography library") from None
         return getattr(mldsa, class_name)
+
+    def require() -> None:
+        try:
+            from_secret(bytes(_SEED_LENGTH))
+        except UnsupportedAlgorithm:
+            raise ValueError(f"{name}: the OpenSSL of the cryptography library lacks it") from None
 
     def takes(key: object) -> bool:
         # By name, so that no other key loads the module.
@@ -55,6 +63,7 @@ def _ml_dsa(name: str, identifier: int) -> Algorithm:
         lambda key, _, message: key.sign(message),
         another_signer,
         public_forms,
+        require=require,
         repeats=False,
     )
 
