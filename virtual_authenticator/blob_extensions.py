@@ -10,14 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import large_blobs
-from .core import Core, NewCredential
+from .core import CREDENTIAL_BLOB_LENGTH, Core, NewCredential
 from .credentials import Credential
 from .encoding import base64url_encode, shorten
 from .errors import InvalidOptionsError, NotAllowedError, NotSupportedError
 from .options import base64url_member
 
-CREDENTIAL_BLOB_LENGTH = 32
-"""The longest credBlob, and the least that section 12.2 allows."""
 _WHERE = "extensions.largeBlob"
 
 
@@ -41,11 +39,11 @@ def prepare_registration(
         wanted.large_blob_key = able and large_blobs.uses_array(core)
     if "credBlob" in inputs and "credBlob" in core.profile.extensions:
         blob = base64url_member(inputs, "credBlob", "extensions.credBlob")
-        if len(blob) <= CREDENTIAL_BLOB_LENGTH:
+        if wanted.discoverable and len(blob) <= CREDENTIAL_BLOB_LENGTH:
             wanted.credential_blob = blob
 
 
-def registration_outputs(inputs: Mapping[str, Any], core: Core, made: Credential) -> dict[str, Any]:
+def registration_outputs(core: Core, inputs: Mapping[str, Any], made: Credential) -> dict[str, Any]:
     """What the authenticator says in the signed data."""
     if "credBlob" in inputs and "credBlob" in core.profile.extensions:
         return {"credBlob": made.credential_blob is not None}

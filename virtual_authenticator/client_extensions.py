@@ -74,7 +74,7 @@ def prepare_registration(
 
         def extend(credential: Credential) -> dict[str, Any]:
             outputs = (
-                blob_extensions.registration_outputs(inputs, core, credential) if blobs else {}
+                blob_extensions.registration_outputs(core, inputs, credential) if blobs else {}
             )
             if protect:
                 outputs["credProtect"] = credential.protection

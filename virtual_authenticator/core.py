@@ -47,6 +47,10 @@ __all__ = ["PIN_RETRIES", "UV_RETRIES", "Core", "NewCredential", "PinState", "Re
 
 NO_LARGE_BLOBS = bytes.fromhex("8076be8b528d0075f7aae98d6fa57a6d3c")
 """An empty array and its checksum (CTAP 2.1, section 6.10)."""
+LARGE_BLOB_CAPACITY = 4096
+"""Bytes that the serialized array may have; section 6.10 asks for 1024 at least."""
+CREDENTIAL_BLOB_LENGTH = 32
+"""The longest credBlob, and the least that section 12.2 allows."""
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -17,11 +17,9 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from . import cbor
-from .core import Core
+from .core import LARGE_BLOB_CAPACITY, Core
 from .credentials import Credential
 
-CAPACITY = 4096
-"""Bytes that the serialized array may have; section 6.10 asks for 1024 at least."""
 LARGEST = 1 << 20
 """Nothing that decompresses to more is read."""
 _CIPHERTEXT, _NONCE, _ORIGINAL_SIZE = 1, 2, 3
@@ -66,7 +64,7 @@ def write(core: Core, credential: Credential, data: bytes) -> bool:
     others = [entry for entry in _entries(core.large_blobs) if _opened(entry, key) is None]
     serialized = cbor.encode([*others, _sealed(data, key, core.entropy.bytes(12))])
     serialized += sha256(serialized).digest()[:_CHECKSUM_LENGTH]
-    if len(serialized) > CAPACITY:
+    if len(serialized) > LARGE_BLOB_CAPACITY:
         return False
     core.large_blobs = serialized
     return True

@@ -195,9 +195,19 @@ def test_the_array_is_the_one_that_platforms_write() -> None:
 # ---- credBlob
 
 
+def register_blob(
+    party: RelyingParty, device: Authenticator, blob: bytes, resident_key: str = "required"
+) -> dict[str, Any]:
+    return party.register(
+        device,
+        authenticatorSelection={"residentKey": resident_key},
+        extensions={"credBlob": base64url_encode(blob)},
+    )
+
+
 def test_a_credential_keeps_a_few_bytes_and_signs_them() -> None:
     device, party = security_key(), RelyingParty()
-    registration = party.register(device, extensions={"credBlob": base64url_encode(b"few")})
+    registration = register_blob(party, device, b"few")
     assert registration["clientExtensionResults"] == {"credBlob": True}
     assert extensions_of(registration) == {"credBlob": True}
     assertion = party.sign_in(device, [registration["id"]], extensions={"getCredBlob": True})
@@ -207,9 +217,14 @@ def test_a_credential_keeps_a_few_bytes_and_signs_them() -> None:
     assert extensions_of(silent) is None
 
 
-def test_too_many_bytes_are_not_kept() -> None:
+@pytest.mark.parametrize(
+    ("blob", "resident_key"), [(bytes(33), "required"), (b"few", "discouraged")]
+)
+def test_too_many_bytes_and_those_of_no_discoverable_credential_are_not_kept(
+    blob: bytes, resident_key: str
+) -> None:
     device, party = security_key(), RelyingParty()
-    registration = party.register(device, extensions={"credBlob": base64url_encode(bytes(33))})
+    registration = register_blob(party, device, blob, resident_key=resident_key)
     assert registration["clientExtensionResults"] == {"credBlob": False}
     assert extensions_of(registration) == {"credBlob": False}
     assertion = party.sign_in(device, [registration["id"]], extensions={"getCredBlob": True})

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..core import NewCredential
+from ..core import CREDENTIAL_BLOB_LENGTH, NewCredential
 from ..credentials import Credential
-from .features import CREDENTIAL_BLOB_LENGTH
 from .parameters import Parameters
 from .pin_protocols import PinProtocol
 from .session import Session

@@ -19,10 +19,6 @@ MAXIMUM_PIN_LENGTH = 63
 U2F_HANDLE_LIMIT = 255
 """U2F writes the length of a key handle into one byte."""
 _WIRED = {"usb", "nfc", "ble"}
-LARGE_BLOB_CAPACITY = 4096
-"""Bytes that the serialized large-blob array may have; section 6.10 asks for 1024 at least."""
-CREDENTIAL_BLOB_LENGTH = 32
-"""The longest credBlob, and the least that section 12.2 allows."""
 MINIMUM_PIN_RP_IDS = 8
 """How many RP IDs setMinPINLength stores, beside those of the profile."""
 _EXTENSIONS = {

@@ -8,11 +8,10 @@ from __future__ import annotations
 import hmac
 from typing import Any
 
+from ..core import CREDENTIAL_BLOB_LENGTH, LARGE_BLOB_CAPACITY
 from .authorisation import INTERNAL_ATTEMPTS
 from .configuration import subcommands
 from .features import (
-    CREDENTIAL_BLOB_LENGTH,
-    LARGE_BLOB_CAPACITY,
     MAXIMUM_MESSAGE,
     MAXIMUM_PIN_LENGTH,
     MINIMUM_PIN_RP_IDS,

@@ -9,8 +9,9 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
+from ..core import LARGE_BLOB_CAPACITY
 from .authorisation import check_permission, pin_uv_auth
-from .features import LARGE_BLOB_CAPACITY, MAXIMUM_MESSAGE
+from .features import MAXIMUM_MESSAGE
 from .interaction import Interaction
 from .parameters import Parameters
 from .session import BlobWrite, Session
