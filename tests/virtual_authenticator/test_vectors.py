@@ -372,3 +372,50 @@ def test_outputs_are_the_published_ones(vector: Vector):
 
 def wanted(flags: int) -> str:
     return "preferred" if flags & 0x04 else "discouraged"
+
+
+# ---- prf (section 16, "Pseudo-random function extension"): inputs and outputs of page and key
+
+PRF_SEED = b"WebAuthn PRF test vectors"
+PRF_OUTPUTS = {
+    "first": "3c33e07d202c3b029cc21f1722767021bf27d595933b3d2b6a1b9d5dddc77fae",
+    "second": "a62a8773b19cda90d7ed4ef72a80a804320dbd3997e2f663805ad1fd3293d50b",
+}
+
+
+@pytest.mark.parametrize("shape", ["icloud-keychain", "security-key"])
+@pytest.mark.parametrize("names", [["first"], ["first", "second"]], ids=len)
+def test_prf_results_are_the_published_ones(shape: str, names: list[str]) -> None:
+    device = Authenticator(shape)
+    selection = {"residentKey": "required"}
+    device.create(
+        {
+            "rp": {"id": "example.org", "name": "Example"},
+            "user": {"id": "dXNlcg", "name": "user", "displayName": "User"},
+            "challenge": "AAAA",
+            "pubKeyCredParams": [{"type": "public-key", "alg": -7}],
+            "authenticatorSelection": selection,
+        },
+        ORIGIN,
+    )
+    secret = hashlib.sha256(PRF_SEED + b"\x06").digest()
+    device.credentials[0].secrets = (secret, bytes(32))  # with verification, and without
+    inputs = {"first": PRF_SEED + b"\x02", "second": PRF_SEED + b"\x03"}
+    evaluated = {name: base64url_encode(inputs[name]) for name in names}
+
+    def results(verification: str) -> Any:
+        response = device.get(
+            {
+                "challenge": "AAAA",
+                "rpId": "example.org",
+                "userVerification": verification,
+                "extensions": {"prf": {"eval": evaluated}},
+            },
+            ORIGIN,
+        )
+        found = response["clientExtensionResults"]["prf"]["results"]
+        return {name: base64url_decode(value).hex() for name, value in found.items()}
+
+    assert results("required") == {name: PRF_OUTPUTS[name] for name in names}
+    if not device.profile.always_verifies:
+        assert results("discouraged") != {name: PRF_OUTPUTS[name] for name in names}
