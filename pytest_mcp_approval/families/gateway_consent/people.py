@@ -17,14 +17,13 @@ from ...support.deadline import Deadline
 from ...support.text import neutralise
 from ...target import Target
 from ..base.driver import DriverError
-from ..base.form_client import FormClientError, check_address
+from ..base.form_client import FetchedPage, Form, FormClientError, check_address
 from ..base.people import Told, form_client_for, hosts_of, in_words, told_function, told_hook
 from .outcome import GatewayOutcome
 from .settings import HOOK, PYTHON, GatewayConsentTable, Words
 from .vocabulary import APP_ID, FAMILY, TOOL, Choice
 
 _MOST_STEPS = 5
-_NO_BUTTON = f"if it is named differently, say so in [{FAMILY}.page]"
 _STEP, _SETTLING = 10.0, 300.0
 """Milliseconds between two looks, and for a page that may still navigate."""
 
@@ -47,7 +46,7 @@ class PagePerson:
             raise DriverError(f"there is no consentUrl to go to: {asked.describe()}", asked.reply)
         browser = form_client_for(self.target)
         page = browser.get(asked.consent_url)
-        form = page.form_with(self.words.button(choice), _NO_BUTTON)
+        form = form_with(page, self.words.button(choice))
         box = form.box(self.words.remember)
         if box is None and remember:
             raise FormClientError(f"the page has no box {self.words.remember!r}")
@@ -62,7 +61,7 @@ class PagePerson:
         browser = form_client_for(self.target)
         page = browser.get(auth_url)
         for value in values:
-            form = page.form_with(self.words.submit, _NO_BUTTON)
+            form = form_with(page, self.words.submit)
             fields = form.fields()
             if not fields:
                 raise FormClientError(f"the dialog has no field to type into: {page.describe()}")
@@ -79,6 +78,10 @@ class PagePerson:
                 return
             page = browser.submit(page, form, form.button(self.words.allow))
         raise FormClientError(f"asked for {self.words.allow!r} more than {_MOST_STEPS} times")
+
+
+def form_with(page: FetchedPage, button: str) -> Form:
+    return page.form_with(button, f"if it is named differently, say so in [{FAMILY}.page]")
 
 
 LEAVE = "leave"
