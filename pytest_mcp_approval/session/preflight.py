@@ -10,7 +10,7 @@ left out, unless the user asked for it by name.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..catalogue import NotVerified, catalogue, families
 from ..config.reader import Place
@@ -221,13 +221,26 @@ def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) 
 
 def _survey(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
     """List tools that look destructive and that no family found gated. Calls none of them."""
+    others = set(families()) - set(wanted)
     with contextlib.suppress(ListingError):  # said elsewhere
-        found.silent = silent_tools(target.session().list_tools(), found.gated)
+        gated = {*found.gated, *_gated_elsewhere(target, others)}
+        found.silent = silent_tools(target.session().list_tools(), gated)
     if found.silent:
-        # A tool may be gated in a way that was not looked for.
-        others = set(families()) - set(wanted)
+        # A tool may be gated in a way that was not looked for, and that no list shows.
         only = f" (looked for: {', '.join(wanted)})" if others else ""
         found.say(SILENT, f"{named_by_reason(found.silent)}{ASK_NOBODY}{only}")
+
+
+def _gated_elsewhere(target: Target, others: Collection[str]) -> set[str]:
+    """Tools that belong to families outside this run, as far as the server's list and the settings
+    show it: they are not accused of asking nobody."""
+    found: set[str] = set()
+    for family in map(registered, others):
+        with contextlib.suppress(DriverError, SettingsError):
+            if family.has("proposal"):
+                gates = getattr(family.part("proposal"), "gates", None)
+                found |= set(gates(target)) if callable(gates) else set()
+    return found
 
 
 def _approve(target: Target, found: Preflight) -> None:

@@ -64,7 +64,7 @@ def _look(driver: Elicitation, tools: list[ElicitingTool], found: Preflight) -> 
             continue
         asking.append(asked)
         found.gated.append(tool.name)
-        shown.append(f"{name} ({_how(asked)})")
+        shown.append(f"{name} ({how_asked(asked)})")
         driver.leave(asked)
     found.say("asks", listed_shortly(shown, 8))
     if any(asked.mode is Mode.FORM for asked in asking):
@@ -73,7 +73,7 @@ def _look(driver: Elicitation, tools: list[ElicitingTool], found: Preflight) -> 
         _answer(driver, asking[0].tool, found)
 
 
-def _how(asked: AskedQuestion) -> str:
+def how_asked(asked: AskedQuestion) -> str:
     """How it asks, and who can answer it."""
     if not asked.declared:
         kind = asked.mode.value if asked.mode else "an unknown mode"
