@@ -36,6 +36,7 @@ def rules_page(family: str) -> str:
         NOTE,
         "",
         _parties(rules),
+        *([f"The document: <{rules.link}>"] if rules.link else []),
         "",
         "## Readings",
         "",
@@ -71,22 +72,21 @@ def rules_index() -> str:
     for family in built_in():
         rules = catalogue(family)
         musts = sum(rule.level == "MUST" for rule in rules)
-        lines.append(
-            f"| [{family}](rules-{family}.md) | {cell(rules.document)} | {len(rules)} | {musts} |"
-        )
+        document = f"[{cell(rules.document)}]({rules.link})" if rules.link else rules.document
+        lines.append(f"| [{family}](rules-{family}.md) | {document} | {len(rules)} | {musts} |")
     more = "A package of your own can bring another: [how to add a family](how-to-add-a-family.md)."
     return "\n".join([*lines, "", more, ""])
 
 
 def _parties(rules: Catalogue) -> str:
-    """Whom the rules bind, and which of them are judged."""
+    """Whom the rules bind, and which of them are checked."""
     servers = [rule for rule in rules if rule.party == "server"]
     clients = [rule for rule in rules if rule.party == "client"]
-    counted = f"{len(rules)} rules, of which {len(servers)} bind a server and are judged"
+    counted = f"{len(rules)} rules, of which {len(servers)} bind a server and are checked"
     if not clients:
         return f"{counted}."
     if all(rule.id in covered(rules.family) for rule in clients):
-        return f"{counted}; the {len(clients)} that bind a client are judged on the server's page."
+        return f"{counted}; the {len(clients)} that bind a client are checked on the server's page."
     return f"{counted}; those that bind a client wait for the client's turn."
 
 
