@@ -99,11 +99,14 @@ def _answer(driver: Elicitation, tool: ElicitingTool, found: Preflight) -> None:
         found.say("answers", f"not tried: {neutralise(str(error), 140)}")
         return
     if outcome.reply.outcome is Outcome.NO_ANSWER and not outcome.asks_again:
+        why = "a server without sessions cannot be answered"
+        if driver.target.clock.kind == "faketime":
+            # Waits with a timeout, in threads of some languages, do not end under it.
+            why += f"; or libfaketime stops its waits: {PREFIX}clock=none starts it without"
         found.say(
             "answers",
             f"NEVER ARRIVE: {neutralise(tool.name, 40)} asked, a decline was sent, and the call "
-            f"did not end within {driver.timeout:g} s (a server without sessions cannot be "
-            "answered)",
+            f"did not end within {driver.timeout:g} s ({why})",
         )
         return
     if driver.era is Era.SESSIONLESS:
