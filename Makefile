@@ -7,7 +7,7 @@ VENV ?= .venv
 PYTEST_ARGS ?=
 # One more than there are cores: many checks wait for a browser or for a process to start.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))')
-# Extra words for tools/package.py, for example: make package PACKAGE_ARGS=--quick
+# Extra words for tools.package, for example: make package PACKAGE_ARGS=--quick
 PACKAGE_ARGS ?=
 # Extra words for uv, for example: make lock LOCK_ARGS=--upgrade
 LOCK_ARGS ?=
@@ -84,11 +84,12 @@ format: $(STAMP) ## Format the code, and repair what ruff can
 	@echo "format: formatting"
 	@$(BIN)/ruff format --quiet .
 
-docs: $(STAMP) ## Write the pages that follow from data
+docs: $(STAMP) ## Write the pages that follow from data, build the site, check its links
 	@$(BIN)/python -m docs.make_pages
+	@$(BIN)/python -m tools.docs_site
 
-package: $(STAMP) ## Build the package, check it, and try the wheel in clean environments
-	@$(BIN)/python tools/package.py $(PACKAGE_ARGS)
+package: $(STAMP) ## Build both packages, check them, and try the wheels in clean environments
+	@$(BIN)/python -m tools.package $(PACKAGE_ARGS)
 
 benchmark: $(STAMP) ## Measure the virtual authenticator and the suite
 	@echo "benchmark: measuring the virtual authenticator"
@@ -114,6 +115,10 @@ lock: ## Write requirements/*.txt anew (needs uv; LOCK_ARGS=--upgrade for newer 
 	@$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock" $(LOCK_ARGS) \
 	  --output-file requirements/package.txt requirements/package.in
+	@echo "lock: compiling requirements/docs.txt"
+	@$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --custom-compile-command "make lock" $(LOCK_ARGS) \
+	  --output-file requirements/docs.txt requirements/docs.in
 
 clean: ## Remove .venv, caches and build output
 	@echo "clean: removing $(VENV), caches and build output"

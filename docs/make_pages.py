@@ -1,5 +1,5 @@
-"""Writes what follows from data: the pages of rules with their readings, of options and of the kill
-matrix, and the lists of known defects.
+"""Writes what follows from data: the pages of rules with their readings, of options, settings,
+fixtures, profiles, verdicts and of the kill matrix, and the lists of known defects.
 
     python -m docs.make_pages
 
@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docs.reference_pages import fixtures_page, profiles_page, settings_page, verdicts_page
 from pytest_mcp_approval.catalogue import catalogue
 from pytest_mcp_approval.catalogue.defects import DEFECTS
 from pytest_mcp_approval.catalogue.requirements import Catalogue, covered
@@ -231,7 +232,6 @@ def options_page() -> str:
         "",
         "The tables of the families:",
         "",
-        "- [sep2672](browser.md)",
         *(
             f"- [{name}]({_page_of(name)})"
             for name in built_in()
@@ -266,6 +266,10 @@ def pages() -> dict[Path, str]:
         FOLDER / "kill-matrix.md": kill_matrix_page(),
         FOLDER / "rules.md": rules_index(),
         FOLDER / "options.md": options_page(),
+        FOLDER / "settings.md": settings_page(),
+        FOLDER / "fixtures.md": fixtures_page(),
+        FOLDER / "profiles.md": profiles_page(),
+        FOLDER / "verdicts.md": verdicts_page(),
         ROOT / "pytest_mcp_approval" / "config" / SCHEMA_FILE: schema_file(),
     }
     for family in built_in():
