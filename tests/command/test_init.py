@@ -138,9 +138,7 @@ def test_a_question_by_elicitation_shows_when_its_tool_is_called(tmp_path: Path)
     assert found.proposals["elicitation"].asks == "wipe_disk (form: really = true)"
     assert [one.name for one in found.silent] == ["drop_table", "purge_cache"]
     both = seen("asking", tool=['wipe_disk={"id": "test"}', 'drop_table={"id": "test"}'])
-    assert (
-        both.proposals["elicitation"].asks == "wipe_disk (form: really = true), drop_table (url)"
-    )
+    assert both.proposals["elicitation"].asks == "wipe_disk (form: really = true), drop_table (url)"
     given = Answers("stdio:x", tools={"wipe_disk": {"id": "test"}, "drop_table": {"id": "test"}})
     text = settings_text(both, given)
     told = read_back(text, tmp_path)
