@@ -25,7 +25,7 @@ FAKETIME := $(MCP_APPROVAL_LIBFAKETIME) /usr/lib/*/faketime/libfaketime* /usr/li
 POSTGRESQL := /usr/local/bin/postgres /usr/lib/postgresql/*/bin/postgres /usr/pgsql-*/bin/postgres /opt/homebrew/bin/postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help demo matrix test setup lint types pytest format docs package benchmark lock clean
+.PHONY: help demo matrix test setup lint types pytest format docs package interop benchmark lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -90,6 +90,9 @@ docs: $(STAMP) ## Write the pages that follow from data, build the site, check i
 
 package: $(STAMP) ## Build both packages, check them, and try the wheels in clean environments
 	@$(BIN)/python -m tools.package $(PACKAGE_ARGS)
+
+interop: $(STAMP) ## Let other people's clients, and the official suite, talk to the reference server
+	@$(BIN)/python -m tools.interop
 
 benchmark: $(STAMP) ## Measure the virtual authenticator and the suite
 	@echo "benchmark: measuring the virtual authenticator"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import absolute_links, authenticator_package, docs_site, sbom
+from tools import absolute_links, authenticator_package, docs_site, interop, sbom
 
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = "https://git.example/acme/suite"
@@ -91,3 +91,11 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path: Path):
         "a.html: c.html",
         "a.html: no.png",
     ]
+
+
+def test_what_interop_needs_is_recognised():
+    assert interop.version_of("no-such-program") == ()
+    assert interop.version_of("/bin/true") < interop.OLDEST_NODE
+    assert interop._object('a warning\n{\n "tools": []\n}\n') == {"tools": []}
+    with pytest.raises(interop.InteropError, match="expected JSON"):
+        interop._object("nothing")
