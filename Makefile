@@ -30,11 +30,11 @@ POSTGRESQL := /usr/local/bin/postgres /usr/lib/postgresql/*/bin/postgres /usr/pg
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: $(STAMP) ## Judge the embedded reference server, and leave an HTML report
+demo: $(STAMP) ## Check the embedded reference server, and leave an HTML report
 	@$(BROWSER)
-	@echo "demo: judging the reference server by every rule of every family, with $(WORKERS) workers"
+	@echo "demo: checking the reference server by every rule of every family, with $(WORKERS) workers"
 	@$(BIN)/python -m pytest mcp-approval/ -n $(WORKERS) --dist worksteal --mcp-approval-target=reference --mcp-approval-report=mcp-approval-report.html -p no:cacheprovider
-	@echo "demo: open mcp-approval-report.html; judge your own server with"
+	@echo "demo: open mcp-approval-report.html; check your own server with"
 	@echo "      $(BIN)/pytest --mcp-approval-target=http://localhost:3000/mcp (or stdio:<command>)"
 
 test: lint ## Do all that CI does: set up, lint, check types, run the tests
@@ -74,7 +74,7 @@ pytest: $(STAMP) ## Run the tests only (PYTEST_ARGS="..." adds to the command)
 	@echo "pytest: running the tests with $(WORKERS) workers"
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
-matrix: $(STAMP) ## Judge the reference server in every combination of transport, store and era
+matrix: $(STAMP) ## Check the reference server in every combination of transport, store and era
 	@echo "matrix: twelve times every family, and all of the examples; this takes an hour or more"
 	@MCP_APPROVAL_MATRIX=1 $(BIN)/python -m pytest -n auto --dist worksteal -o faulthandler_timeout=900 tests/plugin/test_healthy_reference.py tests/examples
 
