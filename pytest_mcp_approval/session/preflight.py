@@ -213,10 +213,25 @@ def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) 
         raise PreflightError(
             "nothing to check: this server asks for no approval in any way that the suite knows",
             *(f"{name}: {error.what}" for name, error in absent.items()),
+            *_tools_that_may_ask(target),
             f"If it does, name the family: {PREFIX}family=NAME, with its settings.",
         )
     if absent:
         found.say("families", f"{', '.join(found.offered)}  (not here: {', '.join(absent)})")
+
+
+def _tools_that_may_ask(target: Target) -> list[str]:
+    """What to try first on a server that shows nothing: no list tells who asks by elicitation."""
+    found: list[tuple[str, str]] = []
+    with contextlib.suppress(ListingError):
+        found = silent_tools(target.session().list_tools(), ()) if target.speaks_mcp else []
+    if not found:
+        return []
+    return [
+        f"Does {few([name for name, _ in found], 3)} ask by elicitation? That shows only when it "
+        f"is called: name it with arguments that are safe to run, {PREFIX}tool "
+        f"'{found[0][0]}={{...}}', or under [tool]."
+    ]
 
 
 def _survey(target: Target, found: Preflight, wanted: Sequence[str]) -> None:

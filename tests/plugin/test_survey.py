@@ -24,6 +24,23 @@ def factory() -> Application:
     return serve("desk", TOOLS, call)
 
 
+def only_silent() -> Application:
+    """A server of which nothing shows how it asks."""
+
+    def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        raise AssertionError(f"{name} was called with {arguments}")
+
+    return serve("desk", ("purge_cache", "list_closed"), call)
+
+
+def test_a_server_that_shows_nothing_is_told_what_to_try(suite):
+    result = suite.run("mcp-approval/", target="python:tests.plugin.test_survey:only_silent")
+    assert result.ret == 10, result.stdout.str()
+    said = result.stdout.str() + result.stderr.str()
+    assert "Does purge_cache ask by elicitation?" in said
+    assert "--mcp-approval-tool 'purge_cache={...}'" in said
+
+
 def test_they_are_told_everywhere_and_never_called(suite, tmp_path: Path):
     reports = [f"--mcp-approval-report={tmp_path / name}" for name in ("r.json", "r.html", "r.md")]
     select = "--mcp-approval-select=prepare_confirm/preview"
