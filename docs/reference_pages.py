@@ -7,6 +7,7 @@ from where they are defined, verdicts and exit codes from the tables that report
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -22,6 +23,7 @@ from virtual_authenticator import profile, profiles
 
 _NOTE = "<!-- Written by docs/make_pages.py from {}; change that, not this page. -->"
 _LONGEST_CHOICE = 12
+_PAGE = re.compile(r"\bdocs/([\w-]+)\.md")
 Schema = Mapping[str, Any]
 
 
@@ -245,4 +247,6 @@ def verdicts_page() -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+    """Text for a table's cell, in which the names of our pages are links."""
+    safe = text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+    return _PAGE.sub(r"[\1.md](\1.md)", safe)
