@@ -23,11 +23,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from tools.package import ROOT, start
+
 SOURCE = ROOT / "interop"
 INSTALLED_BY = ("package.json", "package-lock.json", ".npmrc")
 OLDEST_NODE = (22, 19)
-SECONDS = 300
 SERVER = (sys.executable, "-m", "pytest_mcp_approval.reference_server")
 CONFORMANCE = "@modelcontextprotocol/conformance/dist/index.js"
 INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
@@ -48,6 +48,7 @@ class CannotBeHadError(InteropError):
 
 
 def main() -> int:
+    os.environ |= {"npm_config_update_notifier": "false", "NO_COLOR": "1"}
     try:
         node, packages = _node_and_packages()
         with reference_server() as address:
@@ -100,7 +101,7 @@ def typescript_client(node: str, packages: Path, address: str) -> None:
 def python_clients() -> int:
     """Their tests are in the suite: here they run alone."""
     words = (*("-q", "-p", "no:cacheprovider", "-k", "sdk"), *PYTHON_CLIENTS)
-    done = start((sys.executable, "-m", "pytest", *words))
+    done = start((sys.executable, "-m", "pytest", *words), ROOT)
     last = done.stdout.strip().splitlines()[-1:] or ["said nothing"]
     say(f"Python SDK's client: {last[0]}")
     return int(done.returncode != 0)
@@ -180,24 +181,10 @@ def _object(said: str) -> dict[str, Any]:
 
 
 def run(command: Sequence[str]) -> str:
-    done = start(command)
+    done = start(command, ROOT)
     if done.returncode:
         raise InteropError(f"{' '.join(command)}: ended with {done.returncode}:\n{done.stdout}")
     return done.stdout
-
-
-def start(command: Sequence[str], folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "npm_config_update_notifier": "false", "NO_COLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
 
 
 if __name__ == "__main__":
