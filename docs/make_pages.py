@@ -56,6 +56,19 @@ def rules_page(family: str) -> str:
         f"{', '.join(rule.needs)} |"
         for rule in rules
     ]
+    fixes = [rule for rule in rules if rule.fix]
+    if fixes:
+        lines += [
+            "",
+            "## How to fix it",
+            "",
+            "How most servers get it right. `mcp-approval explain RULE` also lists the defects "
+            "that its checks find.",
+            "",
+            "| id | |",
+            "|---|---|",
+            *(f"| `{rule.name}` | {cell(rule.fix)} |" for rule in fixes),
+        ]
     return "\n".join([*lines, ""])
 
 
