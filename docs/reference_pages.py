@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from pytest_mcp_approval import fixtures
@@ -23,6 +24,9 @@ from virtual_authenticator import profile, profiles
 
 _NOTE = "<!-- Written by docs/make_pages.py from {}; change that, not this page. -->"
 _LONGEST_CHOICE = 12
+FOLDER = Path(__file__).parent
+_ROW = re.compile(r"^\| (?P<keys>`[^|]+?) \| (?P<told>(?:[^|\n]|(?<=\\)\|)+?) \|", re.MULTILINE)
+_KEY = re.compile(r"`([a-z][a-z-]*)(?: = [^`]*)?`")
 _PAGE = re.compile(r"\bdocs/([\w-]+)\.md")
 Schema = Mapping[str, Any]
 
@@ -45,19 +49,31 @@ def settings_page() -> str:
         "",
         "## At the top",
         "",
-        *_table(top),
+        *_table(top, {}),
         "",
         *_tables(schema["properties"][LAUNCH], (LAUNCH,)),
     ]
     for name in built_in():
         page = f"{name.replace('_', '-')}.md"
-        section = _tables(schema["properties"][name], (name,))
+        told = _told_on(page) if (FOLDER / page).exists() else {}
+        section = _tables(schema["properties"][name], (name,), told)
         section[2] = f"{section[2]} What it is for, with examples: [{page}]({page})."
         lines += section
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _tables(schema: Schema, path: tuple[str, ...]) -> list[str]:
+def _told_on(page: str) -> dict[str, str]:
+    """What the tables of a family's page say of keys, for those that the code says nothing of."""
+    found: dict[str, str] = {}
+    for row in _ROW.finditer((FOLDER / page).read_text(encoding="utf-8")):
+        for key in _KEY.findall(row["keys"]):
+            found.setdefault(key, row["told"].replace("\\|", "|"))
+    return found
+
+
+def _tables(
+    schema: Schema, path: tuple[str, ...], told_elsewhere: Mapping[str, str] | None = None
+) -> list[str]:
     """A section for this table, and one for each table in it."""
     found = _object(schema)
     if found is None or not found.get("properties"):
@@ -65,9 +81,12 @@ def _tables(schema: Schema, path: tuple[str, ...]) -> list[str]:
     lines = [f"{'##' if len(path) == 1 else '###'} `[{'.'.join(path)}]`", ""]
     told = schema.get("description", "")
     lines += [f"{told[:1].upper()}{told[1:]}.", ""] if told else []
-    lines += [*_table(found["properties"]), ""]
+    outer = found["properties"]
+    lines += [*_table(outer, told_elsewhere or {}), ""]
+    # A key of the same name may mean something else further down.
+    left = {key: text for key, text in (told_elsewhere or {}).items() if key not in outer}
     for name, inner, many in _inner(found["properties"]):
-        lines += _tables(inner, (*path, name, *(["NAME"] if many else [])))
+        lines += _tables(inner, (*path, name, *(["NAME"] if many else [])), left)
     return lines
 
 
@@ -91,11 +110,11 @@ def _object(schema: Schema) -> Schema | None:
     return next((one for one in kinds if one.get("type") == "object"), None)
 
 
-def _table(properties: Mapping[str, Schema]) -> list[str]:
+def _table(properties: Mapping[str, Schema], told_elsewhere: Mapping[str, str]) -> list[str]:
     rows = ["| key | value | default | |", "|---|---|---|---|"]
     for name, one in properties.items():
         shown = f"`{toml_value(one['default'])}`" if "default" in one else ""
-        told = _cell(one.get("description", ""))
+        told = _cell(one.get("description") or told_elsewhere.get(name, ""))
         rows.append(f"| `{name}` | {_cell(_kind(one))} | {shown} | {told} |")
     return rows
 
