@@ -26,7 +26,7 @@ _NOTE = "<!-- Written by docs/make_pages.py from {}; change that, not this page.
 _LONGEST_CHOICE = 12
 FOLDER = Path(__file__).parent
 _ROW = re.compile(r"^\| (?P<keys>`[^|]+?) \| (?P<told>(?:[^|\n]|(?<=\\)\|)+?) \|", re.MULTILINE)
-_KEY = re.compile(r"`([a-z][a-z-]*)(?: = [^`]*)?`")
+_KEY = re.compile(r"`([a-z][a-z-]*)( = [^`]*)?`")
 _PAGE = re.compile(r"\bdocs/([\w-]+)\.md")
 Schema = Mapping[str, Any]
 
@@ -66,8 +66,10 @@ def _told_on(page: str) -> dict[str, str]:
     """What the tables of a family's page say of keys, for those that the code says nothing of."""
     found: dict[str, str] = {}
     for row in _ROW.finditer((FOLDER / page).read_text(encoding="utf-8")):
-        for key in _KEY.findall(row["keys"]):
-            found.setdefault(key, row["told"].replace("\\|", "|"))
+        told = row["told"].replace("\\|", "|").replace("](#", f"]({page}#")
+        for key, example in _KEY.findall(row["keys"]):
+            if example or key not in found:  # `key = value` is surely a setting
+                found[key] = told
     return found
 
 
@@ -267,5 +269,7 @@ def verdicts_page() -> str:
 
 def _cell(text: str) -> str:
     """Text for a table's cell, in which the names of our pages are links."""
-    safe = text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+    parts = text.replace("|", "\\|").replace("\n", " ").split("`")
+    parts[::2] = [part.replace("<", "&lt;") for part in parts[::2]]  # what is not code
+    safe = "`".join(parts)
     return _PAGE.sub(r"[\1.md](\1.md)", safe)
