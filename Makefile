@@ -7,7 +7,7 @@ VENV ?= .venv
 PYTEST_ARGS ?=
 # One more than there are cores: many checks wait for a browser or for a process to start.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))')
-# Extra words for tools/package.py, for example: make package PACKAGE_ARGS=--quick
+# Extra words for tools.package, for example: make package PACKAGE_ARGS=--quick
 PACKAGE_ARGS ?=
 # Extra words for uv, for example: make lock LOCK_ARGS=--upgrade
 LOCK_ARGS ?=
@@ -25,16 +25,16 @@ FAKETIME := $(MCP_APPROVAL_LIBFAKETIME) /usr/lib/*/faketime/libfaketime* /usr/li
 POSTGRESQL := /usr/local/bin/postgres /usr/lib/postgresql/*/bin/postgres /usr/pgsql-*/bin/postgres /opt/homebrew/bin/postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help demo matrix mutation test setup lint types pytest format docs package benchmark lock clean
+.PHONY: help demo matrix mutation test setup lint types pytest format docs package interop benchmark lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: $(STAMP) ## Judge the embedded reference server, and leave an HTML report
+demo: $(STAMP) ## Check the embedded reference server, and leave an HTML report
 	@$(BROWSER)
-	@echo "demo: judging the reference server by every rule of every family, with $(WORKERS) workers"
+	@echo "demo: checking the reference server by every rule of every family, with $(WORKERS) workers"
 	@$(BIN)/python -m pytest mcp-approval/ -n $(WORKERS) --dist worksteal --mcp-approval-target=reference --mcp-approval-report=mcp-approval-report.html -p no:cacheprovider
-	@echo "demo: open mcp-approval-report.html; judge your own server with"
+	@echo "demo: open mcp-approval-report.html; check your own server with"
 	@echo "      $(BIN)/pytest --mcp-approval-target=http://localhost:3000/mcp (or stdio:<command>)"
 
 test: lint ## Do all that CI does: set up, lint, check types, run the tests
@@ -74,7 +74,7 @@ pytest: $(STAMP) ## Run the tests only (PYTEST_ARGS="..." adds to the command)
 	@echo "pytest: running the tests with $(WORKERS) workers"
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
-matrix: $(STAMP) ## Judge the reference server in every combination of transport, store and era
+matrix: $(STAMP) ## Check the reference server in every combination of transport, store and era
 	@echo "matrix: twelve times every family, and all of the examples; this takes an hour or more"
 	@MCP_APPROVAL_MATRIX=1 $(BIN)/python -m pytest -n auto --dist worksteal -o faulthandler_timeout=900 tests/plugin/test_healthy_reference.py tests/examples
 
@@ -89,11 +89,15 @@ format: $(STAMP) ## Format the code, and repair what ruff can
 	@echo "format: formatting"
 	@$(BIN)/ruff format --quiet .
 
-docs: $(STAMP) ## Write the pages that follow from data
+docs: $(STAMP) ## Write the pages that follow from data, build the site, check its links
 	@$(BIN)/python -m docs.make_pages
+	@$(BIN)/python -m tools.docs_site
 
-package: $(STAMP) ## Build the package, check it, and try the wheel in clean environments
-	@$(BIN)/python tools/package.py $(PACKAGE_ARGS)
+package: $(STAMP) ## Build both packages, check them, and try the wheels in clean environments
+	@$(BIN)/python -m tools.package $(PACKAGE_ARGS)
+
+interop: $(STAMP) ## Let other people's clients, and the official suite, talk to the reference server
+	@$(BIN)/python -m tools.interop
 
 benchmark: $(STAMP) ## Measure the virtual authenticator and the suite
 	@echo "benchmark: measuring the virtual authenticator"
@@ -119,6 +123,10 @@ lock: ## Write requirements/*.txt anew (needs uv; LOCK_ARGS=--upgrade for newer 
 	@$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock" $(LOCK_ARGS) \
 	  --output-file requirements/package.txt requirements/package.in
+	@echo "lock: compiling requirements/docs.txt"
+	@$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --custom-compile-command "make lock" $(LOCK_ARGS) \
+	  --output-file requirements/docs.txt requirements/docs.in
 
 clean: ## Remove .venv, caches and build output
 	@echo "clean: removing $(VENV), caches and build output"

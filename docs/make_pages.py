@@ -1,5 +1,5 @@
-"""Writes what follows from data: the pages of rules with their readings, of options and of the kill
-matrix, and the lists of known defects.
+"""Writes what follows from data: the pages of rules with their readings, of options, settings,
+fixtures, profiles, verdicts and of the kill matrix, and the lists of known defects.
 
     python -m docs.make_pages
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docs.authenticator_pages import completeness_page
+from docs.reference_pages import fixtures_page, profiles_page, settings_page, verdicts_page
 from pytest_mcp_approval.catalogue import catalogue
 from pytest_mcp_approval.catalogue.defects import DEFECTS
 from pytest_mcp_approval.catalogue.requirements import Catalogue, covered
@@ -37,6 +38,7 @@ def rules_page(family: str) -> str:
         NOTE,
         "",
         _parties(rules),
+        *([f"The document: <{rules.link}>"] if rules.link else []),
         "",
         "## Readings",
         "",
@@ -55,6 +57,19 @@ def rules_page(family: str) -> str:
         f"{', '.join(rule.needs)} |"
         for rule in rules
     ]
+    fixes = [rule for rule in rules if rule.fix]
+    if fixes:
+        lines += [
+            "",
+            "## How to fix it",
+            "",
+            "How most servers get it right. `mcp-approval explain RULE` also lists the defects "
+            "that its checks find.",
+            "",
+            "| id | |",
+            "|---|---|",
+            *(f"| `{rule.name}` | {cell(rule.fix)} |" for rule in fixes),
+        ]
     return "\n".join([*lines, ""])
 
 
@@ -72,22 +87,21 @@ def rules_index() -> str:
     for family in built_in():
         rules = catalogue(family)
         musts = sum(rule.level == "MUST" for rule in rules)
-        lines.append(
-            f"| [{family}](rules-{family}.md) | {cell(rules.document)} | {len(rules)} | {musts} |"
-        )
+        document = f"[{cell(rules.document)}]({rules.link})" if rules.link else rules.document
+        lines.append(f"| [{family}](rules-{family}.md) | {document} | {len(rules)} | {musts} |")
     more = "A package of your own can bring another: [how to add a family](how-to-add-a-family.md)."
     return "\n".join([*lines, "", more, ""])
 
 
 def _parties(rules: Catalogue) -> str:
-    """Whom the rules bind, and which of them are judged."""
+    """Whom the rules bind, and which of them are checked."""
     servers = [rule for rule in rules if rule.party == "server"]
     clients = [rule for rule in rules if rule.party == "client"]
-    counted = f"{len(rules)} rules, of which {len(servers)} bind a server and are judged"
+    counted = f"{len(rules)} rules, of which {len(servers)} bind a server and are checked"
     if not clients:
         return f"{counted}."
     if all(rule.id in covered(rules.family) for rule in clients):
-        return f"{counted}; the {len(clients)} that bind a client are judged on the server's page."
+        return f"{counted}; the {len(clients)} that bind a client are checked on the server's page."
     return f"{counted}; those that bind a client wait for the client's turn."
 
 
@@ -232,7 +246,6 @@ def options_page() -> str:
         "",
         "The tables of the families:",
         "",
-        "- [sep2672](browser.md)",
         *(
             f"- [{name}]({_page_of(name)})"
             for name in built_in()
@@ -268,6 +281,10 @@ def pages() -> dict[Path, str]:
         FOLDER / "rules.md": rules_index(),
         FOLDER / "options.md": options_page(),
         FOLDER / "authenticator-completeness.md": completeness_page(),
+        FOLDER / "settings.md": settings_page(),
+        FOLDER / "fixtures.md": fixtures_page(),
+        FOLDER / "profiles.md": profiles_page(),
+        FOLDER / "verdicts.md": verdicts_page(),
         ROOT / "pytest_mcp_approval" / "config" / SCHEMA_FILE: schema_file(),
     }
     for family in built_in():

@@ -1,17 +1,20 @@
-"""Builds what is published, and tries it as a user would: from the wheel, in clean environments.
+"""Builds what is published, and tries it as a user would: from the wheels, in clean environments.
 
-    python tools/package.py [--quick]
+    python -m tools.package [--quick]
 
-`dist/` gets the wheel and the source archive. They are looked at (twine, check-wheel-contents,
-validate-pyproject), and so are the files for other people's CI (check-jsonschema, zizmor,
-shellcheck). Then the wheel is installed: alone with the oldest and the newest pytest, and with each
-extra; a healthy server must pass there and a broken one must fail. Where no package registry can be
-reached, a line says what was not tried; only CI stops for that. `--quick`: no environments.
+`dist/` gets a wheel and a source archive of each package, `build/release` the software bill of
+materials and the hashes. The files are looked at (twine, check-wheel-contents, validate-pyproject),
+and so are those for other people's CI (check-jsonschema, zizmor, shellcheck). Then the wheels are
+installed: the suite alone with the oldest and the newest pytest, and with each extra, where a
+healthy server must pass and a broken one must fail; and the authenticator alone. Where no package
+registry can be reached, a line says what was not tried; only CI stops for that. `--quick`: no
+environments.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import shutil
 import subprocess
@@ -19,14 +22,16 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools import authenticator_package, sbom
+
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
-TOOLS = ROOT / ".cache" / "package-tools"
+RELEASE = ROOT / "build" / "release"
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input", "install")
 SECONDS = 600
 OLDEST_PYTEST = "pytest==8.4.*"
@@ -85,16 +90,22 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="without the clean environments")
     quick = parser.parse_args().quick
     try:
+        shutil.rmtree(DIST, ignore_errors=True)
         wheel = build()
         look_into(wheel)
-        check_with_tools(wheel)
+        small = build_authenticator()
+        check_with_tools(wheel, small)
+        write_release_files()
         for one in () if quick else ENVIRONMENTS:
             say(f"trying the wheel: {one.name}")
             try_in(one, wheel)
+        if not quick:
+            say("trying the wheel: virtual-authenticator alone")
+            try_authenticator(small)
     except PackageError as error:
         print(f"package: {error}", file=sys.stderr)
         return 1
-    say(f"{wheel.name} is in order")
+    say(f"{wheel.name} and {small.name} are in order")
     return 0
 
 
@@ -108,17 +119,45 @@ def say(line: str) -> None:
 def build() -> Path:
     """The wheel. It is made from the source archive, so that the archive is known to be whole."""
     say("building the source archive, and the wheel from it")
-    shutil.rmtree(DIST, ignore_errors=True)
+    return _wheel_by_archive(ROOT, "pytest_mcp_approval")
+
+
+def _wheel_by_archive(project: Path, name: str) -> Path:
     hatchling = (sys.executable, "-m", "hatchling", "build", "--directory")
-    run(*hatchling, str(DIST), "--target", "sdist", cwd=ROOT)
-    (archive,) = DIST.glob("*.tar.gz")
+    run(*hatchling, str(DIST), "--target", "sdist", cwd=project)
+    (archive,) = DIST.glob(f"{name}-*.tar.gz")
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(archive) as file:
             file.extractall(folder, filter="data")
         (source,) = Path(folder).iterdir()
         run(*hatchling, str(DIST), "--target", "wheel", cwd=source)
-    (wheel,) = DIST.glob("*.whl")
+    (wheel,) = DIST.glob(f"{name}-*.whl")
     return wheel
+
+
+def build_authenticator() -> Path:
+    """The wheel of the authenticator, by way of its source archive, too."""
+    say("building virtual-authenticator from the same tree")
+    with tempfile.TemporaryDirectory() as name:
+        authenticator_package.stage(ROOT, Path(name))
+        wheel = _wheel_by_archive(Path(name), "virtual_authenticator")
+    problem = authenticator_package.look_into(wheel)
+    if problem:
+        raise PackageError(f"{wheel.name}: {problem}")
+    return wheel
+
+
+def write_release_files() -> None:
+    """What goes with a release: what the package is made of, and the hashes of its files."""
+    RELEASE.mkdir(parents=True, exist_ok=True)
+    count = sbom.write(RELEASE / "sbom.cdx.json")
+    lines = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}"
+        for path in sorted(DIST.iterdir())
+    ]
+    (RELEASE / "SHA256SUMS").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    place = RELEASE.relative_to(ROOT)
+    say(f"wrote {place}/sbom.cdx.json ({count} components) and {place}/SHA256SUMS")
 
 
 def look_into(wheel: Path) -> None:
@@ -142,14 +181,15 @@ def _is_in(names: Sequence[str], scenario: str) -> bool:
     return f"pytest_mcp_approval/{scenario}" in names
 
 
-def check_with_tools(wheel: Path) -> None:
-    programs = _tools()
+def check_with_tools(wheel: Path, small: Path) -> None:
+    programs = tools_of("package", say)
     if programs is None:
         return
     say("checking the package with twine, check-wheel-contents and validate-pyproject")
     run(str(programs / "twine"), "check", "--strict", *map(str, DIST.iterdir()))
     # W009: two packages on purpose; the second is of use without the first.
     run(str(programs / "check-wheel-contents"), "--ignore", "W009", str(wheel))
+    run(str(programs / "check-wheel-contents"), str(small))
     run(str(programs / "validate-pyproject"), str(ROOT / "pyproject.toml"))
     say("checking the CI files with check-jsonschema, zizmor and shellcheck")
     for kind, pattern in (
@@ -168,17 +208,19 @@ def check_with_tools(wheel: Path) -> None:
     run(str(programs / "shellcheck"), *map(str, scripts))
 
 
-def _tools() -> Path | None:
-    """Where the tools are, installed once for a list of them; None if they cannot be had."""
-    listed = ROOT / "requirements" / "package.txt"
-    done = TOOLS / "installed.txt"
+def tools_of(name: str, tell: Callable[[str], None]) -> Path | None:
+    """Where the tools of requirements/<name>.txt are, installed once for that list into an
+    environment of their own; None if they cannot be had."""
+    listed = ROOT / "requirements" / f"{name}.txt"
+    folder = ROOT / ".cache" / f"{name}-tools"
+    done = folder / "installed.txt"
     if not done.exists() or done.read_bytes() != listed.read_bytes():
-        say("installing the tools that look at it")
-        python = make_environment(TOOLS)
-        if not can_install(python, "--require-hashes", "--requirement", str(listed)):
+        tell(f"installing the tools of {listed.relative_to(ROOT)}")
+        python = make_environment(folder)
+        if not can_install(python, "--require-hashes", "--requirement", str(listed), tell=tell):
             return None
         done.write_bytes(listed.read_bytes())
-    return TOOLS / "bin"
+    return folder / "bin"
 
 
 # ---- the wheel in use
@@ -238,6 +280,13 @@ def _stranger() -> Iterator[Path]:
         yield folder
 
 
+def try_authenticator(wheel: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="mcp-approval-package-") as name:
+        python = make_environment(Path(name) / "environment")
+        if can_install(python, str(wheel)):
+            authenticator_package.try_alone(python, run, Path(name))
+
+
 # ---- environments and commands
 
 
@@ -248,7 +297,7 @@ def make_environment(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-def can_install(python: Path, *words: str) -> bool:
+def can_install(python: Path, *words: str, tell: Callable[[str], None] = say) -> bool:
     """Whether pip could; where no registry is reached, that is told, and is an error in CI only."""
     done = start((str(python), *PIP, *words))
     if not done.returncode:
@@ -258,7 +307,7 @@ def can_install(python: Path, *words: str) -> bool:
     reached = not any(word in done.stdout for word in ("Retrying", "Connection", "resolve"))
     if (missing and reached) or os.environ.get("CI"):
         raise PackageError("pip cannot install " + " ".join(words) + ":\n" + "\n".join(said))
-    say("left out: no package registry can be reached from here")
+    tell("left out: no package registry can be reached from here")
     return False
 
 

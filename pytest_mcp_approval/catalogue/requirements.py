@@ -22,6 +22,7 @@ from ..config.registry import RULES, FamilyError, families, registered
 _STEP = re.compile(r"(?P<section>[0-9.]+)-(?P<step>[0-9]{2})-")
 _SECTION = re.compile(r"(?P<section>[0-9][0-9.]*)-")
 _ID = re.compile(r"[A-Za-z0-9._-]+")
+_LINK = re.compile(r"https?://[^\s<>\"']+")
 
 
 class UnknownRequirementError(LookupError):
@@ -37,6 +38,12 @@ def _id(value: Any) -> str:
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("expected text")
+    return value
+
+
+def _link(value: Any) -> str:
+    if not isinstance(value, str) or not _LINK.fullmatch(value):
+        raise ValueError("expected an address that begins with https://")
     return value
 
 
@@ -58,6 +65,8 @@ class Requirement:
     """How most servers get it right, in a sentence; "" if the rule says it all."""
     family: str = setting("", internal=True)
     document: str = setting("", internal=True)
+    link: str = setting("", internal=True)
+    """Where its document can be read; "" if nobody said."""
 
     @property
     def name(self) -> str:
@@ -85,6 +94,8 @@ class Catalogue:
 
     family: str = setting(parse=_text)
     document: str = setting(parse=_text)
+    link: str = setting("", parse=_link)
+    """Where the document can be read."""
     readings: tuple[str, ...] = setting(())
     requirement: tuple[Requirement, ...] = setting(expected="[[requirement]] tables")
 
@@ -140,6 +151,7 @@ def read_catalogue(family: str, path: Path) -> Catalogue:
             rule=one.rule or one.watch,
             family=family,
             document=found.document,
+            link=found.link,
         )
         for one in found.requirement
     )

@@ -18,6 +18,7 @@ from .settings_text import Answers
 
 Answer = TypeVar("Answer")
 _TRIES = 3
+_MOST_TRIED = 5
 _LONGEST = 200
 
 
@@ -40,6 +41,22 @@ def ask_all(seen: Seen, given: Answers, read: Callable[[str], str] = input) -> N
         given.effects = (
             _ask(f"what shows that a tool ran (a URL or tool:NAME{maybe})", effects, read) or ""
         )
+
+
+def ask_to_try(seen: Seen, given: Answers, read: Callable[[str], str] = input) -> bool:
+    """Whether the person named tools that may be called, to see whether they ask: no list shows
+    that. Tools that look destructive are asked about, the first of them."""
+    tools = [one for one in seen.silent if one.name not in given.tools][:_MOST_TRIED]
+    if not tools:
+        return False
+    say_row(
+        "?", "If one of these asks by elicitation, that shows only when it is called: once, now."
+    )
+    for tool in tools:
+        found = _ask(_about(tool), _arguments, read)
+        if found is not None:
+            given.tools[tool.name] = found
+    return any(one.name in given.tools for one in tools)
 
 
 def confirmed(question: str, read: Callable[[str], str] = input) -> bool:

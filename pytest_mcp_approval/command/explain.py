@@ -89,6 +89,8 @@ def explain_lines(rule: Requirement, *, whole: bool = False) -> list[str]:
         lines += _row("fix", rule.fix)
     for text in readings_of(rule, family):
         lines += _row("reading", text)
+    if rule.link:
+        lines += _row("document", rule.link)
     lines += _row("again", f"mcp-approval check SERVER --select {rule.id}")
     if family.readings:
         told = f"all {number_of(len(family.readings), 'reading')} of {family.document}"

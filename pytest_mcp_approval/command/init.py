@@ -1,18 +1,21 @@
-"""`mcp-approval init`: looks at a server and writes its first settings file. Runs no tool."""
+"""`mcp-approval init`: looks at a server and writes its first settings file. Runs no tool but those
+that the user named as safe: whether one asks by elicitation shows only when it is called."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..config.options import FILE, OPTIONS
 from ..config.settings import check_file, settings_of_line
+from ..families.base.survey import ASK_NOBODY, named_by_reason, silent_tools
 from ..report.files import write_whole
 from ..support.guard import TemporaryFolder
-from ..support.text import listed_shortly, neutralise, number_of
-from .asking import ask_all, confirmed
+from ..support.text import neutralise, number_of
+from .asking import ask_all, ask_to_try, confirmed
 from .check import server_options
 from .console import complain, is_terminal, say, say_row
 from .looking import NothingSeenError, Seen, look_at
@@ -28,9 +31,15 @@ Look at a server, and write a settings file for it: {FILE}.
   mcp-approval init 'stdio:node server.js'
   mcp-approval init .mcp.json --server shop
 
-It lists and asks, and runs no tool. On a terminal it asks what it cannot find out; else it writes
-what it found, and says in comments what is missing."""
-_TAKEN = ("header", "header-from", "environment", "environment-from", "directory", "timeout")
+  mcp-approval init http://localhost:3000/mcp --tool 'delete_user={{"id": "test-1"}}'
+
+It lists and asks, and runs no tool but those that you name, with arguments that are safe: whether
+a tool asks by elicitation shows only when it is called. On a terminal it asks what it cannot find
+out; else it writes what it found, and says in comments what is missing."""
+_TAKEN = (
+    *("header", "header-from", "environment", "environment-from", "directory", "timeout"),
+    "tool",
+)
 _MOST = 8
 _STDOUT = Path("-")
 
@@ -54,6 +63,7 @@ def run(words: Sequence[str]) -> int:
         return NOTHING_SEEN
     answers = Answers(
         settings.targets[0],
+        tools=dict(settings.tools),
         headers_from=_drawn(options, "header", ":"),
         environment_from=_drawn(options, "environment", "="),
         directory=str(options.get("directory") or ""),
@@ -63,6 +73,9 @@ def run(words: Sequence[str]) -> int:
         return 0
     _say_seen(seen)
     if asks:
+        if ask_to_try(seen, answers):
+            seen = look_at(replace(settings, tools=answers.tools))
+            _say_families(seen)
         ask_all(seen, answers)
     text = settings_text(seen, answers)
     _check(text)
@@ -118,6 +131,13 @@ def _drawn(options: Mapping[str, Any], name: str, sign: str) -> dict[str, str]:
 def _say_seen(seen: Seen) -> None:
     tools = number_of(len(seen.tools), "tool")
     say_row("looking", f"{seen.server}, MCP {seen.revision} ({seen.era} era), {tools}")
+    _say_families(seen)
+    say_row("clock", f"{seen.clock}" if seen.clock else f"none: {seen.why_no_clock}")
+    for problem in seen.problems:
+        say_row("note", problem, "yellow")
+
+
+def _say_families(seen: Seen) -> None:
     for family, proposal in seen.proposals.items():
         say_row("asks", f"{family}: {proposal.asks}")
     if not seen.proposals:
@@ -127,14 +147,9 @@ def _say_seen(seen: Seen) -> None:
             "mcp-approval explain",
             "yellow",
         )
-    if seen.silent:
-        names = listed_shortly([neutralise(name, 40) for name in seen.silent], _MOST)
-        plural = "are" if len(seen.silent) > 1 else "is"
-        told = f"{names} {plural} annotated destructive, and nothing shows that anybody is asked"
-        say_row("silent", told, "yellow")
-    say_row("clock", f"{seen.clock}" if seen.clock else f"none: {seen.why_no_clock}")
-    for problem in seen.problems:
-        say_row("note", problem, "yellow")
+    silent = silent_tools(seen.tools, seen.gated)
+    if silent:
+        say_row("silent", f"{named_by_reason(silent, _MOST)}{ASK_NOBODY}", "yellow")
 
 
 def _check(text: str) -> None:

@@ -1,5 +1,6 @@
 """A look at a server that nobody has described yet: what it lists, what it says about itself, and
-what each family sees in it. Runs no tool. Every text of the server is untrusted."""
+what each family sees in it. Runs no tool but those that the user named as safe. Every text of the
+server is untrusted."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from ..config.reader import SettingsError
 from ..config.registry import families, registered
 from ..config.settings import Settings
 from ..families.base.driver import DriverError
-from ..families.base.proposal import Proposal
+from ..families.base.proposal import Proposal, ToRun
+from ..families.base.survey import why_destructive
 from ..session.preflight import advice_for
 from ..support.text import neutralise
 from ..target import EffectsError, Target, TargetError, open_target
@@ -48,15 +50,19 @@ class Seen:
     problems: Sequence[str] = field(default_factory=tuple)
 
     @property
-    def silent(self) -> list[str]:
-        """Tools that are annotated as destructive, and of which nothing shows that they ask."""
-        gated = {name for one in self.proposals.values() for name in one.gates}
+    def gated(self) -> frozenset[str]:
+        return frozenset(name for one in self.proposals.values() for name in one.gates)
+
+    @property
+    def silent(self) -> list[ToRun]:
+        """Tools that look destructive, and of which nothing shows that they ask. They may do so
+        all the same: a question by elicitation shows only when its tool is called."""
         return [
-            name
-            for name, said in self._annotated()
-            if said.get("destructiveHint") is True
-            and said.get("readOnlyHint") is not True
-            and name not in gated
+            ToRun.listed(name, tool)
+            for tool in self.tools
+            if isinstance(name := tool.get("name"), str)
+            and name not in self.gated
+            and why_destructive(tool)
         ]
 
     @property

@@ -15,6 +15,7 @@ from .looking import Seen
 
 _WIDTH = 96
 _MISSING = "MISSING"
+_MOST_GUESSED = 5
 
 
 @dataclass
@@ -72,7 +73,9 @@ def _family(seen: Seen) -> list[str]:
         return [
             *_comment(
                 f"{_MISSING}: nothing that the server lists shows how it asks for approval. Name "
-                "the family if you know it (mcp-approval explain lists them); else all are tried."
+                "the family if you know it (mcp-approval explain lists them); else all are tried. "
+                "A tool that asks by elicitation (ctx.elicit, inputRequired) need only be named "
+                "under [tool]: it shows when it is called."
             ),
             '# family = ["..."]',
         ]
@@ -146,6 +149,8 @@ def _launch_table(given: Answers) -> list[list[str]]:
 
 def _tools(seen: Seen, given: Answers) -> list[str]:
     wanted = {tool.name: tool for one in seen.proposals.values() for tool in one.tools}
+    if not wanted:  # perhaps these ask by elicitation, which no list shows
+        wanted = {tool.name: tool for tool in seen.silent[:_MOST_GUESSED]}
     if not wanted and not given.tools:
         return []
     lines = [

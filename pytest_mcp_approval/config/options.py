@@ -287,7 +287,7 @@ _OF_FAMILIES = (
     Option(
         "page",
         "URL",
-        "the page that people enrol and approve on, for the checks in a browser (the reference "
+        "the page that people enroll and approve on, for the checks in a browser (the reference "
         "server brings its own); {port} in it is that of a launched server",
         ("sep2672", "page", "url"),
         hidden=True,

@@ -126,9 +126,17 @@ def _facts(report: Report) -> list[str]:
         rows.append(("only", ", ".join(report.facts.select)))
     marked = {"missing": ' class="missing"'}
     return [
-        f"<dt>{_text(name)}</dt><dd{marked.get(name, '')}>{_text(value)}</dd>"
+        f"<dt>{_text(name)}</dt><dd{marked.get(name, '')}>"
+        f"{_link(value, value) if name == 'job' else _text(value)}</dd>"
         for name, value in rows
     ]
+
+
+def _link(address: str, text: str) -> str:
+    """A link to somewhere else, if the address is one of the web."""
+    if not address.startswith(("https://", "http://")):
+        return _text(text)
+    return f'<a href="{_text(address)}" rel="noopener noreferrer">{_text(text)}</a>'
 
 
 def _broken(report: Report) -> list[str]:
@@ -312,6 +320,8 @@ def _rule(
         '<div class="inside"><dl class="words">',
         f"<dt>what is looked at</dt><dd>{_text(rule.watch)}</dd>",
     ]
+    if rule.link:
+        lines.append(f"<dt>document</dt><dd>{_link(rule.link, rule.place)}</dd>")
     if rule.needs:
         lines.append(f"<dt>needs</dt><dd>{_text(', '.join(rule.needs))}</dd>")
     lines += [f"<dt>note</dt><dd>{_text(note)}</dd>" for note in one.notes]

@@ -8,9 +8,10 @@ from __future__ import annotations
 import datetime
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..catalogue import Requirement, Verdict
 from ..families.base.survey import ASK_NOBODY, SILENT, named_by_reason
@@ -44,6 +45,12 @@ class RunFacts:
     """The command for the same run."""
     directory: Path | None = None
     """Where the user started: files that were kept are named from here."""
+    settings_place: tuple[str, int] | None = None
+    """The user's settings file, from the root of their repository, and its line with the target."""
+    options: Mapping[str, Any] | None = None
+    """The options that a replay of a finding needs, by name; None if they are not known."""
+    withheld: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The names of headers and variables whose values are in no file, by option."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Conversations in a page: compressed in blocks, unpacked when somebody opens one.
+"""Conversations and findings in a page: compressed in blocks, unpacked when somebody opens one.
 
 A block is small enough to be unpacked at once, and large enough to compress well (deflate
 looks back 32 KiB). Knows no HTML.
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import base64
 import json
+import shlex
 import zlib
 from typing import Any
 from urllib.parse import quote
 
 from .keeping import by_interest, rank, room_for
 from .model import Report
+from .replay import finding_head, finding_of
 from .results import ScenarioResult, kind_of_file
 
 _BLOCK = 192 * 1024
@@ -62,13 +64,34 @@ def packed_blocks(report: Report, prefix: str = "") -> dict[str, str]:
 
 def _index(report: Report, places: dict[str, tuple[str, int]], prefix: str) -> dict[str, Any]:
     numbers = {one.scenario: number for number, one in enumerate(report.scenarios)}
+    can_save = report.facts.options is not None
     return {
         "rules": [
             [numbers[one.scenario] for one in sorted(rule.scenarios, key=rank)]
             for rule in report.rules
         ],
-        "scenarios": [_entry(one, places.get(one.scenario), prefix) for one in report.scenarios],
+        "scenarios": [
+            _entry(one, places.get(one.scenario), prefix) | (_to_save(one) if can_save else {})
+            for one in report.scenarios
+        ],
+        "finding": finding_head(report.facts) if can_save else None,
     }
+
+
+def _to_save(one: ScenarioResult) -> dict[str, Any]:
+    """What a reader of the page, who does not have the run's folder, needs to run it again: the
+    finding, and the command for a file beside them."""
+    if not one.replay:
+        return {}
+    words = [
+        f"{word.partition('=')[0]}={one.replay}" if _is_replay(word, one) else word
+        for word in shlex.split(one.again)
+    ]
+    return {"saved": {"name": one.replay, "finding": finding_of(one), "command": shlex.join(words)}}
+
+
+def _is_replay(word: str, one: ScenarioResult) -> bool:
+    return word.startswith("--") and word.endswith(one.replay) and "replay=" in word
 
 
 def _entry(one: ScenarioResult, place: tuple[str, int] | None, prefix: str) -> dict[str, Any]:

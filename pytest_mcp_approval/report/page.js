@@ -74,6 +74,24 @@ function command(text, label) {
   return make("div", { class: "command" }, make("code", {}, visible(text)), button);
 }
 
+// For a reader who has only this page: the finding as a file, and the command for it.
+async function saving({ name, finding, command: line }) {
+  const head = (await block("index")).finding;
+  const button = make("button", { type: "button" }, "save");
+  button.addEventListener("click", () => {
+    const text = JSON.stringify({ ...head, ...finding, conversation: null }, null, 1);
+    const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    make("a", { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 60000);
+    button.textContent = "saved";
+  });
+  button.setAttribute("aria-label", `Save the finding ${name}`);
+  const shown = make("div", { class: "command" }, make("code", {}, visible(name)), button);
+  return make("details", { class: "elsewhere" },
+    make("summary", {}, "On another machine: save this finding, and run it there"),
+    shown, command(line, "the command for the saved finding"));
+}
+
 // What is being filled in: until it is there, nobody knows where on the page things will be.
 const filling = new Map();
 function fillRule(rule) {
@@ -133,6 +151,7 @@ async function fillScenario(details, data) {
     body.append(make("p", { class: "kept" }, `${kind} `, make("a", { href: link }, visible(name))));
   }
   if (data.again) body.append(command(data.again, "the command that runs this again"));
+  if (data.saved) body.append(await saving(data.saved));
   if (data.command && data.command !== data.again) body.append(command(data.command, "the whole command"));
   if (data.block !== undefined) {
     const told = (await block(data.block))[data.place];

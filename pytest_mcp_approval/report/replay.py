@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from ..config.options import PREFIX
 from ..config.report_files import read_own
 from .files import write_whole
 from .findings import answer_of
-from .model import Report
+from .model import Report, RunFacts
 from .results import Evidence, ScenarioResult
 
 FORMAT = "mcp-approval-finding"
@@ -51,12 +51,7 @@ def file_name(rule: str, scenario: str) -> str:
     return f"{slug}-{print_}.json"
 
 
-def write_findings(
-    folder: Path,
-    report: Report,
-    options: Mapping[str, Any],
-    withheld: Mapping[str, Iterable[str]],
-) -> str | None:
+def write_findings(folder: Path, report: Report) -> str | None:
     """Write what this run found, and remove what it no longer finds; returns a line if that fails.
 
     Findings of other scenarios stay: those that did not run, could not be verified, ended with an
@@ -73,7 +68,7 @@ def write_findings(
             if path.name not in found and _scenario_of(path) in settled:
                 path.unlink()
         for name, one in found.items():
-            write_whole(folder / name, _render(one, report, options, withheld))
+            write_whole(folder / name, _render(one, report))
         if not found and folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
     except OSError as error:
@@ -81,27 +76,33 @@ def write_findings(
     return None
 
 
-def _render(
-    one: ScenarioResult,
-    report: Report,
-    options: Mapping[str, Any],
-    withheld: Mapping[str, Iterable[str]],
-) -> str:
-    told = {
+def _render(one: ScenarioResult, report: Report) -> str:
+    conversation = json.loads(one.conversation) if one.conversation else None
+    told = {**finding_head(report.facts), **finding_of(one), "conversation": conversation}
+    return json.dumps(told, indent=1) + "\n"
+
+
+def finding_head(facts: RunFacts) -> dict[str, Any]:
+    """What the files of all findings of a run have in common."""
+    return {
         "format": FORMAT,
         "version": VERSION,
-        "tool": {"name": "pytest-mcp-approval", "version": report.facts.version},
-        "found": report.facts.started.isoformat(timespec="seconds"),
+        "tool": {"name": "pytest-mcp-approval", "version": facts.version},
+        "found": facts.started.isoformat(timespec="seconds"),
+        "options": facts.options or {},
+        "withheld": {name: sorted(names) for name, names in facts.withheld.items() if names},
+    }
+
+
+def finding_of(one: ScenarioResult) -> dict[str, Any]:
+    """What the file of this finding says of it."""
+    return {
         "scenario": one.scenario,
         "rules": one.rules,
         "verdict": one.verdict,
         "why": one.why,
         "evidence": one.evidence and vars(one.evidence),
-        "options": options,
-        "withheld": {name: sorted(names) for name, names in withheld.items() if names},
-        "conversation": json.loads(one.conversation) if one.conversation else None,
     }
-    return json.dumps(told, indent=1) + "\n"
 
 
 def _scenario_of(path: Path) -> str | None:

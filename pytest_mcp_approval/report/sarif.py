@@ -1,8 +1,10 @@
 """The findings as SARIF 2.1.0, as far as a code scanning upload reads it.
 
-The place of a result is that of its scenario: the file relative to the user's root if it is below
-it, else the path in the scenario's id. Fingerprints are made of ids that never change, so that an
-alert stays the same alert.
+A result is about the user's server, of which a repository has one file that we know: the settings
+file. So that is its place, at the line with the target; its scenario is a related location. Without
+a file the scenario is its place: the file relative to the user's root if it is below it, else the
+path in the scenario's id. There is one result for each finding. Fingerprints are made of ids that
+never change, so that an alert stays the same alert.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ def render_sarif(report: Report) -> str:
     numbers = {one.rule.id: number for number, one in enumerate(report.rules)}
     judged = {one.rule.id: one for one in report.rules}
     results = [
-        _result(judged[one.rule.id], one, numbers[one.rule.id])
+        _result(judged[one.rule.id], one, numbers[one.rule.id], report.facts.settings_place)
         for one in report.findings[:_MOST_RESULTS]
     ]
     run = {
@@ -65,6 +67,7 @@ def _rule(one: JudgedRule) -> dict[str, Any]:
     rule = one.rule
     help_text = f"{rule.place}, {rule.level}: {rule.rule}. What is looked at: {rule.watch}."
     return {
+        **({"helpUri": rule.link} if rule.link else {}),
         "id": rule.id,
         "name": rule.name,
         "shortDescription": {"text": rule.rule},
@@ -84,7 +87,9 @@ def _rule(one: JudgedRule) -> dict[str, Any]:
     }
 
 
-def _result(one: JudgedRule, finding: GroupedFinding, number: int) -> dict[str, Any]:
+def _result(
+    one: JudgedRule, finding: GroupedFinding, number: int, settings: tuple[str, int] | None
+) -> dict[str, Any]:
     found = finding.example
     text = str(found.evidence or found.why)
     if finding.variants:
@@ -97,12 +102,13 @@ def _result(one: JudgedRule, finding: GroupedFinding, number: int) -> dict[str, 
         "ruleIndex": number,
         "level": _RESULT_LEVELS[found.verdict],
         "message": _message(f"{one.rule.rule}: {text}"),
-        "locations": [_location(found)],
+        "locations": [_location(found, settings)],
         "relatedLocations": [
             _stated(one),
+            {"id": 2, "message": _message("the check that found it"), **_location(found)},
             *(
                 {"id": place, "message": _message(f"also: {_told(variant)}"), **_location(variant)}
-                for place, variant in enumerate(finding.variants[:_MOST_RELATED], 2)
+                for place, variant in enumerate(finding.variants[:_MOST_RELATED], 3)
             ),
         ],
         "occurrenceCount": len(finding.checks),
@@ -121,9 +127,10 @@ def _told(found: ScenarioResult) -> str:
     return found.evidence.sent if found.evidence is not None else found.why
 
 
-def _location(found: ScenarioResult) -> dict[str, Any]:
+def _location(found: ScenarioResult, settings: tuple[str, int] | None = None) -> dict[str, Any]:
+    path, line = settings or (found.path, found.line)
     return {
-        "physicalLocation": _place(quote(found.path), found.line),
+        "physicalLocation": _place(quote(path), line),
         "logicalLocations": [{"fullyQualifiedName": found.scenario}],
     }
 

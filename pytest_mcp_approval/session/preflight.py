@@ -10,7 +10,7 @@ left out, unless the user asked for it by name.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..catalogue import NotVerified, catalogue, families
 from ..config.reader import Place
@@ -213,21 +213,49 @@ def _look_for_families(target: Target, found: Preflight, wanted: Sequence[str]) 
         raise PreflightError(
             "nothing to check: this server asks for no approval in any way that the suite knows",
             *(f"{name}: {error.what}" for name, error in absent.items()),
+            *_tools_that_may_ask(target),
             f"If it does, name the family: {PREFIX}family=NAME, with its settings.",
         )
     if absent:
         found.say("families", f"{', '.join(found.offered)}  (not here: {', '.join(absent)})")
 
 
+def _tools_that_may_ask(target: Target) -> list[str]:
+    """What to try first on a server that shows nothing: no list tells who asks by elicitation."""
+    found: list[tuple[str, str]] = []
+    with contextlib.suppress(ListingError):
+        found = silent_tools(target.session().list_tools(), ()) if target.speaks_mcp else []
+    if not found:
+        return []
+    return [
+        f"Does {few([name for name, _ in found], 3)} ask by elicitation? That shows only when it "
+        f"is called: name it with arguments that are safe to run, {PREFIX}tool "
+        f"'{found[0][0]}={{...}}', or under [tool]."
+    ]
+
+
 def _survey(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
     """List tools that look destructive and that no family found gated. Calls none of them."""
+    others = set(families()) - set(wanted)
     with contextlib.suppress(ListingError):  # said elsewhere
-        found.silent = silent_tools(target.session().list_tools(), found.gated)
+        gated = {*found.gated, *_gated_elsewhere(target, others)}
+        found.silent = silent_tools(target.session().list_tools(), gated)
     if found.silent:
-        # A tool may be gated in a way that was not looked for.
-        others = set(families()) - set(wanted)
+        # A tool may be gated in a way that was not looked for, and that no list shows.
         only = f" (looked for: {', '.join(wanted)})" if others else ""
         found.say(SILENT, f"{named_by_reason(found.silent)}{ASK_NOBODY}{only}")
+
+
+def _gated_elsewhere(target: Target, others: Collection[str]) -> set[str]:
+    """Tools that belong to families outside this run, as far as the server's list and the settings
+    show it: they are not accused of asking nobody."""
+    found: set[str] = set()
+    for family in map(registered, others):
+        with contextlib.suppress(DriverError, SettingsError):
+            if family.has("proposal"):
+                gates = getattr(family.part("proposal"), "gates", None)
+                found |= set(gates(target)) if callable(gates) else set()
+    return found
 
 
 def _approve(target: Target, found: Preflight) -> None:

@@ -29,6 +29,7 @@ from ..support.deadline import now
 from ..support.text import neutralise
 from ..support.version import own_version
 from .phase import KEPT_FILES, Phase
+from .provenance import ci_lines, settings_place
 from .running_again import command_of, options_to_keep, replay_command, withheld_names
 from .state import RunState
 
@@ -103,12 +104,7 @@ class RunRecord:
         if self.replayed is None:
             problems += filter(None, [append_step_summary(report, dict(os.environ))])
         if self.settings.findings is not None and self.replayed is None:
-            problem = write_findings(
-                self.settings.findings,
-                report,
-                options_to_keep(self.state.given, self.state.secrets),
-                withheld_names(self.settings),
-            )
+            problem = write_findings(self.settings.findings, report)
             self._say(f"note      {problem}" if problem else "")
         if report.comparison is not None:
             for line in comparison_lines(report.comparison):
@@ -144,7 +140,7 @@ class RunRecord:
         hide = self.state.secrets.hide
         facts = RunFacts(
             target=hide(self.settings.targets[0]),
-            header=tuple(self.state.header),
+            header=(*self.state.header, *ci_lines(os.environ)),
             silent=tuple((hide(name), why) for name, why in self._silent),
             started=self.started,
             seconds=now() - self._began,
@@ -153,6 +149,9 @@ class RunRecord:
             version=own_version(),
             command=hide(self.command),
             directory=self.settings.directory,
+            settings_place=settings_place(self.state.config.rootpath, self.settings.directory),
+            options=options_to_keep(self.state.given, self.state.secrets),
+            withheld=withheld_names(self.settings),
         )
         return make_report(self.state.results, self.state.rules(), facts, self.earlier)
 

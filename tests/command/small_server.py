@@ -1,7 +1,8 @@
 """A small MCP server on standard input and output, without any SDK, that nobody has described.
 
 The words of its command line say what it lists: `pairs`, `gated`, `silent`, `tokens`, `apps`,
-`hostile`. It has no gates: it is looked at, and never checked.
+`hostile`, `asking`. It has no gates: it is looked at, and never checked. Only the tools of
+`asking` may be called, and they ask: `wipe_disk` by a form, `drop_table` on a page.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ LISTED = {
         tool("execute_action", inputSchema={"type": "object", "properties": {"token": {}}}),
     ],
     "apps": [tool("files:delete")],
+    "asking": [
+        tool("wipe_disk", annotations={"destructiveHint": True}),
+        tool("drop_table"),
+    ],
     "hostile": [
         tool('prepare_x"\n[tool]\nevil = 1 #\x1b[31m\u202e'),
         tool('confirm_x"\n[tool]\nevil = 1 #\x1b[31m\u202e'),
@@ -41,6 +46,35 @@ LISTED = {
         {"name": "confirm_null", "annotations": []},
     ],
 }
+
+
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "wipe_disk": {
+        "mode": "form",
+        "message": "Wipe the disk 'test'?",
+        "requestedSchema": {
+            "type": "object",
+            "properties": {"really": {"type": "boolean"}},
+            "required": ["really"],
+        },
+    },
+    "drop_table": {
+        "mode": "url",
+        "message": "Drop the table 'test'?",
+        "url": "http://localhost/approve",
+        "elicitationId": "e-1",
+    },
+}
+
+
+def ask(question: dict[str, Any]) -> dict[str, Any]:
+    """Ask inside the open call, and do nothing whatever the answer is."""
+    said = {"jsonrpc": "2.0", "id": "q-1", "method": "elicitation/create", "params": question}
+    print(json.dumps(said), flush=True)
+    for line in sys.stdin:
+        if json.loads(line).get("id") == "q-1":
+            break
+    return {"content": [{"type": "text", "text": "nothing was done"}], "isError": True}
 
 
 def answer(message: dict[str, Any], words: list[str]) -> dict[str, Any]:
@@ -55,6 +89,8 @@ def answer(message: dict[str, Any], words: list[str]) -> dict[str, Any]:
             return {"tools": [one for word in ("plain", *words) for one in LISTED[word]]}
         case "approval/enroll/begin":
             return {"options": {"rp": {"id": "shop.example"}}}
+        case "tools/call" if "asking" in words:
+            return ask(QUESTIONS[message["params"]["name"]])
     raise KeyError(message["method"])
 
 

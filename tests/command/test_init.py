@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_mcp_approval.command.asking import ask_all
+from pytest_mcp_approval.command.asking import ask_all, ask_to_try
 from pytest_mcp_approval.command.looking import NothingSeenError, Seen, look_at
 from pytest_mcp_approval.command.settings_text import Answers, missing_in, settings_text
 from pytest_mcp_approval.config.settings import check_file, settings_of_line
 from tests.command.conftest import Command, small_server
 
 
-def seen(*words: str) -> Seen:
-    options = {"target": [small_server(*words)], "clock": "none"}
+def seen(*words: str, tool: Iterable[str] = ()) -> Seen:
+    options = {"target": [small_server(*words)], "clock": "none", "tool": list(tool)}
     return look_at(settings_of_line(options, Path.cwd()))
 
 
@@ -39,7 +39,7 @@ def test_what_a_server_lists_shows_its_families():
         *("confirmation_tokens", "execution_tokens", "gateway_consent"),
         *("prepare_confirm", "sep2672"),
     }
-    assert found.silent == ["purge_cache"]
+    assert [one.name for one in found.silent] == ["purge_cache"]
     assert found.showing == ["list_users"]
     assert found.proposals["sep2672"].wanted[0].usual == "https://shop.example"
 
@@ -131,12 +131,55 @@ def test_whoever_answers_nothing_is_not_asked_for_ever(capsys):
     assert len(asked) == 4
 
 
+def test_a_question_by_elicitation_shows_when_its_tool_is_called(tmp_path: Path):
+    """And only tools that were named are called: the server dies of any other call."""
+    assert "elicitation" not in seen("asking", "silent").proposals
+    found = seen("asking", "silent", tool=['wipe_disk={"id": "test"}'])
+    assert found.proposals["elicitation"].asks == "wipe_disk (form: really = true)"
+    assert [one.name for one in found.silent] == ["drop_table", "purge_cache"]
+    both = seen("asking", tool=['wipe_disk={"id": "test"}', 'drop_table={"id": "test"}'])
+    assert both.proposals["elicitation"].asks == "wipe_disk (form: really = true), drop_table (url)"
+    given = Answers("stdio:x", tools={"wipe_disk": {"id": "test"}, "drop_table": {"id": "test"}})
+    text = settings_text(both, given)
+    told = read_back(text, tmp_path)
+    assert told["family"] == ["elicitation"]
+    assert told["tool"] == given.tools
+    assert "docs/elicitation.md" in text
+
+
+def test_tools_that_may_ask_are_proposed_in_the_file(tmp_path: Path):
+    text = settings_text(seen("asking"), Answers("stdio:x"))
+    assert read_back(text, tmp_path)["tool"] == {}
+    assert "asks by elicitation" in text
+    assert set(read_back(uncommented(text).replace('family = ["..."]', ""), tmp_path)["tool"]) == {
+        *("wipe_disk", "drop_table")
+    }
+
+
+def test_a_person_says_which_tools_may_be_called_to_see(capsys):
+    found, given = seen("asking"), Answers("stdio:x")
+    read, asked = scripted(['{"id": "test"}', ""])
+    assert ask_to_try(found, given, read)
+    assert given.tools == {"wipe_disk": {"id": "test"}}
+    assert "safe to run wipe_disk" in asked[0]
+    assert not ask_to_try(seen("pairs"), Answers("stdio:x"), read)
+
+
+def test_a_tool_named_on_the_command_line_is_looked_at(command: Command, folder: Path):
+    said = command("init", small_server("asking"), "--tool", 'wipe_disk={"id": "test"}')
+    assert said.code == 0, said.err
+    assert "asks       elicitation: wipe_disk (form: really = true)" in said.out
+    assert "silent     drop_table (named like something destructive" in said.out
+    told = tomllib.loads((folder / "mcp-approval.toml").read_text())
+    assert told["tool"] == {"wipe_disk": {"id": "test"}}
+
+
 def test_without_a_terminal_it_writes_what_it_found(command_apart: Command, folder: Path):
     said = command_apart("init", small_server("pairs", "silent"))
     assert said.code == 0, said.err
     assert "looking    shop 1.4, MCP 2025-06-18 (handshake era), 4 tools" in said.out
     assert "asks       prepare_confirm: prepare_delete_user / confirm_delete_user" in said.out
-    assert "silent     purge_cache is annotated destructive" in said.out
+    assert "silent     purge_cache (annotated destructive): nothing shows that" in said.out
     written = (folder / "mcp-approval.toml").read_text()
     assert f"({len(written.splitlines())} lines)" in said.out
     assert [one.name for one in folder.iterdir()] == ["mcp-approval.toml"]

@@ -41,12 +41,31 @@ def test_the_page_on_families_names_every_part_and_key():
     assert [word for word in (*parts, *keys, GROUP) if word not in page] == []
 
 
+def anchors_of(page: Path) -> set[str]:
+    """What a link can lead to on a page: its headings, as repositories and Sphinx name them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    headings = re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", one).strip().lower().replace(" ", "-") for one in headings}
+
+
 def test_links_between_pages_lead_somewhere():
     root = DOCS.parent
     others = [*root.glob("*.md"), *root.glob("examples/*/README.md")]
     for page in [*DOCS.glob("*.md"), *others]:
-        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / link).exists(), f"{page.name}: {link}"
+        text = page.read_text(encoding="utf-8")
+        for link, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)", text):
+            target = page.parent / link if link else page
+            assert target.exists(), f"{page.name}: {link}"
+            if anchor and target.suffix == ".md":
+                assert anchor in anchors_of(target), f"{page.name}: {link}#{anchor}"
+
+
+def test_every_page_is_in_the_index():
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^([\w-]+)$", index, re.MULTILINE)
+    pages_there = {path.stem for path in DOCS.glob("*.md")} - {"index"}
+    assert pages_there == set(listed)
+    assert len(listed) == len(set(listed))
 
 
 def test_classes_of_defects_have_mutants_in_most_families():

@@ -43,6 +43,7 @@ def over_http(command: str) -> tuple[str, str]:
     return OVER_HTTP, f"--mcp-approval-launch={command} --http {{port}}"
 
 
+WITHOUT_SDK = "stdio-any-language"
 PYTHON, FASTMCP, TYPESCRIPT = "elicitation-python", "elicitation-fastmcp1", "elicitation-typescript"
 PYTHON_STDIO = stdio("python server.py --database {state}/approvals.db")
 NODE_STDIO = stdio("node server.js --state {state}")
@@ -53,6 +54,7 @@ HEALTHY = {
     "Python, handshake over stdio": Reached(PYTHON, (PYTHON_STDIO, HANDSHAKE), briefly=True),
     "FastMCP 1": Reached(FASTMCP, over_http("python server.py")),
     "FastMCP 1 over stdio": Reached(FASTMCP, briefly=True),
+    "without an SDK": Reached(WITHOUT_SDK, briefly=True),
     "TypeScript, sessionless": Reached(TYPESCRIPT),
     "TypeScript, sessionless over stdio": Reached(TYPESCRIPT, (NODE_STDIO,), briefly=True),
     "TypeScript, handshake over stdio": Reached(TYPESCRIPT, (NODE_STDIO, HANDSHAKE), briefly=True),

@@ -103,7 +103,7 @@ def test_every_format_has_one_entry_a_finding():
     assert {first["example"], *first["variants"]} == {one.scenario for one in shapes}
     (run,) = json.loads(render_sarif(whole))["runs"]
     assert [one["occurrenceCount"] for one in run["results"]] == [40, 1]
-    assert len(run["results"][0]["relatedLocations"]) == 40  # the rule, and the variants
+    assert len(run["results"][0]["relatedLocations"]) == 41  # the rule, and the checks
     text = render_markdown(whole)
     assert text.count("| sent |") == 2
     assert "39 more like it" in text
@@ -271,6 +271,7 @@ def test_sarif_has_what_a_code_scanning_upload_asks_for():
         assert rule["help"]["markdown"]
         assert rule["defaultConfiguration"]["level"] in ("error", "warning", "note")
         assert 0 < float(rule["properties"]["security-severity"]) <= 10
+        assert rule["helpUri"] == catalogue("sep2672").link
     assert {result["ruleId"] for result in run["results"]} == {
         samples.COUNTER,
         samples.DEFAULT,
@@ -313,6 +314,21 @@ def test_a_target_writes_no_links_and_no_placeholders_into_sarif(said):
         assert not re.search(r"(?<!\{)(?:\{\{)*\{[0-9]", text)
         plain = text.replace("{{", "{").replace("}}", "}").replace("\\[", "[").replace("\\]", "]")
         assert said.replace("](", "] (") in plain
+
+
+def test_an_alert_is_at_the_users_settings_file():
+    facts = replace(samples.FACTS, settings_place=("servers/shop 1/mcp-approval.toml", 4))
+    whole = samples.report(samples.finding(), samples.finding("x", name="test_b"), facts=facts)
+    (run,) = json.loads(render_sarif(whole))["runs"]
+    for result in run["results"]:
+        (location,) = result["locations"]
+        place = location["physicalLocation"]
+        assert place["artifactLocation"]["uri"] == "servers/shop%201/mcp-approval.toml"
+        assert place["region"] == {"startLine": 4}
+        check = result["relatedLocations"][1]["physicalLocation"]["artifactLocation"]["uri"]
+        assert check == "scenarios/sep2672/test_x.py"
+    # One place, and still one alert for each finding.
+    assert len({str(one["partialFingerprints"]) for one in run["results"]}) == 2
 
 
 def test_sarif_points_at_the_line_of_the_rule():

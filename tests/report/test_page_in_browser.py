@@ -4,11 +4,13 @@ hostile text is text."""
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
+from pytest_mcp_approval.report.replay import read_finding
 from tests.report import samples
 from tests.report.samples import COUNTER, earlier_of, exchange, steps
 
@@ -55,6 +57,30 @@ def test_filters_leave_what_they_say(page_of):
     page.locator(f".cell[href='#{COUNTER}']").click()
     rule(page, COUNTER).locator("> summary").wait_for(state="visible")
     assert rule(page, COUNTER).evaluate("one => one.open")
+
+
+def test_a_finding_can_be_saved_and_replayed_elsewhere(page_of, tmp_path):
+    """A page that was attached to a message is all that its reader has."""
+    name = "4.8-11-counter-3f2a91.json"
+    again = f"pytest --mcp-approval-replay='a folder/{name}' --mcp-approval-launch='npm start'"
+    found = replace(samples.finding(), replay=name, again=again)
+    options = {"target": ["http://localhost:3000/mcp"], "timeout": 7}
+    facts = replace(samples.FACTS, options=options, withheld={"header": ["Authorization"]})
+    page = page_of(samples.report(found, facts=facts))
+    place = rule(page, COUNTER).locator(".elsewhere").first
+    place.locator("summary").click()
+    with page.expect_download() as download:
+        place.get_by_role("button", name="Save the finding").click()
+    assert download.value.suggested_filename == name
+    saved = tmp_path / name
+    download.value.save_as(saved)
+    read = read_finding(saved, name)
+    assert (read.result.scenario, read.result.evidence) == (found.scenario, found.evidence)
+    assert (read.options, read.withheld) == (options, {"header": ("Authorization",)})
+    told = place.locator("code").nth(1).inner_text()
+    assert shlex.split(told)[1:] == [
+        *(f"--mcp-approval-replay={name}", "--mcp-approval-launch=npm start")
+    ]
 
 
 def test_everything_can_be_reached_with_the_keyboard(page_of):

@@ -95,11 +95,11 @@ def test_what_was_sent_may_be_repeated_in_any_way():
 def test_only_a_check_that_ran_and_no_longer_fails_removes_its_finding(tmp_path, verdict, stays):
     found = finding()
     name = file_name(COUNTER, found.scenario)
-    assert write_findings(tmp_path, samples.report(replace(found, replay=name)), {}, {}) is None
+    assert write_findings(tmp_path, samples.report(replace(found, replay=name))) is None
     later = result(samples.HASH, name="test_other")
     if verdict is not None:
         later = replace(found, verdict=verdict, why="the honest call failed", evidence=None)
-    assert write_findings(tmp_path, samples.report(later), {}, {}) is None
+    assert write_findings(tmp_path, samples.report(later)) is None
     assert (tmp_path / name).exists() is stays
 
 

@@ -1,8 +1,9 @@
 """What a family sees in a server that nobody has described yet, for a first settings file.
 
-A family may have a module `proposal` with a function `propose(target)`: a `Proposal`, or None if
-nothing shows that the server has the family. It lists and asks; it never runs a tool. Knows no
-specification.
+A family may have a module `proposal` with two functions. `propose(target)` returns a `Proposal`, or
+None if nothing shows that the server has the family; it lists and asks, and runs no tool but those
+that the user named as safe. `gates(target)` returns the names of the tools that the family knows by
+the server's list and the settings alone; it calls nothing. Knows no specification.
 """
 
 from __future__ import annotations

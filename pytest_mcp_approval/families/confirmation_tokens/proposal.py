@@ -4,15 +4,21 @@ Its operations are not listed, so their names can only come from the user."""
 from __future__ import annotations
 
 from ...target import Target
-from ..base.driver import Driver
+from ..base.driver import Driver, table_of
 from ..base.proposal import Proposal, Wanted
-from .settings import ConfirmationTokensTable
+from .settings import FAMILY, ConfirmationTokensTable, read_table
+
+
+def gates(target: Target) -> frozenset[str]:
+    """The tool of the document or of the settings, and those of other adapters, if listed."""
+    table = read_table(table_of(target, FAMILY), target.settings.sources)
+    return frozenset({table.tool, *table.other_adapter.values()} & set(Driver(target).listing()))
 
 
 def propose(target: Target) -> Proposal | None:
-    """The tool of the document, if the server lists it."""
-    tool = ConfirmationTokensTable().tool
-    if tool not in Driver(target).listing():
+    """The tool, whose operations only the user knows."""
+    tool, found = ConfirmationTokensTable().tool, gates(target)
+    if tool not in found:
         return None
     return Proposal(
         f"operations of {tool} (a short-lived token)",
@@ -24,5 +30,5 @@ def propose(target: Target) -> Proposal | None:
                 is_text=False,
             ),
         ],
-        gates=frozenset({tool}),
+        gates=found,
     )

@@ -64,7 +64,7 @@ def _look(driver: Elicitation, tools: list[ElicitingTool], found: Preflight) -> 
             continue
         asking.append(asked)
         found.gated.append(tool.name)
-        shown.append(f"{name} ({_how(asked)})")
+        shown.append(f"{name} ({how_asked(asked)})")
         driver.leave(asked)
     found.say("asks", listed_shortly(shown, 8))
     if any(asked.mode is Mode.FORM for asked in asking):
@@ -73,7 +73,7 @@ def _look(driver: Elicitation, tools: list[ElicitingTool], found: Preflight) -> 
         _answer(driver, asking[0].tool, found)
 
 
-def _how(asked: AskedQuestion) -> str:
+def how_asked(asked: AskedQuestion) -> str:
     """How it asks, and who can answer it."""
     if not asked.declared:
         kind = asked.mode.value if asked.mode else "an unknown mode"
@@ -99,11 +99,14 @@ def _answer(driver: Elicitation, tool: ElicitingTool, found: Preflight) -> None:
         found.say("answers", f"not tried: {neutralise(str(error), 140)}")
         return
     if outcome.reply.outcome is Outcome.NO_ANSWER and not outcome.asks_again:
+        why = "a server without sessions cannot be answered"
+        if driver.target.clock.kind == "faketime":
+            # Waits with a timeout, in threads of some languages, do not end under it.
+            why += f"; or libfaketime stops its waits: {PREFIX}clock=none starts it without"
         found.say(
             "answers",
             f"NEVER ARRIVE: {neutralise(tool.name, 40)} asked, a decline was sent, and the call "
-            f"did not end within {driver.timeout:g} s (a server without sessions cannot be "
-            "answered)",
+            f"did not end within {driver.timeout:g} s ({why})",
         )
         return
     if driver.era is Era.SESSIONLESS:

@@ -11,12 +11,20 @@ from .vocabulary import APPROVE_TOOL, EXECUTE_TOOL
 _USUAL = ExecutionTokensTable()
 
 
-def propose(target: Target) -> Proposal | None:
-    """The tool that executes on a token, if its argument is there, too."""
+def gates(target: Target) -> frozenset[str]:
+    """The tool that executes on a token, if its argument is there, too; and who approves."""
     listed = Driver(target).listing()
     schema = listed.get(EXECUTE_TOOL, {}).get("inputSchema")
     arguments = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(arguments, dict) or _USUAL.arguments["token"] not in arguments:
+        return frozenset()
+    return frozenset({EXECUTE_TOOL, APPROVE_TOOL} & set(listed))
+
+
+def propose(target: Target) -> Proposal | None:
+    """What to execute in tests, which only the user can say."""
+    found = gates(target)
+    if not found:
         return None
     return Proposal(
         f"{EXECUTE_TOOL} (an HMAC token with a nonce)",
@@ -32,5 +40,5 @@ def propose(target: Target) -> Proposal | None:
             "The key `secret` names what tokens are signed with in tests. Without it they come",
             f"from {APPROVE_TOOL}, and rules about forged tokens are not verified.",
         ],
-        gates=frozenset({EXECUTE_TOOL, APPROVE_TOOL} & set(listed)),
+        gates=found,
     )

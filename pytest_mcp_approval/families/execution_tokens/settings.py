@@ -50,24 +50,39 @@ def _exit_codes(value: Any) -> tuple[int, ...]:
 @dataclass(frozen=True)
 class ExecutionTokensTable:
     secret: str | None = setting(None, secret=True)
+    """What tokens are signed with in tests; without it they come from the approving tool."""
     secret_environment: str = setting(words.SECRET_VARIABLE, filled=True)
+    """The variable by which a verifier that the suite starts gets the secret."""
     secret_setting: str = setting("", filled=True)
+    """The setting of the reference server that takes it, for its own tests."""
     tool: str = setting(words.EXECUTE_TOOL, filled=True)
+    """The tool that executes on a token."""
     approve_tool: str = setting(words.APPROVE_TOOL, filled=True)
+    """The tool that gives one."""
     arguments: Mapping[str, str] = setting(ARGUMENTS, names=ARGUMENTS, filled=True)
+    """What the executing tool calls its arguments."""
     approve_arguments: Mapping[str, str] = setting(
         APPROVE_ARGUMENTS, names=APPROVE_ARGUMENTS, filled=True
     )
+    """What the approving tool calls its arguments."""
     token_as: str = setting("object", choices=("object", "text"))
+    """Whether the token is an object, or JSON as text."""
     accepted: str = setting("accepted", filled=True)
+    """Where an answer says whether the token was accepted."""
     accepted_exit_codes: tuple[int, ...] = setting((0,), parse=_exit_codes)
+    """Of a command that accepts."""
     reason: str = setting("reason", filled=True)
+    """Where an answer says why not."""
     members: Mapping[str, str] = setting(
         {}, names=dict.fromkeys(MEMBERS), verbatim=True, filled=True
     )
+    """What the members of a token are called, if not as in the document."""
     contents: tuple[str, ...] = setting((), parse=_contents)
+    """Contents that are safe to execute, again and again; the first two are used most."""
     action: str = setting("exec", filled=True)
+    """The action_type of honest tokens."""
     host: str = setting("api.example.org", filled=True)
+    """The host of honest tokens."""
 
     @cached_property
     def names(self) -> Names:

@@ -100,23 +100,33 @@ class GatewayConsentTable:
     """The whole table."""
 
     tools: Mapping[str, NamedTool] = setting({})
+    """The tools of apps, with arguments that are safe to run."""
     all_tools_named: bool = False
     """Whether `tools` names every tool of every app: then the gateway has no others."""
     auth: tuple[AuthType, ...] | None = None
     """The ways to authorise that the gateway has; None: not known."""
     asks: str = setting(IN_THE_ANSWER, choices=(IN_THE_ANSWER, IN_A_DIALOG))
+    """Whether the answer to a call asks, or a dialog while the call waits."""
     person: str = setting(PAGE, parse=_person)
+    """Who decides: page, browser, hook:COMMAND or URL, python:module:function."""
     call: Template = setting(Template)
+    """How a tool of an app is called: directly, or through one tool of the gateway."""
     describe: Description | None = None
+    """How the gateway describes a tool, if it lists only its own."""
     codes: Mapping[Refusal, tuple[Sign, ...]] = setting(
         SIGNS, names=SIGNS, verbatim=True, each=read_signs, each_form=SIGN_FORM
     )
+    """How refusals show, if not as in the document."""
     code_at: tuple[str, ...] = setting((), filled=True)
+    """Where a refusal's code is, if not where the document has it."""
     fields: Mapping[str, str] = setting(
         {}, names=dict.fromkeys(MEMBERS), verbatim=True, filled=True, expected="a place"
     )
+    """Where the members of a question are, if not where the document has them."""
     hook: str = ""
+    """`module:Class`, for what a table cannot say."""
     page: Words = setting(Words)
+    """The words on the buttons and boxes of the consent page."""
     status: str = ""
     """A read-only tool that tells what the placeholders of this table stand for."""
     export: str = ""
@@ -129,15 +139,19 @@ class GatewayConsentTable:
     files: tuple[str, ...] = setting((), filled=True)
     """Files and folders with everything that the gateway writes."""
     log: str = ""
+    """The file that the gateway logs to, if it is not its standard error."""
     descriptors_setting: str = ""
+    """The setting of the reference server that takes descriptors, for its tests."""
     descriptors_environment: str = ""
     """The variable that names a JSON file with further descriptors, for a gateway that the suite
     starts: then the suite's own apps are added to it."""
     storage_setting: str = ""
+    """The same for where it keeps consents."""
     shared_state: bool = False
     """Whether all processes of the gateway share its data, for instance in the system's key store:
     then clients that need a process each can be compared."""
     oauth: OAuth | None = None
+    """An app's authorisation server, to check the gateway's side of OAuth."""
 
     def __post_init__(self) -> None:
         _ = self.wording  # raises an error if it is wrong

@@ -10,8 +10,14 @@ from .driver import PrepareConfirm
 _MOST = 6
 
 
+def gates(target: Target) -> frozenset[str]:
+    """The tools called prepare_x that have a confirm_x, and these."""
+    pairs = PrepareConfirm(target).pairs()
+    return frozenset(name for one in pairs for name in (one.prepare, one.confirm))
+
+
 def propose(target: Target) -> Proposal | None:
-    """The tools called prepare_x that have a confirm_x."""
+    """The pairs, by their names."""
     driver = PrepareConfirm(target)
     listing, pairs = driver.listing(), driver.pairs()
     if not pairs:
@@ -24,5 +30,5 @@ def propose(target: Target) -> Proposal | None:
             "Arguments of a prepare tool must be safe to prepare AND to confirm. If that uses up",
             "what they name, say how to bring it back: [prepare_confirm.pairs.NAME] restore = ...",
         ],
-        gates=frozenset(name for one in pairs for name in (one.prepare, one.confirm)),
+        gates=gates(target),
     )

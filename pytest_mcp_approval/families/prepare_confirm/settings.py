@@ -116,20 +116,31 @@ def _store(value: Any) -> str:
 @dataclass(frozen=True)
 class PrepareConfirmTable:
     pairs: Mapping[str, Pair] = setting({})
+    """What can be done with each pair, by its name; pairs are found by their tools' names."""
     action: str = words.ACTION
+    """Where prepare's answer names the action."""
     operation: str = words.OPERATION
+    """Where it names the operation."""
     token: str = words.TOKEN
     """Where the token is in prepare's answer; `result.token` reaches inside."""
     token_argument: str = words.TOKEN
+    """What confirm calls the token."""
     expires: str = words.EXPIRES_AT
+    """Where prepare's answer says until when the token is good."""
     items: str = words.ITEMS
+    """Where it lists what is about to be changed."""
     warnings: str = words.WARNINGS
+    """Where it lists what to think of."""
     next_step: str = words.NEXT_STEP
+    """Where it says what to do next."""
     success: str = words.SUCCESS
+    """Where an answer says whether it was done."""
     message: str = words.MESSAGE
+    """Where an answer says why not."""
     expiry_minutes: float = setting(
         words.DEFAULT_EXPIRY_MINUTES, above=0, most=1440, expected="minutes up to 1440"
     )
+    """How long tokens live."""
     payload: bool = False
     """Whether tokens are of the documented format, payload|signature."""
     shared_key: bool = False
@@ -141,12 +152,17 @@ class PrepareConfirmTable:
     log: str = ""
     """The file that the server logs to, if it is not its standard error."""
     expiry_setting: str = ""
+    """The setting of the reference server for these minutes, for its own tests."""
     key_setting: str = ""
+    """The same for its key."""
     zone_setting: str = ""
+    """The same for the time zone of previews."""
     expiry_environment: str = ""
     """The variable that sets the minutes for a server that the suite starts."""
     key_environment: str = ""
+    """The variable that sets the key for a server that the suite starts."""
     back_end: Mapping[str, str] = setting({})
+    """Settings of the reference server that make its back end misbehave, by how."""
 
     def own_names(self, members: Iterable[str]) -> list[str]:
         """Where the user's names differ from the document's."""

@@ -69,9 +69,9 @@ def _honest_enrolment(approval: Approval, found: Preflight) -> Passkey | None:
     rp_id = neutralise(str(rp.get("id")), 60) if isinstance(rp, dict) else "?"
     if reason_in(reply) == words.Reason.VERIFICATION_FAILED:
         raise PreflightError(
-            f"the server refused an honest enrolment: {reply.describe()}",
+            f"the server refused an honest enrollment: {reply.describe()}",
             f"most likely the origin: the suite signed as {page}, rp.id is {rp_id}.",
-            "Say which page your users enrol on: "
+            "Say which page your users enroll on: "
             f"{PREFIX}origin=http://localhost:5173 (or what it is)",
         )
     found.say("enrol", f"refused: {reply.describe()}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...support.text import listed_shortly, neutralise
 from ...target import Target
-from ..base.driver import DriverError
+from ..base.driver import Driver, DriverError
 from ..base.proposal import Proposal, ToRun, Wanted
 from . import vocabulary as words
 from .driver import Approval
@@ -12,22 +12,27 @@ from .driver import Approval
 _MOST = 8
 
 
-def propose(target: Target) -> Proposal | None:
-    """The gated tools. Begins an enrollment, and never finishes it: the options name the RP ID."""
-    approval = Approval(target)
-    gated = [
-        (name, listing)
-        for name, listing in approval.listing().items()
+def gates(target: Target) -> frozenset[str]:
+    """The gated tools, by what their entries say."""
+    return frozenset(
+        name
+        for name, listing in Driver(target).listing().items()
         if isinstance(listing.get("_meta"), dict) and words.META_KEY in listing["_meta"]
-    ]
-    if not gated:
+    )
+
+
+def propose(target: Target) -> Proposal | None:
+    """These. Begins an enrollment, and never finishes it: the options name the RP ID."""
+    approval, found = Approval(target), gates(target)
+    if not found:
         return None
+    gated = [(name, listing) for name, listing in approval.listing().items() if name in found]
     names = listed_shortly([neutralise(name, 40) for name, _ in gated], _MOST)
     return Proposal(
         f"{names} (a passkey signature over the call)",
         tools=[ToRun.listed(name, listing) for name, listing in gated],
         wanted=[_origin(approval)],
-        gates=frozenset(name for name, _ in gated),
+        gates=found,
     )
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def approval(approval_turn: Target) -> Approval:
-    """The ceremonies of SEP-2672 with the server: enrol, challenge, sign, call."""
+    """The ceremonies of SEP-2672 with the server: enroll, challenge, sign, call."""
     from .driver import Approval
 
     return Approval(approval_turn)
