@@ -27,6 +27,7 @@ _HARMLESS = {
     "clock": re.compile("auto|faketime|none|wait(?::[0-9.]+)?"),
     "browser": re.compile(NO_BROWSER),
     "launch": _NEVER,
+    "client": _NEVER,
     "directory": _NEVER,
     "set": _NEVER,
     "generate-arguments": _NEVER,
@@ -75,7 +76,9 @@ def options_of_finding(
     found: dict[str, Any] = {}
     missing: list[str] = []
     with_headers = any(one.get(option) for one in (given, own) for option in _HEADERS)
-    another = bool(given.get("target")) and hide(given["target"]) != kept.get("target")
+    another = any(
+        given.get(one) and hide(given[one]) != kept.get(one) for one in ("target", "client")
+    )
     for option, value in kept.items():
         if given.get(option):
             continue

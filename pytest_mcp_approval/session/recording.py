@@ -143,7 +143,7 @@ class RunRecord:
         """The run as every reporter sees it; call it when all results are there."""
         hide = self.state.secrets.hide
         facts = RunFacts(
-            target=hide(self.settings.targets[0]),
+            target=hide(self.settings.subject),
             header=tuple(self.state.header),
             silent=tuple((hide(name), why) for name, why in self._silent),
             started=self.started,

@@ -1,0 +1,171 @@
+"""The person at a client's terminal: reads what is shown, and types what the description says.
+
+Waits for the texts that the client's description names, never for a time to pass. Whichever prompt
+was shown last is the one to answer. Makes no verdict.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ..config.client_description import ClientDescription
+from ..support.text import neutralise
+from .messages import ClientError
+from .terminal import Terminal
+
+
+class Prompt(StrEnum):
+    """What a client waits for."""
+
+    READY = "the next command"
+    DECIDE = "a decision"
+    FIELD = "a value"
+    ENDED = "nothing: it has ended"
+    NOTHING = "nothing that was described"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the client waits for, and what it has shown since it was last told something."""
+
+    prompt: Prompt
+    text: str
+    name: str = ""
+    """The member of a form that is asked for."""
+
+
+class Person:
+    """Drives one client; `start` runs it, for a call of a tool or for several."""
+
+    def __init__(
+        self,
+        description: ClientDescription,
+        start: Callable[[str, str], Terminal],
+    ) -> None:
+        self.description = description
+        self._start = start
+        self._terminal: Terminal | None = None
+        self._read = 0
+        """Up to where what is shown was answered."""
+        self._began = 0
+        """From where the current call is shown."""
+
+    # ---- doing
+
+    def calls(self, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Ask the client to call a tool. `ClientError` if it is not ready for that."""
+        written = json.dumps(arguments, ensure_ascii=False)
+        if self.description.once_per_call:
+            self.leaves()
+            self._terminal = self._start(tool, written)
+            self._read = self._began = 0
+            return
+        self.begins()
+        line = self.description.call.replace("{tool}", tool).replace("{arguments}", written)
+        self._began = len(self.terminal.shown)
+        self.types(line)
+
+    def begins(self) -> None:
+        """Start the client, unless it runs, and wait until it is ready."""
+        if self._terminal is not None and not self._terminal.ended:
+            return
+        self.leaves()
+        self._terminal = self._start("", "")
+        self._read = self._began = 0
+        seen = self.sees()
+        if seen.prompt is not Prompt.READY:
+            raise ClientError(
+                f"the client did not get ready (it shows {self.description.ready!r} when it is, "
+                f"says the description); it shows {neutralise(seen.text, 300)!r}"
+            )
+
+    def enrolls(self) -> Seen:
+        """Ask the client to enroll a passkey, agree to whatever it asks; what it then shows."""
+        self.begins()
+        self._began = len(self.terminal.shown)
+        self.types(self.description.enroll)
+        return self.answers(self.description.agree)
+
+    def types(self, text: str) -> None:
+        self._read = len(self.terminal.shown)
+        self.terminal.type(text)
+
+    def leaves(self) -> None:
+        """End the client."""
+        if self._terminal is not None:
+            self._terminal.close()
+            self._terminal = None
+
+    # ---- seeing
+
+    @property
+    def terminal(self) -> Terminal:
+        if self._terminal is None:
+            raise ClientError("the client does not run")
+        return self._terminal
+
+    @property
+    def shown(self) -> str:
+        """All that the client has shown since the tool was called."""
+        return self._terminal.shown[self._began :] if self._terminal is not None else ""
+
+    @property
+    def all_shown(self) -> str:
+        """All that the running client has shown, since it was started."""
+        return self._terminal.shown if self._terminal is not None else ""
+
+    def sees(self, fields: Sequence[str] = (), *, or_if: Callable[[], bool] = bool) -> Seen:
+        """Wait for a prompt, or for the end of the client, or until `or_if` holds."""
+        terminal = self.terminal
+        found = self._look(fields)
+
+        def something() -> bool:
+            nonlocal found
+            ended = terminal.ended  # before looking: what it showed last is there then
+            found = self._look(fields)
+            if found.prompt is Prompt.NOTHING and ended:
+                found = Seen(Prompt.ENDED, found.text)
+            return found.prompt is not Prompt.NOTHING or or_if()
+
+        terminal.news.until(something, self.description.patience)
+        return found
+
+    def answers(
+        self,
+        decision: str,
+        fields: Mapping[str, Sequence[str]] | None = None,
+        *,
+        at_most: int = 20,
+    ) -> Seen:
+        """Answer every prompt until the client is done: decisions with this one, members of a form
+        by their names, each with its texts in turn and then with the last. Returns what was seen at
+        the end."""
+        given = {name: list(texts) for name, texts in (fields or {}).items()}
+        seen = self.sees(tuple(given))
+        for _ in range(at_most):
+            if seen.prompt is Prompt.DECIDE:
+                self.types(decision)
+            elif seen.prompt is Prompt.FIELD:
+                texts = given[seen.name]
+                self.types(texts.pop(0) if len(texts) > 1 else texts[0])
+            else:
+                break
+            seen = self.sees(tuple(given))
+        return seen
+
+    def _look(self, fields: Sequence[str]) -> Seen:
+        text = self.terminal.shown[self._read :]
+        prompts: list[tuple[int, Prompt, str]] = [
+            (text.rfind(self.description.decide), Prompt.DECIDE, "")
+        ]
+        if not self.description.once_per_call:
+            prompts.append((text.rfind(self.description.ready), Prompt.READY, ""))
+        for name in fields:
+            asked = self.description.field.replace("{name}", name)
+            prompts.append((text.rfind(asked), Prompt.FIELD, name))
+        place, prompt, name = max(prompts, key=lambda one: one[0])
+        return Seen(prompt, text, name) if place >= 0 else Seen(Prompt.NOTHING, text)

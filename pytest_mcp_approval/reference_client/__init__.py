@@ -1,0 +1,6 @@
+"""The reference client: the client half of SEP-2672 and of elicitation, as a program and a library.
+
+    python -m pytest_mcp_approval.reference_client http://localhost:3000/mcp
+
+Imports vocabularies and support only, so that a client author can read it by itself.
+"""
