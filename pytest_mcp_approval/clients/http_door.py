@@ -166,8 +166,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Bring an answer to the client, and what is asked before it."""
         sent = b""
         streaming = server.streams or isinstance(answer, Ask)
+        headers = {}
+        if incoming.method == "initialize" and isinstance(answer, Result):
+            headers["Mcp-Session-Id"] = server.new_session(incoming)
         if streaming and not isinstance(answer, (HangUp, LostSession)):
-            self._head(200, "text/event-stream", None, {})
+            self._head(200, "text/event-stream", None, headers)
         while isinstance(answer, Ask):
             own, request = server.asked(answer)
             sent += self._event(request)
@@ -183,9 +186,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(404, b"", "text/plain")
             return
         told = server.wrapped(incoming, answer)
-        headers = {}
-        if incoming.method == "initialize" and isinstance(answer, Result):
-            headers["Mcp-Session-Id"] = server.new_session(incoming)
         if streaming:
             self._record(incoming, sent + json.dumps(told).encode(), 200, began)
             self._event(told)

@@ -108,7 +108,7 @@ class Settings:
         (),
         "target=SERVER",
         "the server to check: reference, http(s)://..., stdio:<command line>, "
-        "python:<module>:<factory>, or a verifier of tokens (docs/options.md); repeatable",
+        "python:<module>:<factory>, ... (docs/options.md); repeatable",
         repr=False,
     )
     tools: Mapping[str, Mapping[str, Any]] = _option(
@@ -294,8 +294,7 @@ SET = Option(
 OF_CLIENT = Option(
     CLIENT,
     "COMMAND",
-    "the client to check, instead of a server: its command line, with {url}, {stdio} or {config} "
-    "where it is told the server that the suite plays (docs/clients.md)",
+    "check a client instead, with {url}, {stdio} or {config} in it (docs/clients.md)",
     (CLIENT, "command"),
     short=True,
 )

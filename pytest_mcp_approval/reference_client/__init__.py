@@ -4,3 +4,25 @@
 
 Imports vocabularies and support only, so that a client author can read it by itself.
 """
+
+from .client import ReferenceClient
+from .opening import open_client
+from .outcomes import Cancelled, Declined, Done, Outcome, Refused, Unknown, Unusable
+from .people import Decision, FormQuestion, Person, Review, UrlQuestion
+
+__all__ = [
+    "Cancelled",
+    "Decision",
+    "Declined",
+    "Done",
+    "FormQuestion",
+    "Outcome",
+    "Person",
+    "ReferenceClient",
+    "Refused",
+    "Review",
+    "Unknown",
+    "Unusable",
+    "UrlQuestion",
+    "open_client",
+]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,12 +18,12 @@ from ..families.sep2672.vocabulary import META_KEY, Reason
 from .authenticators import RemoteSigner, Signer, VirtualSigner
 from .client import CAPABILITIES, ReferenceClient
 from .connection import Connection, ServerError
+from .opening import transport_to
 from .outcomes import Cancelled, Declined, Done, Outcome, Refused, Unknown, Unusable
 from .screen import Leaving, Screen, visible
-from .transports import BrokenOff, HttpTransport, StdioTransport, Transport
+from .transports import BrokenOff, Transport
 
 PROGRAM = "python -m pytest_mcp_approval.reference_client"
-_SECONDS = 120.0
 _HELP = """call NAME {"argument": ...}   call a tool
 list                          the tools, and which of them ask
 enroll                        enroll a passkey with this server
@@ -176,13 +175,9 @@ class Program:
 
     def _transport(self) -> Transport:
         words = list(self.options.target)
-        target = words[0]
-        if target.startswith(("http://", "https://")):
-            pairs = (one.partition(":") for one in self.options.header)
-            headers = {name.strip(): value.strip() for name, _, value in pairs}
-            return HttpTransport(target, headers, _SECONDS)
-        command = shlex.split(target.removeprefix("stdio:")) if len(words) == 1 else words
-        return StdioTransport(command, _SECONDS)
+        pairs = (one.partition(":") for one in self.options.header)
+        headers = {name.strip(): value.strip() for name, _, value in pairs}
+        return transport_to(words[0] if len(words) == 1 else words, headers)
 
     def _signer(self) -> Signer:
         origin, who = self.options.origin, self.options.authenticator
