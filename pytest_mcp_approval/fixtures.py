@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from .browser.pages import ApprovalPage
-    from .clients import OpenedClient
+    from .clients.opened import OpenedClient
     from .clock import ClockControl
     from .target import Target
     from .wire import Session

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import fcntl
 import io
 import os
 import re
-import struct
-import termios
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -89,6 +86,8 @@ class CommandTerminal(Terminal):
         directory: Path,
     ) -> None:
         super().__init__(news)
+        if not hasattr(os, "openpty"):
+            raise ClientError("a command needs a pseudo-terminal, which this system has not")
         self._master, slave = os.openpty()
         _prepare(slave)
         mark = leftovers.new_mark()
@@ -150,6 +149,10 @@ class CommandTerminal(Terminal):
 
 def _prepare(slave: int) -> None:
     """Wide, and without an echo: what is seen is what the client shows."""
+    import fcntl  # here and below: not on every system
+    import struct
+    import termios
+
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", _LINES, _COLUMNS, 0, 0))
     attributes = termios.tcgetattr(slave)
     attributes[3] &= ~termios.ECHO

@@ -10,7 +10,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
-from ..clients import ClientError, OpenedClient, Prompt
+from ..clients.messages import ClientError
+from ..clients.opened import OpenedClient
+from ..clients.person import Prompt
 from ..config.registry import registered
 from ..config.settings import PREFIX, Settings
 from ..families.base.preflight import NotOffered, Preflight, PreflightError

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ..clients import OpenedClient
+from ..clients.opened import OpenedClient
 from ..config.settings import Settings
 from ..wire.eras import Era
 from .state import state_of

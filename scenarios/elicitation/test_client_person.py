@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
-from pytest_mcp_approval.clients import Prompt
+from pytest_mcp_approval.clients.person import Prompt
 from pytest_mcp_approval.families.base.client_scenario import shortly, shown_whole
 from pytest_mcp_approval.families.elicitation.client_scenario import content_of
 from pytest_mcp_approval.families.elicitation.vocabulary import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_mcp_approval.catalogue import requirement
-from pytest_mcp_approval.clients import HangUp, Incoming, Refusal
+from pytest_mcp_approval.clients.messages import HangUp, Incoming, Refusal
 from pytest_mcp_approval.families.elicitation.scripted_questions import ARGUMENTS, ASKING
 from pytest_mcp_approval.families.elicitation.vocabulary import (
     INPUT_RESPONSES,

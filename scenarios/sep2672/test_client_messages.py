@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, requirement
-from pytest_mcp_approval.clients import HangUp, Refusal
-from pytest_mcp_approval.clients.messages import LostSession
+from pytest_mcp_approval.clients.messages import HangUp, LostSession, Refusal
 from pytest_mcp_approval.families.sep2672.scripted_approvals import GATED, PLAIN, refusal
 from pytest_mcp_approval.families.sep2672.vocabulary import (
     CAPABILITY_KEY,
@@ -54,8 +53,7 @@ def test_a_plain_tool_is_called_without_any_ceremony(approving):
 @requirement("sep2672/4.2-client-class-default")
 def test_a_tool_without_a_class_is_approved_like_a_cross_platform_one(approving):
     """The same tool, once with the class in its listing and once without: both are approved."""
-    approving.approves()
-    approving.person.leaves()  # it lists the tools anew when it is started again
+    approving.approves_when_started_anew()
     del approving.script.annotation["authenticatorClass"]
     approving.script.lists()
     approving.expect_approval(sent="a tool whose annotation names no class")
@@ -71,8 +69,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_unknown_members_of_the_annotation_are_let_be(approving, extra):
     """A later revision may say more in the annotation: the tool is still one to approve."""
-    approving.approves()
-    approving.person.leaves()
+    approving.approves_when_started_anew()
     approving.script.annotation |= EXTRAS[extra]
     approving.script.other_meta = {"com.example/other": EXTRAS[extra]}
     approving.script.lists()
@@ -89,8 +86,7 @@ SUBFIELDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("extra", SUBFIELDS)
 def test_unknown_members_of_the_capability_are_let_be(approving, extra):
     """A later revision may say more in the capability: approval works as before."""
-    approving.approves()
-    approving.person.leaves()
+    approving.approves_when_started_anew()
     approving.script.capability = SUBFIELDS[extra]
     approving.script.lists()
     approving.expect_approval(sent=f"a server whose capability has {sorted(SUBFIELDS[extra])}")
@@ -104,7 +100,7 @@ def test_a_gated_tool_without_the_capability_is_noticed(approving):
     """The listing asks for approval and the server does not offer it: somebody should hear."""
     approving.approves()
     usual = {line.strip() for line in approving.person.all_shown.splitlines()}
-    approving.person.leaves()
+    approving.is_started_anew()
     approving.script.capability = None
     approving.script.lists()
     approving.calls_gated()

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.clients import Prompt
+from pytest_mcp_approval.clients.person import Prompt
 from pytest_mcp_approval.families.base.client_scenario import shortly, shown_whole
 from pytest_mcp_approval.families.sep2672.client_expectations import gist
+from pytest_mcp_approval.families.sep2672.refusals import (
+    CALL_REASONS,
+    CHALLENGE_REASONS,
+    ENROLLMENT_REASONS,
+    FURTHER_MEMBERS,
+    OTHER_MESSAGES,
+    TWO_REASONS,
+)
 from pytest_mcp_approval.families.sep2672.scripted_approvals import refusal
 from pytest_mcp_approval.families.sep2672.vocabulary import (
     CHALLENGE_CREATE,
     ENROLL_FINISH,
-    Reason,
 )
 
 SENTENCE = "Pay 4.50 EUR to Example Ltd for invoice 2024-17. "
@@ -108,26 +113,6 @@ def test_a_person_who_does_not_agree_signs_nothing(approving, how):
 
 # ---- section 4.9: errors
 
-CALL_REASONS = [
-    Reason.MISSING_EVIDENCE,
-    Reason.UNSUPPORTED_METHOD,
-    Reason.CHALLENGE_UNKNOWN,
-    Reason.CHALLENGE_CONSUMED,
-    Reason.CHALLENGE_EXPIRED,
-    Reason.CHALLENGE_WRONG_TOOL,
-    Reason.UNKNOWN_CREDENTIAL,
-    Reason.AUTHENTICATOR_CLASS_MISMATCH,
-    Reason.SIGNATURE_VERIFICATION_FAILED,
-    Reason.SIGNATURE_COUNTER_REGRESSION,
-    Reason.ARGUMENT_HASH_MISMATCH,
-]
-CHALLENGE_REASONS = [Reason.TOOL_NOT_APPROVED_REQUIRED, Reason.NO_ELIGIBLE_CREDENTIAL]
-ENROLLMENT_REASONS = [
-    Reason.CREDENTIAL_ALREADY_ENROLLED,
-    Reason.NO_PENDING_ENROLLMENT,
-    Reason.VERIFICATION_FAILED,
-]
-
 
 @requirement("sep2672/4.9-client-surfaces-errors")
 def test_the_reasons_of_refused_calls_can_be_told_apart(approving):
@@ -155,33 +140,17 @@ def test_the_reasons_of_refused_enrollments_can_be_told_apart(approving):
 
 # ---- section 4.10: by the reason, and by nothing else
 
-MESSAGES = {
-    "another message": "Nein, das geht so nicht",
-    "a message that names another reason": "challenge_unknown",
-}
-FURTHER_MEMBERS: dict[str, dict[str, Any]] = {
-    "unknown members": {"retryable": True, "detail": {"at": None}},
-    "members that say something else": {
-        "code": "missing_evidence",
-        "error": "verification_failed",
-        "success": True,
-    },
-}
-TWO_REASONS = pytest.mark.parametrize(
-    "reason", [Reason.CHALLENGE_EXPIRED, Reason.SIGNATURE_COUNTER_REGRESSION], ids=str
-)
-
 
 @requirement("sep2672/4.10-client-by-reason")
-@TWO_REASONS
+@pytest.mark.parametrize("reason", TWO_REASONS, ids=str)
 def test_a_reason_is_told_alike_whatever_the_message_says(approving, reason):
     """Messages may be in any language: a client goes by the reason instead (a SHOULD)."""
-    dressed = {name: refusal(reason, message) for name, message in MESSAGES.items()}
+    dressed = {name: refusal(reason, message) for name, message in OTHER_MESSAGES.items()}
     _expect_told_alike(approving, reason, dressed)
 
 
 @requirement("sep2672/4.10-client-needs-reason-only")
-@TWO_REASONS
+@pytest.mark.parametrize("reason", TWO_REASONS, ids=str)
 def test_a_reason_is_told_alike_whatever_else_is_in_data(approving, reason):
     """Further members come and go, and no client depends on them."""
     dressed = {name: refusal(reason, more=more) for name, more in FURTHER_MEMBERS.items()}

@@ -53,6 +53,16 @@ def test_a_command_is_checked_in_a_terminal_of_its_own(suite, words):
     )
 
 
+def test_a_client_with_an_authenticator_of_its_own_is_enrolled_first(suite):
+    """Also after it was started anew, when what it had in its memory is gone."""
+    client = "python:pytest_mcp_approval.reference_client.program:main {url}"
+    result = suite.check("--mcp-approval-family=sep2672", "--mcp-approval-strict", client=client)
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(
+        ["*13 passed · 1 not verified*", "*1 more needs to see what is signed: {authenticator} in*"]
+    )
+
+
 CONFIGURED = """
 import json, shlex, sys
 from pytest_mcp_approval.reference_client.program import main

@@ -15,9 +15,10 @@ import pytest
 
 from ...catalogue import Finding, NotApplicable, NotVerified
 from ...catalogue.marking import WARNINGS
-from ...clients import ClientError, ClientUnderTest, OpenedClient, Prompt
 from ...clients.http_door import Service
-from ...clients.person import Seen
+from ...clients.messages import ClientError
+from ...clients.opened import ClientUnderTest, OpenedClient
+from ...clients.person import Prompt, Seen
 from ...support.recording import note
 from ...support.text import neutralise
 from ...wire.eras import Era

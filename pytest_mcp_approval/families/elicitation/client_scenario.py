@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...catalogue import Finding, NotApplicable, NotVerified
-from ...clients import ClientUnderTest, Incoming, Prompt
-from ...clients.person import Seen
+from ...clients.messages import Incoming
+from ...clients.opened import ClientUnderTest
+from ...clients.person import Prompt, Seen
 from ...wire.eras import Era
 from ..base.client_scenario import ClientScenario, Warn, shortly
 from . import vocabulary as words

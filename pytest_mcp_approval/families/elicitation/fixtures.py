@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ...wire.eras import Era
-from ..base.client_scenario import client_for, warnings_of
 from ..base.scenario import check_preconditions
 from .driver import Elicitation
 from .needs import CHECKS
@@ -19,7 +18,7 @@ from .settings import BROWSER
 
 if TYPE_CHECKING:
     from ...browser.pages import ApprovalPage
-    from ...clients import OpenedClient
+    from ...clients.opened import OpenedClient
     from .client_scenario import AskedClient
 
 
@@ -45,6 +44,7 @@ def questions(
 
 @contextlib.contextmanager
 def _asked(opened: OpenedClient, era: Era, item: pytest.Item) -> Iterator[AskedClient]:
+    from ..base.client_scenario import client_for, warnings_of
     from .client_scenario import AskedClient
 
     with client_for(opened, era) as client:

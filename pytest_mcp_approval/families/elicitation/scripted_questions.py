@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...clients import Answer, Ask, Incoming, Refusal, Result, ScriptedServer
-from ...clients.messages import as_object, text_result
+from ...clients.messages import Answer, Ask, Incoming, Refusal, Result, as_object, text_result
+from ...clients.scripted_server import ScriptedServer
 from ...wire.eras import Era
 from . import vocabulary as words
 

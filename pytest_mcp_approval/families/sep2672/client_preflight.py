@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...catalogue import Finding, NotVerified
-from ...clients import ClientError, OpenedClient
+from ...clients.messages import ClientError
+from ...clients.opened import OpenedClient
 from ..base.client_scenario import client_for
 from ..base.preflight import NotOffered, Preflight
 from .client_scenario import ApprovingClient

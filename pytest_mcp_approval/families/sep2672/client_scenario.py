@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...catalogue import Finding, NotVerified
-from ...clients import ClientUnderTest, Incoming, Prompt, Refusal
-from ...clients.person import Seen
+from ...clients.messages import Incoming, Refusal
+from ...clients.opened import ClientUnderTest
+from ...clients.person import Prompt, Seen
 from ..base.client_scenario import ClientScenario, Warn, shortly
 from . import vocabulary as words
 from .client_expectations import ClientExpectations
@@ -63,7 +64,11 @@ class ApprovingClient(ClientScenario, ClientExpectations):
         super().__init__(client, warn)
         self.script = ScriptedApprovals(client.server, authenticator)
         self._before = (0, 0, 0)
-        self._enrolled = "{authenticator}" in (self.description.command or "")
+        self._enrolled = self._signs_with_ours
+
+    @property
+    def _signs_with_ours(self) -> bool:
+        return "{authenticator}" in (self.description.command or "")
 
     def sent_calls(self) -> list[Incoming]:
         return self.server.calls(GATED)
@@ -124,6 +129,20 @@ class ApprovingClient(ClientScenario, ClientExpectations):
         if not done.calls:
             raise NotVerified(f"the person approved, and nothing was called: {done.describe()}")
         return done
+
+    def is_started_anew(self) -> None:
+        """The client is ended, and lists the tools anew with its next call. A passkey that it had
+        in its memory is gone, so it is enrolled again."""
+        self.person.leaves()
+        self._enrolled = self._signs_with_ours
+
+    def approves_when_started_anew(self) -> None:
+        """The honest twin of a change in what is listed: without it, being started anew changes
+        nothing. After this the change can be made."""
+        self.approves()
+        self.is_started_anew()
+        self.approves()
+        self.is_started_anew()
 
     def is_told(self, answers: Mapping[str, Refusal]) -> str:
         """What the client says if these methods are refused; the person agrees to all."""

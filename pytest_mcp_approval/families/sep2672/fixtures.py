@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ...wire.eras import Era
-from ..base.client_scenario import client_for, warnings_of
 from ..base.scenario import check_preconditions
 from .driver import Approval
 from .needs import CHECKS
@@ -16,7 +15,7 @@ from .scenario import Ceremony
 
 if TYPE_CHECKING:
     from ...browser.pages import ApprovalPage
-    from ...clients import OpenedClient
+    from ...clients.opened import OpenedClient
     from .client_scenario import ApprovingClient
     from .page import PageDriver
     from .page_scenario import Visit
@@ -47,6 +46,7 @@ def approving(
     approval_client: OpenedClient, request: pytest.FixtureRequest
 ) -> Iterator[ApprovingClient]:
     """The client under test, whose server wants calls approved, in each era that it speaks."""
+    from ..base.client_scenario import client_for, warnings_of
     from .client_scenario import ApprovingClient
     from .scripted_approvals import SuiteAuthenticator
 

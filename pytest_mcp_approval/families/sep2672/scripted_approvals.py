@@ -15,11 +15,12 @@ from typing import Any
 
 from virtual_authenticator import Authenticator, WebAuthnError
 
-from ...clients import Answer, Incoming, Refusal, Result, ScriptedServer
-from ...clients.messages import as_object, text_result
+from ...clients.messages import Answer, Incoming, Refusal, Result, as_object, text_result
+from ...clients.scripted_server import ScriptedServer
 from ...support.deadline import now
 from ...support.recording import note
 from . import vocabulary as words
+from .refusals import MESSAGE
 from .vocabulary import Reason
 
 GATED, PLAIN = "delete_file", "list_files"
@@ -197,8 +198,8 @@ class ScriptedApprovals:
 
 def refusal(
     reason: Reason,
-    message: str = "The approval was refused",
+    message: str = MESSAGE,
     more: Mapping[str, Any] | None = None,
 ) -> Refusal:
-    """The same words for every reason: what a client tells apart, it tells apart by the reason."""
+    """A refusal for this reason."""
     return Refusal(words.ERROR_CODE, message, {"reason": str(reason), **(more or {})})
