@@ -25,6 +25,14 @@ from .scripted_server import ScriptedServer
 _LARGEST = 16 * 1024 * 1024
 _IDLE_SECONDS = 30.0
 
+_FOR_PAGES = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Headers": "*, Authorization",
+    "Access-Control-Allow-Methods": "POST, GET, DELETE, OPTIONS",
+    "Access-Control-Expose-Headers": "Mcp-Session-Id, WWW-Authenticate",
+}
+"""A client may be a page of any origin."""
+
 Service = Callable[[str, Any], Any]
 """Takes the last part of a path and the JSON that was posted, and returns JSON."""
 
@@ -117,6 +125,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET  # noqa: N815
 
+    def do_OPTIONS(self) -> None:
+        """A page of another origin asks whether it may."""
+        self._send(204, b"", "text/plain")
+
     def do_DELETE(self) -> None:
         server, _ = self._server_of()
         if server is not None:
@@ -169,7 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {}
         if incoming.method == "initialize" and isinstance(answer, Result):
             headers["Mcp-Session-Id"] = server.new_session(incoming)
-        if streaming and not isinstance(answer, (HangUp, LostSession)):
+        if streaming and not isinstance(answer, LostSession):
             self._head(200, "text/event-stream", None, headers)
         while isinstance(answer, Ask):
             own, request = server.asked(answer)
@@ -178,8 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
             answer = server.go_on(answer, answered)
         if isinstance(answer, HangUp):
             self._record(incoming, sent, None, began, outcome="closed")
-            self.close_connection = True
-            self.connection.shutdown(socket.SHUT_RDWR)
+            self._break_off(begun=streaming)
             return
         if isinstance(answer, LostSession):
             self._record(incoming, sent, 404, began)
@@ -194,6 +205,16 @@ class _Handler(BaseHTTPRequestHandler):
         content = json.dumps(told).encode()
         self._record(incoming, content, 200, began, outcome=_outcome(answer))
         self._send(200, content, "application/json", headers)
+
+    def _break_off(self, *, begun: bool) -> None:
+        """Close the connection in the middle of an answer. Before any of it, a browser would send
+        the request again by itself, which is not the client's doing."""
+        if not begun:
+            self._head(200, "application/json", 1000, {})
+            self.wfile.write(b'{"jsonrpc":')
+            self.wfile.flush()
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
 
     # ---- bytes
 
@@ -228,7 +249,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Transfer-Encoding", "chunked")
         else:
             self.send_header("Content-Length", str(length))
-        for name, value in headers.items():
+        for name, value in {**_FOR_PAGES, **headers}.items():
             self.send_header(name, value)
         self.end_headers()
 

@@ -12,6 +12,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..config.client_description import ClientDescription
 from ..support.guard import TemporaryFolder
@@ -22,6 +23,9 @@ from .person import Person
 from .scripted_server import NAME, ScriptedServer
 from .stdio_door import StdioDoor
 from .terminal import CallableTerminal, CommandTerminal, Terminal
+
+if TYPE_CHECKING:
+    from .web_page import BrowserThread
 
 AUTHENTICATOR = "MCP_APPROVAL_AUTHENTICATOR"
 """The variable that names the suite's authenticator, for clients that are not told otherwise."""
@@ -41,7 +45,10 @@ class OpenedClient:
         *,
         directory: Path,
         environment: Mapping[str, str],
+        browser: str | None = None,
     ) -> None:
+        self._browser_named = browser
+        self._browser: BrowserThread | None = None
         self.description = description
         self.directory = directory
         self.environment = environment
@@ -51,16 +58,27 @@ class OpenedClient:
         self.stdio = StdioDoor()
         self._folder = TemporaryFolder()
         self.folder = Path(self._folder.name)
-        self._opened = self.folder / "opened"
+        self.opened_file = self.folder / "opened"
         openers = self.folder / "openers"
         openers.mkdir()
         for name in _OPENERS:
             program = openers / name
-            program.write_text(_NOTES_IT.format(file=self._opened))
+            program.write_text(_NOTES_IT.format(file=self.opened_file))
             program.chmod(0o700)
         self.openers = openers
 
+    @property
+    def browser(self) -> BrowserThread:
+        """Started when a page is first opened."""
+        if self._browser is None:
+            from .web_page import BrowserThread
+
+            self._browser = BrowserThread(self._browser_named)
+        return self._browser
+
     def close(self) -> None:
+        if self._browser is not None:
+            self._browser.close()
         self.http.close()
         self.stdio.close()
         self._folder.cleanup()
@@ -68,7 +86,7 @@ class OpenedClient:
     @contextlib.contextmanager
     def client(self, era: Era, authenticator: Service | None = None) -> Iterator[ClientUnderTest]:
         """A server of this era, and a client that is started when it is first used."""
-        self._opened.unlink(missing_ok=True)
+        self.opened_file.unlink(missing_ok=True)
         server = ScriptedServer(era, News(), self.description.patience)
         url = self.http.serve(server)
         command = self.stdio.serve(server)
@@ -84,7 +102,7 @@ class OpenedClient:
     def opened_urls(self) -> list[str]:
         """What the client asked a browser to open."""
         try:
-            return self._opened.read_text(encoding="utf-8").splitlines()
+            return self.opened_file.read_text(encoding="utf-8").splitlines()
         except OSError:
             return []
 
@@ -116,7 +134,13 @@ class ClientUnderTest:
     def opened_urls(self) -> list[str]:
         return self.opened.opened_urls()
 
+    def as_opened(self, url: str) -> str:
+        """An address as it is noted when it is opened: in a browser, without its fragment."""
+        return url if self.description.page.url is None else url.partition("#")[0]
+
     def _start(self, tool: str, arguments: str) -> Terminal:
+        if self.description.page.url is not None:
+            return self._visited()
         filled = {
             "url": self.url,
             "stdio": shlex.join(self._command),
@@ -137,6 +161,18 @@ class ClientUnderTest:
             kind = CommandTerminal
         return kind(
             words, self.server.news, environment=environment, directory=self.opened.directory
+        )
+
+    def _visited(self) -> Terminal:
+        from .web_page import WebTerminal
+
+        return WebTerminal(
+            self.opened.browser,
+            self.description,
+            self.server.news,
+            url=self.url,
+            authenticator=self._authenticator,
+            opened=self.opened.opened_file,
         )
 
     def _config(self) -> Path:

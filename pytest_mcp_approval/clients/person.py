@@ -66,8 +66,8 @@ class Person:
             return
         self.begins()
         line = self.description.call.replace("{tool}", tool).replace("{arguments}", written)
-        self._began = len(self.terminal.shown)
-        self.types(line)
+        self._began = self._read = len(self.terminal.shown)
+        self.terminal.call(line, tool, written)
 
     def begins(self) -> None:
         """Start the client, unless it runs, and wait until it is ready."""
@@ -121,6 +121,7 @@ class Person:
     def sees(self, fields: Sequence[str] = (), *, or_if: Callable[[], bool] = bool) -> Seen:
         """Wait for a prompt, or for the end of the client, or until `or_if` holds."""
         terminal = self.terminal
+        terminal.watch(fields)
         found = self._look(fields)
 
         def something() -> bool:
@@ -151,7 +152,8 @@ class Person:
                 self.types(decision)
             elif seen.prompt is Prompt.FIELD:
                 texts = given[seen.name]
-                self.types(texts.pop(0) if len(texts) > 1 else texts[0])
+                self._read = len(self.terminal.shown)
+                self.terminal.fill(seen.name, texts.pop(0) if len(texts) > 1 else texts[0])
             else:
                 break
             seen = self.sees(tuple(given))

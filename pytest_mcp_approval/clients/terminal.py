@@ -64,6 +64,20 @@ class Terminal(ABC):
     def close(self) -> None:
         """End the client."""
 
+    # ---- what is more than a line on a page
+
+    def call(self, line: str, tool: str, arguments: str) -> None:  # noqa: ARG002
+        """Have a tool called."""
+        self.type(line)
+
+    def fill(self, name: str, text: str) -> None:  # noqa: ARG002
+        """Fill in a member of a form."""
+        self.type(text)
+
+    def watch(self, fields: Sequence[str]) -> None:
+        """From now on these members of a form are looked for."""
+        del fields  # a terminal shows them by itself
+
     def _show(self, text: str) -> None:
         with self._lock:
             self._raw = (self._raw + text)[-_MOST_SHOWN:]

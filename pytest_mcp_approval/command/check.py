@@ -85,7 +85,7 @@ def run(words: Sequence[str]) -> int:
         options = everything
         named += ["--server", given.server] if given.server else []
     elif (
-        not {"replay", "client"} & options.keys()
+        not {"replay", "client", "client-page"} & options.keys()
         and settings_folder(Path.cwd(), Path.cwd()) is None
     ):
         raise WrongWordsError(

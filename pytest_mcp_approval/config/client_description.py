@@ -17,6 +17,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
+from .client_page import ClientPage
 from .reader import setting
 
 PLACES = ("url", "stdio", "config")
@@ -86,6 +87,16 @@ class ClientDescription:
     """Where the client says that the person approves, in what is signed."""
     patience: float = setting(3.0, above=0, most=60)
     """Seconds in which the client shows or sends what comes next."""
+    page: ClientPage = setting(ClientPage)  # noqa: RUF009  # makes a field
+
+    def __post_init__(self) -> None:
+        if self.command is not None and self.page.url is not None:
+            raise ValueError("got a command and a page, expected one of them: the client")
+
+    @property
+    def name(self) -> str:
+        """The client, as the user named it; "" if none is named."""
+        return self.command or self.page.url or ""
 
     @property
     def place(self) -> str:

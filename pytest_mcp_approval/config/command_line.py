@@ -22,10 +22,14 @@ _FROM = "-from"
 
 def drop_other_runs(tables: Tables, given: Mapping[str, Any]) -> None:
     """Drop what the file says about a different run."""
-    if given.get(CLIENT):
+    if given.get(CLIENT) or given.get("client-page"):
         tables.pop("target", None)
+    client = tables.get(CLIENT, {})
+    if given.get("target") or given.get("client-page"):
+        client.pop("command", None)
+    if (given.get("target") or given.get(CLIENT)) and isinstance(client.get("page"), dict):
+        client["page"].pop("url", None)
     if given.get("target"):
-        tables.get(CLIENT, {}).pop("command", None)
         # The target is not the file's, so how to start the file's target does not apply.
         tables.get(LAUNCH, {}).pop("command", None)
         for option in OPTIONS:

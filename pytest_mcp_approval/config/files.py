@@ -21,7 +21,7 @@ _TOP = [option.name for option in OPTIONS if len(option.place) == 1]
 _MOVED = {
     option.name: option
     for option in OPTIONS
-    if len(option.place) > 1 and option.name not in (CLIENT, LAUNCH)
+    if len(option.place) > 1 and option.name not in (CLIENT, "client-page", LAUNCH)
 }
 """Keys that were once at the top level, and are in a table now."""
 

@@ -277,12 +277,12 @@ class Settings:
     @property
     def checks_a_client(self) -> bool:
         """Whether a client is checked, and not a server."""
-        return self.client.command is not None
+        return bool(self.client.name)
 
     @property
     def subject(self) -> str:
         """What is checked, as the user named it; "" if nothing is."""
-        return self.client.command or (self.targets[0] if self.targets else "")
+        return self.client.name or (self.targets[0] if self.targets else "")
 
 
 SET = Option(
@@ -297,6 +297,14 @@ OF_CLIENT = Option(
     "check a client instead, with {url}, {stdio} or {config} in it (docs/clients.md)",
     (CLIENT, "command"),
     short=True,
+)
+OF_CLIENT_PAGE = Option(
+    "client-page",
+    "URL",
+    "check a client that is a web page, with {url} in its address where it is told its server "
+    "(docs/clients.md)",
+    (CLIENT, "page", "url"),
+    hidden=True,
 )
 _OF_FAMILIES = (
     Option(
@@ -334,4 +342,4 @@ def _of_fields() -> Iterator[Option]:
             yield dataclasses.replace(option, repeatable=several, flag=kind == "bool")
 
 
-OPTIONS: tuple[Option, ...] = (*_of_fields(), OF_CLIENT, SET, *_OF_FAMILIES)
+OPTIONS: tuple[Option, ...] = (*_of_fields(), OF_CLIENT, OF_CLIENT_PAGE, SET, *_OF_FAMILIES)

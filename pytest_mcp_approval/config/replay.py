@@ -34,8 +34,10 @@ _HARMLESS = {
 }
 """Options that can run something here, or run gated tools with arguments that nobody chose; each
 with the values that are harmless. A family's setting may be a command, whatever its name."""
+_CHECKED = ("target", "client", "client-page")
+"""Options that name what is checked."""
 _HEADERS = ("header", "header-from", "second-user-header", "second-user-header-from")
-_REACHED = ("target", "effects", "page")
+_REACHED = ("target", "effects", "page", "client-page")
 """Options that can name an address to which the headers of a run are sent."""
 
 
@@ -77,7 +79,8 @@ def options_of_finding(
     missing: list[str] = []
     with_headers = any(one.get(option) for one in (given, own) for option in _HEADERS)
     another = any(
-        given.get(one) and hide(given[one]) != kept.get(one) for one in ("target", "client")
+        given.get(one) and hide(given[one]) != kept.get(one)
+        for one in ("target", "client", "client-page")
     )
     for option, value in kept.items():
         if given.get(option):

@@ -53,7 +53,7 @@ def _read(
     launch = read_fields(Settings, tables.pop(LAUNCH, {}), place / LAUNCH, table=LAUNCH)
     client = read(ClientDescription, tables.pop(CLIENT, {}), place / CLIENT)
     values = {**read_fields(Settings, tables, place), **launch, "client": client}
-    if client.command is not None and values.get("targets"):
+    if client.name and values.get("targets"):
         raise SettingsError(
             f"got a target and a client, expected one: a run checks a server ({PREFIX}target) or "
             f"a client ({PREFIX}client)"

@@ -66,7 +66,7 @@ def _find_eras(opened: OpenedClient, found: Preflight) -> None:
             "What it shows and takes is described in [client] (docs/clients.md).",
         )
     found.eras = [era.value for era in opened.eras]
-    found.say("client", neutralise(opened.description.command or "", 100))
+    found.say("client", neutralise(opened.description.name, 100))
     others = [era.value for era in Era if era not in opened.eras]
     not_spoken = f"  (not spoken: {', '.join(others)})" if others else ""
     way = "stdio" if opened.description.over_stdio else "HTTP"

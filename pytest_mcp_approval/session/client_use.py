@@ -22,6 +22,7 @@ def open_client(settings: Settings) -> OpenedClient:
         settings.client,
         directory=settings.server_directory or settings.directory,
         environment=settings.environment,
+        browser=settings.browser,
     )
 
 

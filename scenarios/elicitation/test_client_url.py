@@ -42,7 +42,7 @@ def test_an_address_is_shown_whole_and_opened_only_after_a_yes(asked, kind):
     )
     opened = asked.client.opened_urls()
     asked.expect(
-        opened in ([], [url]),
+        opened in ([], [asked.client.as_opened(url)]),
         sent=f"{sent}; the person agrees",
         expected="that address in the person's browser",
         got=f"another address: {', '.join(opened)}",

@@ -68,7 +68,8 @@ class ApprovingClient(ClientScenario, ClientExpectations):
 
     @property
     def _signs_with_ours(self) -> bool:
-        return "{authenticator}" in (self.description.command or "")
+        in_a_browser = self.description.page.url is not None
+        return in_a_browser or "{authenticator}" in (self.description.command or "")
 
     def sent_calls(self) -> list[Incoming]:
         return self.server.calls(GATED)
