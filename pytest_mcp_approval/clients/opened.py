@@ -131,6 +131,11 @@ class ClientUnderTest:
         """The address of a page that the server notices being fetched."""
         return self.url.removesuffix("/mcp")
 
+    @property
+    def known_as(self) -> tuple[str, ...]:
+        """What tells a person which server it is: its name, its address, or the host of that."""
+        return (self.server.name, self.url, self.url.split("/")[2])
+
     def opened_urls(self) -> list[str]:
         return self.opened.opened_urls()
 

@@ -36,6 +36,8 @@ class Seen:
     text: str
     name: str = ""
     """The member of a form that is asked for."""
+    decides: bool = False
+    """Whether the same line lets the person decide, as where decline is typed into a field."""
 
 
 class Person:
@@ -148,26 +150,34 @@ class Person:
         given = {name: list(texts) for name, texts in (fields or {}).items()}
         seen = self.sees(tuple(given))
         for _ in range(at_most):
-            if seen.prompt is Prompt.DECIDE:
-                self.types(decision)
-            elif seen.prompt is Prompt.FIELD:
+            no = seen.decides and decision != self.description.agree
+            if seen.prompt is Prompt.FIELD and not no:
                 texts = given[seen.name]
                 self._read = len(self.terminal.shown)
                 self.terminal.fill(seen.name, texts.pop(0) if len(texts) > 1 else texts[0])
+            elif seen.prompt in (Prompt.DECIDE, Prompt.FIELD):
+                self.types(decision)
             else:
                 break
             seen = self.sees(tuple(given))
         return seen
 
     def _look(self, fields: Sequence[str]) -> Seen:
-        text = self.terminal.shown[self._read :]
-        prompts: list[tuple[int, Prompt, str]] = [
-            (text.rfind(self.description.decide), Prompt.DECIDE, "")
-        ]
-        if not self.description.once_per_call:
-            prompts.append((text.rfind(self.description.ready), Prompt.READY, ""))
+        """The prompt on the last line that has one; a member of a form before a decision."""
+        text, told = self.terminal.shown[self._read :], self.description
+        decision = max(text.rfind(one) for one in told.decide)
+        wanted = [(decision, Prompt.DECIDE, "")]
+        if not told.once_per_call:
+            wanted.append((text.rfind(told.ready), Prompt.READY, ""))
         for name in fields:
-            asked = self.description.field.replace("{name}", name)
-            prompts.append((text.rfind(asked), Prompt.FIELD, name))
-        place, prompt, name = max(prompts, key=lambda one: one[0])
-        return Seen(prompt, text, name) if place >= 0 else Seen(Prompt.NOTHING, text)
+            wanted.append((text.rfind(told.field.replace("{name}", name)), Prompt.FIELD, name))
+        found = [
+            (text.count("\n", 0, place), prompt is Prompt.FIELD, place, prompt, name)
+            for place, prompt, name in wanted
+            if place >= 0
+        ]
+        if not found:
+            return Seen(Prompt.NOTHING, text)
+        line, _, _, prompt, name = max(found, key=lambda one: one[:3])
+        decides = decision >= 0 and text.count("\n", 0, decision) == line
+        return Seen(prompt, text, name, decides)

@@ -52,6 +52,8 @@ class ScriptedServer:
         """Paths that were requested beside the endpoint."""
         self.streams = False
         """Whether answers come as an event stream, which clients must take as well."""
+        self.revision = SESSIONLESS_REVISIONS[-1]
+        """As agreed on last."""
         self.sessions: dict[str, Mapping[str, Any]] = {}
         """Handshake era: what the client of each session declared."""
         self._waiting: dict[str, list[Incoming]] = {}
@@ -150,10 +152,10 @@ class ScriptedServer:
             supported = {"supported": list(SESSIONLESS_REVISIONS)}
             return Refusal(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", supported)
         wanted = incoming.params.get("protocolVersion")
-        revision = wanted if wanted in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1]
+        self.revision = wanted if wanted in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1]
         return Result(
             {
-                "protocolVersion": revision,
+                "protocolVersion": self.revision,
                 "capabilities": self.capabilities,
                 "serverInfo": {"name": self.name, "version": "1"},
             }

@@ -217,9 +217,9 @@ class WebTerminal(Terminal):
     def _markers(self, page: Page) -> list[str]:
         """The words that the person waits for: the last one is what is to be answered first."""
         told, there = self._description, self._there
-        found = [told.ready] if _is_there(page, there.ready) else []
+        found = [f"{told.ready}\n"] if _is_there(page, there.ready) else []
         if _is_there(page, there.agree):
-            found.append(told.decide)
+            found.append(f"{told.decide[0]}\n")
             for name in self._fields:
                 here = _is_there(page, there.field.replace("{name}", name))
                 if here and name not in self._filled:

@@ -48,6 +48,20 @@ def _command(value: Any) -> str:
     return value
 
 
+_TEXT_OR_TEXTS = {
+    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+}
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list) or not listed:
+        raise ValueError("expected a text, or a list of them")
+    if not all(isinstance(one, str) and one for one in listed):
+        raise ValueError("expected texts that are not empty")
+    return tuple(listed)
+
+
 def _named(value: Any) -> str:
     if not isinstance(value, str) or "{name}" not in value:
         raise ValueError("expected text with {name} in it")
@@ -75,8 +89,9 @@ class ClientDescription:
     """Typed to call a tool; {arguments} is JSON on one line."""
     enroll: str = "enroll"
     """Typed to enroll a passkey; "" if the client cannot."""
-    decide: str = setting("[y/n/c] ", filled=True)
-    """Shown when a person is to agree or not, after what is to be decided."""
+    decide: tuple[str, ...] = setting(("[y/n/c] ",), parse=_texts, form=_TEXT_OR_TEXTS)
+    """Shown when a person is to agree or not, after what is to be decided; several texts, if it
+    differs. It may be the text that asks for a member of a form."""
     agree: str = "y"
     decline: str = "n"
     cancel: str = "c"

@@ -189,6 +189,41 @@ def test_a_client_of_one_era_is_checked_in_that_one(suite):
     )
 
 
+def test_an_older_revision_asks_less(suite):
+    """Before 2025-11-25 there were no modes, and who asks was only recommended to be shown."""
+    suite.pytester.makepyfile(
+        older="""
+        from pytest_mcp_approval.reference_client import connection
+        from pytest_mcp_approval.reference_client.connection import Connection, ServerError
+        from pytest_mcp_approval.reference_client.program import Program
+
+        class Older(Connection):
+            def open(self):
+                super().open()
+                self.server_name = "a server"
+
+            def request(self, method, params, *more):
+                if method == "server/discover":
+                    raise ServerError({"code": -32601})
+                if method == "initialize":
+                    params = {**params, "protocolVersion": "2025-06-18"}
+                return super().request(method, params, *more)
+
+        class Client(Program):
+            connection_class = Older
+
+        def main(arguments, **streams):
+            return Client(arguments, **streams).run()
+        """
+    )
+    person = "--mcp-approval-select=elicitation/client-asks-a-person"
+    result = suite.check(MODE, person, client="python:older:main {url}")
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(
+        ["*the screen does not say which server asks*", "*there are no modes in 2025-06-18*"]
+    )
+
+
 @pytest.mark.parametrize(
     ("client", "line"),
     [

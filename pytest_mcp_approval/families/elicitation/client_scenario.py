@@ -21,6 +21,8 @@ from ..base.client_scenario import ClientScenario, Warn, shortly
 from . import vocabulary as words
 from .scripted_questions import ARGUMENTS, ASKING, PLAIN, Answered, ScriptedQuestions
 
+WITH_MODES = "2025-11-25"
+
 
 class AskedClient(ClientScenario):
     """A client whose server asks its person."""
@@ -49,8 +51,8 @@ class AskedClient(ClientScenario):
             )
         if seen.prompt is not Prompt.DECIDE:
             raise NotVerified(
-                f"the client did not ask its person (it shows {self.description.decide!r} when it "
-                f"does, says the description); it shows {shortly(self.screen())}"
+                f"the client did not ask its person (it shows {self.description.decide[0]!r} when "
+                f"it does, says the description); it shows {shortly(self.screen())}"
             )
         return seen
 
@@ -97,6 +99,12 @@ class AskedClient(ClientScenario):
         return calls[-1]
 
     # ---- what a client may lack
+
+    @property
+    def before_modes(self) -> bool:
+        """Whether the revision that was agreed on is older than 2025-11-25, in which modes came,
+        and what clients owe their people became a MUST."""
+        return self.server.revision < WITH_MODES
 
     def need_mode(self, mode: words.Mode) -> None:
         """A mode that the client does not declare is not asked of it."""

@@ -110,8 +110,8 @@ class ApprovingClient(ClientScenario, ClientExpectations):
         seen = self.person.sees()
         if seen.prompt is not Prompt.DECIDE:
             raise NotVerified(
-                f"the client did not ask its person (it shows {self.description.decide!r} when it "
-                f"does, says the description); {self.so_far().describe()}"
+                f"the client did not ask its person (it shows {self.description.decide[0]!r} when "
+                f"it does, says the description); {self.so_far().describe()}"
             )
         return seen
 
