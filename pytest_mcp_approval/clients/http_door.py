@@ -19,6 +19,7 @@ from typing import Any
 from ..support import recording
 from ..support.deadline import now
 from ..support.exchanges import Excerpt, Exchange, without_secrets
+from ..wire.reply import Outcome
 from .messages import Answer, Ask, HangUp, Incoming, LostSession, Refusal, Result
 from .scripted_server import ScriptedServer
 
@@ -166,7 +167,9 @@ class _Handler(BaseHTTPRequestHandler):
         if not incoming.is_request:
             self._send(202, b"", "text/plain")
             if not incoming.method:
-                self._record(incoming, b"", 202, began, method="answer")
+                self._record(
+                    incoming, b"", 202, began, outcome=Outcome.ACCEPTED.value, method="answer"
+                )
             return
         answer = server.answer(incoming)
         with suppress(OSError):
@@ -189,16 +192,17 @@ class _Handler(BaseHTTPRequestHandler):
             answered = server.await_answer(own, server.patience)
             answer = server.go_on(answer, answered)
         if isinstance(answer, HangUp):
-            self._record(incoming, sent, None, began, outcome="closed")
+            self._record(incoming, sent, None, began, outcome=Outcome.CLOSED.value)
             self._break_off(begun=streaming)
             return
         if isinstance(answer, LostSession):
-            self._record(incoming, sent, 404, began)
+            self._record(incoming, sent, 404, began, outcome=Outcome.HTTP_STATUS.value)
             self._send(404, b"", "text/plain")
             return
         told = server.wrapped(incoming, answer)
         if streaming:
-            self._record(incoming, sent + json.dumps(told).encode(), 200, began)
+            content = sent + json.dumps(told).encode()
+            self._record(incoming, content, 200, began, outcome=_outcome(answer))
             self._event(told)
             self._chunk(b"")
             return
@@ -225,7 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
         status: int | None,
         began: float,
         *,
-        outcome: str = "result",
+        outcome: str = Outcome.RESULT.value,
         method: str = "",
     ) -> None:
         recording.add(
@@ -272,4 +276,5 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _outcome(answer: Result | Refusal) -> str:
-    return "result" if isinstance(answer, Result) else "error"
+    outcome = Outcome.RESULT if isinstance(answer, Result) else Outcome.ERROR
+    return str(outcome.value)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 import secrets
-import shlex
 import socket
 import sys
 import threading
@@ -21,7 +20,8 @@ from ..support import recording
 from ..support.deadline import now
 from ..support.exchanges import Excerpt, Exchange
 from ..wire.eras import Era
-from .messages import Ask, HangUp, Incoming, LostSession
+from ..wire.reply import Outcome
+from .messages import Ask, HangUp, Incoming, LostSession, Result
 from .scripted_server import ScriptedServer
 
 _RELAY = Path(__file__).with_name("stdio_relay.py")
@@ -96,7 +96,7 @@ class _Pipe:
                 # While the client is asked something, it may send more.
                 threading.Thread(target=self._answer, args=(incoming,), daemon=True).start()
             elif not incoming.method:
-                self._record(incoming, b"", now(), "answer")
+                self._record(incoming, b"", now(), "answer", Outcome.ACCEPTED)
 
     def _answer(self, incoming: Incoming) -> None:
         began, sent = now(), b""
@@ -109,11 +109,13 @@ class _Pipe:
                     answer, self.server.await_answer(own, self.server.patience)
                 )
             if isinstance(answer, (HangUp, LostSession)):
-                self._record(incoming, sent, began, incoming.method)
+                self._record(incoming, sent, began, incoming.method, Outcome.CLOSED)
                 self._connection.shutdown(socket.SHUT_RDWR)
                 return
             told = self.server.wrapped(incoming, answer)
-            self._record(incoming, sent + json.dumps(told).encode(), began, incoming.method)
+            outcome = Outcome.RESULT if isinstance(answer, Result) else Outcome.ERROR
+            content = sent + json.dumps(told).encode()
+            self._record(incoming, content, began, incoming.method, outcome)
             self._send(told)
 
     def _send(self, message: dict[str, Any]) -> bytes:
@@ -122,19 +124,22 @@ class _Pipe:
             self._connection.sendall(line)
         return line
 
-    def _record(self, incoming: Incoming, sent: bytes, began: float, method: str) -> None:
+    def _record(
+        self,
+        incoming: Incoming,
+        sent: bytes,
+        began: float,
+        method: str,
+        outcome: Outcome = Outcome.RESULT,
+    ) -> None:
         recording.add(
             Exchange(
                 method=method,
                 sent=Excerpt.of(incoming.raw),
                 received=Excerpt.of(sent),
-                outcome="result",
+                outcome=outcome.value,
                 detail="",
                 started=began,
                 seconds=now() - began,
             )
         )
-
-
-def as_line(command: list[str]) -> str:
-    return shlex.join(command)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
+import jsonschema
 import pytest
 
+from pytest_mcp_approval.report import json_file
 from tests.clients.conftest import IN_PROCESS
 
 PROGRAM = f"{sys.executable} -m pytest_mcp_approval.reference_client"
@@ -109,6 +112,8 @@ def test_a_broken_client_fails_and_its_finding_can_be_replayed(suite):
     )
     report = json.loads((suite.pytester.path / "run.json").read_text())
     assert BROKEN in json.dumps(report)
+    schema = json.loads((Path(json_file.__file__).parent / "schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(report)
     finding = next((suite.pytester.path / ".mcp-approval" / "findings").glob("*.json"))
     replayed = f"--mcp-approval-replay={finding}"
     # What a finding runs is never taken from it alone.

@@ -82,12 +82,8 @@ class ClientScenario:
 
     def calls(self, tool: str, arguments: Mapping[str, Any]) -> None:
         """The person has the client call a tool."""
-        note("person", f"has the client call {tool}")
+        note("page", f"the person has the client call {tool}")
         self.person.calls(tool, arguments)
-
-    def says(self, text: str) -> None:
-        note("person", f"types {text}")
-        self.person.types(text)
 
     def screen(self) -> str:
         """What the client has shown since the call."""

@@ -84,7 +84,8 @@ class SuiteAuthenticator:
             **_EXTRA,
         }
         self.signed.append(Signed(at, options, response))
-        note("authenticator", "signed")
+        device = self._authenticator.profile.name
+        note("authenticator", "signed", device=device, origin=origin, response=response)
         return response
 
 
