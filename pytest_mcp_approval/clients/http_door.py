@@ -133,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_DELETE(self) -> None:
         server, _ = self._server_of()
         if server is not None:
-            server.sessions.pop(self.headers.get("Mcp-Session-Id", ""), None)
+            server.sessions.discard(self.headers.get("Mcp-Session-Id", ""))
         self._send(200, b"", "text/plain")
 
     def do_POST(self) -> None:

@@ -54,8 +54,10 @@ class ScriptedServer:
         """Whether answers come as an event stream, which clients must take as well."""
         self.revision = SESSIONLESS_REVISIONS[-1]
         """As agreed on last."""
-        self.sessions: dict[str, Mapping[str, Any]] = {}
-        """Handshake era: what the client of each session declared."""
+        self.sessions: set[str] = set()
+        """Handshake era: those that the server knows at present."""
+        self._declared: dict[str, Mapping[str, Any]] = {}
+        """By session, also by those that are over."""
         self._waiting: dict[str, list[Incoming]] = {}
         self._ids = itertools.count(1)
         self._lock = threading.Lock()
@@ -73,7 +75,7 @@ class ScriptedServer:
     def declared(self, incoming: Incoming) -> Mapping[str, Any]:
         """What the client of this request declared that it can do."""
         if self.era is Era.HANDSHAKE:
-            return self.sessions.get(incoming.session, {})
+            return self._declared.get(incoming.session, {})
         return as_object(incoming.meta.get("io.modelcontextprotocol/clientCapabilities"))
 
     def forget_sessions(self) -> None:
@@ -164,8 +166,13 @@ class ScriptedServer:
     def new_session(self, incoming: Incoming) -> str:
         """Over HTTP an answered initialize begins a session."""
         session = secrets.token_hex(8)
-        self.sessions[session] = as_object(incoming.params.get("capabilities"))
+        self.begin_session(session, incoming)
         return session
+
+    def begin_session(self, session: str, incoming: Incoming) -> None:
+        """From now on this session is known, with what its client has declared."""
+        self.sessions.add(session)
+        self._declared[session] = as_object(incoming.params.get("capabilities"))
 
     def _discover(self, _: Incoming) -> Answer:
         if self.era is not Era.SESSIONLESS:

@@ -84,14 +84,14 @@ class _Pipe:
         self._lock = threading.Lock()
 
     def run(self, lines: Any) -> None:
-        self.server.sessions[self._session] = {}  # a pipe is a session from its beginning
+        self.server.sessions.add(self._session)  # a pipe is a session from its beginning
         for line in lines:
             raw = line.rstrip(b"\r\n")
             incoming = self.server.take(raw, (("Mcp-Session-Id", self._session),))
             if incoming is None:
                 continue
             if incoming.method == "initialize" and self.server.era is Era.HANDSHAKE:
-                self.server.sessions[self._session] = incoming.params.get("capabilities") or {}
+                self.server.begin_session(self._session, incoming)
             if incoming.is_request:
                 # While the client is asked something, it may send more.
                 threading.Thread(target=self._answer, args=(incoming,), daemon=True).start()
