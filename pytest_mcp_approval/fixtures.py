@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from .browser.pages import ApprovalPage
+    from .clients.opened import OpenedClient
     from .clock import ClockControl
     from .target import Target
     from .wire import Session
 
 __all__ = [
     "approval_browser",
+    "approval_client",
     "approval_clock",
     "approval_page",
     "approval_session",
@@ -80,3 +82,12 @@ def approval_page(
 
     with recorded_page(approval_browser, request) as page:
         yield page
+
+
+@pytest.fixture(scope="session")
+def approval_client(request: pytest.FixtureRequest) -> Iterator[OpenedClient]:
+    """The client under test: the suite plays its server and its person."""
+    from .session.client_use import opened_client
+
+    with opened_client(request.config) as opened:
+        yield opened

@@ -28,6 +28,7 @@ Check a server by every rule of the approval specifications that it implements.
   mcp-approval check http://localhost:3000/mcp    a server that is running
   mcp-approval check 'stdio:node server.js'       a command that the suite starts
   mcp-approval check .mcp.json --server shop      a server of a file with "mcpServers"
+  mcp-approval check --client 'my-client {url}'   a client, whose server the suite plays
 
 Only tools that you name with safe arguments (--tool) are ever run."""
 _EPILOG = f"""\
@@ -83,7 +84,10 @@ def run(words: Sequence[str]) -> int:
         said = frozenset({"target", *(set(everything) - set(options))})
         options = everything
         named += ["--server", given.server] if given.server else []
-    elif "replay" not in options and settings_folder(Path.cwd(), Path.cwd()) is None:
+    elif (
+        not {"replay", "client", "client-page"} & options.keys()
+        and settings_folder(Path.cwd(), Path.cwd()) is None
+    ):
         raise WrongWordsError(
             f"name a server: a URL, stdio:<command line> or a JSON file with mcpServers. There is "
             f"no {FILE} here (and no [tool.{TABLE}]); mcp-approval init SERVER writes one"

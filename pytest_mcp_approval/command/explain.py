@@ -77,7 +77,7 @@ def explain_lines(rule: Requirement, *, whole: bool = False) -> list[str]:
     lines = [f"{rule.id:<{max(0, columns() - len(head) - 2)}}  {head}", ""]
     lines += _row("rule", rule.rule)
     if rule.party == "client":
-        lines += _row("binds", "the client: it is checked on the page that people approve on")
+        lines += _row("binds", "the client: checked by --client COMMAND, or on a page")
     if rule.watch != rule.rule:
         lines += _row("tested by", rule.watch)
     if rule.needs:
@@ -91,7 +91,8 @@ def explain_lines(rule: Requirement, *, whole: bool = False) -> list[str]:
         lines += _row("reading", text)
     if rule.link:
         lines += _row("document", rule.link)
-    lines += _row("again", f"mcp-approval check SERVER --select {rule.id}")
+    whom = "--client COMMAND" if rule.party == "client" else "SERVER"
+    lines += _row("again", f"mcp-approval check {whom} --select {rule.id}")
     if family.readings:
         told = f"all {number_of(len(family.readings), 'reading')} of {family.document}"
         lines += _row("more", f"mcp-approval explain {rule.family} --readings ({told})")

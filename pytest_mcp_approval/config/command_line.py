@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from .files import Tables, put_at, value_at
-from .options import LAUNCH, OF_WHOLE_RUNS, OPTIONS, PREFIX, SET, Option
+from .options import CLIENT, LAUNCH, OF_WHOLE_RUNS, OPTIONS, PREFIX, SET, Option
 from .reader import Keys, Place, SettingsError, Sources, shown
 from .registry import families
 
@@ -22,6 +22,13 @@ _FROM = "-from"
 
 def drop_other_runs(tables: Tables, given: Mapping[str, Any]) -> None:
     """Drop what the file says about a different run."""
+    if given.get(CLIENT) or given.get("client-page"):
+        tables.pop("target", None)
+    client = tables.get(CLIENT, {})
+    if given.get("target") or given.get("client-page"):
+        client.pop("command", None)
+    if (given.get("target") or given.get(CLIENT)) and isinstance(client.get("page"), dict):
+        client["page"].pop("url", None)
     if given.get("target"):
         # The target is not the file's, so how to start the file's target does not apply.
         tables.get(LAUNCH, {}).pop("command", None)
@@ -120,7 +127,7 @@ def _drop_from_the_other(tables: Tables, option: Option, said: Mapping[str, Any]
 
 def _read_set(text: str) -> tuple[Keys, Any]:
     """Read `TABLE.KEY=VALUE`, with the value written as in TOML."""
-    known = (LAUNCH, *families())
+    known = (LAUNCH, CLIENT, *families())
     place, equals, value = text.partition("=")
     table, *keys = place.strip().split(".")
     if not equals or not keys or not all(keys) or table not in known:

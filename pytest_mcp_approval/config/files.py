@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from ..support.nearest import nearest
-from .options import FILE, LAUNCH, OPTIONS, TABLE
+from .options import CLIENT, FILE, LAUNCH, OPTIONS, TABLE
 from .reader import Keys, Place, SettingsError, Sources, canonical, shown, wrong
 from .registry import families
 
 Tables = dict[str, Any]
 _TOP = [option.name for option in OPTIONS if len(option.place) == 1]
 _MOVED = {
-    option.name: option for option in OPTIONS if len(option.place) > 1 and option.name != LAUNCH
+    option.name: option
+    for option in OPTIONS
+    if len(option.place) > 1 and option.name not in (CLIENT, "client-page", LAUNCH)
 }
 """Keys that were once at the top level, and are in a table now."""
 
@@ -40,7 +42,7 @@ def file_tables(folder: Path) -> tuple[Tables, Sources]:
     if not isinstance(found, dict):
         raise SettingsError(f"{place.table}: got {shown(found)}, expected a table")
     tables: Tables = {}
-    named = (LAUNCH, *families())
+    named = (CLIENT, LAUNCH, *families())
     moved = {key: _MOVED[name] for key in found if (name := key.replace("_", "-")) in _MOVED}
     others = {key: value for key, value in found.items() if key not in moved}
     for name, value in canonical(others, (*sorted(_TOP), *named), place).items():

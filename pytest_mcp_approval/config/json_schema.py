@@ -19,7 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from .options import FILE, LAUNCH, OPTIONS, Option, Settings
+from .client_description import ClientDescription
+from .options import CLIENT, FILE, LAUNCH, OPTIONS, Option, Settings
 from .reader import Rule, key_of, rule_of
 from .registry import registered
 
@@ -44,6 +45,10 @@ def settings_schema(families: tuple[str, ...]) -> Schema:
         "description": "a server that the suite starts; a text is its command",
         "anyOf": [launch, _TEXT],
     }
+    schema["properties"][CLIENT] = {
+        "description": "a client to check, instead of a server; a text is its command",
+        "anyOf": [top.of(ClientDescription), _TEXT],
+    }
     for name in families:
         family = registered(name)
         table: Schema = {"type": "object"}
@@ -51,7 +56,7 @@ def settings_schema(families: tuple[str, ...]) -> Schema:
             table = top.of(family.part("settings").TABLE_CLASS)
         schema["properties"][name] = {"description": f"what only {name} needs", **table}
     for option in OPTIONS:
-        if option.short and option.place[0] != LAUNCH:
+        if option.short and option.place[0] not in (LAUNCH, CLIENT):
             _allow_text(schema, option)
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from . import values
+from .client_description import ClientDescription
 from .reader import Keys, SettingsError, Sources, rule_of, setting
 
 __all__ = ["OPTIONS", "Option", "Settings", "SettingsError"]
@@ -32,6 +33,8 @@ FILE = "mcp-approval.toml"
 TABLE = "mcp-approval"
 LAUNCH = "launch"
 """The table of a server that the suite starts."""
+CLIENT = "client"
+"""The table of a client under test."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ class Settings:
         (),
         "target=SERVER",
         "the server to check: reference, http(s)://..., stdio:<command line>, "
-        "python:<module>:<factory>, or a verifier of tokens (docs/options.md); repeatable",
+        "python:<module>:<factory>, ... (docs/options.md); repeatable",
         repr=False,
     )
     tools: Mapping[str, Mapping[str, Any]] = _option(
@@ -256,6 +259,8 @@ class Settings:
 
     # ---- not options
 
+    client: ClientDescription = setting(ClientDescription, repr=False, internal=True)
+    """The client under test, if its command is named: then the suite plays the server."""
     family_settings: Mapping[str, Mapping[str, Any]] = setting(dict, repr=False, internal=True)
     """By family; each family defines its own settings."""
     effects_doubt: str = setting("", internal=True)
@@ -269,12 +274,37 @@ class Settings:
     additions: tuple[tuple[str, str], ...] = setting((), internal=True)
     """Tables to which the command line added, and what it added: lines for the header."""
 
+    @property
+    def checks_a_client(self) -> bool:
+        """Whether a client is checked, and not a server."""
+        return bool(self.client.name)
+
+    @property
+    def subject(self) -> str:
+        """What is checked, as the user named it; "" if nothing is."""
+        return self.client.name or (self.targets[0] if self.targets else "")
+
 
 SET = Option(
     "set",
     "TABLE.KEY=VALUE",
     "a setting of [launch] or of a family's table (docs/options.md); repeatable",
     repeatable=True,
+)
+OF_CLIENT = Option(
+    CLIENT,
+    "COMMAND",
+    "check a client instead, with {url}, {stdio} or {config} in it (docs/clients.md)",
+    (CLIENT, "command"),
+    short=True,
+)
+OF_CLIENT_PAGE = Option(
+    "client-page",
+    "URL",
+    "check a client that is a web page, with {url} in its address where it is told its server "
+    "(docs/clients.md)",
+    (CLIENT, "page", "url"),
+    hidden=True,
 )
 _OF_FAMILIES = (
     Option(
@@ -312,4 +342,4 @@ def _of_fields() -> Iterator[Option]:
             yield dataclasses.replace(option, repeatable=several, flag=kind == "bool")
 
 
-OPTIONS: tuple[Option, ...] = (*_of_fields(), SET, *_OF_FAMILIES)
+OPTIONS: tuple[Option, ...] = (*_of_fields(), OF_CLIENT, OF_CLIENT_PAGE, SET, *_OF_FAMILIES)

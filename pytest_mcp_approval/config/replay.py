@@ -27,14 +27,17 @@ _HARMLESS = {
     "clock": re.compile("auto|faketime|none|wait(?::[0-9.]+)?"),
     "browser": re.compile(NO_BROWSER),
     "launch": _NEVER,
+    "client": _NEVER,
     "directory": _NEVER,
     "set": _NEVER,
     "generate-arguments": _NEVER,
 }
 """Options that can run something here, or run gated tools with arguments that nobody chose; each
 with the values that are harmless. A family's setting may be a command, whatever its name."""
+_CHECKED = ("target", "client", "client-page")
+"""Options that name what is checked."""
 _HEADERS = ("header", "header-from", "second-user-header", "second-user-header-from")
-_REACHED = ("target", "effects", "page")
+_REACHED = ("target", "effects", "page", "client-page")
 """Options that can name an address to which the headers of a run are sent."""
 
 
@@ -75,7 +78,10 @@ def options_of_finding(
     found: dict[str, Any] = {}
     missing: list[str] = []
     with_headers = any(one.get(option) for one in (given, own) for option in _HEADERS)
-    another = bool(given.get("target")) and hide(given["target"]) != kept.get("target")
+    another = any(
+        given.get(one) and hide(given[one]) != kept.get(one)
+        for one in ("target", "client", "client-page")
+    )
     for option, value in kept.items():
         if given.get(option):
             continue

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .client_description import ClientDescription
 from .command_line import add_command_line, drop_other_runs, read_pairs
 from .files import Tables, file_tables, settings_folder
-from .options import FILE, LAUNCH, NO_BROWSER, OPTIONS, PREFIX, START, TABLE, Settings
+from .options import CLIENT, FILE, LAUNCH, NO_BROWSER, OPTIONS, PREFIX, START, TABLE, Settings
 from .reader import Place, SettingsError, Sources, read, read_fields
 from .registry import families, registered
 
@@ -50,7 +51,13 @@ def _read(
     place = Place((), sources)
     family_settings = {name: tables.pop(name) for name in families() if name in tables}
     launch = read_fields(Settings, tables.pop(LAUNCH, {}), place / LAUNCH, table=LAUNCH)
-    values = {**read_fields(Settings, tables, place), **launch}
+    client = read(ClientDescription, tables.pop(CLIENT, {}), place / CLIENT)
+    values = {**read_fields(Settings, tables, place), **launch, "client": client}
+    if client.name and values.get("targets"):
+        raise SettingsError(
+            f"got a target and a client, expected one: a run checks a server ({PREFIX}target) or "
+            f"a client ({PREFIX}client)"
+        )
     locate(values, place, root, directory)
     values["drawn_secrets"] = draw(values, place, directory)
     return Settings(
@@ -69,10 +76,11 @@ def check_file(folder: Path) -> Settings:
     place = Place((), sources)
     family_settings = {name: tables.pop(name) for name in families() if name in tables}
     launch = read_fields(Settings, tables.pop(LAUNCH, {}), place / LAUNCH, table=LAUNCH)
+    client = read(ClientDescription, tables.pop(CLIENT, {}), place / CLIENT)
     for option in OPTIONS:
         if option.example and option.name in tables:  # texts stand for a table
             tables[option.name] = read_pairs(option, tables[option.name], place / option.name)
-    values = {**read_fields(Settings, tables, place), **launch}
+    values = {**read_fields(Settings, tables, place), **launch, "client": client}
     check_family_tables(family_settings, sources)
     return Settings(**values, family_settings=family_settings, directory=folder, sources=sources)
 

@@ -6,7 +6,7 @@ about targets and verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from .start import ROOT
 
 ON_A_PAGE = "test_browser_"
 """The prefix of files whose scenarios need a page and a browser."""
+OF_A_CLIENT = "test_client_"
+"""The prefix of files whose scenarios are about a client: the suite plays its server."""
 
 
 class ScenarioModule(pytest.Module):
@@ -57,10 +59,10 @@ def collect_scenarios(
     ids: Sequence[str],
     patterns: tuple[str, ...],
     *,
-    with_page: bool = True,
+    which: Callable[[str], bool] = bool,
 ) -> Iterator[pytest.Item]:
     """The scenarios of these families, or only those with these ids. Files are left out if no
-    pattern matches, or if they need a page and the target has none."""
+    pattern matches, or if `which` does not want a file of that name."""
     for family in families:
         name = f"{ROOT}/{family}"
         folder = ScenarioFolder.from_parent(session, name=name, nodeid=name)
@@ -71,8 +73,7 @@ def collect_scenarios(
             wanted = not ids or any(
                 one.partition("::")[0] == nodeid or _names(one, nodeid) for one in ids
             )
-            on_a_page = path.name.startswith(ON_A_PAGE)
-            if not wanted or (on_a_page and not with_page) or not _concerns(path, family, patterns):
+            if not wanted or not which(path.name) or not _concerns(path, family, patterns):
                 continue
             file = ScenarioModule.from_parent(folder, path=path, nodeid=nodeid, name=path.name)
             file.only = _functions(ids, nodeid)

@@ -49,7 +49,7 @@ def begin_run(config: pytest.Config, ids: tuple[str, ...]) -> None:
     """Begin a run of the scenarios with these ids, or of all. Raises `SettingsError`."""
     given, replayed = recall_replay(config)
     state = make_state(config, given, (replayed.result.scenario,) if replayed else ids)
-    if not state.settings.targets:
+    if not state.settings.subject:
         raise SettingsError(without_target(config.rootpath, config.invocation_params.dir))
     check_names(state)
     if replayed is not None:
@@ -96,11 +96,13 @@ class RunHooks:
         state, patience, hide = self.state, self.health.patience, self.state.secrets.hide
         if state.is_worker or state.config.option.collectonly:
             return
+        from .client_preflight import client_preflight
         from .preflight import PreflightError, preflight
 
+        look = client_preflight if state.settings.checks_a_client else preflight
         try:
             with keeping(patience):
-                found = preflight(state.settings, state.wanted_families)
+                found = look(state.settings, state.wanted_families)
         except PreflightError as error:
             reporter = state.config.pluginmanager.getplugin("terminalreporter")
             for line in hide(str(error)).splitlines():
@@ -134,7 +136,7 @@ class RunHooks:
         state, settings = self.state, self.state.settings
         left_out: list[pytest.Item] = []
         for item in collect_scenarios(
-            session, state.wanted_families, state.ids, settings.select, with_page=state.with_page
+            session, state.wanted_families, state.ids, settings.select, which=state.wanted_file
         ):
             rules = rules_of(item)
             item.user_properties += [(MARKER, rule.id) for rule in rules]
@@ -146,7 +148,7 @@ class RunHooks:
             state.config.hook.pytest_deselected(items=left_out)
         yield
         launched = settings.launch is not None or settings.reset is not None
-        if settings.targets[0].startswith("http") and not launched:
+        if settings.subject.startswith("http") and not launched:
             # If the server cannot be repaired, run last what may poison it.
             items.sort(key=lambda item: item.get_closest_marker(MAY_POISON) is not None)
 

@@ -13,6 +13,7 @@ import pytest
 from ..browser import BrowserError
 from ..catalogue import Finding, NotApplicable, NotVerified, Verdict
 from ..catalogue.marking import WARNINGS
+from ..clients.messages import ClientError
 from ..clock import ClockError
 from ..families.base.driver import DriverError
 from ..report.results import ScenarioResult, check_lines
@@ -20,7 +21,10 @@ from ..target import EffectsError, TargetError
 from ..wire import WireError
 from .phase import Phase
 
-_OF_THE_TARGET = (BrowserError, ClockError, DriverError, EffectsError, TargetError, WireError)
+_OF_THE_TARGET = (
+    *(BrowserError, ClientError, ClockError, DriverError, EffectsError, TargetError),
+    WireError,
+)
 """Caused by the target or its page (like Playwright's own errors): nothing was checked."""
 _LONGEST_PLAUSIBLE = 3600.0
 

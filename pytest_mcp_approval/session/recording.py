@@ -139,7 +139,7 @@ class RunRecord:
         """The run as every reporter sees it; call it when all results are there."""
         hide = self.state.secrets.hide
         facts = RunFacts(
-            target=hide(self.settings.targets[0]),
+            target=hide(self.settings.subject),
             header=(*self.state.header, *ci_lines(os.environ)),
             silent=tuple((hide(name), why) for name, why in self._silent),
             started=self.started,

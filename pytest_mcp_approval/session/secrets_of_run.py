@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from ..config.settings import Settings
 from ..support.secrets import LEAST_PLAIN, SCHEMES, Secrets
 
+_PLACEHOLDER = re.compile(r"\{[a-z]+\}")
 _TELLING = re.compile(
     r"auth|bearer|cookie|credential|jwt|key|pass|pin|pwd|secret|session|sig|token", re.IGNORECASE
 )
@@ -45,7 +46,11 @@ def secrets_of(settings: Settings) -> Secrets:
         (sure if told else unsure).append(value)
         sure += _in_addresses(value)
     values = (getattr(settings, one.name) for one in fields(settings))
-    for text in (*settings.targets, *(one for one in values if isinstance(one, str))):
+    for text in (
+        settings.subject,
+        *settings.targets,
+        *(one for one in values if isinstance(one, str)),
+    ):
         sure += in_text(text)
     sure += _in_table("", settings.family_settings)
     sure += _in_table("", settings.tools)
@@ -67,6 +72,7 @@ def secrets_of_options(given: Mapping[str, Any]) -> Secrets:
 
 def in_text(text: str) -> Iterator[str]:
     """The secrets in an address, a command line or a text that contains one."""
+    text = _PLACEHOLDER.sub("", text)  # in whose place no secret stands
     yield from _in_addresses(text)
     if text.startswith(("http://", "https://")):
         return

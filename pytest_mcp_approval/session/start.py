@@ -18,7 +18,7 @@ from ..config.options import FILE, OPTIONS, PREFIX, START, WITHOUT_TARGET, Setti
 
 ROOT = "mcp-approval"
 """The prefix of scenarios' ids."""
-_STARTING = (START, f"{PREFIX}target", f"{PREFIX}replay")
+_STARTING = (START, f"{PREFIX}target", f"{PREFIX}client", f"{PREFIX}client-page", f"{PREFIX}replay")
 _OF_SCENARIOS = frozenset(
     {
         *("baseline", "compare", "family", "report", "require-verified", "select", "strict"),
@@ -48,7 +48,8 @@ def find_start(config: pytest.Config) -> Start | None:
     given = given_options(config)
     named = [argument for argument in config.args if _is_scenario(argument, config)]
     replayed = bool(given["replay"])
-    if not (config.getoption("mcp_approval") or given["target"] or replayed or named):
+    checked = given["target"] or given["client"] or given["client-page"]
+    if not (config.getoption("mcp_approval") or checked or replayed or named):
         _check_options(config, given)
         return None
     on_the_line = named or any(

@@ -21,6 +21,7 @@ from ..report.results import Results
 from ..support.secrets import Secrets
 from ..target import check_launch, parse_target
 from .aftermath import Aftermath
+from .collection import OF_A_CLIENT, ON_A_PAGE
 from .discreet_output import be_discreet
 from .secrets_of_run import secrets_of, secrets_of_options
 from .start import given_options
@@ -76,9 +77,20 @@ class RunState:
             return False
         return self.found is None or self.found.with_page
 
+    def wanted_file(self, name: str) -> bool:
+        """Whether the scenarios in a file of this name are about what is checked."""
+        if self.settings.checks_a_client:
+            return name.startswith(OF_A_CLIENT)
+        if name.startswith(ON_A_PAGE):
+            return self.with_page
+        return not name.startswith(OF_A_CLIENT)
+
     def rules(self) -> list[Requirement]:
-        """The rules for servers in the chosen families; with a page also those for clients."""
+        """The rules for servers in the chosen families; with a page also those for clients; of a
+        client only those."""
         parties = ("server", "client") if self.with_page else ("server",)
+        if self.settings.checks_a_client:
+            parties = ("client",)
         return [rule for name in self.families for rule in catalogue(name) if rule.party in parties]
 
 

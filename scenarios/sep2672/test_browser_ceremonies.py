@@ -12,7 +12,7 @@ import json
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.sep2672.page_traffic import shown
+from pytest_mcp_approval.families.sep2672.client_expectations import shown
 from pytest_mcp_approval.families.sep2672.vocabulary import (
     ENROLL_BEGIN,
     ENROLL_FINISH,

@@ -10,6 +10,15 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
+from pytest_mcp_approval.families.sep2672.refusals import (
+    CALL_REASONS,
+    CHALLENGE_REASONS,
+    ENROLLMENT_REASONS,
+    FURTHER_MEMBERS,
+    MESSAGE,
+    OTHER_MESSAGES,
+    TWO_REASONS,
+)
 from pytest_mcp_approval.families.sep2672.vocabulary import (
     CAPABILITY_KEY,
     CHALLENGE_CREATE,
@@ -275,27 +284,6 @@ def test_a_challenge_comes_before_every_gated_call(visit):
         visit.expect_run(done, sent=f"the {which} call of a gated tool, on the page")
 
 
-CALL_REASONS = [
-    Reason.MISSING_EVIDENCE,
-    Reason.UNSUPPORTED_METHOD,
-    Reason.CHALLENGE_UNKNOWN,
-    Reason.CHALLENGE_CONSUMED,
-    Reason.CHALLENGE_EXPIRED,
-    Reason.CHALLENGE_WRONG_TOOL,
-    Reason.UNKNOWN_CREDENTIAL,
-    Reason.AUTHENTICATOR_CLASS_MISMATCH,
-    Reason.SIGNATURE_VERIFICATION_FAILED,
-    Reason.SIGNATURE_COUNTER_REGRESSION,
-    Reason.ARGUMENT_HASH_MISMATCH,
-]
-CHALLENGE_REASONS = [Reason.TOOL_NOT_APPROVED_REQUIRED, Reason.NO_ELIGIBLE_CREDENTIAL]
-ENROLMENT_REASONS = [
-    Reason.CREDENTIAL_ALREADY_ENROLLED,
-    Reason.NO_PENDING_ENROLLMENT,
-    Reason.VERIFICATION_FAILED,
-]
-
-
 @requirement("sep2672/4.9-client-surfaces-errors")
 def test_the_reasons_of_refused_calls_can_be_told_apart(visit):
     """The thirteen reasons around a call, each told to the person in a way of its own."""
@@ -321,7 +309,7 @@ def test_the_reasons_of_refused_enrolments_can_be_told_apart(visit):
     visit.holds()
     visit.opens()
     told: dict[str, str] = {}
-    for reason in ENROLMENT_REASONS:
+    for reason in ENROLLMENT_REASONS:
         visit.traffic.answer_instead("approval/enroll/finish", refusal(reason))
         visit.expect_told_apart_from_all(visit.driver.enrol(), reason, told)
     visit.traffic.leave_alone()
@@ -330,33 +318,17 @@ def test_the_reasons_of_refused_enrolments_can_be_told_apart(visit):
 
 # ---- section 4.10: by the reason, and by nothing else
 
-MESSAGES = {
-    "another message": "Nein, das geht so nicht",
-    "a message that names another reason": "challenge_unknown",
-}
-FURTHER_MEMBERS: dict[str, dict[str, Any]] = {
-    "unknown members": {"retryable": True, "detail": {"at": None}},
-    "members that say something else": {
-        "code": "missing_evidence",
-        "error": "verification_failed",
-        "success": True,
-    },
-}
-TWO_REASONS = pytest.mark.parametrize(
-    "reason", [Reason.CHALLENGE_EXPIRED, Reason.SIGNATURE_COUNTER_REGRESSION], ids=str
-)
-
 
 @requirement("sep2672/4.10-client-by-reason")
-@TWO_REASONS
+@pytest.mark.parametrize("reason", TWO_REASONS, ids=str)
 def test_a_reason_is_told_alike_whatever_the_message_says(visit, reason):
     """Messages may be in any language: a client goes by the reason instead (a SHOULD)."""
-    dressed = {name: refusal(reason, message) for name, message in MESSAGES.items()}
+    dressed = {name: refusal(reason, message) for name, message in OTHER_MESSAGES.items()}
     _expect_told_alike(visit, reason, dressed)
 
 
 @requirement("sep2672/4.10-client-needs-reason-only")
-@TWO_REASONS
+@pytest.mark.parametrize("reason", TWO_REASONS, ids=str)
 def test_a_reason_is_told_alike_whatever_else_is_in_data(visit, reason):
     """Further members come and go, and no client depends on them."""
     dressed = {name: refusal(reason, more=more) for name, more in FURTHER_MEMBERS.items()}
@@ -385,7 +357,7 @@ def _expect_told_alike(visit, reason, dressed):
 
 def refusal(
     reason: Reason,
-    message: str = "The approval was refused",
+    message: str = MESSAGE,
     more: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The same words for every reason: what the page tells apart, it tells apart by the reason."""

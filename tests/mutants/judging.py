@@ -116,7 +116,7 @@ def _judged(
     ids: Sequence[str] = (),
 ) -> Judged:
     rule = rule_of(mutant)
-    on_a_page = rule.party == "client" or "browser" in rule.needs
+    on_a_page = not mutant.client and (rule.party == "client" or "browser" in rule.needs)
     judged = Judged(mutant, functions)
     session.judge(
         judged,
@@ -125,10 +125,17 @@ def _judged(
         skip=judged.needless,
         enough=judged.is_done,
         ids=ids,
-        target=[mutant.target_in(folder)],
+        **_named(mutant, folder),
         select=[mutant.kills],
         findings="none",
         **({} if mutant.protocol is None else {"protocol": mutant.protocol}),
         browser=None if on_a_page else "none",
     )
     return judged
+
+
+def _named(mutant: Mutant, folder: Path) -> dict[str, Any]:
+    if mutant.client:
+        # By name: a client that does nothing of a family would be let be.
+        return {"client": mutant.client_command, "family": [rule_of(mutant).family]}
+    return {"target": [mutant.target_in(folder)]}

@@ -22,6 +22,7 @@ from functools import cache
 from pathlib import Path
 
 from pytest_mcp_approval.config.registry import built_in, registered
+from pytest_mcp_approval.session.collection import OF_A_CLIENT
 from tests.mutants.search_order import function_of
 
 NOTES = Path(__file__).with_name("found_by.json")
@@ -106,7 +107,12 @@ def renew(anew: set[str]) -> None:
             notes[mutant.name] = [finder["scenario"]]
             _write(notes)
         for mutant in mutants.values():
-            asked = {one for one in missing() if mutant.kills in scenario_functions()[one]}
+            asked = {
+                one
+                for one in missing()
+                if mutant.kills in scenario_functions()[one]
+                and (OF_A_CLIENT in one) == mutant.client
+            }
             if mutant.name not in notes or not asked:
                 continue
             noted = notes[mutant.name]

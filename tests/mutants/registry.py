@@ -46,11 +46,19 @@ class Mutant:
     command: Callable[[Path], str] | None = None
     """For what is no server: makes the broken command in a folder, and gives its command line."""
 
+    client: bool = False
+    """Whether it is a client, for which the suite plays the server."""
+
     def target_in(self, folder: Path) -> str:
         """As --mcp-approval-target names it; what has to be made for that is made in `folder`."""
         if self.command is not None:
             return f"command:{self.command(folder)}"
         return f"python:{self.module}:{self.name}"
+
+    @property
+    def client_command(self) -> str:
+        """As --mcp-approval-client names it."""
+        return f"python:{self.module}:{self.name} {{url}} --authenticator={{authenticator}}"
 
 
 _PARTS_OF_SEP2672 = {

@@ -149,9 +149,10 @@ def test_a_value_that_was_not_kept_is_asked_for():
 def test_every_option_was_thought_of():
     """A new option that can run a program has to be entered in `replay_settings`."""
     harmless = {
-        *("origin", "page", "header", "tool", "effects", "launch-timeout", "environment"),
-        *("server-id", "protocol", "family", "select", "baseline", "write-baseline", "report"),
+        *("origin", "page", "client-page", "header", "tool", "effects", "launch-timeout"),
+        *("environment", "server-id", "protocol", "family", "select", "baseline", "report"),
         *("compare", "findings", "replay", "strict", "timeout", "require-verified"),
+        "write-baseline",
         *("second-user-header", "second-user-header-from"),
         *("header-from", "environment-from"),  # never taken from a finding
     }

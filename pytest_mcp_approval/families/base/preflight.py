@@ -85,6 +85,8 @@ class Preflight:
     """Whether a family that the server has is also checked on a page."""
     gated: list[str] = field(default_factory=list)
     """The tools that are known to ask for approval, by any family."""
+    eras: list[str] = field(default_factory=list)
+    """The eras that a client under test speaks."""
     silent: list[tuple[str, str]] = field(default_factory=list)
     """Tools that look destructive and are not among those, and why they look it."""
 

@@ -20,9 +20,10 @@ from ...support.secrets import beginning
 from ..base.outcome import ObservedOutcome
 from ..base.scenario import Warn
 from . import vocabulary as words
+from .client_expectations import shown
 from .driver import Approval, ListedTool, parse_instant
 from .page import PageDriver, PageError, ShownText
-from .page_traffic import PageRequest, Traffic, shown
+from .page_traffic import PageRequest, Traffic
 from .scenario import ToolsView
 from .vocabulary import AuthenticatorClass
 

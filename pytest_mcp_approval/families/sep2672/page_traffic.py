@@ -272,8 +272,3 @@ def _named(message: Message) -> str:
 
 def _told(message: Message) -> str:
     return beginning(json.dumps(message), _LONGEST_TOLD)
-
-
-def shown(text: str, longest: int = 80) -> str:
-    """A text of the page, for a finding."""
-    return repr(neutralise(" ".join(text.split()), longest))
