@@ -198,6 +198,15 @@ class Settings:
     server_directory: Path | None = _launch(
         None, "directory", "directory=PATH", "where that server runs (default: here)"
     )
+    replicas: int | None = _option(
+        None,
+        "replicas=NUMBER",
+        "how many processes of a command that the suite starts share what they store, by {state} "
+        "or by a database that the command names (default: 2 if there is {state})",
+        hidden=True,
+        parse=values.replicas,
+        form=values.TEXT_OR_NUMBER,
+    )
     clock: str = _option(
         "auto",
         "clock=auto|faketime|hook:HOW|wait[:SECONDS]|none",
