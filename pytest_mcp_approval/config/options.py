@@ -207,6 +207,13 @@ class Settings:
         parse=values.replicas,
         form=values.TEXT_OR_NUMBER,
     )
+    network_faults: bool = _option(
+        False,
+        "network-faults",
+        "check too what a bad network does to approvals: lost answers, doubled requests, cut "
+        "connections, by a proxy in front of an HTTP target (docs/network-faults.md)",
+        hidden=True,
+    )
     clock: str = _option(
         "auto",
         "clock=auto|faketime|hook:HOW|wait[:SECONDS]|none",

@@ -18,6 +18,8 @@ from .start import ROOT
 
 ON_A_PAGE = "test_browser_"
 """The prefix of files whose scenarios need a page and a browser."""
+ON_REQUEST = "test_network_faults"
+"""The prefix of files whose scenarios run only if the user asks for them."""
 
 
 class ScenarioModule(pytest.Module):
@@ -58,9 +60,12 @@ def collect_scenarios(
     patterns: tuple[str, ...],
     *,
     with_page: bool = True,
+    with_faults: bool = True,
 ) -> Iterator[pytest.Item]:
     """The scenarios of these families, or only those with these ids. Files are left out if no
-    pattern matches, or if they need a page and the target has none."""
+    pattern matches, if they need a page and the target has none, or network faults and nobody wants
+    any."""
+    left_out = [*([] if with_page else [ON_A_PAGE]), *([] if with_faults else [ON_REQUEST])]
     for family in families:
         name = f"{ROOT}/{family}"
         folder = ScenarioFolder.from_parent(session, name=name, nodeid=name)
@@ -71,8 +76,9 @@ def collect_scenarios(
             wanted = not ids or any(
                 one.partition("::")[0] == nodeid or _names(one, nodeid) for one in ids
             )
-            on_a_page = path.name.startswith(ON_A_PAGE)
-            if not wanted or (on_a_page and not with_page) or not _concerns(path, family, patterns):
+            if not wanted or path.name.startswith(tuple(left_out)):
+                continue
+            if not _concerns(path, family, patterns):
                 continue
             file = ScenarioModule.from_parent(folder, path=path, nodeid=nodeid, name=path.name)
             file.only = _functions(ids, nodeid)

@@ -134,7 +134,12 @@ class RunHooks:
         state, settings = self.state, self.state.settings
         left_out: list[pytest.Item] = []
         for item in collect_scenarios(
-            session, state.wanted_families, state.ids, settings.select, with_page=state.with_page
+            session,
+            state.wanted_families,
+            state.ids,
+            settings.select,
+            with_page=state.with_page,
+            with_faults=settings.network_faults,
         ):
             rules = rules_of(item)
             item.user_properties += [(MARKER, rule.id) for rule in rules]

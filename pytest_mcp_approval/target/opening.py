@@ -16,6 +16,11 @@ def open_target(text: str, settings: Settings) -> Target:
     spec = parse_target(text)
     if settings.replicas is not None:
         _check_replicas(spec, settings)
+    if settings.network_faults and spec.kind != "http" and spec.transport != "http":
+        raise TargetError(
+            f"{PREFIX}network-faults: got {PREFIX}target={text}, expected one that is reached over "
+            "HTTP"
+        )
     if spec.kind == "http" and settings.launch is None:
         return HttpTarget(spec, settings)
     if spec.kind in ("http", "stdio"):

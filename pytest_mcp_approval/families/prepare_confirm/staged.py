@@ -36,8 +36,9 @@ class StagedConfirm(StagedApproval):
         """What is done cannot be done again: it is put back first, so that a second use shows."""
         if self._used:
             self._put_in_place(target)
-        self._used = True
-        return super().use(target, before)
+        outcome = super().use(target, before)
+        self._used = self._used or outcome.executed or outcome.succeeded
+        return outcome
 
     def _put_in_place(self, target: Target) -> None:
         driver: PrepareConfirm = self.at(target)
