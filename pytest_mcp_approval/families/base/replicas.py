@@ -23,8 +23,8 @@ ReplicaCall = tuple[Session, tuple[str, Mapping[str, Any]]]
 _SECONDS = 10.0
 _EACH = 4
 _NO_REPLICA = (
-    "needs a second server over the same state: name each as a target, or replicas = N, or {state} "
-    "in the command"
+    "no second replica of the target: name each as a target, or replicas = N, or {state} in the "
+    "command"
 )
 _APART = datetime.timedelta(minutes=2)
 """How far a clock is set wrong: less than most lifetimes, and more than most tolerances."""
@@ -52,7 +52,7 @@ def _all_replicas(target: Target) -> Iterator[list[Target]]:
     others = target.replicas()
     try:
         if not others:
-            raise NotVerified(_NO_REPLICA, minor=True)
+            raise NotApplicable(_NO_REPLICA)
         yield [target, *others]
     finally:
         for one in others:
@@ -152,7 +152,7 @@ def expect_bounded_by_wrong_clocks(
     target, clock = view.target, view.clock
     other = target.replica_with_clock()
     if other is None:
-        raise NotVerified(f"{_NO_REPLICA}, with a clock of its own", minor=True)
+        raise NotApplicable(f"{_NO_REPLICA}; with a clock of its own")
     late = datetime.timedelta(seconds=tolerance + 1)
     with contextlib.closing(other), view.several() as several:
         if not other.clock.movable or not (clock.stops and other.clock.stops):
