@@ -8,6 +8,7 @@ Knows no MCP.
 from __future__ import annotations
 
 import contextlib
+import queue
 import re
 import socket
 import threading
@@ -20,6 +21,8 @@ from .deadline import Deadline
 
 _SECONDS = 30.0
 """For everything that one request needs."""
+_OTHER_COPIES = 1.0
+"""How much longer the answers to further copies of a request may take than the first."""
 _LONGEST_HEAD = 64 * 1024
 _LONGEST_BODY = 16 * 1024 * 1024
 _HEAD_END = b"\r\n\r\n"
@@ -158,16 +161,18 @@ class FaultProxy:
         if fault.request_until != 1.0:
             self._exchange(_first(request, fault.request_until), Deadline(0.0), None)
             return
-        answers: list[bytes] = []
-        copies = [
-            threading.Thread(target=self._collect, args=(request, deadline, answers, fault.pause))
-            for _ in range(fault.copies)
-        ]
-        for one in copies:
-            one.start()
-        for one in copies:
-            one.join(_SECONDS)
-        self._answer(client, answers[0] if answers else b"", fault)
+        answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        for _ in range(fault.copies):
+            arguments = (request, deadline, answers, fault.pause)
+            threading.Thread(target=self._collect, args=arguments, daemon=True).start()
+        with contextlib.suppress(queue.Empty):
+            first = answers.get(timeout=_SECONDS)
+            # A server may answer only one of several with the same id, and leave the rest open.
+            others = Deadline(_OTHER_COPIES)
+            with contextlib.suppress(queue.Empty):
+                for _ in range(fault.copies - 1):
+                    answers.get(timeout=max(0.01, others.left()))
+            self._answer(client, first, fault)
 
     def _answer(self, client: socket.socket, answer: bytes, fault: NetworkFault) -> None:
         given = answer if fault.answer_until == 1.0 else _first(answer, fault.answer_until)
@@ -177,12 +182,16 @@ class FaultProxy:
         client.sendall(given[half:])
 
     def _collect(
-        self, request: bytes, deadline: Deadline, answers: list[bytes], pause: float
+        self,
+        request: bytes,
+        deadline: Deadline,
+        answers: queue.SimpleQueue[bytes],
+        pause: float,
     ) -> None:
         whole = bytearray()
         with contextlib.suppress(OSError, ConnectFailedError):
             self._exchange(request, deadline, whole.extend, pause)
-        answers.append(bytes(whole))
+        answers.put(bytes(whole))
 
     def _exchange(
         self,
