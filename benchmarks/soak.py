@@ -194,10 +194,17 @@ def _show(
         )
 
 
-def page(found: Found, seed: int, seconds: float) -> str:
+def page(found: Found, seed: int, seconds: float, minutes: float = 0.0) -> str:
     total = Tally()
     for one in found.values():
         total.add(one)
+    stopped = ""
+    if total.kills < KILLS or total.submissions < SUBMISSIONS:
+        after = f", stopped after {minutes:g} minutes" if minutes else ""
+        stopped = (
+            f" This run was a shorter one{after}: `make soak` goes on to {KILLS} kills and "
+            f"{SUBMISSIONS:,} submissions."
+        )
     failed = ", ".join(f"{count} {name}" for name, count in total.failed.items()) or "none"
     lines = [
         "# Soak: raced approvals and killed replicas",
@@ -205,7 +212,7 @@ def page(found: Found, seed: int, seconds: float) -> str:
         "",
         f"{total.submissions:,} raced submissions of {total.approvals:,} approvals and "
         f"{total.kills:,} kills (SIGKILL): **{len(total.twice)} ran twice, {len(total.lost)} that "
-        "were acknowledged were lost**.",
+        f"were acknowledged were lost**.{stopped}",
         "",
         "Each approval is sent to all replicas at the same moment, in batches of "
         f"{BATCH}. Somewhere in each batch one replica is killed; it is started again, and the "
@@ -244,7 +251,8 @@ def main() -> int:
     given = parser.parse_args()
     began = time.monotonic()
     found = soak(given.kills, given.submissions, given.seed, given.minutes)
-    PAGE.write_text(page(found, given.seed, time.monotonic() - began), encoding="utf-8")
+    text = page(found, given.seed, time.monotonic() - began, given.minutes)
+    PAGE.write_text(text, encoding="utf-8")
     wrong = [cell for cell, tally in found.items() if not tally.is_right]
     print(f"soak: wrote {PAGE.name}; {'WRONG: ' + repr(wrong) if wrong else 'all right'}")
     return 1 if wrong else 0

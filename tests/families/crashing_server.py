@@ -12,10 +12,14 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import time
 from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.reference_server.command_line import main
+from pytest_mcp_approval.reference_server.confirmation_tokens.extension import (
+    ConfirmationExtension,
+)
 from pytest_mcp_approval.reference_server.gateway_consent.consent import Decisions
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
 from pytest_mcp_approval.reference_server.server.database import DatabaseTable
@@ -24,6 +28,10 @@ from tests.mutants.prepare_confirm.parts import Renews
 
 _MARKS = ("nonces", "spent")
 """Tables in which adding means using."""
+_ALMOST_DEAD = 0.5
+"""Seconds before a proper end. Started warm (tests/warm_python.py), the program is killed a moment
+after the process that stands for it, and sees the end of its input first: it must not take that for
+a proper end."""
 _USED = frozenset({"consumed_at", "use_count"})
 """Members whose change means using."""
 
@@ -43,6 +51,7 @@ class HeldBack(DatabaseTable[Any]):
         return found
 
     def _write(self) -> None:
+        time.sleep(_ALMOST_DEAD)
         held, self.__dict__["_held"] = self.held, {}
         self.put(held.values())
 
@@ -91,6 +100,16 @@ def keep_consents() -> None:
     setattr(Decisions, "remembered", look)  # noqa: B010
 
 
+def end_slowly() -> None:
+    ended = ConfirmationExtension.session_ended
+
+    def end(self: ConfirmationExtension, session: str) -> None:
+        time.sleep(_ALMOST_DEAD)
+        ended(self, session)
+
+    setattr(ConfirmationExtension, "session_ended", end)  # noqa: B010
+
+
 def break_it(fault: str) -> None:
     from pytest_mcp_approval.reference_server.server import database
 
@@ -105,5 +124,6 @@ def break_it(fault: str) -> None:
 
 
 if __name__ == "__main__":
+    end_slowly()
     break_it(os.environ.get("FAULT", ""))
     sys.exit(main())

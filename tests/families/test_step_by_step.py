@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
+from pytest_mcp_approval.families.base import crashes
 from pytest_mcp_approval.target.reference import ReferenceStdioTarget
 from tests.inner_session import InnerSession
 from tests.warm_python import warm_python
@@ -55,6 +56,7 @@ def judged(session: InnerSession, family: str, scenario: str) -> dict[str, Any]:
 @pytest.fixture
 def broken(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(crashes, "_MOMENTS", (0.004,))  # each is another start
 
     def broken(fault: str) -> None:
         program = (*warm_python(), "-m", "tests.families.crashing_server")
@@ -80,14 +82,21 @@ def test_what_a_replica_does_not_tell_the_others_is_found(inner_session, broken,
     assert "begun at replica" in found["evidence"]["sent"]
 
 
-@pytest.mark.parametrize("family", ["confirmation_tokens", "execution_tokens"])
-def test_a_server_that_writes_at_once_passes(inner_session, broken, family):
-    """The same program without a fault. What its document lets it forget is told."""
+def test_a_server_that_writes_at_once_passes(inner_session, broken):
+    """The same program without a fault."""
     broken("")
-    found = judged(inner_session, family, KILLED[family])
-    forgets = found["why"].startswith("left open by the document: after kill -9")
-    assert found["verdict"] == Verdict.PASSED or forgets, found
-    assert judged(inner_session, family, HANDED_ROUND[family])["verdict"] == Verdict.PASSED
+    family = "execution_tokens"
+    for scenario in (KILLED[family], HANDED_ROUND[family]):
+        assert judged(inner_session, family, scenario)["verdict"] == Verdict.PASSED
+
+
+def test_what_a_document_lets_a_server_forget_is_told(inner_session, broken):
+    """A gateway keeps consents for one call in memory."""
+    broken("")
+    found = judged(inner_session, "gateway_consent", KILLED["gateway_consent"])
+    assert found["verdict"] == Verdict.NOT_APPLICABLE
+    told = "left open by the document: after kill -9 the server has forgotten that a client was"
+    assert found["why"].startswith(told)
 
 
 def test_the_files_are_where_this_says():
