@@ -9,6 +9,8 @@ PYTEST_ARGS ?=
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))')
 # Extra words for tools.package, for example: make package PACKAGE_ARGS=--quick
 PACKAGE_ARGS ?=
+# Extra words for the soak, for example: make soak SOAK_ARGS="--minutes 10"
+SOAK_ARGS ?=
 # Extra words for uv, for example: make lock LOCK_ARGS=--upgrade
 LOCK_ARGS ?=
 
@@ -25,7 +27,7 @@ FAKETIME := $(MCP_APPROVAL_LIBFAKETIME) /usr/lib/*/faketime/libfaketime* /usr/li
 POSTGRESQL := /usr/local/bin/postgres /usr/lib/postgresql/*/bin/postgres /usr/pgsql-*/bin/postgres /opt/homebrew/bin/postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help demo matrix mutation test setup lint types pytest format docs package interop benchmark lock clean
+.PHONY: help demo matrix mutation test setup lint types pytest format docs package interop benchmark soak lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -112,6 +114,15 @@ benchmark: $(STAMP) ## Measure the virtual authenticator and the suite
 	@$(BIN)/python -m benchmarks.browser
 	@echo "benchmark: measuring the reference server's door"
 	@$(BIN)/python -m benchmarks.door
+	@echo "benchmark: measuring the gates under load"
+	@$(BIN)/python -m benchmarks.load
+	@echo "benchmark: measuring how the gates grow"
+	@$(BIN)/python -m benchmarks.growth
+
+soak: $(STAMP) ## Race approvals and kill replicas, 100,000 and 200 times at least (SOAK_ARGS="--minutes 10")
+	@tools/install_package.sh postgresql "replicas on PostgreSQL" "$(POSTGRESQL)"
+	@echo "soak: racing approvals and killing replicas; this takes half an hour or more"
+	@nice -n 19 $(BIN)/python -m benchmarks.soak $(SOAK_ARGS)
 
 lock: ## Write requirements/*.txt anew (needs uv; LOCK_ARGS=--upgrade for newer versions)
 	@command -v $(UV) >/dev/null || { echo "lock: needs uv (pip install uv), or name it with make UV=..." >&2; exit 1; }

@@ -201,6 +201,22 @@ class Settings:
     server_directory: Path | None = _launch(
         None, "directory", "directory=PATH", "where that server runs (default: here)"
     )
+    replicas: int | None = _option(
+        None,
+        "replicas=NUMBER",
+        "how many processes of a command that the suite starts share what they store, by {state} "
+        "or by a database that the command names (default: 2 if there is {state})",
+        hidden=True,
+        parse=values.replicas,
+        form=values.TEXT_OR_NUMBER,
+    )
+    network_faults: bool = _option(
+        False,
+        "network-faults",
+        "check too what a bad network does to approvals: lost answers, doubled requests, cut "
+        "connections, by a proxy in front of an HTTP target (docs/network-faults.md)",
+        hidden=True,
+    )
     clock: str = _option(
         "auto",
         "clock=auto|faketime|hook:HOW|wait[:SECONDS]|none",

@@ -15,6 +15,7 @@ ONE_OR_SEVERAL_CODES = {
     "anyOf": [TEXT_OR_NUMBER, {"type": "array", "items": TEXT_OR_NUMBER}],
 }
 ALL_OR_PATTERNS = {"type": ["boolean", "string", "array"], "items": {"type": "string"}}
+MOST_REPLICAS = 16
 LONGEST_WAIT = 900.0
 """How many seconds `wait` waits for one rule by default."""
 
@@ -55,6 +56,15 @@ def seconds(value: Any) -> float:
     if not 0 < found <= 3600:
         raise ValueError("expected seconds, up to 3600")
     return found
+
+
+def replicas(value: Any) -> int:
+    written = str(value)
+    if isinstance(value, bool) or not written.isascii() or not written.isdigit():
+        raise ValueError("expected a whole number")
+    if not 2 <= int(written[:9]) <= MOST_REPLICAS:
+        raise ValueError(f"expected 2 to {MOST_REPLICAS}")
+    return int(written)
 
 
 def effects(value: Any) -> str:

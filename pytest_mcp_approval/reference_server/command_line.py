@@ -137,6 +137,7 @@ def _build(options: argparse.Namespace) -> ReferenceServer:
         from .assembly import build
         from .server.clock import FileClock, SystemClock
         from .server.extension import Backing
+        from .server.tables import RecordStore, StoreError
     finally:
         gc.freeze()
         gc.enable()
@@ -152,18 +153,25 @@ def _build(options: argparse.Namespace) -> ReferenceServer:
     settings = _told_by_options(options)
     for family, key, value in _told_by_set(options.set, names):
         settings.setdefault(family, {})[key] = value
-    for family, extension in extensions.items():
-        for name, variable in extension.environment_settings.items():
+    for family, kind in extensions.items():
+        for name, variable in kind.environment_settings.items():
             if variable in os.environ or family in options.require:
                 settings.setdefault(family, {}).setdefault(name, os.environ.get(variable))
     try:
-        return build(
+        server = build(
             extensions=extensions,
             settings=settings,
             backing=Backing(url),
             clock=clock,
             user_header=options.user_header,
         )
+        for extension in server.extensions:
+            kept = getattr(extension, "store", None)  # one whose settings are missing has none
+            if isinstance(kept, RecordStore):
+                kept.check_schema()
+        return server
+    except StoreError as error:
+        raise UsageError(f"--store: {error}") from None
     except ExtensionSettingError as error:
         name, _, wrong = str(error).partition(":")
         for family in names:

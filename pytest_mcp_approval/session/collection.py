@@ -20,6 +20,8 @@ ON_A_PAGE = "test_browser_"
 """The prefix of files whose scenarios need a page and a browser."""
 OF_A_CLIENT = "test_client_"
 """The prefix of files whose scenarios are about a client: the suite plays its server."""
+ON_REQUEST = "test_network_faults"
+"""The prefix of files whose scenarios run only if the user asks for them."""
 
 
 class ScenarioModule(pytest.Module):

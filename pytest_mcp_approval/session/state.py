@@ -21,7 +21,7 @@ from ..report.results import Results
 from ..support.secrets import Secrets
 from ..target import check_launch, parse_target
 from .aftermath import Aftermath
-from .collection import OF_A_CLIENT, ON_A_PAGE
+from .collection import OF_A_CLIENT, ON_A_PAGE, ON_REQUEST
 from .discreet_output import be_discreet
 from .secrets_of_run import secrets_of, secrets_of_options
 from .start import given_options
@@ -83,6 +83,8 @@ class RunState:
             return name.startswith(OF_A_CLIENT)
         if name.startswith(ON_A_PAGE):
             return self.with_page
+        if name.startswith(ON_REQUEST):
+            return self.settings.network_faults
         return not name.startswith(OF_A_CLIENT)
 
     def rules(self) -> list[Requirement]:

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..clock import ClockControl, FileClockControl, InjectedClock
 from ..config.settings import Settings
@@ -117,9 +117,10 @@ class ReferenceTarget(_OfReference):
         build: Callable[..., ReferenceServer] = build,
         *,
         sibling: ReferenceTarget | None = None,
+        clock_of_its_own: bool = False,
         extension_settings: ExtensionSettings | None = None,
     ) -> None:
-        """The state is shared with `sibling`."""
+        """The state is shared with `sibling`, and the clock too unless it has its own."""
         super().__init__(spec, settings)
         self._extension_settings = (
             _trial_settings() if extension_settings is None else extension_settings
@@ -133,9 +134,10 @@ class ReferenceTarget(_OfReference):
         if spec.store == "sqlite" and sibling is None:
             self._folder = TemporaryFolder()
             self._store_url = f"sqlite:///{Path(self._folder.name) / 'store.db'}"
-        self._moved: SettableClock = sibling._moved if sibling else SettableClock()
+        follows = sibling if not clock_of_its_own else None
+        self._moved: SettableClock = follows._moved if follows else SettableClock()
         self.clock = (
-            sibling.clock if sibling else self.choose_clock(lambda: InjectedClock(self._moved))
+            follows.clock if follows else self.choose_clock(lambda: InjectedClock(self._moved))
         )
         self._server: ReferenceServer | None = None
         self._served: ServedApplication | None = None
@@ -223,6 +225,9 @@ class ReferenceTarget(_OfReference):
     def replica(self) -> Target | None:
         return self._another(sibling=self)
 
+    def replica_with_clock(self) -> Target | None:
+        return self._another(sibling=self, clock_of_its_own=True)
+
     def stop(self) -> None:
         super().stop()
         if self._served is not None:
@@ -242,18 +247,28 @@ class ReferenceTarget(_OfReference):
 class ReferenceStdioTarget(_OfReference, StdioTarget):
     """In its own process; its clock reads a file."""
 
+    program: ClassVar[tuple[str, ...]] = (
+        sys.executable,
+        "-m",
+        "pytest_mcp_approval.reference_server",
+    )
+    """Tests put a broken one in its place."""
+
     def __init__(
         self,
         spec: TargetSpec,
         settings: Settings,
         *,
         sibling: ReferenceStdioTarget | None = None,
+        clock_of_its_own: bool = False,
         extension_settings: ExtensionSettings | None = None,
     ) -> None:
         self._holder = TemporaryFolder()
         self._own = Path(self._holder.name)
         self._shared: Path = sibling._shared if sibling else self._own
-        super().__init__(spec, settings, replica_of=sibling)
+        # A clock is a file: this one's own, or that of the sibling.
+        self._clock_file = (self._own if clock_of_its_own else self._shared) / "clock"
+        super().__init__(spec, settings, replica_of=sibling, clock_of_its_own=clock_of_its_own)
         self._extension_settings = (
             _trial_settings() if extension_settings is None else extension_settings
         )
@@ -272,13 +287,11 @@ class ReferenceStdioTarget(_OfReference, StdioTarget):
         )
 
     def own_clock(self) -> ClockControl:
-        return self.choose_clock(
-            lambda: FileClockControl(self._shared / "clock"), starts_a_process=True
-        )
+        return self.choose_clock(lambda: FileClockControl(self._clock_file), starts_a_process=True)
 
     def make_transport(self) -> Transport:
-        command = [sys.executable, "-m", "pytest_mcp_approval.reference_server", "--stdio"]
-        command += ["--clock-file", str(self._shared / "clock")]
+        command = [*self.program, "--stdio"]
+        command += ["--clock-file", str(self._clock_file)]
         if self.spec.store == "sqlite":
             command += ["--store", f"sqlite:{self._shared / 'store.db'}"]
         extensions = default_extensions()
@@ -314,6 +327,11 @@ class ReferenceStdioTarget(_OfReference, StdioTarget):
 
     def replica(self) -> Target | None:
         return None if self.spec.store == "memory" else self._another(sibling=self)
+
+    def replica_with_clock(self) -> Target | None:
+        if self.spec.store == "memory":
+            return None
+        return self._another(sibling=self, clock_of_its_own=True)
 
     def close(self) -> None:
         super().close()

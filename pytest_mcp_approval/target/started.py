@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -37,13 +37,14 @@ class StartedTarget(Target):
         settings: Settings,
         *,
         replica_of: StartedTarget | None = None,
+        clock_of_its_own: bool = False,
     ) -> None:
         self._given = (spec, settings)
         texts = (spec.url, *spec.command, settings.launch or "", *settings.environment.values())
         self.instance: Instance = Instance(texts, replica_of.instance if replica_of else None)
         super().__init__(self.instance.fill_spec(spec), self.instance.fill_settings(settings))
         # One clock for all that share a state, unless its hook contains the port.
-        self._owns_clock = replica_of is None or PORT in settings.clock
+        self._owns_clock = replica_of is None or PORT in settings.clock or clock_of_its_own
         self.clock = self.own_clock() if self._owns_clock or not replica_of else replica_of.clock
         self._next: NextServer[StartedTarget] | None = None
         self._was_reset = False
@@ -84,7 +85,7 @@ class StartedTarget(Target):
         One without `{state}` may keep a file in a fixed place and empty it when it starts; a clock
         hook without `{port}` moves the time of all servers.
         """
-        shares_clock = isinstance(self.clock, HookClock) and PORT not in self._given[1].clock
+        shares_clock = isinstance(self.clock, HookClock) and not self._owns_hook
         return self.instance.has_state and self._session is not None and not shares_clock
 
     def _start_ahead(self) -> NextServer[StartedTarget] | None:
@@ -135,8 +136,22 @@ class StartedTarget(Target):
         )
 
     def replica(self) -> Target | None:
-        # Two servers can share only what `{state}` stands for.
-        return type(self)(*self._given, replica_of=self) if self.instance.has_state else None
+        return type(self)(*self._given, replica_of=self) if self._can_share else None
+
+    def replica_with_clock(self) -> Target | None:
+        # A hook without the port moves the time of all servers.
+        if not self._can_share or (isinstance(self.clock, HookClock) and not self._owns_hook):
+            return None
+        return type(self)(*self._given, replica_of=self, clock_of_its_own=True)
+
+    @property
+    def _can_share(self) -> bool:
+        """Two servers share what `{state}` stands for, or what the user says they share."""
+        return self.instance.has_state or self.settings.replicas is not None
+
+    @property
+    def _owns_hook(self) -> bool:
+        return PORT in self._given[1].clock
 
     def doubt_effects(self, why: str) -> None:
         super().doubt_effects(why)
@@ -255,15 +270,29 @@ class LaunchedTarget(StartedTarget):
         return super().twin() if PORT in self._given[0].url else None
 
     def replica(self) -> Target | None:
+        if self._named:
+            return next(self._started_with_it())
+        return super().replica() if PORT in self._given[0].url else None
+
+    def replicas(self) -> list[Target]:
+        return list(self._started_with_it()) if self._named else super().replicas()
+
+    def replica_with_clock(self) -> Target | None:
+        alone = not self._named and PORT in self._given[0].url
+        return super().replica_with_clock() if alone else None
+
+    @property
+    def _named(self) -> list[str]:
+        """The other targets that the user named: the one command starts them all."""
         spec, settings = self._given
-        others = [text for text in settings.targets if text != spec.text]
-        if others:
-            # The one command starts them all.
-            return HttpTarget(
-                replace(spec, text=others[0], url=self.instance.fill(others[0])),
+        return [text for text in settings.targets if text != spec.text]
+
+    def _started_with_it(self) -> Iterator[Target]:
+        for text in self._named:
+            yield HttpTarget(
+                replace(self._given[0], text=text, url=self.instance.fill(text)),
                 replace(self.settings, launch=None),
             )
-        return super().replica() if PORT in spec.url else None
 
     def stop(self) -> None:
         try:

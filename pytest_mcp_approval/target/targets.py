@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -79,6 +79,17 @@ class Target(ABC):
 
     def replica(self) -> Target | None:
         """Another process over the same state; None if there is none."""
+        return None
+
+    def replicas(self) -> list[Target]:
+        """All others over the same state: as many as the user said, else one if that is
+        possible."""
+        wanted = max(1, (self.settings.replicas or 2) - 1)
+        made = (self.replica() for _ in range(wanted))
+        return [one for one in made if one is not None]
+
+    def replica_with_clock(self) -> Target | None:
+        """A replica whose clock can be set apart from this one's; None if there is none."""
         return None
 
     def variant(self, family: str, setting: str, value: Any) -> Target | None:  # noqa: ARG002
@@ -273,5 +284,12 @@ class HttpTarget(Target):
         return HttpTransport(self.spec.url, dict(self.settings.headers))
 
     def replica(self) -> Target | None:
-        others = [text for text in self.settings.targets if text != self.spec.text]
-        return HttpTarget(parse_target(others[0]), self.settings) if others else None
+        return next(iter(self._others()), None)
+
+    def replicas(self) -> list[Target]:
+        return list(self._others())
+
+    def _others(self) -> Iterator[Target]:
+        for text in self.settings.targets:
+            if text != self.spec.text:
+                yield HttpTarget(parse_target(text), self.settings)

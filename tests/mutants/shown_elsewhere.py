@@ -6,6 +6,8 @@ Few, and each with a test that fails if they cannot.
 from __future__ import annotations
 
 from tests.families.test_left_open import CASES as LEFT_OPEN
+from tests.families.test_network_faults import SCENARIOS as NETWORK_FAULTS
+from tests.families.test_step_by_step import HANDED_ROUND, KILLED
 from tests.mutants.ceremonies import BITES, CEREMONIES
 
 _PAGES = "tests/mutants/test_ceremonies_bite.py"
@@ -15,6 +17,12 @@ SHOWN_ELSEWHERE = {
     **{f"{CEREMONIES}::{scenario.partition('[')[0]}": _PAGES for scenario in BITES},
     # They tell what a document leaves open, so that no server can break it.
     **{f"mcp-approval/{scenario}": "tests/families/test_left_open.py" for scenario in LEFT_OPEN},
+    # They kill a process, or need several; broken servers are run in this one.
+    **dict.fromkeys(
+        [*KILLED.values(), *HANDED_ROUND.values()], "tests/families/test_step_by_step.py"
+    ),
+    # On request only, and over HTTP.
+    **dict.fromkeys(NETWORK_FAULTS.values(), "tests/families/test_network_faults.py"),
     # Here a person is asked on a page; that gateway has dialogs, and faults of its own.
     "mcp-approval/gateway_consent/test_page.py::test_a_dialog_shows_what_is_asked": _DIALOGS,
 }

@@ -127,6 +127,15 @@ def without_bash_or_node(transport: str, store: str, era: str) -> bool:
 
 NO_FILE = "the content comes with the call: there is no file to change"
 NO_PROCESS = "it runs in the suite's own process"
+STEP_BY_STEP = "tests/families/test_step_by_step.py"
+
+
+def not_killed(rule: str, function: str) -> Elsewhere:
+    """Here the reference has no process of its own that could be killed."""
+    why = "the suite has not started the server's process"
+    scenario = f"test_killed_between_any_two_steps_{function}_at_most"
+    return Elsewhere(rule, scenario, why, STEP_BY_STEP)
+
 
 TABLE: dict[str, Row] = {
     "sep2672": Row(
@@ -161,7 +170,10 @@ TABLE: dict[str, Row] = {
         },
         over={"stdio": ("challenges", "arguments", "evidence", "verification", "properties")},
         # Two servers and restarts on a pipe: tests/target/test_targets.py has them.
-        spared="not restart and not two_instances_do_not and not nothing_enrolled",
+        spared=(
+            "not restart and not two_instances_do_not and not nothing_enrolled "
+            "and not killed_between"
+        ),
         shortfalls=(
             Shortfall("8.2.3-exactly-once", "needs a second replica", in_a_process_without_a_file),
         ),
@@ -172,6 +184,7 @@ TABLE: dict[str, Row] = {
                 "left open by the document",
                 "tests/families/test_left_open.py",
             ),
+            not_killed("8.2.3-exactly-once", "an_approval_serves_once"),
         ),
     ),
     "confirmation_tokens": Row(
@@ -207,6 +220,7 @@ TABLE: dict[str, Row] = {
                 passes=False,
             ),
         ),
+        elsewhere=(not_killed("6.1-replay", "a_token_serves_once"),),
     ),
     "elicitation": Row(
         combinations=(
@@ -234,6 +248,7 @@ TABLE: dict[str, Row] = {
             "http": ("answers", "fail closed", "silence", "binding", "questions"),
             "stdio": ("binding", "single use"),
         },
+        spared="not killed_between",
         shortfalls=(
             *(
                 Shortfall(
@@ -337,6 +352,7 @@ TABLE: dict[str, Row] = {
                     ),
                 )
             ),
+            not_killed("single-use-restart", "a_yes_serves_once"),
             Elsewhere(
                 "single-use-race",
                 "test_of_many_at_two_replicas_one_runs",
@@ -375,7 +391,7 @@ TABLE: dict[str, Row] = {
             "http": ("nonces", "scopes", "arbiter"),
             "stdio": ("nonces", "times"),
         },
-        spared="not two_restarts",
+        spared="not two_restarts and not killed_between",
         shortfalls=(
             # What is kept in memory only is gone with the process: the rule is broken there.
             Shortfall(
@@ -414,6 +430,7 @@ TABLE: dict[str, Row] = {
                 "left open by the document",
                 "tests/families/test_left_open.py",
             ),
+            not_killed("nonce-restart", "a_token_serves_once"),
             Elsewhere("expiry", "test_the_zone_of_the_machine_is_no_matter", NO_PROCESS, "stdio"),
             Elsewhere(
                 "nonce-restart",
@@ -475,6 +492,7 @@ TABLE: dict[str, Row] = {
                 "left open by the document",
                 "tests/families/test_left_open.py",
             ),
+            not_killed("remember", "a_consent_serves_one_call"),
             Elsewhere(
                 "dialog-fields",
                 "test_a_dialog_shows_what_is_asked",
@@ -509,6 +527,7 @@ TABLE: dict[str, Row] = {
         },
         spared="not very_many",  # a thousand calls
         shortfalls=(Shortfall("one-time", "needs a replica", in_a_process_without_a_file),),
+        elsewhere=(not_killed("one-time", "a_preview_is_confirmed_once"),),
         no_scenario=(
             *("client-two-steps", "client-shows-preview", "client-starts-over"),
             "client-reports-result",

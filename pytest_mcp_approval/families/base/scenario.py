@@ -118,10 +118,10 @@ class ScenarioView:
     def not_applicable(self, why: str) -> NoReturn:
         raise NotApplicable(why)
 
-    def left_open(self, what: str) -> NoReturn:
+    def left_open(self, what: str, page: str = "docs/self-approval.md") -> NoReturn:
         """Information for whoever runs the server: the document is silent, so this is neither
-        broken nor kept. It becomes a note of the rule (docs/self-approval.md)."""
-        raise NotApplicable(f"left open by the document: {what}; see docs/self-approval.md")
+        broken nor kept. It becomes a note of the rule; `page` says more."""
+        raise NotApplicable(f"left open by the document: {what}; see {page}")
 
     @contextlib.contextmanager
     def honest_step(self, what: str = "") -> Iterator[None]:
@@ -156,9 +156,7 @@ class ScenarioView:
 
     def expect_not_run(self, outcome: ObservedOutcome, *, sent: str) -> None:
         """Whatever the target answers, nothing may have run or be reported as run."""
-        if outcome.executed or outcome.succeeded:
-            expected = f"a refusal, {outcome.thing} not run"
-            raise finding_of(outcome, sent=sent, expected=expected, grade=Grade.RAN)
+        expect_nothing_ran(outcome, sent=sent)
 
     @contextlib.contextmanager
     def several(self) -> Iterator[Several]:
@@ -183,6 +181,13 @@ def finding_of(
 ) -> Finding:
     """What came was not what was expected."""
     return Finding(sent=sent, expected=expected, got=f"{outcome.describe()}{remark}", grade=grade)
+
+
+def expect_nothing_ran(outcome: ObservedOutcome, *, sent: str) -> None:
+    """The same for what knows no family, whose own view may expect more."""
+    if outcome.executed or outcome.succeeded:
+        expected = f"a refusal, {outcome.thing} not run"
+        raise finding_of(outcome, sent=sent, expected=expected, grade=Grade.RAN)
 
 
 def check_preconditions(item: pytest.Item, target: Target, own_checks: Mapping[str, Check]) -> Warn:

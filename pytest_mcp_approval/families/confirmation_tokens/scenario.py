@@ -216,9 +216,13 @@ class Confirmations(ScenarioView):
     # ---- time
 
     def last_instant(self, issued: IssuedToken) -> datetime.datetime:
-        """Expiry plus tolerance; if none is declared, the 30 seconds that are allowed."""
-        known = words.DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
-        return issued.expires_at + datetime.timedelta(seconds=known)
+        """Expiry plus tolerance."""
+        return issued.expires_at + datetime.timedelta(seconds=self.allowed_lateness)
+
+    @property
+    def allowed_lateness(self) -> float:
+        """The tolerance in seconds; if none is declared, the 30 that are allowed."""
+        return words.DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
 
     def margin(self, issued: IssuedToken) -> datetime.timedelta:
         """How close to an instant can be judged: as exactly as the target writes it and the clock

@@ -226,6 +226,11 @@ class GatewayConsent(Driver):
         self.forget()
         _ = self.session  # so that it runs again before anybody looks at its effects
 
+    @property
+    def places(self) -> list[Target]:
+        """The clients' own processes, where each needs one."""
+        return list(self._places)
+
     def said_elsewhere(self) -> bytes:
         """What the clients' own processes wrote to standard error."""
         return b"\n".join(

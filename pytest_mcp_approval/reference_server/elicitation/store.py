@@ -7,6 +7,7 @@ Servers over one database share all of it. Knows no rule.
 from __future__ import annotations
 
 import datetime
+import itertools
 import secrets
 from typing import ClassVar
 
@@ -14,6 +15,10 @@ from ..server.tables import RecordStore
 from .records import PageDecision, PageQuestion, SealingKey, SpentQuestion
 
 _KEY = "sealing"
+MOST_PAGES = 100
+"""Of one user that can be answered."""
+_LOOK_EVERY = 16
+"""Pages between two looks at how many a user has: so many more there may be."""
 
 
 class ElicitationStore(RecordStore):
@@ -27,7 +32,8 @@ class ElicitationStore(RecordStore):
         # was used up is forgotten.
         self._keys = self.table("keys", SealingKey)
         self._spent = self.table("spent", SpentQuestion, indexed=("expires_at",))
-        self._pages = self.table("pages", PageQuestion, indexed=("expires_at",))
+        self._pages = self.table("pages", PageQuestion, indexed=("user", "expires_at"))
+        self._asked = itertools.count(1)
 
     def sealing_key(self) -> bytes:
         """Random, made when it is first needed; the first of several replicas makes it."""
@@ -41,7 +47,11 @@ class ElicitationStore(RecordStore):
         return self._spent.get(id) is not None
 
     def add_page(self, question: PageQuestion) -> None:
+        """Of one user's pages the oldest are dropped beyond a limit, since callers make them. One
+        that is gone is refused like one that is over."""
         self._pages.add(question)
+        if next(self._asked) % _LOOK_EVERY == 0:
+            self._pages.keep_most({"user": question.user}, MOST_PAGES, "expires_at")
 
     def page(self, id: str) -> PageQuestion | None:
         return self._pages.get(id)
@@ -52,5 +62,5 @@ class ElicitationStore(RecordStore):
 
     def forget(self, before: datetime.datetime) -> None:
         """Drop what ended before this instant."""
-        self._spent.remove_all(lambda kept: kept.expires_at < before)
-        self._pages.remove_all(lambda kept: kept.expires_at < before)
+        self._spent.remove_below("expires_at", before)
+        self._pages.remove_below("expires_at", before)

@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
-from typing import Any, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import sqlalchemy
 from sqlalchemy import Column, Integer, MetaData
@@ -22,22 +22,40 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.types import TypeDecorator
 
+from . import database_schema
+from .database_faults import connected, in_transaction, told
+from .database_schema import create
 from .database_url import make_private
-from .tables import ANY, Record, RecordTable, Shape, Where, worked_out
+from .tables import ANY, Record, RecordTable, Schema, Shape, StoreError, Where, worked_out
 
+Given = TypeVar("Given")
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 _NUMBER = "number"
 _TRIM_EVERY = 64
 _SEEN = "seen_"
+STATEMENT_SECONDS = 10.0
+_REMOVED_AT_ONCE = 500
+"""Records that one statement removes of those that are too old: it locks no more than these."""
 _INSERT = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
 class Database:
     """The tables of one store. `url` is SQLAlchemy's, as in `sqlite:///approvals.db`."""
 
-    def __init__(self, url: str, opened: Callable[[], None], *, synchronous: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        opened: Callable[[], None],
+        *,
+        synchronous: bool = False,
+        name: str = "",
+        schema: Schema | None = None,
+    ) -> None:
+        """`name` is that of its tables in the list of versions."""
         self._url = url
+        self._name = name
+        self._schema = schema or Schema()
         self._opened = opened
         self._synchronous = "FULL" if synchronous else "NORMAL"
         self._metadata = MetaData()
@@ -63,18 +81,36 @@ class Database:
 
     def _open(self) -> sqlalchemy.Engine:
         make_private(self._url)
-        engine = sqlalchemy.create_engine(self._url, **_engine_options(self._url))
-        if engine.dialect.name == "sqlite":
-            sqlalchemy.event.listen(engine, "connect", self._write_ahead)
+        engine = self._connected()
         try:
+            tables = list(self._metadata.tables)
+            kept = database_schema.kept_version(engine, self._name, self._schema, tables)
             for table in self._metadata.sorted_tables:
-                _create(engine, CreateTable(table, if_not_exists=True))
+                create(engine, CreateTable(table, if_not_exists=True))
                 for index in table.indexes:
-                    _create(engine, CreateIndex(index, if_not_exists=True))
+                    create(engine, CreateIndex(index, if_not_exists=True))
+            if kept < self._schema.version:
+                database_schema.upgrade(engine, self._metadata, self._name, self._schema)
         except BaseException:
             engine.dispose()
             raise
         return engine
+
+    def _connected(self) -> sqlalchemy.Engine:
+        engine = sqlalchemy.create_engine(self._url, **_engine_options(self._url))
+        if engine.dialect.name == "sqlite":
+            sqlalchemy.event.listen(engine, "connect", self._write_ahead)
+        elif "options" not in engine.url.query:  # else its owner has set what is to be set
+            sqlalchemy.event.listen(engine, "connect", _limit_statements)
+        return engine
+
+    def check_schema(self) -> None:
+        engine = self._connected()
+        try:
+            with told():
+                database_schema.check(engine, self._name, self._schema)
+        finally:
+            engine.dispose()
 
     def _write_ahead(self, connection: Any, _: Any) -> None:
         """Readers do not wait for a writer. What was committed outlives the process, however it
@@ -83,28 +119,38 @@ class Database:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
 
-    @contextmanager
-    def transaction(self) -> Iterator[sqlalchemy.Connection]:
+    def run(self, work: Callable[[sqlalchemy.Connection], Given]) -> Given:
+        """In a transaction of its own, which may be tried again; or in the one that this thread is
+        in (`together`). `StoreError` if the database fails."""
         joined = getattr(self._mine, "connection", None)
-        if joined is not None:
-            yield joined
-            return
-        with self.engine.begin() as connection:
-            yield connection
+        if joined is None:
+            return in_transaction(lambda: self.engine, self._drop_connections, work)
+        with told():
+            return work(joined)
+
+    def _drop_connections(self) -> None:
+        if self._engine is not None:
+            self._engine.dispose()
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """One transaction for all that this thread does inside; committed even after an error."""
+        """One transaction for all that this thread does inside. It is committed even after an
+        error, such as a refusal, unless it is the database that failed: then nothing is."""
         if getattr(self._mine, "connection", None) is not None:
             yield
             return
-        with self.engine.connect() as connection:
+        with told(), connected(lambda: self.engine, self._drop_connections) as connection:
             self._mine.connection = connection
+            failed = False
             try:
                 yield
+            except StoreError:
+                failed = True
+                raise
             finally:
                 self._mine.connection = None
-                connection.commit()
+                if not failed:
+                    connection.commit()
 
     def close(self) -> None:
         if self._engine is not None:
@@ -114,19 +160,21 @@ class Database:
 def _engine_options(url: str) -> dict[str, Any]:
     if sqlalchemy.make_url(url).get_backend_name() == "sqlite":
         # A writer waits for another instead of failing.
-        return {"connect_args": {"timeout": 30}}
-    return {"pool_pre_ping": True}
+        return {"connect_args": {"timeout": 30}, "hide_parameters": True}
+    waits = {} if "connect_timeout" in sqlalchemy.make_url(url).query else {"connect_timeout": 5}
+    return {
+        "pool_pre_ping": True,
+        "pool_timeout": STATEMENT_SECONDS,
+        "connect_args": waits,
+        "hide_parameters": True,  # an error that is logged shows no token
+    }
 
 
-def _create(engine: sqlalchemy.Engine, statement: CreateTable | CreateIndex) -> None:
-    try:
-        with engine.begin() as connection:
-            connection.execute(statement)
-    except (sqlalchemy.exc.IntegrityError, sqlalchemy.exc.ProgrammingError):
-        # PostgreSQL, if another replica does the same at this moment: "if not exists" looks before
-        # the other has committed. Now it exists; any other error will come again.
-        with engine.begin() as connection:
-            connection.execute(statement)
+def _limit_statements(connection: Any, _: Any) -> None:
+    """PostgreSQL: a statement that waits for a lock, or a slow disk, ends in time."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET statement_timeout = {round(STATEMENT_SECONDS * 1000)}")
+    connection.commit()
 
 
 class DatabaseTable(RecordTable[Record]):
@@ -151,13 +199,17 @@ class DatabaseTable(RecordTable[Record]):
         return [self._table.c[name] == value for name, value in where.items()]
 
     def _rows(self, question: Any, parameters: Mapping[str, Any] | None = None) -> list[Record]:
-        with self._database.transaction() as connection:
-            return [self.shape.record(*row) for row in connection.execute(question, parameters)]
+        return self._database.run(
+            lambda connection: [
+                self.shape.record(*row) for row in connection.execute(question, parameters)
+            ]
+        )
 
     def _decides(self, statement: Any, parameters: Mapping[str, Any] | None = None) -> bool:
         """Whether this statement changed something, which decides a race."""
-        with self._database.transaction() as connection:
-            return bool(connection.execute(statement, parameters).rowcount > 0)
+        return self._database.run(
+            lambda connection: bool(connection.execute(statement, parameters).rowcount > 0)
+        )
 
     def _about(self, kind: str, key: Any, where: Where) -> tuple[Any, dict[str, Any]]:
         """An UPDATE or DELETE of one record."""
@@ -188,15 +240,17 @@ class DatabaseTable(RecordTable[Record]):
         return self._written[names], given
 
     def add(self, record: Record) -> bool:
-        with self._database.transaction() as connection:
-            insert = self._insert(connection.dialect.name)
+        def insert(connection: sqlalchemy.Connection) -> bool:
+            statement = self._insert(connection.dialect.name)
             # If another's row is being added, the database waits and then says who won.
-            added = connection.execute(insert, _row(self, record)).first()
+            added = connection.execute(statement, _row(self, record)).first()
             most = self.shape.most
             if added is not None and most is not None and added[0] % _TRIM_EVERY == 0:
                 old = self._order <= added[0] - most
                 connection.execute(self._table.delete().where(old))
             return added is not None
+
+        return self._database.run(insert)
 
     def _insert(self, dialect: str) -> Any:
         if dialect not in self._written:
@@ -207,10 +261,13 @@ class DatabaseTable(RecordTable[Record]):
 
     def put(self, records: Iterable[Record]) -> None:
         rows = {getattr(record, self.shape.key): _row(self, record) for record in records}
-        with self._database.transaction() as connection:
+
+        def replace_all(connection: sqlalchemy.Connection) -> None:
             if rows:
                 connection.execute(self._table.delete().where(self._key.in_(list(rows))))
                 connection.execute(self._table.insert(), list(rows.values()))
+
+        self._database.run(replace_all)
 
     def get(self, key: Any) -> Record | None:
         return next(iter(self.find({self.shape.key: key})), None)
@@ -249,7 +306,11 @@ class DatabaseTable(RecordTable[Record]):
         self._decides(self._table.delete().where(*self._conditions(where)))
 
     def remove_below(self, member: str, value: Any) -> None:
-        self._decides(self._table.delete().where(self._table.c[member] < value))
+        """A few at a time, and on PostgreSQL none that somebody is working on: the rest goes with
+        the next calls."""
+        old = sqlalchemy.select(self._key).where(self._table.c[member] < value)
+        few = old.limit(_REMOVED_AT_ONCE).with_for_update(skip_locked=True)
+        self._decides(self._table.delete().where(self._key.in_(few)))
 
     def keep_most(self, where: Mapping[str, Any], most: int, by: str) -> None:
         column = self._table.c[by]

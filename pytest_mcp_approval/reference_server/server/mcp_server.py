@@ -37,8 +37,10 @@ from .extension import DEFAULT_USER, Backing, Caller, Extension, Method
 from .held_calls import ClientReply, HeldCall, ServerMessage
 from .host_names import names_checked
 from .one_answer import OneAnswerEach
+from .tables import StoreError
 
 INTERNAL_ERROR = -32603
+STORE_FAILED = "The store of approvals cannot be used now: nothing is approved without it"
 SESSION_HEADER = "mcp-session-id"
 STDIO_SESSION = "stdio"
 EFFECTS_TOOL = tool_listing(
@@ -204,6 +206,9 @@ class ReferenceServer:
             raise mcp_error(refusal) from refusal
         except MCPError:
             raise
+        except StoreError as error:
+            logger.error("a request failed: %s", error)
+            raise MCPError(INTERNAL_ERROR, STORE_FAILED) from error
         except Exception as error:
             # Unexpected, so the client gets no details.
             logger.exception("a request failed")

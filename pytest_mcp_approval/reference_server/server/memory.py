@@ -14,6 +14,8 @@ from typing import Any
 
 from .tables import ANY, Record, RecordTable, Shape, Where, holds, worked_out
 
+_SPARE = 64
+
 
 class MemoryTable(RecordTable[Record]):
     """A dictionary under a lock, with an index for each indexed member."""
@@ -44,9 +46,11 @@ class MemoryTable(RecordTable[Record]):
                     continue
                 self._forget(name, getattr(old, name), key)
             keys.setdefault(value, {})[key] = None
-        for name, heap in self._least.items():
+        for name, heap in list(self._least.items()):
             if old is None or getattr(old, name) != getattr(record, name):
                 self._push(heap, getattr(record, name), key)
+                if len(heap) > 2 * len(self._records) + _SPARE:
+                    self._tidy(name)
 
     def _drop(self, key: Any) -> None:
         record = self._records.pop(key)
@@ -62,6 +66,14 @@ class MemoryTable(RecordTable[Record]):
     def _push(self, heap: list[tuple[Any, int, Any]], value: Any, key: Any) -> None:
         if value is not None:
             heapq.heappush(heap, (value, next(self._numbers), key))
+
+    def _tidy(self, name: str) -> None:
+        """Drop the entries that are out of date: callers make them, and records are bounded. Seldom
+        enough to cost each new record no more than a few steps."""
+        fresh: list[tuple[Any, int, Any]] = []
+        for key, record in self._records.items():
+            self._push(fresh, getattr(record, name), key)
+        self._least[name] = fresh
 
     def _meant(self, where: Where) -> Iterable[Any]:
         """The keys among which those are that it holds for, oldest first."""
@@ -125,9 +137,7 @@ class MemoryTable(RecordTable[Record]):
     def remove_below(self, member: str, value: Any) -> None:
         with self._lock:
             if member not in self._least:
-                heap = self._least[member] = []
-                for key, record in self._records.items():
-                    self._push(heap, getattr(record, member), key)
+                self._tidy(member)
             heap = self._least[member]
             while heap and heap[0][0] < value:
                 found, _, key = heapq.heappop(heap)

@@ -20,6 +20,27 @@ Where = Mapping[str, Any] | Callable[[Any], Any]
 ANY: Where = {}
 
 
+class StoreError(Exception):
+    """The store cannot be read or written now. Whoever needs its answer refuses: what is not known
+    to be unused does not run."""
+
+
+class SchemaError(StoreError):
+    """The tables are those of a release that this one cannot work with; one line says which."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The version of a family's tables. Two releases work side by side on one database as long as
+    each can work with what the other writes: a new release only adds members that may be None."""
+
+    version: int = 1
+    usable_by: int = 1
+    """The oldest version whose release can still work with these tables."""
+    upgrades: int = 1
+    """The oldest version that this release can turn into its own."""
+
+
 @dataclass(frozen=True)
 class Shape(Generic[Record]):
     """What a table holds."""
@@ -125,6 +146,7 @@ class RecordStore:
     """A prefix for the names of its tables, since families share a database."""
     outlives_the_machine: ClassVar[bool] = False
     """Whether the last change must survive even if the machine fails."""
+    schema: ClassVar[Schema] = Schema()
 
     def __init__(self, url: str | None = None) -> None:
         self._tables: list[RecordTable[Any]] = []
@@ -133,7 +155,13 @@ class RecordStore:
         if url is not None:
             from .database import Database  # here: memory needs no database
 
-            self._database = Database(url, self._opened, synchronous=self.outlives_the_machine)
+            self._database = Database(
+                url,
+                self._opened,
+                synchronous=self.outlives_the_machine,
+                name=self.prefix,
+                schema=self.schema,
+            )
 
     def table(self, name: str, record: type[Record], **shape: Any) -> RecordTable[Record]:
         from .memory import MemoryTable  # here: it is made from these tables
@@ -145,8 +173,14 @@ class RecordStore:
         self._tables.append(table)
         return table
 
+    def check_schema(self) -> None:
+        """`SchemaError` if this release cannot work with the tables; opens nothing for good."""
+        if self._database is not None:
+            self._database.check_schema()
+
     def together(self) -> AbstractContextManager[None]:
-        """Changes in here are written together, which is quicker; they stay even after an error."""
+        """Changes in here are written together: all of them, also after a refusal, or none if the
+        store fails."""
         found: AbstractContextManager[None] = (
             nullcontext() if self._database is None else self._database.together()
         )

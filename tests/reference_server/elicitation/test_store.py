@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_mcp_approval.reference_server.elicitation import store as elicitation_store
 from pytest_mcp_approval.reference_server.elicitation.refusals import ElicitationRefusal
 
 DATABASES = ["sqlite", "postgresql"]
@@ -65,3 +66,18 @@ def test_what_is_long_over_is_forgotten(stored_desk):
     stored_desk.ask()
     assert stored_desk.store._spent.find() == []
     assert stored_desk.store._pages.find() == []
+
+
+def test_a_users_pages_are_bounded_and_the_newest_work(stored_desk, monkeypatch):
+    monkeypatch.setattr(elicitation_store, "MOST_PAGES", 4)
+    monkeypatch.setattr(elicitation_store, "_LOOK_EVERY", 3)
+    store, service = stored_desk.store, ({"service": "s"}, "rotate_keys")
+    stored_desk.ask(*service, user="bob")
+    for _ in range(20):
+        stored_desk.clock.advance(1)
+        stored_desk.ask(*service)
+    pages = store._pages.find({"user": "alice"})
+    assert len(pages) <= 4 + 3
+    last = stored_desk.gate.expiry()
+    assert max(one.expires_at for one in pages) == last, "the newest is among them"
+    assert len(store._pages.find({"user": "bob"})) == 1, "another's are not touched"
