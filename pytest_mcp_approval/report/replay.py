@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,9 @@ class RecordedFinding:
     result: ScenarioResult
     options: Mapping[str, Any]
     """The options of the run that found it, by name, as they were given."""
-    withheld: Mapping[str, tuple[str, ...]]
+    walk: Any = None
+    """The steps of a walk that exploration found, as the file has them; None for a scenario."""
+    withheld: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The names of headers and variables whose values are not in the file."""
 
 
@@ -72,8 +74,11 @@ def write_findings(
         for path in folder.glob("*.json") if folder.is_dir() else ():
             if path.name not in found and _scenario_of(path) in settled:
                 path.unlink()
+                path.with_suffix(".py").unlink(missing_ok=True)
         for name, one in found.items():
             write_whole(folder / name, _render(one, report, options, withheld))
+            if one.test:
+                write_whole((folder / name).with_suffix(".py"), one.test)
         if not found and folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
     except OSError as error:
@@ -99,6 +104,7 @@ def _render(
         "evidence": one.evidence and vars(one.evidence),
         "options": options,
         "withheld": {name: sorted(names) for name, names in withheld.items() if names},
+        **({"steps": one.steps, "walk": json.loads(one.walk)} if one.walk else {}),
         "conversation": json.loads(one.conversation) if one.conversation else None,
     }
     return json.dumps(told, indent=1) + "\n"
@@ -127,6 +133,7 @@ def read_finding(path: Path, name: str) -> RecordedFinding:
         return RecordedFinding(
             result,
             options={str(k): v for k, v in data["options"].items()},
+            walk=data.get("walk"),
             withheld={str(k): tuple(map(str, v)) for k, v in data["withheld"].items()},
         )
 

@@ -1,0 +1,46 @@
+"""Exploration of each family: nothing at the healthy reference, and something at broken ones.
+
+Found within few walks, with a fixed seed: the defects are those of tests/mutants.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.explore.exploring import explored, mutant, opened
+
+HEALTHY_WALKS = 8
+WALKS = 150
+FOUND = {
+    "sep2672": [
+        *("ChecksThenSets", "ConsumesBeforeTheHash", "ConsumesFirst", "DropsTransports"),
+        *("FindsNoChallengeOfAnotherTool", "ForgetsUse", "LooksAtTheSignatureOnly"),
+        *("NoSeparators", "OffersWithoutTransports", "RandomInsteadOfHash"),
+        *("UpdatesBeforeTheHash", "UsesAnotherCode"),
+    ],
+}
+
+
+@pytest.mark.parametrize("family", FOUND)
+def test_nothing_is_found_in_a_healthy_server(family):
+    with opened() as target:
+        explorer = explored(target, family, HEALTHY_WALKS)
+    assert not explorer.findings
+    assert explorer.walks == HEALTHY_WALKS
+    made = [count for count in explorer.explored.transitions.values() if count]
+    assert len(made) > len(explorer.explored.transitions) / 2
+
+
+@pytest.mark.parametrize(
+    ("family", "name"), [(family, name) for family, names in FOUND.items() for name in names]
+)
+def test_a_defect_is_found(family, name):
+    with opened(mutant(name)) as target:
+        explorer = explored(target, family, WALKS)
+    (found,) = explorer.findings
+    assert found.broken.rule.startswith(f"{family}/")
+    assert found.told
+    assert len(found.walk) <= max(8, found.found_with // 2)
+    # What is kept is what was seen when it was made again.
+    assert len(found.told) >= len(found.walk)
+    assert found.record is not None
