@@ -328,10 +328,7 @@ class Explorer:
     def explored(self) -> Explored:
         transitions = self.model.transitions
         named = {one.words: self.exercised.transitions[name] for name, one in transitions.items()}
-        possible = {
-            f"{self.model.family}/{rule}" for one in transitions.values() for rule in one.rules
-        }
-        rules = sorted(possible | set(self.exercised.rules))
+        rules = sorted(self.model.checkable_rules() | set(self.exercised.rules))
         ended = sum(self.notes.values())
         told = [f"{count} times: {line}" for line, count in self.notes.most_common(_MOST_NOTES)]
         if told:

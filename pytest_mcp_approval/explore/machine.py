@@ -81,11 +81,14 @@ def machine_of(model: type[Model], listener: Listener) -> type[WalkMachine]:
     members: dict[str, Any] = {"listener": listener}
     for one in model.transitions.values():
         for copy in range(one.weight):
-            members[f"{one.name}_{copy}" if copy else one.name] = _rule(one)
+            # Hypothesis leaves out some rules of each walk, by their names: what is needed most
+            # has several.
+            name = f"{one.name}_{copy}" if copy else one.name
+            members[name] = _rule(one, name)
     return type(f"{model.__name__}Machine", (WalkMachine,), members)
 
 
-def _rule(one: Transition) -> Any:
+def _rule(one: Transition, name: str) -> Any:
     def run(self: WalkMachine, **given: Any) -> None:
         self.take(one.name, given)
 
@@ -93,7 +96,7 @@ def _rule(one: Transition) -> Any:
         # A walk that has ended does nothing any more, and Hypothesis needs a rule to choose.
         return not self.goes_on or self.model is None or one.possible(self.model)
 
-    run.__name__ = one.name
+    run.__name__ = name
     given: dict[str, Any] = dict(parameters(one))
     make: Any = rule
     decorated: Callable[..., Any] = make(**given)(run)

@@ -186,6 +186,8 @@ class Model:
 
     family: ClassVar[str]
     transitions: ClassVar[Mapping[str, Transition]] = {}
+    without: ClassVar[tuple[str, ...]] = ()
+    """Transitions of its base that a model does not have."""
 
     def __init_subclass__(cls) -> None:
         found = dict(cls.transitions)
@@ -193,7 +195,13 @@ class Model:
             marked = getattr(getattr(cls, name), "transition", None)
             if isinstance(marked, Transition):
                 found[name] = marked
-        cls.transitions = dict(sorted(found.items()))
+        cls.transitions = {name: found[name] for name in sorted(found) if name not in cls.without}
+
+    @classmethod
+    def checkable_rules(cls) -> set[str]:
+        """The full ids of the rules that it can find broken."""
+        named = {rule for one in cls.transitions.values() for rule in one.rules}
+        return {f"{cls.family}/{rule}" for rule in (*named, cls.served_rule)}
 
     def __init__(self, target: Target, exercised: Exercised | None = None) -> None:
         self.target = target

@@ -25,9 +25,10 @@ class Sep2672Model(ChallengeModel):
 
     # ---- calls
 
-    @transition("the call is made", when="has_signed", weight=7, number=which())
+    @transition("the call is made", when="has_unused", weight=4, number=which())
     def call(self, number: int) -> None:
-        self._call(Attempt(self.pick(self.signed[::-1], number)))
+        unused = [one for one in self.signed[::-1] if not one.issued.consumed]
+        self._call(Attempt(self.pick(unused, number)))
 
     @transition(
         "a used approval is sent again",
@@ -185,7 +186,7 @@ class Sep2672Model(ChallengeModel):
 
     # ---- the world around
 
-    @transition("time passes", when="clock_moves", seconds=one_of(1, 30, 58, 61, 301, 3600))
+    @transition("time passes", when="can_wait", seconds=one_of(1, 30, 58, 61, 301, 3600))
     def wait(self, seconds: int) -> None:
         self.move_clock(seconds)
 
@@ -224,6 +225,8 @@ class Sep2672Model(ChallengeModel):
         unclear = request.ambiguous or request.params is None
         rewritten = not unclear and not same_call(params, request.params)
         self.checked("8.1.3-rewritten-call", "4.10-code")
+        if words.META_KEY in request.path:
+            self.checked("4.8-02-evidence-well-formed")
         if outcome.executed:
             signed.used()
         if outcome.executed and (rewritten or wanted.must_refuse):
@@ -249,11 +252,13 @@ class Sep2672Model(ChallengeModel):
 
     @transition(
         "an approval method gets a changed message",
+        when="may_fuzz",
         rules=("4.10-code", "4.4.2-response-verified"),
         method=one_of(words.CHALLENGE_CREATE, words.ENROLL_FINISH, words.ENROLL_BEGIN),
         change=AnyChange(),
     )
     def fuzz_method(self, method: str, change: Mapping[str, Any]) -> None:
+        self.fuzzed += 1
         params: dict[str, Any] = {"any": {"thing": "at all"}}
         if method == words.CHALLENGE_CREATE:
             tool: ListedTool = self.tools[0]

@@ -70,6 +70,7 @@ class StateModel(Model):
         self.hashes: dict[bytes, tuple[str, bytes]] = {}
         self.restarted = False
         self.copies = 0
+        self.fuzzed = 0
         self.spoilt = 0
         """How many steps were about nothing but a refusal: a walk needs few of them."""
 
@@ -120,6 +121,10 @@ class StateModel(Model):
         return bool(self.signed)
 
     @property
+    def has_unused(self) -> bool:
+        return not all(one.issued.consumed for one in self.signed)
+
+    @property
     def has_used(self) -> bool:
         return any(one.issued.consumed for one in self.signed)
 
@@ -134,6 +139,14 @@ class StateModel(Model):
     @property
     def can_restart(self) -> bool:
         return self.target.can_restart and not self.restarted and bool(self.challenges)
+
+    @property
+    def can_wait(self) -> bool:
+        return self.clock_moves and (self.has_pending or self.has_unused)
+
+    @property
+    def may_fuzz(self) -> bool:
+        return self.fuzzed < 6
 
     @property
     def may_spoil(self) -> bool:

@@ -1,0 +1,510 @@
+"""The model of one-time approvals: something is issued, and it runs one call once.
+
+What the families with tokens, states and questions share. A family says how one is issued and
+redeemed, what would be another call, and which rules are about which misuse; where its document
+leaves something open, either answer is taken. Knows no specification and no Hypothesis.
+"""
+
+from __future__ import annotations
+
+import datetime
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ...catalogue import Grade
+from ...target import Target
+from ...wire import Reply, Session, StdioTransport, race
+from .driver import DriverError
+from .exploration import (
+    AnyChange,
+    EndOfWalk,
+    Exercised,
+    Model,
+    is_internal_error,
+    one_of,
+    transition,
+    which,
+)
+from .fuzzing import fuzzed
+from .outcome import ObservedOutcome
+
+_MOST = 8
+CLOSE = datetime.timedelta(seconds=3)
+"""An instant so near is neither before nor after."""
+
+
+@dataclass
+class Approved:
+    """One approval."""
+
+    thing: Any
+    """As the family's driver has it."""
+    words: str
+    place: int
+    """Which of the calls it is for."""
+    ends: datetime.datetime | None = None
+    """When it is certainly over."""
+    good_until: datetime.datetime | None = None
+    """Until when it is certainly good, if time decides."""
+    used: bool = False
+    tried: bool = False
+    """Something was refused on it; a document may leave open whether that uses it up."""
+    certain: bool = True
+    """Whether the server must still know it: it may have been restarted."""
+    revoked: bool = False
+
+
+class Misuses(NamedTuple):
+    """The rules that are broken if something goes wrong: by its kind. "" if it is not checked."""
+
+    served: str
+    replayed: str
+    expired: str
+    changed: str
+    forged: str
+    raced: str
+    restarted: str
+    bare: str
+    message: str
+    revoked: str = ""
+    swapped: str = ""
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(filter(None, self)))
+
+
+class TokenModel(Model):
+    """Approvals that run one call once."""
+
+    rules: ClassVar[Misuses]
+    a_refusal_may_use_up: ClassVar[bool] = True
+    what: ClassVar[str] = "token"
+    counts_runs: ClassVar[bool] = True
+    """Whether one call is one run for the effects."""
+
+    def __init__(self, target: Target, exercised: Exercised | None = None) -> None:
+        super().__init__(target, exercised)
+        self.issued: list[Approved] = []
+        self.restarted = False
+        self.spoilt = 0
+
+    @classmethod
+    def checkable_rules(cls) -> set[str]:
+        return {f"{cls.family}/{rule}" for rule in cls.rules.all}
+
+    # ---- what a family says
+
+    @abstractmethod
+    def calls(self) -> Sequence[Any]:
+        """The calls that may be approved and run."""
+
+    @abstractmethod
+    def issue(self, call: Any, session: Session | None = None) -> Approved:
+        """Approve a call; `DriverError` if the server does not let anybody."""
+
+    @abstractmethod
+    def redeem(self, approved: Approved, session: Session | None = None) -> ObservedOutcome:
+        """Run the approved call."""
+
+    @abstractmethod
+    def changed(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+        """Other calls with this approval, none of which may run."""
+
+    @abstractmethod
+    def forged(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+        """The same call with something that is not this approval."""
+
+    @abstractmethod
+    def bare(self, call: Any) -> ObservedOutcome:
+        """The call without any approval."""
+
+    @abstractmethod
+    def honest_params(self, approved: Approved) -> dict[str, Any]:
+        """The params of the tools/call that redeems it."""
+
+    @abstractmethod
+    def observe(self, approved: Approved, act: Callable[[], Reply]) -> ObservedOutcome:
+        """Do this, and look at the effects."""
+
+    @abstractmethod
+    def runs_during(self, act: Callable[[], list[Reply]]) -> tuple[list[Reply], int | None]: ...
+
+    @abstractmethod
+    def succeeded(self, approved: Approved, reply: Reply) -> bool: ...
+
+    def revoke(self, approved: Approved) -> bool:  # noqa: ARG002
+        """Withdraw it; returns whether the server says that it has."""
+        return False
+
+    def after_restart(self) -> None:
+        """Make drivers anew."""
+
+    @property
+    def session(self) -> Session:
+        return self.target.session()
+
+    # ---- what there is
+
+    @property
+    def can_issue(self) -> bool:
+        return len(self.issued) < _MOST
+
+    @property
+    def has_issued(self) -> bool:
+        return bool(self.issued)
+
+    @property
+    def has_unused(self) -> bool:
+        return not all(one.used for one in self.issued)
+
+    @property
+    def has_used(self) -> bool:
+        return any(one.used for one in self.issued)
+
+    @property
+    def may_spoil(self) -> bool:
+        return self.spoilt < 5
+
+    @property
+    def can_forge(self) -> bool:
+        return self.has_issued and self.may_spoil
+
+    @property
+    def can_wait(self) -> bool:
+        return self.has_unused and self.clock_moves
+
+    @property
+    def can_restart(self) -> bool:
+        return self.target.can_restart and not self.restarted and self.has_issued
+
+    @property
+    def can_go_elsewhere(self) -> bool:
+        return self.has_issued and not isinstance(self.target.transport, StdioTransport)
+
+    @property
+    def can_revoke(self) -> bool:
+        return False
+
+    @property
+    def can_swap(self) -> bool:
+        return bool(self.rules.swapped) and self.has_issued and len(self.calls()) > 1
+
+    def begin(self) -> None:
+        if not self.calls():
+            raise EndOfWalk("nothing that may be run is named")
+
+    def state(self) -> tuple[Any, ...]:
+        now = self.target.clock.now()
+        return (
+            len(self.issued),
+            sum(one.used for one in self.issued),
+            sum(one.ends is not None and now > one.ends for one in self.issued),
+            sum(one.tried for one in self.issued),
+            sum(one.revoked for one in self.issued),
+            self.restarted,
+        )
+
+    # ---- transitions
+
+    @transition("a call is approved", when="can_issue", weight=4, number=which(5))
+    def approve(self, number: int) -> None:
+        place = number % len(self.calls())
+        with self.honest_steps(
+            self.rules.served, "an honest approval is refused", sent="what asks for an approval"
+        ):
+            approved = self.issue(self.calls()[place])
+        approved.place = place
+        self.issued.append(approved)
+        self.say(f"{approved.words} is approved", f"{self.what} {len(self.issued)}")
+
+    @transition("the approved call is made", when="has_unused", weight=3, number=which())
+    def call(self, number: int) -> None:
+        self._redeem(self.pick([one for one in self.issued[::-1] if not one.used], number))
+
+    @transition("a used approval is sent again", when="has_used", weight=2, number=which())
+    def replay(self, number: int) -> None:
+        used = [one for one in self.issued if one.used]
+        self._redeem(self.pick(used, number), "again")
+
+    @transition("the call is made in another conversation", when="can_go_elsewhere", number=which())
+    def call_elsewhere(self, number: int) -> None:
+        session = self.target.new_session("pytest-mcp-approval, another conversation")
+        self.close_later(session.close)
+        self._redeem(self.pick(self.issued[::-1], number), "elsewhere", session, bound=False)
+
+    def _redeem(
+        self,
+        approved: Approved,
+        how: str = "",
+        session: Session | None = None,
+        *,
+        bound: bool = True,
+    ) -> None:
+        """`bound`: the document says that this caller is served."""
+        outcome = self.redeem(approved, session)
+        self.look_at(outcome)
+        number = self.issued.index(approved) + 1
+        self.say(f"{self.what} {number} is sent {how}".rstrip(), outcome.describe())
+        rule, why = self.must_refuse(approved)
+        if outcome.executed:
+            approved.used = True
+        if rule:
+            self.expect_nothing_runs(outcome, rule, why, self.faults_of(approved))
+            return
+        if self.counts_runs and outcome.executed and outcome.runs not in (None, 0, 1):
+            self.fail(outcome, self.rules.replayed, "one call runs twice", ran=True)
+        sure = bound and self.must_serve(approved)
+        self.checked(self.rules.served)
+        if sure and not outcome.served:
+            raise self.broken(
+                self.rules.served,
+                "an honest call is refused",
+                sent=f"{approved.words} with its {self.what}",
+                expected="it runs once",
+                got=outcome.describe(),
+            )
+
+    def must_refuse(self, approved: Approved) -> tuple[str, str]:
+        """The rule for which it must be refused now, and why; empty if it need not be."""
+        now = self.target.clock.now()
+        if approved.used:
+            rule = self.rules.restarted if not approved.certain else self.rules.replayed
+            return rule, f"a {self.what} that was used"
+        if approved.revoked and self.rules.revoked:
+            return self.rules.revoked, f"a {self.what} that was revoked"
+        if approved.ends is not None and now > approved.ends + CLOSE and self.rules.expired:
+            return self.rules.expired, f"a {self.what} that is over"
+        return "", ""
+
+    def faults_of(self, approved: Approved) -> int:
+        """How many things are wrong with it by itself; with something left open, more than one."""
+        now, until = self.target.clock.now(), approved.good_until
+        late = until is not None and now > until - CLOSE
+        return approved.used + approved.revoked + late + (not approved.certain)
+
+    def must_serve(self, approved: Approved) -> bool:
+        """Whether nothing is left open."""
+        now, until = self.target.clock.now(), approved.good_until
+        in_time = until is None or now < until - CLOSE
+        untouched = not (approved.tried and self.a_refusal_may_use_up)
+        return in_time and untouched and approved.certain and not approved.revoked
+
+    def expect_nothing_runs(
+        self, outcome: ObservedOutcome, rule: str, cause: str, faults: int = 1
+    ) -> None:
+        """`faults`: how many things are wrong with the call."""
+        self.checked(rule)
+        if outcome.executed or outcome.succeeded:
+            self.fail(outcome, rule, f"{cause} runs", ran=True)
+        wanted = self.wanted_words(rule, faults)
+        if wanted and not self.says(outcome, wanted):
+            raise self.broken(
+                rule,
+                f"{cause} is refused in other words",
+                sent=cause,
+                expected=f"{' or '.join(wanted)}, {outcome.thing} not run",
+                got=outcome.describe(),
+            )
+
+    def wanted_words(self, rule: str, faults: int) -> tuple[str, ...]:  # noqa: ARG002
+        """The words of a refusal for this rule; none if the document leaves them open."""
+        return ()
+
+    def says(self, outcome: ObservedOutcome, wanted: tuple[str, ...]) -> bool:
+        return outcome.reason in wanted
+
+    def fail(self, outcome: ObservedOutcome, rule: str, cause: str, ran: bool = False) -> None:
+        raise self.broken(
+            rule,
+            cause,
+            sent=cause.removesuffix(" runs"),
+            expected=f"refused, {outcome.thing} not run",
+            got=outcome.describe(),
+            grade=Grade.RAN if ran else Grade.BROKEN,
+        )
+
+    def look_at(self, outcome: ObservedOutcome) -> None:
+        """The walk ends if there was no answer; and if a limit was reached, where there are any."""
+        reply = getattr(outcome, "reply", None)
+        if isinstance(reply, Reply):
+            self.answered(reply)
+
+    @transition(
+        "the call is changed", when="has_issued", weight=2, number=which(), change=which(11)
+    )
+    def change(self, number: int, change: int) -> None:
+        approved: Approved = self.pick(self.issued[::-1], number)
+        ways = self.changed(approved)
+        if not ways:
+            return
+        words, act = self.pick(ways, change)
+        self._misuse(approved, words, act, self.rules.changed)
+
+    @transition("a forgery is sent", when="can_forge", number=which(), change=which(11))
+    def forge(self, number: int, change: int) -> None:
+        self.spoilt += 1
+        approved: Approved = self.pick(self.issued[::-1], number)
+        words, act = self.pick(self.forged(approved), change)
+        self._misuse(approved, words, act, self.rules.forged)
+
+    @transition(
+        "the approval of another call is used", when="can_swap", number=which(), call=which(5)
+    )
+    def swap(self, number: int, call: int) -> None:
+        approved: Approved = self.pick(self.issued[::-1], number)
+        others = [one for place, one in enumerate(self.calls()) if place != approved.place]
+        other = self.pick(others, call)
+        words, act = self.swapped(approved, other)
+        self._misuse(approved, words, act, self.rules.swapped)
+
+    def swapped(self, approved: Approved, other: Any) -> tuple[str, Callable[[], ObservedOutcome]]:
+        raise NotImplementedError
+
+    def _misuse(
+        self, approved: Approved, words: str, act: Callable[[], ObservedOutcome], rule: str
+    ) -> None:
+        try:
+            outcome = act()
+        except DriverError as error:
+            raise EndOfWalk(str(error)) from error
+        self.look_at(outcome)
+        number = self.issued.index(approved) + 1
+        self.say(f"{self.what} {number}: {words}", outcome.describe())
+        faults = 1 + self.faults_of(approved)
+        approved.tried = True
+        if outcome.executed:
+            approved.used = True
+        self.expect_nothing_runs(outcome, rule, words, faults)
+
+    @transition("a call is made without approval", when="may_spoil", number=which(5))
+    def call_bare(self, number: int) -> None:
+        self.spoilt += 1
+        outcome = self.bare(self.pick(self.calls(), number))
+        self.look_at(outcome)
+        self.say("a call is made without approval", outcome.describe())
+        self.expect_nothing_runs(outcome, self.rules.bare, "a call without approval", 2)
+
+    @transition(
+        "the same approval is sent several times at once",
+        when="has_issued",
+        number=which(),
+        copies=one_of(2, 3, 5),
+    )
+    def at_once(self, number: int, copies: int) -> None:
+        approved: Approved = self.pick(self.issued[::-1], number)
+        rule, _ = self.must_refuse(approved)
+        call = ("tools/call", self.honest_params(approved))
+        replies, runs = self.runs_during(lambda: race(self.session, [call] * copies))
+        served = sum(self.succeeded(approved, one) for one in replies)
+        ran = served if runs is None else runs
+        number_of = self.issued.index(approved) + 1
+        self.say(
+            f"{self.what} {number_of} is sent {copies} times at once",
+            f"{served} results, {ran} runs",
+        )
+        self.checked(self.rules.raced)
+        allowed = 0 if rule else 1
+        approved.tried = True
+        if ran or served:
+            approved.used = True
+        if max(ran, served) > allowed:
+            proof = ", ".join(
+                f"call {place}: {'a result' if self.succeeded(approved, one) else one.describe()}"
+                for place, one in enumerate(replies, 1)
+            )
+            raise self.broken(
+                rule or self.rules.raced,
+                "one approval runs twice at once" if allowed else "a race passes what is refused",
+                sent=f"{approved.words} {copies} times at once, with one {self.what}",
+                expected=f"at most {allowed} of them run",
+                got=f"{ran} runs; {proof}",
+                by_chance=bool(allowed),
+            )
+        for one in replies:
+            self.answered(one)
+
+    @transition("time passes", when="can_wait", seconds=one_of(1, 30, 119, 301, 3600))
+    def wait(self, seconds: int) -> None:
+        self.move_clock(seconds)
+
+    @transition("the server is restarted", when="can_restart")
+    def restart(self) -> None:
+        self.target.restart()
+        self.restarted = True
+        self.after_restart()
+        for one in self.issued:
+            one.certain = False
+
+    @transition("an approval is withdrawn", when="can_revoke", number=which())
+    def withdraw(self, number: int) -> None:
+        approved: Approved = self.pick(self.issued[::-1], number)
+        done = self.revoke(approved)
+        approved.revoked = approved.revoked or done
+        approved.tried = True
+        self.say(f"{self.what} {self.issued.index(approved) + 1} is revoked", "" if done else "no")
+
+    @transition(
+        "a call is sent with a changed message",
+        when="has_issued",
+        weight=2,
+        number=which(),
+        change=AnyChange(),
+    )
+    def fuzz(self, number: int, change: Mapping[str, Any]) -> None:
+        approved: Approved = self.pick(self.issued[::-1], number)
+        params = self.honest_params(approved)
+        request = fuzzed(self.session, "tools/call", params, change)
+        if request is None:
+            return
+        rule, _ = self.must_refuse(approved)
+        try:
+            outcome = self.observe(approved, request.send)
+        except DriverError as error:
+            raise EndOfWalk(str(error)) from error
+        number_of = self.issued.index(approved) + 1
+        self.say(f"{self.what} {number_of}, {request.words}", outcome.describe())
+        approved.tried = True
+        unclear = request.ambiguous or request.params is None
+        rewritten = not unclear and clearly_another(params, request.params)
+        self.checked(self.rules.changed, self.rules.message)
+        if outcome.executed:
+            approved.used = True
+        if outcome.executed and (rule or rewritten):
+            self.fail(outcome, rule or self.rules.changed, "a rewritten call runs", ran=True)
+        reply = getattr(outcome, "reply", None)
+        if isinstance(reply, Reply) and is_internal_error(reply):
+            raise self.broken(
+                self.rules.message,
+                "an internal error",
+                sent=request.words,
+                expected="an error that says what is wrong with the message",
+                got=reply.describe(),
+                warning=True,
+            )
+
+
+def clearly_another(honest: Any, changed: Any) -> bool:
+    """Whether a value in the honest params became another that no reader takes for the same: not
+    one that is left out, of another type, or spelled otherwise."""
+    if isinstance(honest, Mapping) and isinstance(changed, Mapping):
+        return any(
+            name != "_meta" and name in changed and clearly_another(one, changed[name])
+            for name, one in honest.items()
+        )
+    if isinstance(honest, list) and isinstance(changed, list):
+        pairs = zip(honest, changed, strict=False)
+        return any(clearly_another(one, other) for one, other in pairs)
+    if isinstance(honest, bool) or isinstance(changed, bool):
+        return isinstance(honest, bool) and isinstance(changed, bool) and honest != changed
+    if isinstance(honest, (int, float)) and isinstance(changed, (int, float)):
+        return honest != changed
+    if isinstance(honest, str) and isinstance(changed, str):
+        return _folded(honest) != _folded(changed)
+    return False
+
+
+def _folded(text: str) -> str:
+    return "".join(one for one in text.casefold() if one.isalnum())
