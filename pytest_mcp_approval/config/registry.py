@@ -26,7 +26,12 @@ from .options import OPTIONS, PREFIX, SettingsError
 GROUP = "mcp_approval.families"
 REQUIRED = {"preflight": "look", "health": "honest_approval", "fixtures": ""}
 """The modules that every family has, each with what the suite takes from it."""
-OPTIONAL = {"settings": "TABLE_CLASS", "decoder": "decode", "proposal": "propose"}
+OPTIONAL = {
+    "settings": "TABLE_CLASS",
+    "decoder": "decode",
+    "proposal": "propose",
+    "exploration": "MODEL",
+}
 RULES = "requirements.toml"
 _PACKAGE = Path(__file__).parent.parent
 _NAME = re.compile(r"[a-z][a-z0-9_]*")

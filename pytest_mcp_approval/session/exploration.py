@@ -37,6 +37,7 @@ from ..report.replay import RecordedFinding
 from ..report.results import ScenarioResult
 from ..support.connection import is_loopback
 from ..support.deadline import now
+from ..support.text import neutralise
 from ..target import Target
 from .collection import ScenarioFolder
 from .failure_text import tell_report
@@ -51,6 +52,7 @@ _EXPLORED: pytest.StashKey[tuple[Explored, list[ExploredFinding]]] = pytest.Stas
 _FAMILY: pytest.StashKey[str] = pytest.StashKey()
 _RATE_TO_OTHERS = 20.0
 """Requests a second to another machine, unless the user says otherwise."""
+_LONGEST = 600
 _BETWEEN_LINES = 15.0
 _BETWEEN_REDRAWS = 0.2
 _EXTRA = "pip install 'pytest-mcp-approval[explore]'"
@@ -129,6 +131,10 @@ class Explorations:
 
     def tell(self, item: pytest.Item, report: pytest.TestReport) -> None:
         """Put what was found on the report."""
+        if report.when == "call" and _FAMILY in item.stash and report.skipped:
+            why = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+            told_why = [item.stash[_FAMILY], why.removeprefix("Skipped: ")]
+            vars(report).setdefault(NOTES, {})["unexplored"] = told_why
         if report.when != "call" or _EXPLORED not in item.stash:
             return
         explored, findings = item.stash[_EXPLORED]
@@ -178,6 +184,15 @@ class Explorations:
             "mcp_approval": report.mcp_approval,
             NOTES: getattr(report, NOTES, {}),
         }
+
+    def summary_lines(self) -> list[str]:
+        """Which families were not explored, and why."""
+        told = dict(self.state.notes["unexplored"])
+        hide = self.state.secrets.hide
+        return [
+            f"explore   {family}  not explored: {neutralise(hide(why), _LONGEST)}"
+            for family, why in told.items()
+        ]
 
     def hear(self, report: pytest.TestReport) -> None:
         """Report each find as a test of its own. Called where all results arrive."""

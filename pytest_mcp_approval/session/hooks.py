@@ -250,6 +250,8 @@ class RunHooks:
             verbose = self.state.config.option.verbose > 0
             for line in exploration_lines(self.record.explored, verbose=verbose):
                 terminalreporter.write_line(line)
+        for line in self.explorations.summary_lines():
+            terminalreporter.write_line(line, yellow=True)
         for line, wrong in self.record.lines:
             terminalreporter.write_line(line, red=wrong)
         for line in (*self.aftermath.summary_lines(), *self.health.summary_lines()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ from pytest_mcp_approval.families.base.exploration import (
     transition,
     which,
 )
-from pytest_mcp_approval.support.deadline import now
+from pytest_mcp_approval.support.deadline import Deadline, now
+from pytest_mcp_approval.wire import Outcome, Reply
+from pytest_mcp_approval.wire.patience import allowed_by_patience
 from tests.explore.exploring import opened
 
 
@@ -168,6 +171,48 @@ def test_the_budget_is_kept(target, as_model):
     began = now()
     Explorer(as_model(Lamp), target, Budget(0.5), 1).run()
     assert now() - began < 60
+
+
+def test_a_server_that_hangs_costs_no_more_than_the_budget(as_model):
+    """It answers until it is explored, and then never again."""
+
+    class Hung(Lamp):
+        @transition("it is called")
+        def call(self) -> None:
+            self.answered(self.target.session().call("tools/list"))
+
+    with opened() as target:
+        target.session()
+        target.transport.exchange_together = lambda prepared, deadline: [  # type: ignore[method-assign]
+            _silence(deadline) for _ in prepared
+        ]
+        target.transport.exchange = lambda outgoing, deadline: _silence(  # type: ignore[method-assign]
+            allowed_by_patience(outgoing, deadline)
+        )
+        budget = Budget(1.5)
+        Explorer(as_model(Hung), target, budget, 1).run()
+        assert waited
+        assert sum(waited) < 2.5
+
+
+waited: list[float] = []
+
+
+def _silence(deadline: Deadline | None) -> Reply:
+    """What a hanging server gives: the whole wait, and nothing. Nobody really waits here."""
+    seconds = deadline.left() if deadline is not None else 0.0
+    waited.append(min(seconds, 0.1))
+    time.sleep(min(seconds, 0.1))
+    assert seconds < 2.0, "it would have waited for longer than there was time"
+    return Reply(Outcome.NO_ANSWER, seconds=seconds)
+
+
+def test_the_rate_is_kept():
+    began = now()
+    budget = Budget(30, rate=50)
+    for _ in range(6):
+        budget.pace()
+    assert now() - began >= 5 / 50
 
 
 def test_a_walk_from_elsewhere_is_checked(target):

@@ -18,6 +18,11 @@ FOUND = {
         *("NoSeparators", "OffersWithoutTransports", "RandomInsteadOfHash"),
         *("UpdatesBeforeTheHash", "UsesAnotherCode"),
     ],
+    "confirmation_tokens": ["GatesByVerb", "RunsRetriesAgain", "TogglesTheMark"],
+    "elicitation": ["AsksOnceForEachSession"],
+    "execution_tokens": ["HasALogForEachClient", "TakesAnEmptyHmac"],
+    "gateway_consent": [],
+    "prepare_confirm": ["ComparesTheNoun"],
 }
 
 

@@ -100,6 +100,30 @@ def test_a_healthy_server_has_none(suite):
     done.stdout.fnmatch_lines(["explore   sep2672  *no finding*", "* the call is made"])
 
 
+def test_workers_explore_with_seeds_of_their_own(suite):
+    """One item for each worker; finds and counts arrive where the report is written."""
+    name = mutant("NoSeparators")  # found by nearly every walk, whatever the seed
+    done = suite.run(
+        *("-n", "2", "--mcp-approval-explore=2", "--mcp-approval-browser=none", EXPLORATION),
+        "--mcp-approval-report=r.json",
+        target=name,
+    )
+    assert done.ret == 1
+    report = json.loads((suite.pytester.path / "r.json").read_text())
+    assert {one["id"].partition("::")[0] for one in report["scenarios"]} == {EXPLORATION}
+    (explored,) = report["exploration"]
+    assert len(explored["seeds"]) == 2
+    assert done.parseoutcomes()["passed"] == 2  # the items themselves
+    assert done.parseoutcomes()["failed"] == len(report["scenarios"])
+
+
+def test_nothing_is_explored_where_nobody_is_served(suite):
+    """A server that refuses everything is not explored, and that is no clean run."""
+    done = suite.run(*ALONE, target=mutant("DropsTransports"))
+    assert done.ret == 10
+    done.stdout.fnmatch_lines(["explore   sep2672  not explored: *an honest approval fails*"])
+
+
 def test_without_the_option_nothing_is_explored(suite):
     done = suite.run("--collect-only", "-q", "--mcp-approval-family=sep2672")
     assert "exploration" not in done.stdout.str()

@@ -378,6 +378,21 @@ class TokenModel(Model):
         if outcome.executed:
             approved.used = True
         self.expect_nothing_runs(outcome, rule, words, faults)
+        self._expect_no_internal_error(outcome, words)
+
+    def _expect_no_internal_error(self, outcome: ObservedOutcome, sent: str) -> None:
+        """The document may name no answer, so that it is a warning."""
+        reply = getattr(outcome, "reply", None)
+        self.checked(self.rules.message)
+        if isinstance(reply, Reply) and is_internal_error(reply):
+            raise self.broken(
+                self.rules.message,
+                "an internal error",
+                sent=sent,
+                expected="an error that says what is wrong with the message",
+                got=reply.describe(),
+                warning=True,
+            )
 
     @transition("a call is made without approval", when="may_spoil", number=which(5))
     def call_bare(self, number: int) -> None:
@@ -474,16 +489,7 @@ class TokenModel(Model):
             approved.used = True
         if outcome.executed and (rule or rewritten):
             self.fail(outcome, rule or self.rules.changed, "a rewritten call runs", ran=True)
-        reply = getattr(outcome, "reply", None)
-        if isinstance(reply, Reply) and is_internal_error(reply):
-            raise self.broken(
-                self.rules.message,
-                "an internal error",
-                sent=request.words,
-                expected="an error that says what is wrong with the message",
-                got=reply.describe(),
-                warning=True,
-            )
+        self._expect_no_internal_error(outcome, request.words)
 
 
 def clearly_another(honest: Any, changed: Any) -> bool:

@@ -87,6 +87,14 @@ class ElicitationModel(TokenModel):
     def issue(self, call: ElicitingTool, session: Session | None = None) -> Approved:
         del session
         asked = self.driver.ask(call)
+        if not isinstance(asked, AskedQuestion) and asked.executed:
+            raise self.broken(
+                "asks-first",
+                "it runs and asks nobody",
+                sent=f"tools/call {call.name}",
+                expected="a question, and nothing run",
+                got=asked.describe(),
+            )
         if not isinstance(asked, AskedQuestion):
             raise DriverError(
                 f"{call.name}: expected a question, got {asked.describe()}", asked.reply

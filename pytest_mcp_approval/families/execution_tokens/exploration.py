@@ -17,6 +17,7 @@ from ..base.token_exploration import Approved, Misuses, TokenModel
 from .driver import ExecutionTokens
 from .health import honest_approval
 from .mcp_verifier import McpVerifier
+from .outcome import ExecutionOutcome
 
 _LIFE = datetime.timedelta(seconds=300)
 
@@ -111,8 +112,11 @@ class ExecutionModel(TokenModel):
 
     def observe(self, approved: Approved, act: Callable[[], Reply]) -> ObservedOutcome:
         del approved
-        replies, runs = self.runs_during(lambda: [self.answered(act())])
-        return self.verifier._answer(replies[0], self.verifier._ran(runs))
+        (reply,), runs = self.runs_during(lambda: [self.answered(act())])
+        ran = self.verifier._ran(runs)
+        if not reply.answered:  # an error that could not be put under an id
+            return ExecutionOutcome(False, reply.describe(), ran=ran)
+        return self.verifier._answer(reply, ran)
 
     def runs_during(self, act: Callable[[], list[Reply]]) -> tuple[list[Reply], int | None]:
         return self.verifier._watch.runs_during(act)
