@@ -125,6 +125,7 @@ class Explorer:
 
     def _round(self) -> None:
         self._best = None
+        self.exercised.thrifty = True
         machine = machine_of(self.model, self)
         seed(self._random.getrandbits(64))(machine)
         phases = [Phase.generate, Phase.shrink] + ([Phase.reuse] if self.database else [])
@@ -240,6 +241,7 @@ class Explorer:
     def _keep(self, best: _Best) -> None:
         """Shorten it further, and check it again."""
         self._handled.add(best.broken.key)
+        self.exercised.thrifty = False
         own = Budget(min(_MOST_SHRINKING, max(_GRACE, self.budget.left)))
         patience = BudgetPatience(self.target.settings.timeout, own)
         with keeping(patience):

@@ -9,20 +9,25 @@ import pytest
 
 from tests.explore.exploring import explored, mutant, opened
 
-HEALTHY_WALKS = 8
+HEALTHY_WALKS = 10
 WALKS = 150
 FOUND = {
     "sep2672": [
-        *("ChecksThenSets", "ConsumesBeforeTheHash", "ConsumesFirst", "DropsTransports"),
+        *("ConsumesBeforeTheHash", "ConsumesFirst", "DropsTransports"),
         *("FindsNoChallengeOfAnotherTool", "ForgetsUse", "LooksAtTheSignatureOnly"),
         *("NoSeparators", "OffersWithoutTransports", "RandomInsteadOfHash"),
         *("UpdatesBeforeTheHash", "UsesAnotherCode"),
     ],
     "confirmation_tokens": ["GatesByVerb", "RunsRetriesAgain", "TogglesTheMark"],
-    "elicitation": ["AsksOnceForEachSession"],
+    "elicitation": [
+        "LooksAndThenMarks",
+        "ReplaysInItsLifetime",
+        "RunsThenAsks",
+        "TakesADeclineForASkip",
+    ],
     "execution_tokens": ["HasALogForEachClient", "TakesAnEmptyHmac"],
-    "gateway_consent": [],
-    "prepare_confirm": ["ComparesTheNoun"],
+    "gateway_consent": ["AllToolsForEverybody", "KeyedByAppOnly"],
+    "prepare_confirm": ["ComparesTheNoun", "NeverSpends"],
 }
 
 
@@ -32,8 +37,9 @@ def test_nothing_is_found_in_a_healthy_server(family):
         explorer = explored(target, family, HEALTHY_WALKS)
     assert not explorer.findings
     assert explorer.walks == HEALTHY_WALKS
-    made = [count for count in explorer.explored.transitions.values() if count]
-    assert len(made) > len(explorer.explored.transitions) / 2
+    # It was alive: most of its steps were about approvals that were given.
+    assert sum(1 for count in explorer.explored.transitions.values() if count) >= 4
+    assert sum(explorer.explored.rules.values()) >= HEALTHY_WALKS
 
 
 @pytest.mark.parametrize(

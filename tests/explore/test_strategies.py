@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -44,9 +44,13 @@ def test_a_changed_request_is_another(changed):
     assert changed.ambiguous or read != PARAMS or json.dumps(read) != json.dumps(PARAMS)
 
 
+def _is_kind(kind, change):
+    return change["kind"] == kind
+
+
 def test_every_kind_of_change_is_drawn():
     kinds = {
-        find(approvals.changes(), lambda change, kind=kind: change["kind"] == kind)["kind"]
+        find(approvals.changes(), partial(_is_kind, kind))["kind"]
         for kind in ("drop", "double", "nest", "bytes", "body")
     }
     assert len(kinds) == 5
@@ -81,6 +85,10 @@ def _closed():
         _server.cache_clear()
 
 
+def _has_words(wanted, one):
+    return one.words == wanted
+
+
 def test_evidence_in_a_property_test():
     """An author's property: nothing but honest evidence runs."""
     _, target = _server()
@@ -94,7 +102,7 @@ def test_evidence_in_a_property_test():
         wanted = ("as it should be", "signature-bit")[seed % 2]
         found = find(
             approvals.evidence(passkey, challenge),
-            lambda one, wanted=wanted: one.words == wanted,
+            partial(_has_words, wanted),
             settings=QUICK,
         )
         kinds.add(found.honest)
@@ -140,7 +148,9 @@ def test_a_folder_carries_finds(tmp_path: Path):
     assert again is not None
     assert set(again.fetch(b"key")) == {b"value"}
     again.save(b"key", b"more")  # to the first alone
-    assert set(open_databases(("found",), tmp_path).fetch(b"key")) == {b"value"}
+    unchanged = open_databases(("found",), tmp_path)
+    assert unchanged is not None
+    assert set(unchanged.fetch(b"key")) == {b"value"}
     assert open_databases((), tmp_path) is None
 
 

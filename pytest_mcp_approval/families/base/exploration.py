@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ...catalogue import Finding, Grade
 from ...clock import ClockError
+from ...support.deadline import now
 from ...support.text import neutralise
 from ...target import Target
 from ...wire import Outcome, Reply
@@ -26,6 +27,9 @@ from .message_changes import KINDS
 Method = TypeVar("Method", bound=Callable[..., None])
 _LONGEST = 240
 _INTERNAL_ERROR = -32603
+_SHARE_OF_RESTARTS = 0.1
+_QUICK_RESTARTS = 1.0
+"""Seconds in all, which are never too many."""
 _NO_ANSWER = (
     *(Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.UNREACHABLE, Outcome.TOO_LARGE),
     *(Outcome.GARBAGE, Outcome.WRONG_ID),
@@ -165,6 +169,10 @@ class BrokenRule(Finding):
         return self.rule, self.cause
 
 
+class LeftOut(Exception):  # noqa: N818  # not an error
+    """A step is not taken after all."""
+
+
 class EndOfWalk(Exception):  # noqa: N818  # not an error
     """Nothing more can be said in this walk; the line says why."""
 
@@ -179,6 +187,11 @@ class Exercised:
     transitions: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
     states: set[tuple[Any, ...]] = field(default_factory=set)
+    thrifty: bool = False
+    """Whether restarts are left out that would take too large a part of the time."""
+    began: float = field(default_factory=now)
+    restarting: float = 0.0
+    """Seconds that restarts have taken."""
 
 
 class Model:
@@ -250,10 +263,19 @@ class Model:
         self.exercised.transitions[name] += 1
         try:
             found.run(self, **parameters)
-        finally:
-            line = f"{self._words:<46} {self._said}" if self._said else self._words
-            self.told.append(neutralise(line.rstrip(), _LONGEST))
+        except LeftOut:
+            self.taken.pop()
+            self.exercised.transitions[name] -= 1
+            return
+        except BaseException:
+            self._tell()
+            raise
+        self._tell()
         self.exercised.states.add(self.state())
+
+    def _tell(self) -> None:
+        line = f"{self._words:<46} {self._said}" if self._said else self._words
+        self.told.append(neutralise(line.rstrip(), _LONGEST))
 
     def settle(self) -> None:
         """At the end of a walk: honest people are still served."""
@@ -324,6 +346,17 @@ class Model:
             raise self.broken(
                 rule, cause, sent=sent, expected="it is served", got=str(error)
             ) from error
+
+    def restart_target(self, restart: Callable[[], None] | None = None) -> None:
+        """Restart the server. Some take seconds for it: `LeftOut` if many walks could be made
+        meanwhile, and this is not a walk that was found before."""
+        spent, began = self.exercised, now()
+        dear = spent.restarting > _SHARE_OF_RESTARTS * (began - spent.began)
+        if spent.thrifty and dear and spent.restarting > _QUICK_RESTARTS:
+            raise LeftOut
+        (restart or self.target.restart)()
+        _ = self.target.session()
+        spent.restarting += now() - began
 
     def move_clock(self, seconds: float) -> None:
         self.moved_clock = True

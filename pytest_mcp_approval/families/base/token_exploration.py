@@ -447,7 +447,7 @@ class TokenModel(Model):
 
     @transition("the server is restarted", when="can_restart")
     def restart(self) -> None:
-        self.target.restart()
+        self.restart_target()
         self.restarted = True
         self.after_restart()
         for one in self.issued:

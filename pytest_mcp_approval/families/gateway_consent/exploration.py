@@ -203,7 +203,7 @@ class GatewayModel(Model):
 
     @transition("the gateway is restarted", when="can_restart", rules=("remember",))
     def restart(self) -> None:
-        self.driver.restart()
+        self.restart_target(self.driver.restart)
         self.restarted = True
         for stand in self.stands.values():
             stand.asked = None

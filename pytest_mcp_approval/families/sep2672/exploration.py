@@ -192,7 +192,7 @@ class Sep2672Model(ChallengeModel):
 
     @transition("the server is restarted", when="can_restart", rules=("8.2.3-exactly-once",))
     def restart(self) -> None:
-        self.target.restart()
+        self.restart_target()
         self.restarted = True
         self.approval = Approval(self.target)
         for device in self.devices:
