@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...support.json_reading import JsonError, read_json
-from ...wire import Reply, Session
+from ...wire import InProcessTransport, Reply, Session, StdioTransport
 from ...wire.messages import to_json
-from .message_changes import CannotChangeError, Changed, change_body, change_params
+from .message_changes import DEPTHS, CannotChangeError, Changed, change_body, change_params
 
 Sender = Callable[[], Reply]
+_DEEPEST_IN_PROCESS = 100
+_DEEPEST_OVER_HTTP = 400
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def fuzzed(
             f"{method}: {words}", lambda: session.exchange(sent), _params_in(body), False, ()
         )
     try:
-        changed: Changed = change_params(params, change)
+        changed: Changed = change_params(params, change, deepest=_deepest(session))
         read = read_json(to_json(changed.params))
     except CannotChangeError:
         return None
@@ -61,6 +63,16 @@ def fuzzed(
         changed.ambiguous,
         changed.path,
     )
+
+
+def _deepest(session: Session) -> int:
+    """How deep something may be nested. Hypothesis changes the interpreter's recursion limit, which
+    ends the process if another thread of it, here the server's, is far down at that moment."""
+    if isinstance(session.transport, StdioTransport):
+        return DEPTHS[-1]
+    in_this_process = isinstance(session.transport, InProcessTransport)
+    # Over HTTP it may be in this process, too: the reference server is.
+    return _DEEPEST_IN_PROCESS if in_this_process else _DEEPEST_OVER_HTTP
 
 
 def _params_in(body: bytes) -> Any:

@@ -49,8 +49,9 @@ class CannotChangeError(ValueError):
     """This change does not fit the message."""
 
 
-def change_params(params: Any, change: Mapping[str, Any]) -> Changed:
-    """`params` with this change; raises `CannotChangeError` if there is nothing to change."""
+def change_params(params: Any, change: Mapping[str, Any], *, deepest: int = DEPTHS[-1]) -> Changed:
+    """`params` with this change; raises `CannotChangeError` if there is nothing to change.
+    Nothing is nested deeper than `deepest`."""
     kind, at = str(change.get("kind")), int(change.get("at", 0))
     apply = _KINDS.get(kind)
     if apply is None:
@@ -59,6 +60,8 @@ def change_params(params: Any, change: Mapping[str, Any]) -> Changed:
     if not places:
         raise CannotChangeError(f"nothing in this message can be changed by {kind!r}")
     path = places[int(change.get("place", 0)) % len(places)]
+    if kind == "nest":
+        return _nest(params, path, at, deepest)
     return apply(params, path, at)
 
 
@@ -211,8 +214,8 @@ def _double(params: Any, path: Path, at: int) -> Changed:
     )
 
 
-def _nest(params: Any, path: Path, at: int) -> Changed:
-    depth = DEPTHS[at % len(DEPTHS)]
+def _nest(params: Any, path: Path, at: int, deepest: int = DEPTHS[-1]) -> Changed:
+    depth = min(deepest, DEPTHS[at % len(DEPTHS)])
     brackets = (b"[", b"]") if at // len(DEPTHS) % 2 else (b'{"a":', b"}")
 
     def nested(value: Any) -> Any:

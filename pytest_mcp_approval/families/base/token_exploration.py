@@ -407,39 +407,50 @@ class TokenModel(Model):
         when="has_issued",
         number=which(),
         copies=one_of(2, 3, 5),
+        beside=one_of(0, 1, 2),
     )
-    def at_once(self, number: int, copies: int) -> None:
-        approved: Approved = self.pick(self.issued[::-1], number)
+    def at_once(self, number: int, copies: int, beside: int) -> None:
+        """`beside`: so many other approvals are sent between the copies, once each."""
+        first = number % len(self.issued)
+        others = [one for place, one in enumerate(self.issued) if place != first][:beside]
+        approved = self.issued[first]
+        sent = [approved, *others, *[approved] * (copies - 1)]
+        good = [one for one in (approved, *others) if not self.must_refuse(one)[0]]
+        calls = [("tools/call", self.honest_params(one)) for one in sent]
+        replies, runs = self.runs_during(lambda: race(self.session, calls))
+        answered = list(zip(sent, replies, strict=True))
+        served = [one for one, reply in answered if self.succeeded(one, reply)]
+        ran = len(served) if runs is None else runs
         rule, _ = self.must_refuse(approved)
-        call = ("tools/call", self.honest_params(approved))
-        replies, runs = self.runs_during(lambda: race(self.session, [call] * copies))
-        served = sum(self.succeeded(approved, one) for one in replies)
-        ran = served if runs is None else runs
-        number_of = self.issued.index(approved) + 1
         self.say(
-            f"{self.what} {number_of} is sent {copies} times at once",
-            f"{served} results, {ran} runs",
+            f"{self.what} {first + 1} is sent {copies} times at once"
+            + (f", with {len(others)} others between" if others else ""),
+            f"{len(served)} results, {ran} runs",
         )
         self.checked(self.rules.raced)
-        allowed = 0 if rule else 1
-        approved.tried = True
-        if ran or served:
-            approved.used = True
-        if max(ran, served) > allowed:
+        for one in (approved, *others):
+            one.tried = True
+            # Which of them ran does not always show: then none may be relied on.
+            one.used = one.used or one in served
+            one.certain = one.certain and (not ran or one in served)
+        twice = [one for one in good if served.count(one) > 1]
+        passed = [one for one in served if one not in good]
+        if max(ran, len(served)) > len(good) or twice or passed:
             proof = ", ".join(
-                f"call {place}: {'a result' if self.succeeded(approved, one) else one.describe()}"
-                for place, one in enumerate(replies, 1)
+                f"call {place} ({self.what} {self.issued.index(one) + 1}): "
+                f"{'a result' if self.succeeded(one, reply) else reply.describe()}"
+                for place, (one, reply) in enumerate(answered, 1)
             )
             raise self.broken(
                 rule or self.rules.raced,
-                "one approval runs twice at once" if allowed else "a race passes what is refused",
+                "a race passes what is refused" if rule else "one approval runs twice at once",
                 sent=f"{approved.words} {copies} times at once, with one {self.what}",
-                expected=f"at most {allowed} of them run",
+                expected=f"at most {len(good)} runs, one for each {self.what} that is good",
                 got=f"{ran} runs; {proof}",
-                by_chance=bool(allowed),
+                by_chance=not rule,
             )
-        for one in replies:
-            self.answered(one)
+        for reply in replies:
+            self.answered(reply)
 
     @transition("time passes", when="can_wait", seconds=one_of(1, 30, 119, 301, 3600))
     def wait(self, seconds: int) -> None:
