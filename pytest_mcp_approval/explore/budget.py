@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ..support.deadline import Deadline, now
-from ..wire import Patience
+from ..wire import Patience, Reply
 from ..wire.messages import Outgoing
 
 _LEAST = 0.05
@@ -52,8 +52,6 @@ class BudgetPatience(Patience):
     def __init__(self, timeout: float, budget: Budget) -> None:
         super().__init__(timeout)
         self._budget = budget
-        self.waited_for_target = 0.0
-        """Seconds from sending to answer, in all."""
         self.requests = 0
 
     def allow(
@@ -68,7 +66,6 @@ class BudgetPatience(Patience):
             return allowed
         return Deadline(left)
 
-    def heard(self, outgoing: Outgoing, reply: object) -> None:
-        super().heard(outgoing, reply)  # type: ignore[arg-type]
+    def heard(self, outgoing: Outgoing, reply: Reply) -> None:
+        super().heard(outgoing, reply)
         self.requests += 1
-        self.waited_for_target += getattr(reply, "seconds", 0.0)

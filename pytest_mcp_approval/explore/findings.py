@@ -126,16 +126,14 @@ def test_text(family: str, found: ExploredFinding) -> str:
     ]
     for place, (name, parameters) in enumerate(found.walk):
         words = found.told[place] if place < len(found.told) else ""
-        lines += [f"            # {_on_one_line(words)}"] if words else []
+        lines += [f"            # {_shortened(words)}"] if words else []
         lines.append(f"            ({json.dumps(name)}, {dict(parameters)!r}),")
     lines += ["        ],", "    )", ""]
     return "\n".join(lines)
 
 
-def _on_one_line(words: str) -> str:
-    """The columns of a step as a short comment."""
-    shown = " -> ".join(part.strip() for part in re.split(r"\s{2,}", words) if part.strip())
-    return shown if len(shown) <= _LONGEST_COMMENT else f"{shown[:_LONGEST_COMMENT]}..."
+def _shortened(words: str) -> str:
+    return words if len(words) <= _LONGEST_COMMENT else f"{words[:_LONGEST_COMMENT]}..."
 
 
 def _quoted(text: str) -> str:

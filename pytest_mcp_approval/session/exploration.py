@@ -13,6 +13,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -240,7 +241,7 @@ def _explore(approval_turn: Target, request: pytest.FixtureRequest) -> None:
         explorer = Explorer(
             model_of(family),
             target,
-            Budget((settings.explore or USUAL_BUDGET) / share, _rate(target)),
+            Budget((settings.explore or USUAL_BUDGET) / share, requests_a_second(target)),
             own_seed,
             database=database,
             progress=opened.enter_context(_progress(request.config)),
@@ -249,12 +250,11 @@ def _explore(approval_turn: Target, request: pytest.FixtureRequest) -> None:
     item.stash[_EXPLORED] = replace(explored, seeds=(named_seed,)), explorer.findings
 
 
-def _rate(target: Target) -> float | None:
+def requests_a_second(target: Target) -> float | None:
+    """The most that may be sent: what the user says, else little to other machines."""
     named = target.settings.explore_rate
     if named is not None:
         return named
-    from urllib.parse import urlsplit
-
     host = urlsplit(target.spec.url).hostname if target.spec.url else None
     return None if host is None or is_loopback(host) else _RATE_TO_OTHERS
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.explore.budget import Budget
+from pytest_mcp_approval.explore.databases import open_databases
 from pytest_mcp_approval.explore.engine import Explorer
 from pytest_mcp_approval.families.base.exploration import (
     BrokenRule,
@@ -112,6 +113,18 @@ def test_what_is_found_is_not_found_again(target, as_model):
         ),
         "sep2672/4.8-order": explorer.exercised.rules["sep2672/4.8-order"],
     }
+
+
+def test_a_database_carries_a_find_to_the_next_run(target, as_model, tmp_path):
+    database = open_databases(("found",), tmp_path)
+    first = explore(as_model(Lamp), target, stop_at_first=True, database=database)
+    again = Explorer(
+        Lamp, target, Budget(60), 99, database=database, most_walks=400, stop_at_first=True
+    )
+    again.run()
+    assert first.findings[0].after > 3
+    assert again.findings[0].after <= 3
+    assert again.findings[0].broken.key == first.findings[0].broken.key
 
 
 def test_the_same_seed_walks_the_same(target, as_model):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from pytest_mcp_approval.config.options import OPTIONS
+from pytest_mcp_approval.config.settings import settings_of_line
 from pytest_mcp_approval.explore import engine
 from pytest_mcp_approval.report.merging import merge, read_report
+from pytest_mcp_approval.session.exploration import requests_a_second
+from pytest_mcp_approval.target import open_target
 from tests.explore.exploring import mutant
 from tests.plugin.conftest import Suite
 
@@ -122,6 +127,26 @@ def test_nothing_is_explored_where_nobody_is_served(suite):
     done = suite.run(*ALONE, target=mutant("DropsTransports"))
     assert done.ret == 10
     done.stdout.fnmatch_lines(["explore   sep2672  not explored: *an honest approval fails*"])
+
+
+@pytest.mark.parametrize(
+    ("name", "named", "rate"),
+    [
+        ("http://localhost:1/mcp", None, None),
+        ("https://other.example/mcp", None, 20.0),
+        ("https://other.example/mcp", 100.0, 100.0),
+        ("http://localhost:1/mcp", 5.0, 5.0),
+        ("reference", None, None),
+    ],
+)
+def test_other_machines_are_asked_slowly(name, named, rate):
+    given = {option.name: None for option in OPTIONS} | {"target": [name]}
+    settings = replace(settings_of_line(given, Path()), explore_rate=named)
+    target = open_target(name, settings)
+    try:
+        assert requests_a_second(target) == rate
+    finally:
+        target.close()
 
 
 def test_without_the_option_nothing_is_explored(suite):

@@ -274,8 +274,8 @@ class Model:
         self.exercised.states.add(self.state())
 
     def _tell(self) -> None:
-        line = f"{self._words:<46} {self._said}" if self._said else self._words
-        self.told.append(neutralise(line.rstrip(), _LONGEST))
+        line = f"{self._words} -> {self._said}" if self._said else self._words
+        self.told.append(neutralise(line, _LONGEST))
 
     def settle(self) -> None:
         """At the end of a walk: honest people are still served."""
@@ -321,7 +321,7 @@ class Model:
         return rule if "/" in rule else f"{self.family}/{rule}"
 
     def broken(self, rule: str, cause: str, **lines: Any) -> BrokenRule:
-        self._said = f"{lines['got']}   <- {cause}"
+        self._said = f"{lines['got']} <- {cause}"
         return BrokenRule(self.full(rule), cause, **lines)
 
     @staticmethod

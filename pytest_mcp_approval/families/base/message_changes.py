@@ -118,6 +118,39 @@ def bytes_in(text: Any) -> bytes | None:
         return None
 
 
+def clearly_another(honest: Any, changed: Any) -> bool:
+    """Whether a value in the honest params became another that no reader takes for the same: not
+    one that is left out, of another type, or spelled otherwise."""
+    if isinstance(honest, Mapping) and isinstance(changed, Mapping):
+        return any(
+            name != "_meta" and name in changed and clearly_another(one, changed[name])
+            for name, one in honest.items()
+        )
+    if isinstance(honest, list) and isinstance(changed, list):
+        pairs = zip(honest, changed, strict=False)
+        return any(clearly_another(one, other) for one, other in pairs)
+    if isinstance(honest, bool) or isinstance(changed, bool):
+        return isinstance(honest, bool) and isinstance(changed, bool) and honest != changed
+    if isinstance(honest, (int, float)) and isinstance(changed, (int, float)):
+        return honest != changed
+    if isinstance(honest, str) and isinstance(changed, str):
+        return _folded(honest) != _folded(changed)
+    return False
+
+
+def _folded(text: str) -> str:
+    return "".join(one for one in text.casefold() if one.isalnum())
+
+
+def another_value(value: Any) -> Any:
+    """One that nobody approved, of the same type if there is one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return value + 1
+    return f"{value}x" if isinstance(value, str) else [value]
+
+
 def _fits(kind: str, path: Path, value: Any) -> bool:
     if kind in ("rename", "double"):
         return isinstance(path[-1], str)

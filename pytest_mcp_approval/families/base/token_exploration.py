@@ -1,213 +1,27 @@
 """The model of one-time approvals: something is issued, and it runs one call once.
 
 What the families with tokens, states and questions share. A family says how one is issued and
-redeemed, what would be another call, and which rules are about which misuse; where its document
-leaves something open, either answer is taken. Knows no specification and no Hypothesis.
+redeemed, what would be another call, and which rules are about which misuse (`token_state`); where
+its document leaves something open, either answer is taken. Knows no specification.
 """
 
 from __future__ import annotations
 
-import datetime
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ...catalogue import Grade
-from ...target import Target
-from ...wire import Reply, Session, StdioTransport, race
+from ...wire import Reply, Session, race
 from .driver import DriverError
-from .exploration import (
-    AnyChange,
-    EndOfWalk,
-    Exercised,
-    Model,
-    is_internal_error,
-    one_of,
-    transition,
-    which,
-)
+from .exploration import AnyChange, EndOfWalk, is_internal_error, one_of, transition, which
 from .fuzzing import fuzzed
+from .message_changes import clearly_another
 from .outcome import ObservedOutcome
-
-_MOST = 8
-CLOSE = datetime.timedelta(seconds=3)
-"""An instant so near is neither before nor after."""
+from .token_state import ApprovalsModel, Approved
 
 
-@dataclass
-class Approved:
-    """One approval."""
-
-    thing: Any
-    """As the family's driver has it."""
-    words: str
-    place: int
-    """Which of the calls it is for."""
-    ends: datetime.datetime | None = None
-    """When it is certainly over."""
-    good_until: datetime.datetime | None = None
-    """Until when it is certainly good, if time decides."""
-    used: bool = False
-    tried: bool = False
-    """Something was refused on it; a document may leave open whether that uses it up."""
-    certain: bool = True
-    """Whether the server must still know it: it may have been restarted."""
-    revoked: bool = False
-
-
-class Misuses(NamedTuple):
-    """The rules that are broken if something goes wrong: by its kind. "" if it is not checked."""
-
-    served: str
-    replayed: str
-    expired: str
-    changed: str
-    forged: str
-    raced: str
-    restarted: str
-    bare: str
-    message: str
-    revoked: str = ""
-    swapped: str = ""
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(filter(None, self)))
-
-
-class TokenModel(Model):
+class TokenModel(ApprovalsModel):
     """Approvals that run one call once."""
-
-    rules: ClassVar[Misuses]
-    a_refusal_may_use_up: ClassVar[bool] = True
-    what: ClassVar[str] = "token"
-    counts_runs: ClassVar[bool] = True
-    """Whether one call is one run for the effects."""
-
-    def __init__(self, target: Target, exercised: Exercised | None = None) -> None:
-        super().__init__(target, exercised)
-        self.issued: list[Approved] = []
-        self.restarted = False
-        self.spoilt = 0
-
-    @classmethod
-    def checkable_rules(cls) -> set[str]:
-        return {f"{cls.family}/{rule}" for rule in cls.rules.all}
-
-    # ---- what a family says
-
-    @abstractmethod
-    def calls(self) -> Sequence[Any]:
-        """The calls that may be approved and run."""
-
-    @abstractmethod
-    def issue(self, call: Any, session: Session | None = None) -> Approved:
-        """Approve a call; `DriverError` if the server does not let anybody."""
-
-    @abstractmethod
-    def redeem(self, approved: Approved, session: Session | None = None) -> ObservedOutcome:
-        """Run the approved call."""
-
-    @abstractmethod
-    def changed(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
-        """Other calls with this approval, none of which may run."""
-
-    @abstractmethod
-    def forged(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
-        """The same call with something that is not this approval."""
-
-    @abstractmethod
-    def bare(self, call: Any) -> ObservedOutcome:
-        """The call without any approval."""
-
-    @abstractmethod
-    def honest_params(self, approved: Approved) -> dict[str, Any]:
-        """The params of the tools/call that redeems it."""
-
-    @abstractmethod
-    def observe(self, approved: Approved, act: Callable[[], Reply]) -> ObservedOutcome:
-        """Do this, and look at the effects."""
-
-    @abstractmethod
-    def runs_during(self, act: Callable[[], list[Reply]]) -> tuple[list[Reply], int | None]: ...
-
-    @abstractmethod
-    def succeeded(self, approved: Approved, reply: Reply) -> bool: ...
-
-    def revoke(self, approved: Approved) -> bool:  # noqa: ARG002
-        """Withdraw it; returns whether the server says that it has."""
-        return False
-
-    def after_restart(self) -> None:
-        """Make drivers anew."""
-
-    @property
-    def session(self) -> Session:
-        return self.target.session()
-
-    # ---- what there is
-
-    @property
-    def can_issue(self) -> bool:
-        return len(self.issued) < _MOST
-
-    @property
-    def has_issued(self) -> bool:
-        return bool(self.issued)
-
-    @property
-    def has_unused(self) -> bool:
-        return not all(one.used for one in self.issued)
-
-    @property
-    def has_used(self) -> bool:
-        return any(one.used for one in self.issued)
-
-    @property
-    def may_spoil(self) -> bool:
-        return self.spoilt < 5
-
-    @property
-    def can_forge(self) -> bool:
-        return self.has_issued and self.may_spoil
-
-    @property
-    def can_wait(self) -> bool:
-        return self.has_unused and self.clock_moves
-
-    @property
-    def can_restart(self) -> bool:
-        return self.target.can_restart and not self.restarted and self.has_issued
-
-    @property
-    def can_go_elsewhere(self) -> bool:
-        return self.has_issued and not isinstance(self.target.transport, StdioTransport)
-
-    @property
-    def can_revoke(self) -> bool:
-        return False
-
-    @property
-    def can_swap(self) -> bool:
-        return bool(self.rules.swapped) and self.has_issued and len(self.calls()) > 1
-
-    def begin(self) -> None:
-        if not self.calls():
-            raise EndOfWalk("nothing that may be run is named")
-
-    def state(self) -> tuple[Any, ...]:
-        now = self.target.clock.now()
-        return (
-            len(self.issued),
-            sum(one.used for one in self.issued),
-            sum(one.ends is not None and now > one.ends for one in self.issued),
-            sum(one.tried for one in self.issued),
-            sum(one.revoked for one in self.issued),
-            self.restarted,
-        )
-
-    # ---- transitions
 
     @transition("a call is approved", when="can_issue", weight=4, number=which(5))
     def approve(self, number: int) -> None:
@@ -267,31 +81,6 @@ class TokenModel(Model):
                 got=outcome.describe(),
             )
 
-    def must_refuse(self, approved: Approved) -> tuple[str, str]:
-        """The rule for which it must be refused now, and why; empty if it need not be."""
-        now = self.target.clock.now()
-        if approved.used:
-            rule = self.rules.restarted if not approved.certain else self.rules.replayed
-            return rule, f"a {self.what} that was used"
-        if approved.revoked and self.rules.revoked:
-            return self.rules.revoked, f"a {self.what} that was revoked"
-        if approved.ends is not None and now > approved.ends + CLOSE and self.rules.expired:
-            return self.rules.expired, f"a {self.what} that is over"
-        return "", ""
-
-    def faults_of(self, approved: Approved) -> int:
-        """How many things are wrong with it by itself; with something left open, more than one."""
-        now, until = self.target.clock.now(), approved.good_until
-        late = until is not None and now > until - CLOSE
-        return approved.used + approved.revoked + late + (not approved.certain)
-
-    def must_serve(self, approved: Approved) -> bool:
-        """Whether nothing is left open."""
-        now, until = self.target.clock.now(), approved.good_until
-        in_time = until is None or now < until - CLOSE
-        untouched = not (approved.tried and self.a_refusal_may_use_up)
-        return in_time and untouched and approved.certain and not approved.revoked
-
     def expect_nothing_runs(
         self, outcome: ObservedOutcome, rule: str, cause: str, faults: int = 1
     ) -> None:
@@ -308,13 +97,6 @@ class TokenModel(Model):
                 expected=f"{' or '.join(wanted)}, {outcome.thing} not run",
                 got=outcome.describe(),
             )
-
-    def wanted_words(self, rule: str, faults: int) -> tuple[str, ...]:  # noqa: ARG002
-        """The words of a refusal for this rule; none if the document leaves them open."""
-        return ()
-
-    def says(self, outcome: ObservedOutcome, wanted: tuple[str, ...]) -> bool:
-        return outcome.reason in wanted
 
     def fail(self, outcome: ObservedOutcome, rule: str, cause: str, ran: bool = False) -> None:
         raise self.broken(
@@ -359,9 +141,6 @@ class TokenModel(Model):
         other = self.pick(others, call)
         words, act = self.swapped(approved, other)
         self._misuse(approved, words, act, self.rules.swapped)
-
-    def swapped(self, approved: Approved, other: Any) -> tuple[str, Callable[[], ObservedOutcome]]:
-        raise NotImplementedError
 
     def _misuse(
         self, approved: Approved, words: str, act: Callable[[], ObservedOutcome], rule: str
@@ -501,27 +280,3 @@ class TokenModel(Model):
         if outcome.executed and (rule or rewritten):
             self.fail(outcome, rule or self.rules.changed, "a rewritten call runs", ran=True)
         self._expect_no_internal_error(outcome, request.words)
-
-
-def clearly_another(honest: Any, changed: Any) -> bool:
-    """Whether a value in the honest params became another that no reader takes for the same: not
-    one that is left out, of another type, or spelled otherwise."""
-    if isinstance(honest, Mapping) and isinstance(changed, Mapping):
-        return any(
-            name != "_meta" and name in changed and clearly_another(one, changed[name])
-            for name, one in honest.items()
-        )
-    if isinstance(honest, list) and isinstance(changed, list):
-        pairs = zip(honest, changed, strict=False)
-        return any(clearly_another(one, other) for one, other in pairs)
-    if isinstance(honest, bool) or isinstance(changed, bool):
-        return isinstance(honest, bool) and isinstance(changed, bool) and honest != changed
-    if isinstance(honest, (int, float)) and isinstance(changed, (int, float)):
-        return honest != changed
-    if isinstance(honest, str) and isinstance(changed, str):
-        return _folded(honest) != _folded(changed)
-    return False
-
-
-def _folded(text: str) -> str:
-    return "".join(one for one in text.casefold() if one.isalnum())

@@ -14,9 +14,11 @@ from ...target import Target
 from ...wire import Era, Reply, Session
 from ..base.driver import DriverError
 from ..base.exploration import EndOfWalk, Exercised, one_of, transition, which
+from ..base.message_changes import another_value
 from ..base.outcome import ObservedOutcome
 from ..base.paths import value_at
-from ..base.token_exploration import Approved, Misuses, TokenModel
+from ..base.token_exploration import TokenModel
+from ..base.token_state import Approved, Misuses
 from .driver import Elicitation
 from .form_answers import LEFT_OUT
 from .health import honest_approval
@@ -125,7 +127,7 @@ class ElicitationModel(TokenModel):
         question: AskedQuestion = approved.thing
         safe = dict(question.arguments)
         others = [
-            (f"with another {name}", {**safe, name: _another(value)})
+            (f"with another {name}", {**safe, name: another_value(value)})
             for name, value in safe.items()
             if name not in question.tool.exempt
         ]
@@ -202,14 +204,6 @@ class ElicitationModel(TokenModel):
             return False
         outcome: ElicitationOutcome = self.driver.read(reply, approved.thing)
         return outcome.succeeded
-
-
-def _another(value: Any) -> Any:
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, (int, float)):
-        return value + 1
-    return f"{value}x" if isinstance(value, str) else [value]
 
 
 MODEL = ElicitationModel

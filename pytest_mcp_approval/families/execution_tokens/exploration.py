@@ -13,7 +13,8 @@ from ...target import Target
 from ...wire import Reply, Session
 from ..base.exploration import EndOfWalk, Exercised
 from ..base.outcome import ObservedOutcome
-from ..base.token_exploration import Approved, Misuses, TokenModel
+from ..base.token_exploration import TokenModel
+from ..base.token_state import Approved, Misuses
 from .driver import ExecutionTokens
 from .health import honest_approval
 from .mcp_verifier import McpVerifier

@@ -17,7 +17,7 @@ from virtual_authenticator.faults import Fault as DeviceFault
 from virtual_authenticator.faults import WrongOrigin, as_faults
 
 from ...catalogue import Grade
-from ..base.message_changes import bytes_in
+from ..base.message_changes import another_value, bytes_in
 from ..base.outcome import errs
 from ..base.paths import value_at
 from . import vocabulary as words
@@ -334,21 +334,13 @@ def changed_arguments(tool: ListedTool, number: int) -> tuple[str, dict[str, Any
     safe = dict(tool.arguments or {})
     ways: list[tuple[str, dict[str, Any]]] = []
     for name, value in safe.items():
-        ways.append((f"another {name}", {**safe, name: _another(value)}))
+        ways.append((f"another {name}", {**safe, name: another_value(value)}))
     ways.append(("a member more", {**safe, _PROBE: 1}))
     for name in safe:
         ways.append((f"no {name}", {key: one for key, one in safe.items() if key != name}))
     for name, value in safe.items():
         ways.append((f"{name} in a list", {**safe, name: [value]}))
     return ways[number % len(ways)]
-
-
-def _another(value: Any) -> Any:
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, (int, float)):
-        return value + 1
-    return f"{value}x" if isinstance(value, str) else [value]
 
 
 def same_arguments(one: Any, other: Any) -> bool:
