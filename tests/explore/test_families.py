@@ -20,7 +20,6 @@ FOUND = {
     ],
     "confirmation_tokens": ["GatesByVerb", "RunsRetriesAgain", "TogglesTheMark"],
     "elicitation": [
-        "LooksAndThenMarks",
         "ReplaysInItsLifetime",
         "RunsThenAsks",
         "TakesADeclineForASkip",

@@ -8,7 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis.errors import NoSuchExample
 
 from pytest_mcp_approval.explore import run_walk
@@ -29,6 +29,7 @@ QUICK = settings(
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
+UNSHRUNK = settings(QUICK, phases=[Phase.generate])
 PARAMS = {"toolName": "place_trade", "arguments": {"symbol": "ACME", "quantity": [1, True]}}
 
 
@@ -50,7 +51,7 @@ def _is_kind(kind, change):
 
 def test_every_kind_of_change_is_drawn():
     kinds = {
-        find(approvals.changes(), partial(_is_kind, kind))["kind"]
+        find(approvals.changes(), partial(_is_kind, kind), settings=UNSHRUNK)["kind"]
         for kind in ("drop", "double", "nest", "bytes", "body")
     }
     assert len(kinds) == 5
@@ -123,7 +124,7 @@ def test_walks_find_a_defect_without_the_engine():
         return False
 
     with opened(mutant("GatesByVerb")) as target:
-        walk = find(approvals.walks("confirmation_tokens"), breaks, settings=QUICK)
+        walk = find(approvals.walks("confirmation_tokens"), breaks, settings=UNSHRUNK)
     assert walk
 
 
