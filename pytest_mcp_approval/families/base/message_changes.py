@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...support.json_reading import JsonError, read_json
 from ...wire import RawJson
 from ...wire.messages import to_json
 from .hostile_values import SPECIAL_NAMES
@@ -31,7 +32,10 @@ ODD_VALUES: tuple[str, ...] = (
 """JSON texts; some are numbers or texts that not every reader takes."""
 DEPTHS = (1, 30, 400, 5_000)
 LENGTHS = (300, 5_000, 100_000)
-KINDS = ("drop", "replace", "retype", "rename", "add", "double", "nest", "text", "bytes", "body")
+KINDS = (
+    *("drop", "replace", "retype", "rename", "add", "double", "nest", "text", "bytes", "inside"),
+    "body",
+)
 
 
 @dataclass(frozen=True)
@@ -158,6 +162,8 @@ def _fits(kind: str, path: Path, value: Any) -> bool:
         return isinstance(value, (dict, list))
     if kind == "text":
         return isinstance(value, str)
+    if kind == "inside":
+        return isinstance(_object_in(value), dict)
     if kind == "bytes":
         return isinstance(value, str) and len(value) > 15 and bool(bytes_in(value))
     return True
@@ -291,6 +297,32 @@ def _bytes(params: Any, path: Path, at: int) -> Changed:
     return Changed(_replaced(params, path, changed), path, f"the bytes of {in_words(path)} {way}")
 
 
+def _object_in(text: Any) -> Any:
+    """The JSON that a base64 text carries, as WebAuthn's client data is carried; None if none."""
+    data = bytes_in(text) or b""
+    if not data.startswith(b"{"):
+        return None
+    try:
+        return read_json(data)
+    except JsonError:
+        return None
+
+
+def _inside(params: Any, path: Path, at: int) -> Changed:
+    """A change of the JSON inside a base64 text."""
+    inner_kinds = ("drop", "replace", "retype", "text", "rename")
+    inner = {"kind": inner_kinds[at % 5], "place": at // 5 % 8, "at": at // 5}
+    told: list[str] = []
+
+    def changed(text: str) -> str:
+        found = change_params(_object_in(text), inner)
+        told.append(found.words)
+        return base64.urlsafe_b64encode(to_json(found.params)).rstrip(b"=").decode("ascii")
+
+    changed_params = _replaced(params, path, changed)
+    return Changed(changed_params, path, f"inside {in_words(path)}: {told[0]}")
+
+
 _KINDS: Mapping[str, Callable[[Any, Path, int], Changed]] = {
     "drop": _drop,
     "replace": _replace,
@@ -301,4 +333,5 @@ _KINDS: Mapping[str, Callable[[Any, Path, int], Changed]] = {
     "nest": _nest,
     "text": _text,
     "bytes": _bytes,
+    "inside": _inside,
 }

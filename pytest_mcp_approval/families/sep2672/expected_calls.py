@@ -17,6 +17,7 @@ from virtual_authenticator.faults import Fault as DeviceFault
 from virtual_authenticator.faults import WrongOrigin, as_faults
 
 from ...catalogue import Grade
+from ...support.json_reading import JsonError, read_json
 from ..base.message_changes import another_value, bytes_in
 from ..base.outcome import errs
 from ..base.paths import value_at
@@ -327,6 +328,16 @@ def counter_of(response: Mapping[str, Any]) -> int:
     """The signature counter in a response of either kind."""
     data = bytes_in(value_at(response, "response.authenticatorData")) or b""
     return int.from_bytes(data[33:37], "big")
+
+
+def client_data_in(params: Any) -> Mapping[str, Any] | None:
+    """The client data of a registration in the params of enroll/finish, if it can be read."""
+    data = bytes_in(value_at(params, "response.response.clientDataJSON")) or b""
+    try:
+        found = read_json(data)
+    except JsonError:
+        return None
+    return found if isinstance(found, Mapping) else None
 
 
 def changed_arguments(tool: ListedTool, number: int) -> tuple[str, dict[str, Any]]:

@@ -12,9 +12,17 @@ from ...wire import Reply, StdioTransport, race
 from ..base.driver import DriverError
 from ..base.exploration import AnyChange, EndOfWalk, is_internal_error, one_of, transition, which
 from ..base.fuzzing import fuzzed
+from ..base.message_changes import clearly_another
 from . import vocabulary as words
 from .driver import Approval, ListedTool, confirmed_enrolment
-from .expected_calls import Attempt, Signed, changed_arguments, expected, same_call
+from .expected_calls import (
+    Attempt,
+    Signed,
+    changed_arguments,
+    client_data_in,
+    expected,
+    same_call,
+)
 from .exploration_challenges import ChallengeModel
 from .outcome import ApprovalOutcome
 from .vocabulary import Reason
@@ -277,8 +285,29 @@ class Sep2672Model(ChallengeModel):
         self.say(request.words, reply.describe())
         if method == words.ENROLL_FINISH and confirmed_enrolment(reply):
             self.knows_all = False  # much of a registration may be odd (readings)
+            if not request.ambiguous:
+                self._check_client_data(params, request.params, request.words, reply)
         self.checked("4.10-code")
         self._check_answer(reply, request.words, in_evidence=False)
+
+    def _check_client_data(self, honest: Any, sent: Any, told: str, reply: Reply) -> None:
+        """A registration that was taken names this ceremony, this challenge and this page."""
+        own, theirs = (client_data_in(one) for one in (honest, sent))
+        self.checked("4.4.2-response-verified", "4.4.2-challenge-must-match")
+        for member in ("type", "challenge", "origin"):
+            if own is None or theirs is None:
+                return
+            here = theirs.get(member)
+            # Another spelling of the same may be read as the same.
+            if not isinstance(here, str) or clearly_another(own.get(member), here):
+                rule = "challenge-must-match" if member == "challenge" else "response-verified"
+                raise self.broken(
+                    f"4.4.2-{rule}",
+                    f"a registration is taken whose client data has another {member}, or none",
+                    sent=told,
+                    expected=str(Reason.VERIFICATION_FAILED),
+                    got=reply.describe(),
+                )
 
 
 MODEL = Sep2672Model
